@@ -1,0 +1,306 @@
+/**
+ * The only definition of a config: its types, its defaults, `configs/schema.json` and the reference in the README
+ * all come from these schemas. `load-config.ts` reads files and reports errors by line and column.
+ */
+import { z } from 'zod';
+
+const count = (minimum: number) => z.int().min(minimum);
+const positive = z.number().positive();
+
+const environmentSchema = z.strictObject({
+  id: z.string().describe('Environment id, e.g. `CartPole-v1`'),
+  options: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe("Gymnasium's constructor options, e.g. `{is_slippery: false}`"),
+});
+
+const binsSchema = z.union([
+  z.strictObject({
+    low: z.number().describe('Lower end of the binned range'),
+    high: z.number().describe('Upper end of the binned range'),
+    bins: count(1).describe('Number of equal bins; what lies beyond falls into the outermost ones'),
+  }),
+  z.strictObject({ edges: z.array(z.number()).describe('Inner edges, ascending: one bin more than edges') }),
+]);
+
+const linearSchema = z.strictObject({
+  kind: z.literal('linear'),
+  bias: z.boolean().default(true).describe('Whether each output has a bias (after the weights)'),
+  low: z.number().default(-6).describe('Smallest parameter value'),
+  high: z.number().default(6).describe('Largest parameter value'),
+  decimals: count(0).max(6).default(1).describe('Digits after the decimal point'),
+});
+
+const qTableSchema = z.strictObject({
+  kind: z.literal('q-table'),
+  form: z
+    .enum(['actions', 'values'])
+    .default('actions')
+    .describe('`actions`: one action a state. `values`: a value for every state and action, greedy choice'),
+  discretize: z
+    .array(binsSchema)
+    .optional()
+    .describe('Bins, one item for each observation dimension; needed where the observation is continuous'),
+  actions: z
+    .array(z.array(z.number()))
+    .optional()
+    .describe(
+      'The action vectors to choose among, where the action space is continuous, e.g. `[[-1], [0], [1]]`',
+    ),
+  low: z.number().default(-10).describe('Smallest value (form `values`)'),
+  high: z.number().default(10).describe('Largest value (form `values`)'),
+  decimals: count(0).max(6).default(1).describe('Digits after the decimal point (form `values`)'),
+});
+
+const policySchema = z.discriminatedUnion('kind', [linearSchema, qTableSchema]);
+
+const price = z
+  .strictObject({
+    input: z.number().min(0).describe('Price of a million prompt tokens'),
+    cachedInput: z
+      .number()
+      .min(0)
+      .optional()
+      .describe('Price of a million cached prompt tokens (default: input)'),
+    output: z.number().min(0).describe('Price of a million completion tokens'),
+  })
+  .describe('Prices, in any one currency, so that cost is counted');
+
+const sampling = {
+  temperature: z.number().min(0).max(2).optional().describe("Sampling temperature (default: the provider's)"),
+  topP: z.number().gt(0).max(1).optional().describe("Nucleus sampling (default: the provider's)"),
+  format: z
+    .enum(['text', 'json'])
+    .default('text')
+    .describe('`json` asks for an answer that follows a JSON schema, where the provider has that'),
+  concurrency: count(1).default(4).describe('Calls in flight at once, when `candidates` is above 1'),
+  timeoutSeconds: positive.default(600).describe('Deadline of one call, its retries included'),
+  maxRetries: count(0).default(4).describe('Retries after rate limits, server and network errors'),
+  maxRetryAfterSeconds: positive
+    .default(60)
+    .describe("The longest wait that a server's Retry-After may impose"),
+  price: price.optional(),
+};
+
+const openaiSchema = z.strictObject({
+  provider: z.literal('openai'),
+  name: z.string().describe('Model name at the server, e.g. `gpt-5-mini`'),
+  baseUrl: z
+    .url()
+    .optional()
+    .describe('Any OpenAI-compatible server (default: OPENAI_BASE_URL, then api.openai.com)'),
+  apiKeyEnv: z
+    .string()
+    .default('OPENAI_API_KEY')
+    .describe('Environment variable that holds the key; a server on this machine needs none'),
+  maxTokens: count(1).optional().describe("Longest completion in tokens (default: the provider's)"),
+  reasoningEffort: z
+    .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
+    .optional()
+    .describe('For reasoning models'),
+  ...sampling,
+});
+
+const ollamaSchema = z.strictObject({
+  provider: z.literal('ollama'),
+  name: z.string().describe('Model name, e.g. `qwen3:8b`'),
+  host: z
+    .url()
+    .optional()
+    .describe('Address of the server (default: OLLAMA_HOST, then http://127.0.0.1:11434)'),
+  maxTokens: count(1).default(4096).describe('Longest completion in tokens (num_predict)'),
+  contextTokens: count(512)
+    .optional()
+    .describe('Context window (num_ctx); sized from the prompt when absent'),
+  think: z
+    .union([z.boolean(), z.enum(['low', 'medium', 'high'])])
+    .optional()
+    .describe('Whether a reasoning model thinks first'),
+  keepAlive: z.string().optional().describe('How long the server keeps the model loaded, e.g. `10m`'),
+  ...sampling,
+});
+
+const randomSchema = z.strictObject({
+  provider: z.literal('random').describe('Control: uniform random search'),
+});
+const hillClimbSchema = z.strictObject({
+  provider: z.literal('hill-climb').describe('Control: Gaussian steps from the best so far'),
+  sigma: positive.default(1).describe('Standard deviation of a step, in parameter units'),
+});
+const cmaEsSchema = z.strictObject({
+  provider: z.literal('cma-es').describe('Control: covariance matrix adaptation evolution strategy'),
+  sigma: positive.default(2).describe('Initial standard deviation, in parameter units'),
+  population: count(2).optional().describe('Candidates a generation (default: 4 + ⌊3 ln n⌋)'),
+});
+
+const modelSchema = z.discriminatedUnion('provider', [
+  openaiSchema,
+  ollamaSchema,
+  randomSchema,
+  hillClimbSchema,
+  cmaEsSchema,
+]);
+
+const promptsSchema = z.strictObject({
+  set: z
+    .string()
+    .default('semantic')
+    .describe(
+      '`numeric` (only f(params)), `semantic` (with the task described), or the path of a folder of your own',
+    ),
+  description: z
+    .string()
+    .optional()
+    .describe("Path of a template that describes the environment, instead of the set's"),
+  optimum: z.number().optional().describe('The best return there can be, told to the model when given'),
+  stepSize: positive.optional().describe('Exploration step told to the model when given'),
+  conversation: z
+    .union([
+      z.literal('fresh'),
+      z.strictObject({ turns: count(1).describe('Earlier iterations that stay in the conversation') }),
+    ])
+    .default('fresh')
+    .describe('`fresh`: every iteration starts anew. `{turns: N}`: the last N exchanges are kept'),
+});
+
+const memorySchema = z.strictObject({
+  best: count(0).optional().describe('Show the K best evaluations'),
+  recent: count(0).optional().describe('Show the J most recent evaluations'),
+  order: z
+    .enum(['chronological', 'best-last', 'best-first'])
+    .default('chronological')
+    .describe('Chronological keeps the start of the prompt unchanged, so that prompt caches work'),
+  tokens: count(1)
+    .default(16_000)
+    .describe('Budget of the history part, in estimated tokens; the oldest go first'),
+  trajectories: z
+    .enum(['none', 'rows', 'summary'])
+    .default('none')
+    .describe('What each shown evaluation tells of its first episode'),
+  rows: count(1).default(10).describe('Sampled steps a trajectory (trajectories: rows)'),
+});
+
+const warmupSchema = z.strictObject({
+  policies: count(0).default(20).describe('Random policies evaluated before the first proposal'),
+  from: z.string().optional().describe('Run directory whose replay buffer is taken over first'),
+});
+
+const evaluationSchema = z.strictObject({
+  episodes: count(1).default(20).describe('Episodes an evaluation; their mean return is the score'),
+  seeds: z
+    .enum(['common', 'fresh'])
+    .default('common')
+    .describe('`common`: all candidates meet the same episodes. `fresh`: new ones each iteration'),
+  maxSteps: count(1)
+    .default(1000)
+    .describe("Steps after which an episode is cut, beside the environment's own limit"),
+});
+
+const confirmationSchema = z.strictObject({
+  candidates: count(0)
+    .default(3)
+    .describe('How many of the best are evaluated again at the end; 0 turns it off'),
+  episodes: count(2).default(100).describe('Episodes for each, on seeds no evaluation has used'),
+});
+
+const targetSchema = z.strictObject({
+  return: z.number().describe('Mean return to reach'),
+  hold: count(1).default(1).describe('Consecutive iterations whose best candidate must reach it'),
+});
+
+const limitsSchema = z.strictObject({
+  calls: count(1).optional().describe('Model calls'),
+  tokens: count(1).optional().describe('Prompt and completion tokens'),
+  cost: positive.optional().describe('Cost, in the currency of `model.price`'),
+  minutes: positive.optional().describe('Wall time'),
+});
+
+export const configSchema = z.strictObject({
+  $schema: z.string().optional().describe('For editors'),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore')
+    .optional()
+    .describe('Name of the experiment; the run directory is named after it'),
+  environment: z.union([z.string(), environmentSchema]).describe('Environment id, or `{id, options}`'),
+  policy: policySchema
+    .optional()
+    .describe('Default: `linear`, or `q-table` where the observation is discrete'),
+  model: modelSchema.describe('Who proposes parameters'),
+  seed: count(0)
+    .default(0)
+    .describe('Fixes everything: environment, warm-up, controls, sampling where the provider allows'),
+  repeats: count(1).default(1).describe('Independent repeats with derived seeds'),
+  iterations: count(1).default(100).describe('Improvement iterations'),
+  candidates: count(1).default(1).describe('Proposals an iteration: one prompt, K replies, all evaluated'),
+  corrections: count(0).default(3).describe('How often a reply that broke the format is asked again'),
+  target: z
+    .union([z.number(), targetSchema])
+    .optional()
+    .describe('Stop early at this mean return, or `{return, hold}`'),
+  limits: limitsSchema.prefault({}).describe('Caps that end the run cleanly'),
+  warmup: z
+    .union([count(0), warmupSchema])
+    .prefault({})
+    .describe('Random policies first: their number, or `{policies, from}`'),
+  evaluation: evaluationSchema.prefault({}),
+  confirmation: confirmationSchema.prefault({}),
+  memory: z
+    .union([z.literal('all'), z.literal('none'), memorySchema])
+    .default('all')
+    .describe('Which evaluations a prompt shows: `all`, `none`, or `{best, recent, …}`'),
+  prompts: promptsSchema.prefault({}),
+  record: z
+    .enum(['none', 'first', 'all'])
+    .default('first')
+    .describe('Which episodes of an evaluation are written with their trajectory'),
+});
+
+/** A config as a user may write it. */
+export type ConfigInput = z.input<typeof configSchema>;
+type ParsedConfig = z.output<typeof configSchema>;
+
+export type PolicyConfig = z.output<typeof policySchema>;
+export type LinearConfig = z.output<typeof linearSchema>;
+export type QTableConfig = z.output<typeof qTableSchema>;
+export type ModelConfig = z.output<typeof modelSchema>;
+export type OpenAIConfig = z.output<typeof openaiSchema>;
+export type OllamaConfig = z.output<typeof ollamaSchema>;
+export type RandomConfig = z.output<typeof randomSchema>;
+export type HillClimbConfig = z.output<typeof hillClimbSchema>;
+export type CmaEsConfig = z.output<typeof cmaEsSchema>;
+export type EnvironmentConfig = z.output<typeof environmentSchema>;
+export type MemoryConfig = z.output<typeof memorySchema>;
+export type WarmupConfig = z.output<typeof warmupSchema>;
+export type TargetConfig = z.output<typeof targetSchema>;
+export type EvaluationConfig = z.output<typeof evaluationSchema>;
+export type ConfirmationConfig = z.output<typeof confirmationSchema>;
+export type PromptsConfig = z.output<typeof promptsSchema>;
+export type LimitsConfig = z.output<typeof limitsSchema>;
+export type PriceConfig = z.output<typeof price>;
+
+/** A resolved config: every default filled in, every shorthand written out. It is itself a valid config. */
+export type Config = Omit<ParsedConfig, '$schema' | 'environment' | 'target' | 'warmup' | 'memory'> & {
+  readonly environment: EnvironmentConfig;
+  readonly target?: TargetConfig | undefined;
+  readonly warmup: WarmupConfig;
+  readonly memory: MemoryConfig;
+};
+
+/** Writes the shorthands out. */
+export function resolveConfig(parsed: ParsedConfig): Config {
+  const { $schema: _schema, environment, target, warmup, memory, ...rest } = parsed;
+  return {
+    ...rest,
+    environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
+    target: typeof target === 'number' ? { return: target, hold: 1 } : target,
+    warmup: typeof warmup === 'number' ? { policies: warmup } : warmup,
+    memory:
+      memory === 'all'
+        ? memorySchema.parse({})
+        : memory === 'none'
+          ? memorySchema.parse({ best: 0, recent: 0 })
+          : memory,
+  };
+}

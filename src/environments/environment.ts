@@ -1,0 +1,56 @@
+/** `n` values `start … start + n - 1` (`start` defaults to 0). */
+export interface DiscreteSpace {
+  readonly kind: 'discrete';
+  readonly n: number;
+  readonly start?: number;
+}
+
+/** A vector of floats; one bound a dimension, ±Infinity where there is none. */
+export interface BoxSpace {
+  readonly kind: 'box';
+  readonly low: readonly number[];
+  readonly high: readonly number[];
+}
+
+/** A fixed number of discrete values, given and taken as a number array (Gymnasium's Tuple of Discrete). */
+export interface TupleSpace {
+  readonly kind: 'tuple';
+  readonly spaces: readonly DiscreteSpace[];
+}
+
+export type Space = DiscreteSpace | BoxSpace | TupleSpace;
+
+/** An integer in a discrete space, a vector in a box or tuple space. */
+export type Observation = number | readonly number[];
+export type Action = number | readonly number[];
+
+/** What `step` returns. `terminated`: the task ended. `truncated`: the time limit cut it off. */
+export interface Step {
+  readonly observation: Observation;
+  readonly reward: number;
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+}
+
+/** A task with Gymnasium's semantics. */
+export interface Environment {
+  /** The registered id, e.g. `CartPole-v1`. */
+  readonly id: string;
+  readonly observationSpace: Space;
+  readonly actionSpace: Space;
+  /** Steps after which an episode is truncated; undefined where the task has no limit. */
+  readonly maxSteps?: number;
+  /**
+   * Starts an episode. With a seed the random stream is NumPy's `Generator(PCG64(SeedSequence(seed)))`;
+   * without one it goes on with the stream it has (and draws a seed from the operating system the first time).
+   */
+  reset(seed?: number | bigint): Observation;
+  /**
+   * Takes one step.
+   * @throws UserError before the first reset, after the episode ended, for a discrete action out of range,
+   *   a vector of the wrong length, or a number that is not finite. A continuous action beyond its bounds is
+   *   accepted, as in Gymnasium.
+   */
+  step(action: Action): Step;
+  close?(): void;
+}

@@ -1,0 +1,77 @@
+import { distance } from 'fastest-levenshtein';
+
+/** One thing that is wrong with what the user gave us, said so that it can be mended. */
+export interface Problem {
+  /** What is wrong, in one sentence. */
+  readonly message: string;
+  readonly file?: string;
+  /** 1-based. */
+  readonly line?: number;
+  /** 1-based. */
+  readonly column?: number;
+  /** Dotted path of the config field, or the name of the option. */
+  readonly field?: string;
+  readonly value?: unknown;
+  /** What would have been accepted. */
+  readonly alternatives?: readonly string[];
+  /** What to do about it. */
+  readonly remedy?: string;
+}
+
+/** A misconfiguration or misuse. The CLI prints it on one screen without a stack trace and exits with 2. */
+export class UserError extends Error {
+  override readonly name = 'UserError';
+  readonly problems: readonly Problem[];
+
+  constructor(problems: Problem | readonly Problem[]) {
+    const list: readonly Problem[] = isList(problems) ? problems : [problems];
+    super(list.map(formatProblem).join('\n'));
+    this.problems = list;
+  }
+}
+
+function isList(problems: Problem | readonly Problem[]): problems is readonly Problem[] {
+  return Array.isArray(problems);
+}
+
+/** `file:line:column: message` and, indented below it, value, alternatives and remedy. */
+export function formatProblem(problem: Problem): string {
+  const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
+  const field = problem.field === undefined ? '' : `${problem.field}: `;
+  const lines = [`${place === '' ? '' : `${place}: `}${field}${problem.message}`];
+  if (problem.value !== undefined)
+    lines.push(`  got: ${shorten(JSON.stringify(problem.value) ?? String(problem.value))}`);
+  if (problem.alternatives !== undefined && problem.alternatives.length > 0) {
+    lines.push(
+      `  ${problem.alternatives.length === 1 ? 'expected' : 'one of'}: ${shorten(problem.alternatives.join(', '), 400)}`,
+    );
+  }
+  if (problem.remedy !== undefined) lines.push(`  remedy: ${problem.remedy}`);
+  return lines.join('\n');
+}
+
+function shorten(text: string, limit = 160): string {
+  return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
+}
+
+/** The nearest of `alternatives` by edit distance, or undefined when none is near enough to be meant. */
+export function nearest(name: string, alternatives: readonly string[]): string | undefined {
+  const wanted = name.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Number.POSITIVE_INFINITY;
+  for (const alternative of alternatives) {
+    const d = distance(wanted, alternative.toLowerCase());
+    if (d < bestDistance) [best, bestDistance] = [alternative, d];
+  }
+  return bestDistance <= Math.max(2, Math.floor(wanted.length * 0.4)) ? best : undefined;
+}
+
+/** For the `default:` of a switch over a discriminated union: fails to compile when a case is missing. */
+export function unreachable(value: never): never {
+  throw new Error(`unreachable: ${JSON.stringify(value)}`);
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

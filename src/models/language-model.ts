@@ -1,0 +1,111 @@
+import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** Tokens of one call. All counts are the provider's; undefined where it reports none. */
+export interface Usage {
+  readonly promptTokens?: number;
+  /** Part of promptTokens that came from the provider's prompt cache. */
+  readonly cachedTokens?: number;
+  readonly completionTokens?: number;
+  /** Part of completionTokens spent on hidden reasoning. */
+  readonly reasoningTokens?: number;
+}
+
+export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
+
+export interface Completion {
+  /** The answer without hidden reasoning. */
+  readonly text: string;
+  /** Reasoning that the provider returned apart from the answer. */
+  readonly reasoning?: string;
+  readonly finishReason: FinishReason;
+  readonly usage: Usage;
+  /** Wall time of the call, retries included, in milliseconds. */
+  readonly latencyMs: number;
+  /** HTTP tries beyond the first. */
+  readonly retries: number;
+  /** Things the user should know of, e.g. that the provider cut the prompt. */
+  readonly warnings?: readonly string[];
+}
+
+/** One evaluated candidate, as a control sees it. */
+export interface Evaluated {
+  readonly parameters: ParameterVector;
+  /** Mean return. */
+  readonly score: number;
+}
+
+/**
+ * What is asked for, beside the messages. A language model uses it for structured answers; the controls
+ * (random, hill-climb, cma-es) read nothing else.
+ */
+export interface Task {
+  readonly parameters: ParameterSpec;
+  /** Every evaluation so far, oldest first, whatever the prompt shows of them. Only ever appended to. */
+  readonly history: readonly Evaluated[];
+}
+
+export interface GenerateOptions {
+  readonly task: Task;
+  /** Non-negative, below 2^31. The same seed asks for the same answer, as far as the provider can. */
+  readonly seed: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A provider of text: hosted, local, or a control that writes its proposal in the answer format. */
+export interface LanguageModel {
+  /** `provider/name`, e.g. `ollama/qwen3:8b`. */
+  readonly id: string;
+  /**
+   * One completion.
+   * @throws ModelError when the provider gave none (network, HTTP status, deadline). An empty or odd text is not
+   *   an error.
+   */
+  generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<Completion>;
+  /**
+   * `count` completions of one prompt, where the provider can do that cheaper than `count` calls. May return
+   * fewer. Completion i is sampled with seeds[i] where the provider takes one each. Prompt tokens are counted
+   * on the first completion only.
+   */
+  generateGroup?(
+    messages: readonly ChatMessage[],
+    options: Omit<GenerateOptions, 'seed'> & { readonly seeds: readonly number[] },
+  ): Promise<readonly Completion[]>;
+  /** Frees what the model holds. */
+  close?(): Promise<void>;
+}
+
+export type ModelErrorKind =
+  | 'rate-limit'
+  | 'server'
+  | 'network'
+  | 'timeout'
+  | 'malformed'
+  | 'authentication'
+  | 'not-found'
+  | 'bad-request'
+  | 'aborted';
+
+/** A call that gave no completion. `fatal` kinds will fail again: the run stops instead of trying on. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError';
+  readonly kind: ModelErrorKind;
+  readonly retries: number;
+  readonly latencyMs: number;
+
+  constructor(kind: ModelErrorKind, message: string, detail: { retries: number; latencyMs: number }) {
+    super(message);
+    this.kind = kind;
+    this.retries = detail.retries;
+    this.latencyMs = detail.latencyMs;
+  }
+
+  /** Whether trying the next iteration is pointless. */
+  get fatal(): boolean {
+    return this.kind === 'authentication' || this.kind === 'not-found' || this.kind === 'bad-request';
+  }
+}

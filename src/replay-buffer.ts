@@ -1,0 +1,57 @@
+import type { Evaluated } from './models/language-model.js';
+import type { ParameterVector } from './policies/policy.js';
+
+/** One evaluated candidate: a line of `evaluations.jsonl`. No clock time in it: the same seed gives the same bytes. */
+export interface BufferEntry {
+  /** 0 for the warm-up, then 1, 2, … */
+  readonly iteration: number;
+  /** Candidates proposed from one prompt share a group. */
+  readonly group: number;
+  /** Position within the group (within the warm-up for iteration 0). */
+  readonly candidate: number;
+  readonly source: 'warm-up' | 'proposal' | 'imported';
+  readonly parameters: ParameterVector;
+  /** Undiscounted return of each episode. */
+  readonly returns: readonly number[];
+  /** Steps of each episode. */
+  readonly lengths: readonly number[];
+  /** Mean of `returns`. */
+  readonly score: number;
+}
+
+/** Every evaluation of a run, oldest first. Appended to, never changed. */
+export interface ReplayBuffer {
+  readonly entries: readonly (BufferEntry & Evaluated)[];
+  /** The entry with the highest score, the earliest on ties; undefined while empty. */
+  readonly best: BufferEntry | undefined;
+  /** Whether these parameters were evaluated before. */
+  has(parameters: ParameterVector): boolean;
+  append(entries: readonly BufferEntry[]): void;
+}
+
+export function createReplayBuffer(initial: readonly BufferEntry[] = []): ReplayBuffer {
+  const entries: BufferEntry[] = [];
+  const seen = new Set<string>();
+  let best: BufferEntry | undefined;
+  const append = (added: readonly BufferEntry[]): void => {
+    for (const entry of added) {
+      entries.push(entry);
+      seen.add(vectorKey(entry.parameters));
+      if (best === undefined || entry.score > best.score) best = entry;
+    }
+  };
+  append(initial);
+  return {
+    entries,
+    get best() {
+      return best;
+    },
+    has: (parameters) => seen.has(vectorKey(parameters)),
+    append,
+  };
+}
+
+/** Equal vectors have equal keys (0 and -0 are equal). */
+export function vectorKey(parameters: ParameterVector): string {
+  return parameters.map((value) => (value === 0 ? 0 : value)).join(',');
+}

@@ -1,0 +1,115 @@
+import type { ChatMessage, Completion, ModelErrorKind } from './models/language-model.js';
+import type { ParameterVector } from './policies/policy.js';
+import type { ParseFailure, ParseFailureKind } from './prompting/parse-failure.js';
+import type { BufferEntry } from './replay-buffer.js';
+
+/** One model call: a line of `calls.jsonl`. */
+export interface CallRecord {
+  readonly iteration: number;
+  readonly candidate: number;
+  /** 0 for the first ask, then 1, 2, … for format corrections. */
+  readonly attempt: number;
+  readonly messages: readonly ChatMessage[];
+  readonly seed: number;
+  readonly outcome:
+    | { readonly kind: 'accepted'; readonly parameters: ParameterVector }
+    | { readonly kind: 'rejected'; readonly failure: ParseFailure }
+    | { readonly kind: 'error'; readonly error: ModelErrorKind; readonly message: string };
+  /** Absent when the call gave none. */
+  readonly completion?: Completion;
+  /** In the currency of `model.price`; absent without one. */
+  readonly cost?: number;
+  /** ISO 8601. */
+  readonly time: string;
+}
+
+/** What calls have used. */
+export interface UsageTotals {
+  readonly calls: number;
+  /** Calls that gave no completion. */
+  readonly errors: number;
+  readonly retries: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  readonly reasoningTokens: number;
+  readonly latencyMs: number;
+  /** Absent without `model.price`. */
+  readonly cost?: number;
+}
+
+/** A candidate evaluated again on untouched seeds. */
+export interface Confirmation {
+  readonly iteration: number;
+  readonly candidate: number;
+  readonly parameters: ParameterVector;
+  /** The score it was selected by. */
+  readonly observed: number;
+  readonly mean: number;
+  /** 95 % interval of the mean. */
+  readonly ci95: readonly [number, number];
+  readonly episodes: number;
+}
+
+export type StopReason =
+  | { readonly kind: 'iterations' }
+  | { readonly kind: 'target'; readonly return: number }
+  | { readonly kind: 'limit'; readonly limit: 'calls' | 'tokens' | 'cost' | 'minutes' }
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'model-error'; readonly message: string };
+
+/** Everything that happens in a run. Console, files, report and tests read this one stream. */
+export type RunEvent =
+  | {
+      readonly kind: 'run-started';
+      readonly run: string;
+      readonly environment: string;
+      readonly model: string;
+      readonly parameters: number;
+      readonly iterations: number;
+      readonly resumedAt?: number;
+    }
+  | { readonly kind: 'warmup-evaluated'; readonly entry: BufferEntry; readonly of: number }
+  | { readonly kind: 'call-finished'; readonly call: CallRecord }
+  | {
+      readonly kind: 'proposal-rejected';
+      readonly iteration: number;
+      readonly candidate: number;
+      readonly failures: readonly (ParseFailureKind | 'model-error')[];
+    }
+  | { readonly kind: 'candidate-evaluated'; readonly entry: BufferEntry; readonly improved: boolean }
+  /** `entries`: length of the replay buffer after the iteration. An iteration is complete when this is on disk. */
+  | {
+      readonly kind: 'iteration-finished';
+      readonly iteration: number;
+      readonly entries: number;
+      readonly score?: number;
+      readonly best?: number;
+      readonly usage: UsageTotals;
+    }
+  | { readonly kind: 'warning'; readonly message: string }
+  | { readonly kind: 'confirmed'; readonly confirmation: Confirmation; readonly of: number }
+  | {
+      readonly kind: 'run-finished';
+      readonly reason: StopReason;
+      readonly best?: BufferEntry;
+      readonly confirmed?: Confirmation;
+      readonly usage: UsageTotals;
+    };
+
+/** A line of `events.jsonl`: the large parts stand in the other files. */
+export type LoggedEvent = { readonly time: string } & RunEvent;
+
+/** The recorded trajectory of one episode, by columns: a line of `episodes.jsonl`. */
+export interface EpisodeRecord {
+  readonly iteration: number;
+  readonly candidate: number;
+  readonly episode: number;
+  readonly seed: number;
+  /** observations[t] is what the policy saw before actions[t]; one more at the end. */
+  readonly observations: readonly (number | readonly number[])[];
+  readonly actions: readonly (number | readonly number[])[];
+  readonly rewards: readonly number[];
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+}
