@@ -1,0 +1,34 @@
+import type { ParameterVector } from './policies/policy.js';
+import type { Confirmation, StopReason, UsageTotals } from './run-log.js';
+
+/** `manifest.json`: the state of a run in one small file. */
+export interface Manifest {
+  readonly version: 1;
+  /** Name of the run directory. */
+  readonly run: string;
+  /** `running` on disk with no process holding the lock means that it crashed. */
+  readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
+  /** Why it ended; absent while running. */
+  readonly reason?: StopReason;
+  /** ISO 8601. */
+  readonly created: string;
+  readonly updated: string;
+  readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
+  readonly environment: string;
+  readonly model: string;
+  /** SHA-256 of what must not change between a run and its resumption. */
+  readonly fingerprint: string;
+  /** SHA-256 of the prompt templates. */
+  readonly prompts: string;
+  /** Root seed of this run (of this repeat). */
+  readonly seed: number;
+  readonly iterations: { readonly done: number; readonly of: number };
+  readonly best?: {
+    readonly iteration: number;
+    readonly candidate: number;
+    readonly return: number;
+    readonly parameters: ParameterVector;
+  };
+  readonly confirmations: readonly Confirmation[];
+  readonly usage: UsageTotals;
+}
