@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest';
+import { readDecoderConfig } from '../../../src/models/local/hf-config.js';
+import { buildInferenceGraph } from '../../../src/models/local/inference-graph.js';
+import { KeyValueCache } from '../../../src/models/local/key-value-cache.js';
+import { storedParameters } from '../../../src/models/local/parameters.js';
+import { type DecoderSession, openSession } from '../../../src/models/local/runtime.js';
+import { openWeights } from '../../../src/models/local/safetensors.js';
+import { readReference, referenceDirectory, referenceModels } from './fixture.js';
+
+async function load(name: string) {
+  const directory = referenceDirectory(name);
+  const config = readDecoderConfig(directory);
+  const weights = openWeights(directory);
+  const graph = buildInferenceGraph(config, (g) => storedParameters(g, weights, 'float32'));
+  const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
+  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  return { config, session, shape };
+}
+
+async function prefill(
+  session: DecoderSession,
+  ids: readonly number[],
+  chunk: number,
+  prompt: KeyValueCache,
+  own: KeyValueCache,
+): Promise<Float32Array> {
+  let logits = new Float32Array();
+  for (let start = 0; start < ids.length; start += chunk) {
+    const part = ids.slice(start, start + chunk);
+    const last = start + chunk >= ids.length;
+    const output = await session.forward({
+      ids: part,
+      rows: 1,
+      position: start,
+      prompt,
+      own,
+      logitsOf: last ? [part.length - 1] : [],
+    });
+    prompt.append(output.entries);
+    logits = Float32Array.from(output.logits);
+  }
+  return logits;
+}
+
+function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  expect(a.length).toBe(b.length);
+  let largest = 0;
+  for (let i = 0; i < a.length; i++) largest = Math.max(largest, Math.abs(a[i]! - b[i]!));
+  return largest;
+}
+
+function argmax(values: Float32Array): number {
+  return values.indexOf(values.reduce((a, b) => Math.max(a, b)));
+}
+
+for (const name of referenceModels) {
+  test(`${name}: logits within 1e-4 and greedy ids equal, whatever the chunking and the batch`, async () => {
+    const reference = readReference(name);
+    const { config, session, shape } = await load(name);
+    try {
+      for (const [chunk, rows] of [
+        [1000, 1],
+        [7, 3],
+      ] as const) {
+        const prompt = new KeyValueCache(shape);
+        const own = new KeyValueCache(shape);
+        let logits = await prefill(session, reference.prompt_ids, chunk, prompt, own);
+        expect(largestDifference(logits, reference.last_logits)).toBeLessThan(1e-4);
+        own.reset(rows);
+        const greedy: number[] = [];
+        for (let step = 0; step < reference.greedy_ids.length; step++) {
+          const id = argmax(logits.subarray(0, config.vocabulary));
+          greedy.push(id);
+          const all = Array.from({ length: rows }, (_, row) => row);
+          const output = await session.forward({
+            ids: all.map(() => id),
+            rows,
+            position: prompt.length + own.length,
+            prompt,
+            own,
+            logitsOf: all,
+          });
+          own.append(output.entries, 5);
+          logits = output.logits;
+        }
+        expect(greedy).toEqual(reference.greedy_ids);
+      }
+    } finally {
+      await session.close();
+    }
+  });
+}
+
+test('logits of all positions equal those that each prefix gives', async () => {
+  const { ids } = { ids: readReference('qwen3-fp32').prompt_ids.slice(0, 12) };
+  const { config, session, shape } = await load('qwen3-fp32');
+  try {
+    const all = await session.forward({
+      ids,
+      rows: 1,
+      position: 0,
+      prompt: new KeyValueCache(shape),
+      own: new KeyValueCache(shape),
+      logitsOf: ids.map((_, i) => i),
+    });
+    for (let length = 1; length <= ids.length; length++) {
+      const alone = await prefill(
+        session,
+        ids.slice(0, length),
+        1,
+        new KeyValueCache(shape),
+        new KeyValueCache(shape),
+      );
+      const row = all.logits.subarray((length - 1) * config.vocabulary, length * config.vocabulary);
+      expect(largestDifference(row, alone)).toBeLessThan(1e-4);
+    }
+  } finally {
+    await session.close();
+  }
+});

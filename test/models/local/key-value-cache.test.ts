@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { KeyValueCache, type NewEntries } from '../../../src/models/local/key-value-cache.js';
+
+const shape = { layers: 2, kvHeads: 2, headDim: 3 };
+
+/** Entries whose every number says which layer, head, row and token it belongs to. */
+function entries(rows: readonly number[], from: number, tokens: number): NewEntries {
+  const part = (sign: number, layer: number) => {
+    const numbers: number[] = [];
+    for (let head = 0; head < shape.kvHeads; head++)
+      for (const row of rows)
+        for (let token = from; token < from + tokens; token++)
+          for (let d = 0; d < shape.headDim; d++)
+            numbers.push(sign * (((layer * 10 + head) * 10 + row) * 1000 + token * 10 + d + 1));
+    return Float32Array.from(numbers);
+  };
+  const layers = Array.from({ length: shape.layers }, (_, layer) => layer);
+  return { keys: layers.map((l) => part(1, l)), values: layers.map((l) => part(-1, l)), tokens };
+}
+
+const change = fc.oneof(
+  fc.record({
+    kind: fc.constant('append' as const),
+    tokens: fc.integer({ min: 1, max: 5 }),
+    block: fc.constantFrom(1, 4),
+  }),
+  fc.record({ kind: fc.constant('truncate' as const), length: fc.integer({ min: 0, max: 12 }) }),
+  fc.record({ kind: fc.constant('drop' as const), index: fc.integer({ min: 0, max: 3 }) }),
+);
+
+test('after any appends, cuts and dropped rows every row holds its own tokens', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 3 }), fc.array(change, { maxLength: 12 }), (count, changes) => {
+      const cache = new KeyValueCache(shape);
+      cache.reset(count);
+      let rows = Array.from({ length: count }, (_, row) => row);
+      let length = 0;
+      for (const step of changes) {
+        if (step.kind === 'append') {
+          cache.append(entries(rows, length, step.tokens), step.block);
+          length += step.tokens;
+        } else if (step.kind === 'truncate') {
+          cache.truncate(step.length);
+          length = Math.min(length, step.length);
+        } else if (rows.length > 1) {
+          const dropped = step.index % rows.length;
+          cache.keepRows(rows.map((_, i) => i).filter((i) => i !== dropped));
+          rows = rows.filter((_, i) => i !== dropped);
+        }
+      }
+      expect([cache.rows, cache.length]).toEqual([rows.length, length]);
+      expect(cache.capacity).toBeGreaterThanOrEqual(Math.max(1, length));
+      expect(cache.keys(0)).toHaveLength(shape.kvHeads * rows.length * cache.capacity * shape.headDim);
+      rows.forEach((row, i) => {
+        expect(cache.entries(i)).toEqual(entries([row], 0, length));
+      });
+    }),
+  );
+});

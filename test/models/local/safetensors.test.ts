@@ -1,0 +1,84 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openWeights, readSafetensors, readTensorBytes } from '../../../src/models/local/safetensors.js';
+import { referenceDirectory } from './fixture.js';
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'safetensors-'));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function safetensors(header: object, data: Uint8Array): Buffer {
+  const text = Buffer.from(JSON.stringify(header));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  return Buffer.concat([length, text, data]);
+}
+
+const two = { dtype: 'F32', shape: [2], data_offsets: [0, 8] };
+
+test('tensors lie where the header says, and their bytes can be read', () => {
+  const file = path.join(directory, 'a.safetensors');
+  writeFileSync(
+    file,
+    safetensors({ __metadata__: { format: 'pt' }, w: two }, new Uint8Array(Float32Array.of(1.5, -2).buffer)),
+  );
+  const { tensors, metadata } = readSafetensors(file);
+  expect(metadata).toEqual({ format: 'pt' });
+  const [w] = tensors;
+  expect(w).toMatchObject({ name: 'w', dtype: 'F32', shape: [2], length: 8 });
+  const bytes = readTensorBytes(w!);
+  expect([bytes.readFloatLE(0), bytes.readFloatLE(4)]).toEqual([1.5, -2]);
+  expect(readTensorBytes(w!, 4, 4).readFloatLE()).toBe(-2);
+});
+
+test('shards are found through the index, and every tensor is in its own file', () => {
+  const tensors = openWeights(referenceDirectory('qwen2-tied-bf16-sharded'));
+  expect(new Set([...tensors.values()].map((tensor) => path.basename(tensor.file))).size).toBe(4);
+  expect(tensors.get('model.embed_tokens.weight')).toMatchObject({ dtype: 'BF16', shape: [512, 64] });
+});
+
+test('a symbolic link is followed to its file', () => {
+  const blobs = path.join(directory, 'blobs');
+  const snapshot = path.join(directory, 'snapshot');
+  mkdirSync(blobs);
+  mkdirSync(snapshot);
+  writeFileSync(path.join(blobs, 'abc'), safetensors({ w: two }, new Uint8Array(8)));
+  symlinkSync('../blobs/abc', path.join(snapshot, 'model.safetensors'));
+  expect(openWeights(snapshot).get('w')?.file).toMatch(/blobs[/\\]abc$/);
+});
+
+test.each([
+  [
+    'a Git LFS pointer',
+    Buffer.from('version https://git-lfs.github.com/spec/v1\n'),
+    /header is longer than the file/,
+  ],
+  ['an empty file', Buffer.alloc(0), /header is longer/],
+  ['a download that was cut', safetensors({ w: two }, new Uint8Array(4)), /beyond the end/],
+  ['a shape that disagrees', safetensors({ w: { ...two, shape: [3] } }, new Uint8Array(8)), /needs 12/],
+  [
+    'a header that is no JSON',
+    Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{x')]),
+    /not JSON/,
+  ],
+])('%s is refused with a reason', (_, bytes, reason) => {
+  const file = path.join(directory, 'bad.safetensors');
+  writeFileSync(file, bytes);
+  expect(() => readSafetensors(file)).toThrow(reason);
+});
+
+test('other formats and missing shards are named', () => {
+  const other = path.join(directory, 'other');
+  mkdirSync(other);
+  writeFileSync(path.join(other, 'pytorch_model.bin'), '');
+  expect(() => openWeights(other)).toThrow(/only pytorch_model.bin/);
+  writeFileSync(
+    path.join(other, 'model.safetensors.index.json'),
+    JSON.stringify({ weight_map: { w: 'model-00001-of-00001.safetensors' } }),
+  );
+  expect(() => openWeights(other)).toThrow(/shard model-00001-of-00001.safetensors is missing/);
+});
