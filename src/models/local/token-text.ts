@@ -18,6 +18,8 @@ export type TokenizerJson = z.output<typeof tokenizerSchema>;
 export interface TokenBytes {
   /** Bytes that a token adds to the text; empty for control tokens and for ids without a token. */
   of(id: number): Uint8Array;
+  /** Whether the token is one raw byte (SentencePiece's `<0x0A>`). */
+  isByte(id: number): boolean;
   /** Whether the text of an answer loses a space at its start (SentencePiece). */
   readonly stripsFirstSpace: boolean;
 }
@@ -49,7 +51,11 @@ export function tokenBytes(
     if (token === undefined) return nothing;
     return byteLevel ? byteLevelBytes(token) : sentencePieceBytes(token);
   });
-  return { of: (id) => table[id] ?? nothing, stripsFirstSpace: !byteLevel };
+  return {
+    of: (id) => table[id] ?? nothing,
+    isByte: (id) => !byteLevel && byteToken.test(tokens[id] ?? ''),
+    stripsFirstSpace: !byteLevel,
+  };
 }
 
 interface DecoderStep {
@@ -91,9 +97,11 @@ function byteLevelBytes(token: string): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
+const byteToken = /^<0x([0-9A-Fa-f]{2})>$/;
+
 /** SentencePiece: `<0x0A>` is a byte, `▁` a space. */
 function sentencePieceBytes(token: string): Uint8Array {
-  const byte = /^<0x([0-9A-Fa-f]{2})>$/.exec(token);
+  const byte = byteToken.exec(token);
   return byte === null
     ? encoder.encode(token.replaceAll('▁', ' '))
     : Uint8Array.of(Number.parseInt(byte[1]!, 16));
@@ -102,7 +110,9 @@ function sentencePieceBytes(token: string): Uint8Array {
 /** Turns tokens into text as they come; incomplete characters are held back. */
 export class TextStream {
   readonly #bytes: TokenBytes;
-  readonly #decoder = new TextDecoder();
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  /** Raw bytes in a row, not yet text. */
+  #run: number[] = [];
   #started = false;
 
   constructor(bytes: TokenBytes) {
@@ -112,15 +122,33 @@ export class TextStream {
   /** The text that this token completes, often a word, sometimes nothing. */
   push(id: number): string {
     let bytes = this.#bytes.of(id);
-    if (bytes.length > 0 && !this.#started) {
+    if (bytes.length === 0) return '';
+    if (this.#bytes.isByte(id)) {
+      this.#started = true;
+      this.#run.push(bytes[0]!);
+      return '';
+    }
+    if (!this.#started) {
       this.#started = true;
       if (this.#bytes.stripsFirstSpace && bytes[0] === 0x20) bytes = bytes.subarray(1);
     }
-    return this.#decoder.decode(bytes, { stream: true });
+    return this.#endRun() + this.#decoder.decode(bytes, { stream: true });
   }
 
   /** What is left: a character that was never completed becomes U+FFFD. */
   end(): string {
-    return this.#decoder.decode();
+    return this.#endRun() + this.#decoder.decode();
+  }
+
+  /** As Hugging Face decodes: a run of raw bytes is text as a whole, or one U+FFFD for each of its bytes. */
+  #endRun(): string {
+    const run = this.#run;
+    if (run.length === 0) return '';
+    this.#run = [];
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(run));
+    } catch {
+      return '\u{FFFD}'.repeat(run.length);
+    }
   }
 }
