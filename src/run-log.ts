@@ -14,7 +14,13 @@ export interface CallRecord {
   readonly outcome:
     | { readonly kind: 'accepted'; readonly parameters: ParameterVector }
     | { readonly kind: 'rejected'; readonly failure: ParseFailure }
-    | { readonly kind: 'error'; readonly error: ModelErrorKind; readonly message: string };
+    | {
+        readonly kind: 'error';
+        readonly error: ModelErrorKind;
+        readonly message: string;
+        readonly retries: number;
+        readonly latencyMs: number;
+      };
   /** Absent when the call gave none. */
   readonly completion?: Completion;
   /** In the currency of `model.price`; absent without one. */
