@@ -75,7 +75,13 @@ export type RunEvent =
       readonly iterations: number;
       readonly resumedAt?: number;
     }
-  | { readonly kind: 'warmup-evaluated'; readonly entry: BufferEntry; readonly of: number }
+  | {
+      readonly kind: 'warmup-evaluated';
+      readonly entry: BufferEntry;
+      readonly episodes: readonly EpisodeRecord[];
+      /** Warm-up policies in all. */
+      readonly of: number;
+    }
   | { readonly kind: 'call-finished'; readonly call: CallRecord }
   | {
       readonly kind: 'proposal-rejected';
@@ -83,7 +89,12 @@ export type RunEvent =
       readonly candidate: number;
       readonly failures: readonly (ParseFailureKind | 'model-error')[];
     }
-  | { readonly kind: 'candidate-evaluated'; readonly entry: BufferEntry; readonly improved: boolean }
+  | {
+      readonly kind: 'candidate-evaluated';
+      readonly entry: BufferEntry;
+      readonly episodes: readonly EpisodeRecord[];
+      readonly improved: boolean;
+    }
   /** `entries`: length of the replay buffer after the iteration. An iteration is complete when this is on disk. */
   | {
       readonly kind: 'iteration-finished';
