@@ -67,9 +67,11 @@ export function confirm(
   setting: EvaluationSetting,
   entry: BufferEntry,
   seeds: readonly number[],
+  stage: Confirmation['stage'],
 ): Confirmation {
   const { returns } = evaluate({ ...setting, record: 'none' }, entry.parameters, seeds);
   return {
+    stage,
     iteration: entry.iteration,
     candidate: entry.candidate,
     parameters: entry.parameters,

@@ -43,10 +43,9 @@ export function createLedger(options: {
   readonly maxTokens: number | undefined;
   /** Controls use no tokens. */
   readonly usesTokens: boolean;
-  readonly initial: UsageTotals | undefined;
 }): Ledger {
   const { limits, price } = options;
-  let totals: UsageTotals = options.initial ?? { ...noUsage, ...(price && { cost: 0 }) };
+  let totals: UsageTotals = { ...noUsage, ...(price && { cost: 0 }) };
   let longestCompletion = assumedCompletionTokens / 2;
   const reserved = { calls: 0, prompt: 0, completion: 0 };
 

@@ -49,7 +49,8 @@ export interface RecordedRun {
   readonly iteration: number;
 }
 
-const nothingRecorded: RecordedRun = { entries: [], episodes: [], calls: [], events: [], iteration: 0 };
+/** What a new run holds. */
+export const nothingRecorded: RecordedRun = { entries: [], episodes: [], calls: [], events: [], iteration: 0 };
 
 /**
  * Makes a new run directory.

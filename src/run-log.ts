@@ -44,8 +44,12 @@ export interface UsageTotals {
   readonly cost?: number;
 }
 
-/** A candidate evaluated again on untouched seeds. */
+/**
+ * A candidate evaluated again on untouched seeds. `selection`: among the best few, to choose one. `final`: the chosen
+ * one, on seeds that took no part in choosing it either.
+ */
 export interface Confirmation {
+  readonly stage: 'selection' | 'final';
   readonly iteration: number;
   readonly candidate: number;
   readonly parameters: ParameterVector;

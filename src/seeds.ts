@@ -1,7 +1,7 @@
 import { createGenerator, deriveSeeds, type RandomGenerator } from './random.js';
 
 /** First spawn key of each independent stream below a run's root seed. Changing one changes every result. */
-const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4, inspection: 5 } as const;
+const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4 } as const;
 
 /** Root seed of each repeat. The first is `seed` itself, so that `repeats: 1` and a lone run agree. */
 export function repeatSeeds(seed: number, repeats: number): readonly number[] {
@@ -21,14 +21,17 @@ export function evaluationSeeds(seed: number, episodes: number, iteration?: numb
   return lowerHalf(seed, key, episodes);
 }
 
-/** Episode seeds of the confirmation, all at or above 2^31: no evaluation can have used one. */
-export function confirmationSeeds(seed: number, episodes: number): readonly number[] {
-  return lowerHalf(seed, [streams.confirmation], episodes).map((value) => value + 2 ** 31);
-}
-
-/** Episode seeds for looking at a finished run: untouched as well, and other than the confirmation's. */
-export function inspectionSeeds(seed: number, episodes: number): readonly number[] {
-  return lowerHalf(seed, [streams.inspection], episodes).map((value) => value + 2 ** 32);
+/**
+ * Episode seeds of a confirmation stage, all at or above 2^31: no evaluation can have used one, and no two stages
+ * share one.
+ */
+export function confirmationSeeds(
+  seed: number,
+  stage: 'selection' | 'final' | 'inspection',
+  episodes: number,
+): readonly number[] {
+  const offset = { selection: 2 ** 31, final: 2 ** 32, inspection: 2 ** 33 }[stage];
+  return lowerHalf(seed, [streams.confirmation], episodes).map((value) => value + offset);
 }
 
 /** Sampling seed of one model call, below 2^31. */
