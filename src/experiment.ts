@@ -75,20 +75,40 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     ...(experiment.completed > 0 && { resumedAt: experiment.completed + 1 }),
   });
 
-  let reason: StopReason | undefined = await warmUp(experiment, stop);
-  let completed = experiment.completed;
+  const { reason, completed } = await improve(experiment, stop, elapsedMs);
+  const unfinished = reason.kind === 'interrupted' || reason.kind === 'model-error';
+  const confirmed = unfinished ? undefined : await confirmBest(experiment, stop.abort);
+  emit({
+    kind: 'run-finished',
+    reason,
+    ...(buffer.best && { best: buffer.best }),
+    ...(confirmed && { confirmed }),
+    usage: ledger.totals,
+  });
+  await commit();
+  return { reason, iterations: completed, best: buffer.best, confirmed, usage: ledger.totals };
+}
+
+async function improve(
+  experiment: Experiment,
+  stop: StopRequests,
+  elapsedMs: () => number,
+): Promise<{ readonly reason: StopReason; readonly completed: number }> {
+  const { buffer, emit, commit, ledger } = experiment;
+  let { completed } = experiment;
   let silent = 0;
-  while (reason === undefined) {
-    reason = reasonToStop(experiment, stop, completed, elapsedMs());
-    if (reason !== undefined) break;
-    const iteration = completed + 1;
-    try {
-      const group = await proposeFor(experiment, iteration, stop.abort);
-      if (group.limit !== undefined) reason = { kind: 'limit', limit: group.limit };
-      if (group.limit !== undefined && group.proposals.every(({ calls }) => calls.length === 0)) break;
-      const entries = await evaluateGroup(experiment, iteration, group.proposals, stop.abort);
-      experiment.prompter.finish(group.proposals, entries);
-      completed = iteration;
+  try {
+    await warmUp(experiment, stop);
+    for (;;) {
+      const reason = reasonToStop(experiment, stop, completed, elapsedMs());
+      if (reason !== undefined) return { reason, completed };
+
+      const iteration = completed + 1;
+      const { proposals, limit } = await proposeFor(experiment, iteration, stop.abort);
+      const reached = limit && ({ kind: 'limit', limit } as const);
+      if (reached && proposals.every(({ calls }) => calls.length === 0)) return { reason: reached, completed };
+      const entries = await evaluateGroup(experiment, iteration, proposals, stop.abort);
+      experiment.prompter.finish(proposals, entries);
       emit({
         kind: 'iteration-finished',
         iteration,
@@ -98,31 +118,21 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
         usage: ledger.totals,
       });
       await commit();
-      silent = group.proposals.every(isSilent) ? silent + 1 : 0;
-      if (silent === patience) reason = { kind: 'model-error', message: lastError(group.proposals) };
-    } catch (error) {
-      if (stop.abort.aborted) reason = { kind: 'interrupted' };
-      else if (error instanceof ModelError) reason = { kind: 'model-error', message: error.message };
-      else throw error;
-    }
-  }
+      completed = iteration;
 
-  const unfinished = reason.kind === 'interrupted' || reason.kind === 'model-error';
-  const confirmed = unfinished ? undefined : await confirmBest(experiment, stop.abort);
-  const outcome = { reason, iterations: completed, best: buffer.best, confirmed, usage: ledger.totals };
-  emit({
-    kind: 'run-finished',
-    reason,
-    ...(buffer.best && { best: buffer.best }),
-    ...(confirmed && { confirmed }),
-    usage: ledger.totals,
-  });
-  await commit();
-  return outcome;
+      if (reached) return { reason: reached, completed };
+      silent = proposals.every(isSilent) ? silent + 1 : 0;
+      if (silent === patience) return { reason: { kind: 'model-error', message: lastError(proposals) }, completed };
+    }
+  } catch (error) {
+    if (stop.abort.aborted) return { reason: { kind: 'interrupted' }, completed };
+    if (error instanceof ModelError) return { reason: { kind: 'model-error', message: error.message }, completed };
+    throw error;
+  }
 }
 
 /** Random policies first. All are drawn, so that a resumed warm-up goes on with the same ones. */
-async function warmUp(experiment: Experiment, stop: StopRequests): Promise<StopReason | undefined> {
+async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
   const { buffer, config, setting, emit, commit } = experiment;
   const random = warmupGenerator(experiment.seed);
   const recorded = (source: BufferEntry['source']) => buffer.entries.filter((entry) => entry.source === source).length;
@@ -141,7 +151,7 @@ async function warmUp(experiment: Experiment, stop: StopRequests): Promise<StopR
     }
     drawn.add(vectorKey(parameters));
     if (i < done) continue;
-    if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
+    if (stop.finish.aborted || stop.abort.aborted) return;
     const { entry, episodes } = measure(setting, parameters, seeds, {
       iteration: 0,
       group: 0,
@@ -154,7 +164,6 @@ async function warmUp(experiment: Experiment, stop: StopRequests): Promise<StopR
     await yieldToEventLoop();
   }
   await commit();
-  return undefined;
 }
 
 function reasonToStop(

@@ -1,6 +1,6 @@
 import { type Assembly, experimentIn } from './assemble.js';
 import { runExperiment } from './experiment.js';
-import { writeRunReport } from './report/write-report.js';
+import { writeRunReport } from './write-report.js';
 import type { RunDirectory } from './run-directory.js';
 import type { RunEvent, StopReason } from './run-log.js';
 import type { CommandContext, Sink } from './terminal.js';

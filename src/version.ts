@@ -13,8 +13,11 @@ export function version(): string {
 export function commit(): string | undefined {
   if (!existsSync(join(packageRoot(), '.git'))) return undefined;
   try {
-    const options = { cwd: packageRoot(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] } as const;
-    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], options).trim();
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      cwd: packageRoot(),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
   } catch {
     return undefined;
   }

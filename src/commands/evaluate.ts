@@ -5,7 +5,7 @@ import { interval } from '../run-result.js';
 import { confirmationSeeds, evaluationSeeds } from '../seeds.js';
 import { interquartileMean, mean, meanInterval95, standardDeviation } from '../statistics.js';
 import { type CommandContext, formatReturn } from '../terminal.js';
-import { type OpenedRun, openRun } from './open-run.js';
+import { type OpenedRun, openRun } from '../open-run.js';
 
 export interface EvaluateArguments {
   readonly run: string;

@@ -5,7 +5,7 @@ import type { Config } from '../config.js';
 import { UserError } from '../errors.js';
 import { requireSame } from '../fingerprint.js';
 import { loadConfig, resolvedYaml } from '../load-config.js';
-import { groupReportPath, writeGroupReport } from '../report/write-report.js';
+import { groupReportPath, writeGroupReport } from '../write-report.js';
 import { groupFile, readManifest, resumeRunDirectory, runFiles } from '../run-directory.js';
 import { describeRepeats, resultOf, summarizeRepeats } from '../run-result.js';
 import { runInDirectory } from '../run-session.js';
@@ -43,8 +43,8 @@ export function createGroup(path: string, config: Config): RunGroup {
 }
 
 /** Opens a group with changed settings (more iterations, say). */
-export function openGroup(path: string, overrides: readonly string[], cwd: string): RunGroup {
-  const { config } = loadConfig({ file: join(path, runFiles.config), overrides, cwd });
+export function openGroup(path: string, overrides: readonly string[]): RunGroup {
+  const { config } = loadConfig({ file: join(path, runFiles.config), overrides });
   const { seeds, runs } = JSON.parse(readFileSync(join(path, groupFile), 'utf8')) as Pick<RunGroup, 'seeds' | 'runs'>;
   return { path, config, seeds, runs };
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { groupReportPath, writeGroupReport, writeRunReport } from '../report/write-report.js';
+import { groupReportPath, writeGroupReport, writeRunReport } from '../write-report.js';
 import { findRun, groupFile } from '../run-directory.js';
 import type { CommandContext } from '../terminal.js';
 

@@ -21,13 +21,13 @@ export interface ResumeArguments extends OutputArguments {
 export async function resumeCommand(args: ResumeArguments, context: CommandContext): Promise<number> {
   const path = findRun(args.run, resolve(context.cwd, args.runsDir));
   if (existsSync(join(path, groupFile))) {
-    const group = openGroup(path, args.overrides, context.cwd);
+    const group = openGroup(path, args.overrides);
     writeFileSync(join(path, runFiles.config), resolvedYaml(group.config));
     return finishGroup(group, args, context);
   }
   const file = join(path, runFiles.config);
-  const was = loadConfig({ file, overrides: [], cwd: context.cwd }).config;
-  const { config } = loadConfig({ file, overrides: args.overrides, cwd: context.cwd });
+  const was = loadConfig({ file }).config;
+  const { config } = loadConfig({ file, overrides: args.overrides });
   refuseDifferences(was, config);
   const manifest = readManifest(path);
   refuseComplete(manifest, config, path);

@@ -1,7 +1,9 @@
 import { basename, extname, resolve } from 'node:path';
 import { type Assembly, assemble, newManifest } from '../assemble.js';
 import type { Config } from '../config.js';
-import { loadConfig, resolvedYaml } from '../load-config.js';
+import { absolutePaths } from '../config-paths.js';
+import { UserError } from '../errors.js';
+import { type LoadedConfig, loadConfig, resolvedYaml } from '../load-config.js';
 import { createPrompter } from '../prompter.js';
 import { createReplayBuffer } from '../replay-buffer.js';
 import { createRunDirectory, freeDirectory, nothingRecorded, type RunDirectory } from '../run-directory.js';
@@ -21,9 +23,9 @@ export interface RunArguments {
 
 /** `policyloop run <config>`. */
 export async function runCommand(args: RunArguments, context: CommandContext): Promise<number> {
-  const { config: written, notes } = loadConfig({ file: args.config, overrides: args.overrides, cwd: context.cwd });
-  for (const note of notes) context.note(note);
-  const assembly = await assemble(written, context.env);
+  const loaded = loadConfig({ file: args.config, overrides: args.overrides });
+  for (const note of loaded.notes) context.note(note);
+  const assembly = await assembleLoaded(loaded, context);
   const { config } = assembly;
   if (args.dryRun) return dryRun(assembly, context);
 
@@ -33,6 +35,15 @@ export async function runCommand(args: RunArguments, context: CommandContext): P
       : resolve(context.cwd, args.runDir);
   if (config.repeats > 1) return finishGroup(createGroup(path, config), args, context);
   return finishRun(assembly, startRun(assembly, path, context), args, context);
+}
+
+/** Assembles a config from a file: what is wrong with it is reported where it stands there. */
+async function assembleLoaded(loaded: LoadedConfig, context: CommandContext): Promise<Assembly> {
+  try {
+    return await assemble(absolutePaths(loaded.config, loaded.file, context.cwd), context.env);
+  } catch (error) {
+    throw error instanceof UserError ? loaded.locate(error) : error;
+  }
 }
 
 /** Makes the directory of a new run. */

@@ -6,7 +6,7 @@ import { sparkline } from '../report/sparkline.js';
 import type { CallRecord } from '../run-log.js';
 import { describeReason, interval, resultOf } from '../run-result.js';
 import { type CommandContext, formatDuration, formatReturn, formatTable, formatUsage } from '../terminal.js';
-import { openRun } from './open-run.js';
+import { openRun } from '../open-run.js';
 
 /** `policyloop show <run>`. */
 export async function showCommand(
