@@ -11,7 +11,12 @@ export async function environmentsCommand(
   if (args.json) {
     context.print(JSON.stringify(described));
   } else if (args.id === undefined) {
-    const rows = described.map(({ id, observation, action, maxSteps }) => [id, observation, action, maxSteps === undefined ? 'none' : String(maxSteps)]);
+    const rows = described.map(({ id, observation, action, maxSteps }) => [
+      id,
+      observation,
+      action,
+      maxSteps === undefined ? 'none' : String(maxSteps),
+    ]);
     context.print(formatTable(['environment', 'observation', 'action', 'step limit'], rows));
   } else {
     for (const { id, observation, action, maxSteps, options } of described) {

@@ -1,11 +1,11 @@
 import { UserError } from '../errors.js';
 import { evaluate } from '../evaluation.js';
+import { type OpenedRun, openRun } from '../open-run.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { interval } from '../run-result.js';
 import { confirmationSeeds, evaluationSeeds } from '../seeds.js';
 import { interquartileMean, mean, meanInterval95, standardDeviation } from '../statistics.js';
 import { type CommandContext, formatReturn } from '../terminal.js';
-import { type OpenedRun, openRun } from '../open-run.js';
 
 export interface EvaluateArguments {
   readonly run: string;
@@ -19,7 +19,11 @@ export interface EvaluateArguments {
 /** `policyloop evaluate <run>`: the best policy on seeds that the run has not used. */
 export async function evaluateCommand(args: EvaluateArguments, context: CommandContext): Promise<number> {
   if (!Number.isInteger(args.episodes) || args.episodes < 1) {
-    throw new UserError({ field: '--episodes', message: 'give a positive whole number', value: args.episodes });
+    throw new UserError({
+      field: '--episodes',
+      message: 'give a positive whole number',
+      value: args.episodes,
+    });
   }
   const run = await openRun(args, context);
   const { iteration, parameters } = choose(run, args.iteration);
@@ -59,7 +63,10 @@ export async function evaluateCommand(args: EvaluateArguments, context: CommandC
 }
 
 /** The confirmed policy, else the best observed; or the best of an iteration. */
-function choose(run: OpenedRun, iteration: number | undefined): { readonly iteration: number; readonly parameters: ParameterVector } {
+function choose(
+  run: OpenedRun,
+  iteration: number | undefined,
+): { readonly iteration: number; readonly parameters: ParameterVector } {
   const { manifest, recorded } = run;
   if (iteration !== undefined) {
     const entries = recorded.entries.filter((entry) => entry.iteration === iteration);
@@ -74,5 +81,9 @@ function choose(run: OpenedRun, iteration: number | undefined): { readonly itera
   }
   const chosen = manifest.confirmations.find(({ stage }) => stage === 'final') ?? manifest.best;
   if (chosen !== undefined) return chosen;
-  throw new UserError({ message: 'this run has no evaluated policy yet', value: run.path, remedy: `policyloop resume ${run.path}` });
+  throw new UserError({
+    message: 'this run has no evaluated policy yet',
+    value: run.path,
+    remedy: `policyloop resume ${run.path}`,
+  });
 }

@@ -10,7 +10,11 @@ export function listCommand(
 ): Promise<number> {
   const root = resolve(context.cwd, args.runsDir);
   const runs = findRuns(root, '')
-    .map((name) => ({ name, status: statusOf(join(root, name), readManifest(join(root, name))), manifest: readManifest(join(root, name)) }))
+    .map((name) => ({
+      name,
+      status: statusOf(join(root, name), readManifest(join(root, name))),
+      manifest: readManifest(join(root, name)),
+    }))
     .toSorted((a, b) => (a.manifest.created < b.manifest.created ? -1 : 1));
   if (args.json) {
     context.print(JSON.stringify(runs.map(({ name, status, manifest }) => ({ name, ...manifest, status }))));
@@ -34,7 +38,10 @@ export function listCommand(
     ];
   });
   context.print(
-    formatTable(['run', 'status', 'environment', 'model', 'iterations', 'observed', 'confirmed', 'started (UTC)'], rows),
+    formatTable(
+      ['run', 'status', 'environment', 'model', 'iterations', 'observed', 'confirmed', 'started (UTC)'],
+      rows,
+    ),
   );
   return Promise.resolve(0);
 }

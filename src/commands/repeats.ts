@@ -5,14 +5,13 @@ import type { Config } from '../config.js';
 import { UserError } from '../errors.js';
 import { requireSame } from '../fingerprint.js';
 import { loadConfig, resolvedYaml } from '../load-config.js';
-import { groupReportPath, writeGroupReport } from '../write-report.js';
 import { groupFile, readManifest, resumeRunDirectory, runFiles } from '../run-directory.js';
 import { describeRepeats, resultOf, summarizeRepeats } from '../run-result.js';
 import { runInDirectory } from '../run-session.js';
 import { repeatSeeds } from '../seeds.js';
 import type { CommandContext } from '../terminal.js';
-import { startRun } from './run.js';
-import { exitCode, type OutputArguments, sinkFor } from './single-run.js';
+import { groupReportPath, writeGroupReport } from '../write-report.js';
+import { exitCode, type OutputArguments, sinkFor, startRun } from './single-run.js';
 
 /** `group.json`: a directory whose sub-directories are repeats of one experiment. */
 export interface RunGroup {
@@ -45,22 +44,31 @@ export function createGroup(path: string, config: Config): RunGroup {
 /** Opens a group with changed settings (more iterations, say). */
 export function openGroup(path: string, overrides: readonly string[]): RunGroup {
   const { config } = loadConfig({ file: join(path, runFiles.config), overrides });
-  const { seeds, runs } = JSON.parse(readFileSync(join(path, groupFile), 'utf8')) as Pick<RunGroup, 'seeds' | 'runs'>;
+  const { seeds, runs } = JSON.parse(readFileSync(join(path, groupFile), 'utf8')) as Pick<
+    RunGroup,
+    'seeds' | 'runs'
+  >;
   return { path, config, seeds, runs };
 }
 
 /** Starts or resumes every repeat that is not complete, one after the other, and prints what they say together. */
-export async function finishGroup(group: RunGroup, args: OutputArguments, context: CommandContext): Promise<number> {
+export async function finishGroup(
+  group: RunGroup,
+  args: OutputArguments,
+  context: CommandContext,
+): Promise<number> {
   const sink = sinkFor(args, context);
   for (const [i, name] of group.runs.entries()) {
     if (context.stop.finish.aborted) break;
     const path = join(group.path, name);
     const begun = existsSync(join(path, runFiles.manifest)) ? readManifest(path) : undefined;
     if (begun?.status === 'completed' && begun.iterations.of >= group.config.iterations) continue;
-    if (!args.json && !args.quiet) context.note(`repeat ${i + 1} of ${group.runs.length}, seed ${group.seeds[i]}`);
+    if (!args.json && !args.quiet)
+      context.note(`repeat ${i + 1} of ${group.runs.length}, seed ${group.seeds[i]}`);
     const assembly = await assemble({ ...group.config, seed: group.seeds[i]!, repeats: 1 }, context.env);
     if (begun !== undefined) requireSame(assembly, begun, join(path, runFiles.config));
-    const directory = begun === undefined ? startRun(assembly, path, context) : resumeRunDirectory(path, context.now);
+    const directory =
+      begun === undefined ? startRun(assembly, path, context) : resumeRunDirectory(path, context.now);
     await runInDirectory(assembly, directory, sink, context);
   }
   const results = group.runs
@@ -72,7 +80,9 @@ export async function finishGroup(group: RunGroup, args: OutputArguments, contex
   const report = relative(context.cwd, groupReportPath(group.path));
   if (args.json) {
     const best = results.toSorted((a, b) => (b.best?.return ?? -Infinity) - (a.best?.return ?? -Infinity))[0];
-    context.print(JSON.stringify({ ...best, run, report, summary: summarizeRepeats(results), repeats: results }));
+    context.print(
+      JSON.stringify({ ...best, run, report, summary: summarizeRepeats(results), repeats: results }),
+    );
   } else {
     context.print(`${describeRepeats(results)}\nruns        ${run}\nreport      ${report}`);
   }

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { groupReportPath, writeGroupReport, writeRunReport } from '../write-report.js';
 import { findRun, groupFile } from '../run-directory.js';
 import type { CommandContext } from '../terminal.js';
+import { groupReportPath, writeGroupReport, writeRunReport } from '../write-report.js';
 
 /** `policyloop report <run>`. */
 export async function reportCommand(

@@ -61,9 +61,17 @@ function refuseComplete(manifest: Manifest, config: Config, path: string): void 
     limit: `policyloop resume ${path} with a higher limits.…`,
   };
   if (reason?.kind === 'iterations' && config.iterations <= manifest.iterations.done) {
-    throw new UserError({ message: `this run is complete: ${manifest.iterations.done} iterations`, value: path, remedy: remedies.iterations });
+    throw new UserError({
+      message: `this run is complete: ${manifest.iterations.done} iterations`,
+      value: path,
+      remedy: remedies.iterations,
+    });
   }
   if (reason?.kind === 'target' && config.target?.return === reason.return) {
-    throw new UserError({ message: `this run is complete: it reached its target of ${reason.return}`, value: path, remedy: remedies.target });
+    throw new UserError({
+      message: `this run is complete: it reached its target of ${reason.return}`,
+      value: path,
+      remedy: remedies.target,
+    });
   }
 }

@@ -1,15 +1,15 @@
 import { basename, extname, resolve } from 'node:path';
-import { type Assembly, assemble, newManifest } from '../assemble.js';
+import { type Assembly, assemble } from '../assemble.js';
 import type { Config } from '../config.js';
 import { absolutePaths } from '../config-paths.js';
 import { UserError } from '../errors.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../load-config.js';
 import { createPrompter } from '../prompter.js';
 import { createReplayBuffer } from '../replay-buffer.js';
-import { createRunDirectory, freeDirectory, nothingRecorded, type RunDirectory } from '../run-directory.js';
+import { freeDirectory, nothingRecorded } from '../run-directory.js';
 import type { CommandContext } from '../terminal.js';
 import { createGroup, finishGroup } from './repeats.js';
-import { finishRun } from './single-run.js';
+import { finishRun, startRun } from './single-run.js';
 
 export interface RunArguments {
   readonly config: string;
@@ -46,16 +46,6 @@ async function assembleLoaded(loaded: LoadedConfig, context: CommandContext): Pr
   }
 }
 
-/** Makes the directory of a new run. */
-export function startRun(assembly: Assembly, path: string, context: Pick<CommandContext, 'now'>): RunDirectory {
-  const { config } = assembly;
-  return createRunDirectory(path, {
-    configYaml: resolvedYaml(config),
-    manifest: newManifest(assembly, basename(path), context.now()),
-    now: context.now,
-  });
-}
-
 /** `<config's name>-<date>-<time>`, UTC. */
 function runName(file: string, config: Config, now: Date): string {
   const stem = config.name ?? basename(file, extname(file)).replaceAll(/[^A-Za-z0-9._-]+/g, '-');
@@ -68,7 +58,14 @@ function dryRun(assembly: Assembly, context: CommandContext): number {
   context.print(resolvedYaml(config).trimEnd());
   context.print(`\n# ${environment.id}, ${family.parameters.count} parameters, ${model.id}`);
   const buffer = createReplayBuffer(assembly.imported);
-  const prompter = createPrompter({ config, environment, family, prompts, buffer, recorded: nothingRecorded });
+  const prompter = createPrompter({
+    config,
+    environment,
+    family,
+    prompts,
+    buffer,
+    recorded: nothingRecorded,
+  });
   for (const { role, content } of prompter.messages(1)) context.print(`\n--- ${role} ---\n${content}`);
   return 0;
 }

@@ -1,12 +1,12 @@
 import { styleText } from 'node:util';
 import { bestEntries } from '../evaluation.js';
+import { openRun } from '../open-run.js';
 import type { PolicyDescription, PolicyFamily } from '../policies/policy.js';
 import { formatParameters } from '../prompting/parameter-format.js';
 import { sparkline } from '../report/sparkline.js';
 import type { CallRecord } from '../run-log.js';
 import { describeReason, interval, resultOf } from '../run-result.js';
 import { type CommandContext, formatDuration, formatReturn, formatTable, formatUsage } from '../terminal.js';
-import { openRun } from '../open-run.js';
 
 /** `policyloop show <run>`. */
 export async function showCommand(
@@ -18,8 +18,22 @@ export async function showCommand(
   const best = bestEntries(recorded.entries, args.top);
   const failures = countFailures(recorded.calls);
   if (args.json) {
-    const top = best.map(({ iteration, candidate, score, parameters }) => ({ iteration, candidate, return: score, parameters }));
-    context.print(JSON.stringify({ ...result, environment: manifest.environment, model: manifest.model, seed: manifest.seed, top, failures }));
+    const top = best.map(({ iteration, candidate, score, parameters }) => ({
+      iteration,
+      candidate,
+      return: score,
+      parameters,
+    }));
+    context.print(
+      JSON.stringify({
+        ...result,
+        environment: manifest.environment,
+        model: manifest.model,
+        seed: manifest.seed,
+        top,
+        failures,
+      }),
+    );
     return 0;
   }
   const { confirmed } = result;
@@ -31,7 +45,10 @@ export async function showCommand(
       `${describeReason(result)}, ${result.iterations} of ${manifest.iterations.of} iterations, ${recorded.entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
       '',
       ...(scores.length > 0
-        ? [`${sparkline(scores, 60)}  ${formatReturn(Math.min(...scores))} … ${formatReturn(Math.max(...scores))}`, '']
+        ? [
+            `${sparkline(scores, 60)}  ${formatReturn(Math.min(...scores))} … ${formatReturn(Math.max(...scores))}`,
+            '',
+          ]
         : []),
       formatTable(
         ['rank', 'mean return', 'min', 'max', 'iteration', 'candidate'],
@@ -81,13 +98,20 @@ function describePolicy(family: PolicyFamily, parameters: readonly number[] | un
   return [styleText('bold', 'best policy'), ...policyLines(description, family, parameters)];
 }
 
-function policyLines(description: PolicyDescription, family: PolicyFamily, parameters: readonly number[]): readonly string[] {
+function policyLines(
+  description: PolicyDescription,
+  family: PolicyFamily,
+  parameters: readonly number[],
+): readonly string[] {
   if (description.kind === 'q-table') {
     const text = formatParameters(parameters, family.parameters);
     return [text.length > 2000 ? `${text.slice(0, 1999)}…` : text];
   }
   const { observations, outputs, bias, discrete, firstAction } = description;
-  const header = ['', ...Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`))];
+  const header = [
+    '',
+    ...Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`)),
+  ];
   const row = (name: string, start: number) => [
     name,
     ...parameters.slice(start, start + outputs).map((value) => value.toFixed(family.parameters.decimals)),

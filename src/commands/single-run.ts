@@ -1,6 +1,8 @@
-import type { Assembly } from '../assemble.js';
+import { basename } from 'node:path';
+import { type Assembly, newManifest } from '../assemble.js';
+import { resolvedYaml } from '../load-config.js';
 import { progressSink } from '../progress.js';
-import type { RunDirectory } from '../run-directory.js';
+import { createRunDirectory, type RunDirectory } from '../run-directory.js';
 import { describeResult, type RunResult, resultOf } from '../run-result.js';
 import { runInDirectory } from '../run-session.js';
 import { type CommandContext, exitCodes } from '../terminal.js';
@@ -8,6 +10,20 @@ import { type CommandContext, exitCodes } from '../terminal.js';
 export interface OutputArguments {
   readonly json: boolean;
   readonly quiet: boolean;
+}
+
+/** Makes the directory of a new run. */
+export function startRun(
+  assembly: Assembly,
+  path: string,
+  context: Pick<CommandContext, 'now'>,
+): RunDirectory {
+  const { config } = assembly;
+  return createRunDirectory(path, {
+    configYaml: resolvedYaml(config),
+    manifest: newManifest(assembly, basename(path), context.now()),
+    now: context.now,
+  });
 }
 
 /** Runs from wherever the directory stands to the end, and prints the result. */
