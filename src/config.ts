@@ -6,9 +6,11 @@ import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
+const text = z.string().min(1);
+const httpUrl = z.url({ protocol: /^https?$/ });
 
 const environmentSchema = z.strictObject({
-  id: z.string().describe('Environment id, e.g. `CartPole-v1`'),
+  id: text.describe('Environment id, e.g. `CartPole-v1`'),
   options: z
     .record(z.string(), z.unknown())
     .default({})
@@ -25,7 +27,11 @@ const binsSchema = z.union([
 ]);
 
 const linearSchema = z.strictObject({
-  kind: z.literal('linear'),
+  kind: z
+    .literal('linear')
+    .describe(
+      'Outputs = observation · W + b: argmax for discrete actions, the outputs themselves for continuous ones',
+    ),
   bias: z.boolean().default(true).describe('Whether each output has a bias (after the weights)'),
   low: z.number().default(-6).describe('Smallest parameter value'),
   high: z.number().default(6).describe('Largest parameter value'),
@@ -33,17 +39,19 @@ const linearSchema = z.strictObject({
 });
 
 const qTableSchema = z.strictObject({
-  kind: z.literal('q-table'),
+  kind: z.literal('q-table').describe('A table over discrete (or discretised) states'),
   form: z
     .enum(['actions', 'values'])
     .default('actions')
     .describe('`actions`: one action a state. `values`: a value for every state and action, greedy choice'),
   discretize: z
     .array(binsSchema)
+    .min(1)
     .optional()
     .describe('Bins, one item for each observation dimension; needed where the observation is continuous'),
   actions: z
-    .array(z.array(z.number()))
+    .array(z.array(z.number()).min(1))
+    .min(1)
     .optional()
     .describe(
       'The action vectors to choose among, where the action space is continuous, e.g. `[[-1], [0], [1]]`',
@@ -84,14 +92,14 @@ const sampling = {
 };
 
 const openaiSchema = z.strictObject({
-  provider: z.literal('openai'),
-  name: z.string().describe('Model name at the server, e.g. `gpt-5-mini`'),
-  baseUrl: z
-    .url()
+  provider: z
+    .literal('openai')
+    .describe('The OpenAI API, or any server that is compatible with it (llama.cpp, vLLM, LM Studio, …)'),
+  name: text.describe('Model name at the server, e.g. `gpt-5-mini`'),
+  baseUrl: httpUrl
     .optional()
     .describe('Any OpenAI-compatible server (default: OPENAI_BASE_URL, then api.openai.com)'),
-  apiKeyEnv: z
-    .string()
+  apiKeyEnv: text
     .default('OPENAI_API_KEY')
     .describe('Environment variable that holds the key; a server on this machine needs none'),
   maxTokens: count(1).optional().describe("Longest completion in tokens (default: the provider's)"),
@@ -103,10 +111,9 @@ const openaiSchema = z.strictObject({
 });
 
 const ollamaSchema = z.strictObject({
-  provider: z.literal('ollama'),
-  name: z.string().describe('Model name, e.g. `qwen3:8b`'),
-  host: z
-    .url()
+  provider: z.literal('ollama').describe('A model served by Ollama'),
+  name: text.describe('Model name, e.g. `qwen3:8b`'),
+  host: httpUrl
     .optional()
     .describe('Address of the server (default: OLLAMA_HOST, then http://127.0.0.1:11434)'),
   maxTokens: count(1).default(4096).describe('Longest completion in tokens (num_predict)'),
@@ -117,7 +124,7 @@ const ollamaSchema = z.strictObject({
     .union([z.boolean(), z.enum(['low', 'medium', 'high'])])
     .optional()
     .describe('Whether a reasoning model thinks first'),
-  keepAlive: z.string().optional().describe('How long the server keeps the model loaded, e.g. `10m`'),
+  keepAlive: text.optional().describe('How long the server keeps the model loaded, e.g. `10m`'),
   ...sampling,
 });
 
@@ -143,14 +150,12 @@ const modelSchema = z.discriminatedUnion('provider', [
 ]);
 
 const promptsSchema = z.strictObject({
-  set: z
-    .string()
+  set: text
     .default('semantic')
     .describe(
       '`numeric` (only f(params)), `semantic` (with the task described), or the path of a folder of your own',
     ),
-  description: z
-    .string()
+  description: text
     .optional()
     .describe("Path of a template that describes the environment, instead of the set's"),
   optimum: z.number().optional().describe('The best return there can be, told to the model when given'),
@@ -183,7 +188,7 @@ const memorySchema = z.strictObject({
 
 const warmupSchema = z.strictObject({
   policies: count(0).default(20).describe('Random policies evaluated before the first proposal'),
-  from: z.string().optional().describe('Run directory whose replay buffer is taken over first'),
+  from: text.optional().describe('Run directory whose replay buffer is taken over first'),
 });
 
 const evaluationSchema = z.strictObject({
@@ -223,11 +228,16 @@ export const configSchema = z.strictObject({
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore')
     .optional()
     .describe('Name of the experiment; the run directory is named after it'),
-  environment: z.union([z.string(), environmentSchema]).describe('Environment id, or `{id, options}`'),
+  environment: z
+    .union([text, environmentSchema])
+    .describe('Environment id, or `{id, options}`')
+    .meta({ examples: ['CartPole-v1'] }),
   policy: policySchema
     .optional()
     .describe('Default: `linear`, or `q-table` where the observation is discrete'),
-  model: modelSchema.describe('Who proposes parameters'),
+  model: modelSchema
+    .describe('Who proposes parameters: a language model, or a control')
+    .meta({ examples: [{ provider: 'ollama', name: 'qwen3:8b' }] }),
   seed: count(0)
     .default(0)
     .describe('Fixes everything: environment, warm-up, controls, sampling where the provider allows'),
@@ -239,18 +249,22 @@ export const configSchema = z.strictObject({
     .union([z.number(), targetSchema])
     .optional()
     .describe('Stop early at this mean return, or `{return, hold}`'),
-  limits: limitsSchema.prefault({}).describe('Caps that end the run cleanly'),
+  limits: limitsSchema
+    .prefault({})
+    .describe('Caps that end the run cleanly before the call that could pass one'),
   warmup: z
     .union([count(0), warmupSchema])
     .prefault({})
     .describe('Random policies first: their number, or `{policies, from}`'),
-  evaluation: evaluationSchema.prefault({}),
-  confirmation: confirmationSchema.prefault({}),
+  evaluation: evaluationSchema.prefault({}).describe('How a candidate is scored'),
+  confirmation: confirmationSchema
+    .prefault({})
+    .describe('Evaluates the best candidates again at the end, on seeds that did not select them'),
   memory: z
     .union([z.literal('all'), z.literal('none'), memorySchema])
     .default('all')
     .describe('Which evaluations a prompt shows: `all`, `none`, or `{best, recent, …}`'),
-  prompts: promptsSchema.prefault({}),
+  prompts: promptsSchema.prefault({}).describe('What the model is told'),
   record: z
     .enum(['none', 'first', 'all'])
     .default('first')
@@ -288,19 +302,25 @@ export type Config = Omit<ParsedConfig, '$schema' | 'environment' | 'target' | '
   readonly memory: MemoryConfig;
 };
 
+/** The long form of what may be written short: a section given as a bare value. */
+export const shorthands = {
+  environment: (id: string) => ({ id }),
+  target: (value: number) => ({ return: value }),
+  warmup: (policies: number) => ({ policies }),
+  memory: (which: 'all' | 'none') => (which === 'all' ? {} : { best: 0, recent: 0 }),
+};
+
 /** Writes the shorthands out. */
 export function resolveConfig(parsed: ParsedConfig): Config {
   const { $schema: _schema, environment, target, warmup, memory, ...rest } = parsed;
   return {
     ...rest,
-    environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
-    target: typeof target === 'number' ? { return: target, hold: 1 } : target,
-    warmup: typeof warmup === 'number' ? { policies: warmup } : warmup,
-    memory:
-      memory === 'all'
-        ? memorySchema.parse({})
-        : memory === 'none'
-          ? memorySchema.parse({ best: 0, recent: 0 })
-          : memory,
+    environment:
+      typeof environment === 'string'
+        ? environmentSchema.parse(shorthands.environment(environment))
+        : environment,
+    target: typeof target === 'number' ? targetSchema.parse(shorthands.target(target)) : target,
+    warmup: typeof warmup === 'number' ? shorthands.warmup(warmup) : warmup,
+    memory: typeof memory === 'string' ? memorySchema.parse(shorthands.memory(memory)) : memory,
   };
 }

@@ -13,6 +13,8 @@ export interface Manifest {
   /** ISO 8601. */
   readonly created: string;
   readonly updated: string;
+  /** Time spent running, over all resumptions, in milliseconds. */
+  readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
   readonly model: string;

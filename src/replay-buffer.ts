@@ -24,19 +24,20 @@ export interface ReplayBuffer {
   readonly entries: readonly (BufferEntry & Evaluated)[];
   /** The entry with the highest score, the earliest on ties; undefined while empty. */
   readonly best: BufferEntry | undefined;
-  /** Whether these parameters were evaluated before. */
-  has(parameters: ParameterVector): boolean;
+  /** The first entry with these parameters. */
+  find(parameters: ParameterVector): BufferEntry | undefined;
   append(entries: readonly BufferEntry[]): void;
 }
 
 export function createReplayBuffer(initial: readonly BufferEntry[] = []): ReplayBuffer {
   const entries: BufferEntry[] = [];
-  const seen = new Set<string>();
+  const byParameters = new Map<string, BufferEntry>();
   let best: BufferEntry | undefined;
   const append = (added: readonly BufferEntry[]): void => {
     for (const entry of added) {
       entries.push(entry);
-      seen.add(vectorKey(entry.parameters));
+      const key = vectorKey(entry.parameters);
+      if (!byParameters.has(key)) byParameters.set(key, entry);
       if (best === undefined || entry.score > best.score) best = entry;
     }
   };
@@ -46,7 +47,7 @@ export function createReplayBuffer(initial: readonly BufferEntry[] = []): Replay
     get best() {
       return best;
     },
-    has: (parameters) => seen.has(vectorKey(parameters)),
+    find: (parameters) => byParameters.get(vectorKey(parameters)),
     append,
   };
 }

@@ -14,7 +14,13 @@ export interface CallRecord {
   readonly outcome:
     | { readonly kind: 'accepted'; readonly parameters: ParameterVector }
     | { readonly kind: 'rejected'; readonly failure: ParseFailure }
-    | { readonly kind: 'error'; readonly error: ModelErrorKind; readonly message: string };
+    | {
+        readonly kind: 'error';
+        readonly error: ModelErrorKind;
+        readonly message: string;
+        readonly retries: number;
+        readonly latencyMs: number;
+      };
   /** Absent when the call gave none. */
   readonly completion?: Completion;
   /** In the currency of `model.price`; absent without one. */
@@ -38,8 +44,12 @@ export interface UsageTotals {
   readonly cost?: number;
 }
 
-/** A candidate evaluated again on untouched seeds. */
+/**
+ * A candidate evaluated again on untouched seeds. `selection`: among the best few, to choose one. `final`: the chosen
+ * one, on seeds that took no part in choosing it either.
+ */
 export interface Confirmation {
+  readonly stage: 'selection' | 'final';
   readonly iteration: number;
   readonly candidate: number;
   readonly parameters: ParameterVector;
@@ -69,7 +79,13 @@ export type RunEvent =
       readonly iterations: number;
       readonly resumedAt?: number;
     }
-  | { readonly kind: 'warmup-evaluated'; readonly entry: BufferEntry; readonly of: number }
+  | {
+      readonly kind: 'warmup-evaluated';
+      readonly entry: BufferEntry;
+      readonly episodes: readonly EpisodeRecord[];
+      /** Warm-up policies in all. */
+      readonly of: number;
+    }
   | { readonly kind: 'call-finished'; readonly call: CallRecord }
   | {
       readonly kind: 'proposal-rejected';
@@ -77,7 +93,12 @@ export type RunEvent =
       readonly candidate: number;
       readonly failures: readonly (ParseFailureKind | 'model-error')[];
     }
-  | { readonly kind: 'candidate-evaluated'; readonly entry: BufferEntry; readonly improved: boolean }
+  | {
+      readonly kind: 'candidate-evaluated';
+      readonly entry: BufferEntry;
+      readonly episodes: readonly EpisodeRecord[];
+      readonly improved: boolean;
+    }
   /** `entries`: length of the replay buffer after the iteration. An iteration is complete when this is on disk. */
   | {
       readonly kind: 'iteration-finished';

@@ -47,6 +47,8 @@ export interface Task {
   readonly parameters: ParameterSpec;
   /** Every evaluation so far, oldest first, whatever the prompt shows of them. Only ever appended to. */
   readonly history: readonly Evaluated[];
+  /** How many of `history`, from its start, were there before the first proposal (warm-up, imported). */
+  readonly warmup: number;
 }
 
 export interface GenerateOptions {
@@ -67,9 +69,9 @@ export interface LanguageModel {
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<Completion>;
   /**
-   * `count` completions of one prompt, where the provider can do that cheaper than `count` calls. May return
-   * fewer. Completion i is sampled with seeds[i] where the provider takes one each. Prompt tokens are counted
-   * on the first completion only.
+   * One completion a seed, of one prompt, where the provider can do that cheaper than in so many calls. May return
+   * fewer. Completion i is sampled with seeds[i] where the provider takes one each. What is known of the whole
+   * call only (usage, latency, retries, warnings) stands on the first completion; the others have none.
    */
   generateGroup?(
     messages: readonly ChatMessage[],

@@ -1,0 +1,153 @@
+/** Composition root: config → experiment. */
+import type { Config } from './config.js';
+import type { Environment } from './environments/environment.js';
+import { makeEnvironment } from './environments/index.js';
+import { UserError } from './errors.js';
+import type { Experiment } from './experiment.js';
+import { fingerprint } from './fingerprint.js';
+import { createLedger } from './ledger.js';
+import type { Manifest } from './manifest.js';
+import { createModel } from './models/index.js';
+import type { LanguageModel } from './models/language-model.js';
+import { createPolicyFamily } from './policies/index.js';
+import type { PolicyFamily } from './policies/policy.js';
+import { createPrompter } from './prompter.js';
+import { loadPromptSet, type PromptSet } from './prompting/prompt-set.js';
+import { type BufferEntry, createReplayBuffer } from './replay-buffer.js';
+import { type RunDirectory, readManifest, readRun } from './run-directory.js';
+import type { RunEvent } from './run-log.js';
+import { commit, version } from './version.js';
+
+/** What a config names, made and checked: nothing has run or been written yet. */
+export interface Assembly {
+  /** With the policy filled in. */
+  readonly config: Config & { readonly policy: NonNullable<Config['policy']> };
+  readonly environment: Environment;
+  readonly family: PolicyFamily;
+  readonly model: LanguageModel;
+  readonly prompts: PromptSet;
+  /** Of what must not change within a run. */
+  readonly fingerprint: string;
+  /** The replay buffer that `warmup.from` names. */
+  readonly imported: readonly BufferEntry[];
+}
+
+/**
+ * @param env environment variables, for keys and server addresses.
+ * @throws UserError for an unknown environment, an impossible policy, a missing key, a broken template, …
+ */
+export async function assemble(
+  written: Config,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Assembly> {
+  const environment = await makeEnvironment(written.environment.id, written.environment.options);
+  const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
+  const family = createPolicyFamily(config.policy, environment);
+  const prompts = loadPromptSet({ set: config.prompts.set, description: config.prompts.description, environment });
+  return {
+    config,
+    environment,
+    family,
+    prompts,
+    model: createModel(config.model, env),
+    fingerprint: fingerprint(config, prompts.hash),
+    imported: config.warmup.from === undefined ? [] : importBuffer(config.warmup.from, family, environment.id),
+  };
+}
+
+/** Linear on vectors, a table on discrete states. */
+function defaultPolicy(environment: Environment): NonNullable<Config['policy']> {
+  if (environment.observationSpace.kind === 'discrete') {
+    return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
+  }
+  return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 };
+}
+
+/** The manifest of a run that is about to start. */
+export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
+  const { config, environment, model, prompts } = assembly;
+  const head = commit();
+  return {
+    version: 1,
+    run,
+    status: 'running',
+    created: now.toISOString(),
+    updated: now.toISOString(),
+    activeMs: 0,
+    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
+    environment: environment.id,
+    model: model.id,
+    fingerprint: assembly.fingerprint,
+    prompts: prompts.hash,
+    seed: config.seed,
+    iterations: { done: 0, of: config.iterations },
+    confirmations: [],
+    usage: ledgerOf(assembly).totals,
+  };
+}
+
+/** An experiment that continues what the run directory holds (nothing, for a new run). */
+export function experimentIn(
+  assembly: Assembly,
+  directory: RunDirectory,
+  outside: { readonly emit: (event: RunEvent) => void; readonly now: () => Date },
+): Experiment {
+  const { config, environment, family, model, prompts } = assembly;
+  const { recorded, manifest } = directory;
+  const buffer = createReplayBuffer(recorded.entries);
+  const ledger = ledgerOf(assembly);
+  for (const call of recorded.calls) ledger.record(call);
+  return {
+    run: manifest.run,
+    config,
+    seed: manifest.seed,
+    setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record },
+    model,
+    prompter: createPrompter({ config, environment, family, prompts, buffer, recorded }),
+    buffer,
+    imported: assembly.imported,
+    ledger,
+    completed: recorded.iteration,
+    unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
+    earlierMs: manifest.activeMs,
+    emit: outside.emit,
+    commit: directory.commit,
+    now: outside.now,
+  };
+}
+
+function ledgerOf({ config }: Assembly) {
+  const { model } = config;
+  return createLedger({
+    limits: config.limits,
+    price: 'price' in model ? model.price : undefined,
+    maxTokens: 'maxTokens' in model ? model.maxTokens : undefined,
+    usesTokens: 'name' in model,
+  });
+}
+
+/** Takes over the evaluations of an earlier run as the start of a new one's buffer. */
+function importBuffer(path: string, family: PolicyFamily, environment: string): readonly BufferEntry[] {
+  const manifest = readManifest(path);
+  if (manifest.environment !== environment) {
+    throw new UserError({
+      field: 'warmup.from',
+      message: `that run is of ${manifest.environment}, this one of ${environment}`,
+      value: path,
+      remedy: 'name a run of the same environment and policy',
+    });
+  }
+  const { entries } = readRun(path);
+  const { count, low, high } = family.parameters;
+  for (const { parameters } of entries) {
+    if (parameters.length !== count || parameters.some((value) => value < low || value > high)) {
+      throw new UserError({
+        field: 'warmup.from',
+        message: `that run's policies have ${parameters.length} parameters${parameters.length === count ? ' beyond' : `; this one needs ${count} in`} [${low}, ${high}]`,
+        value: path,
+        remedy: 'name a run of the same environment and policy',
+      });
+    }
+  }
+  return entries.map((entry, candidate) => ({ ...entry, iteration: 0, group: 0, candidate, source: 'imported' }));
+}

@@ -1,0 +1,58 @@
+import type { Space } from '../environments/environment.js';
+import { environmentIds, environmentInfo, makeEnvironment } from '../environments/index.js';
+import { type CommandContext, formatTable } from '../terminal.js';
+
+/** `policyloop environments [id]`. */
+export async function environmentsCommand(
+  args: { readonly id?: string | undefined; readonly json: boolean },
+  context: CommandContext,
+): Promise<number> {
+  const described = await Promise.all((args.id === undefined ? environmentIds() : [args.id]).map(describe));
+  if (args.json) {
+    context.print(JSON.stringify(described));
+  } else if (args.id === undefined) {
+    const rows = described.map(({ id, observation, action, maxSteps }) => [
+      id,
+      observation,
+      action,
+      maxSteps === undefined ? 'none' : String(maxSteps),
+    ]);
+    context.print(formatTable(['environment', 'observation', 'action', 'step limit'], rows));
+  } else {
+    for (const { id, observation, action, maxSteps, options } of described) {
+      context.print(
+        [
+          id,
+          `observation  ${observation}`,
+          `action       ${action}`,
+          `step limit   ${maxSteps ?? 'none'}`,
+          `options      ${options.join(', ') || 'none'}`,
+        ].join('\n'),
+      );
+    }
+  }
+  return 0;
+}
+
+async function describe(id: string) {
+  const environment = await makeEnvironment(id);
+  const { options } = environmentInfo(environment.id);
+  return {
+    id: environment.id,
+    observation: spaceText(environment.observationSpace),
+    action: spaceText(environment.actionSpace),
+    maxSteps: environment.maxSteps,
+    options,
+  };
+}
+
+function spaceText(space: Space): string {
+  switch (space.kind) {
+    case 'discrete':
+      return `Discrete(${space.n})`;
+    case 'box':
+      return `Box(${space.low.length})`;
+    case 'tuple':
+      return `Tuple(${space.spaces.map(spaceText).join(', ')})`;
+  }
+}

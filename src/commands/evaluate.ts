@@ -1,0 +1,89 @@
+import { UserError } from '../errors.js';
+import { evaluate } from '../evaluation.js';
+import { type OpenedRun, openRun } from '../open-run.js';
+import type { ParameterVector } from '../policies/policy.js';
+import { interval } from '../run-result.js';
+import { confirmationSeeds, evaluationSeeds } from '../seeds.js';
+import { interquartileMean, mean, meanInterval95, standardDeviation } from '../statistics.js';
+import { type CommandContext, formatReturn } from '../terminal.js';
+
+export interface EvaluateArguments {
+  readonly run: string;
+  readonly runsDir: string;
+  readonly episodes: number;
+  readonly seed?: number | undefined;
+  readonly iteration?: number | undefined;
+  readonly json: boolean;
+}
+
+/** `policyloop evaluate <run>`: the best policy on seeds that the run has not used. */
+export async function evaluateCommand(args: EvaluateArguments, context: CommandContext): Promise<number> {
+  if (!Number.isInteger(args.episodes) || args.episodes < 1) {
+    throw new UserError({
+      field: '--episodes',
+      message: 'give a positive whole number',
+      value: args.episodes,
+    });
+  }
+  const run = await openRun(args, context);
+  const { iteration, parameters } = choose(run, args.iteration);
+  const { environment, family, config, manifest } = run;
+  const seeds =
+    args.seed === undefined
+      ? confirmationSeeds(manifest.seed, 'inspection', args.episodes)
+      : evaluationSeeds(args.seed, args.episodes);
+  const setting = { environment, family, maxSteps: config.evaluation.maxSteps, record: 'none' } as const;
+  const { returns, lengths } = evaluate(setting, parameters, seeds);
+  const result = {
+    run: args.run,
+    iteration,
+    episodes: returns.length,
+    mean: mean(returns),
+    ci95: meanInterval95(returns),
+    standardDeviation: standardDeviation(returns),
+    iqm: interquartileMean(returns),
+    min: Math.min(...returns),
+    max: Math.max(...returns),
+    meanLength: mean(lengths),
+    parameters,
+  };
+  if (args.json) {
+    context.print(JSON.stringify({ ...result, returns }));
+    return 0;
+  }
+  context.print(
+    [
+      `${manifest.environment}, the policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}, ${result.episodes} episodes`,
+      `mean return  ${formatReturn(result.mean)}  95 % interval ${interval(result.ci95)}`,
+      `spread       ${formatReturn(result.min)} … ${formatReturn(result.max)}, standard deviation ${formatReturn(result.standardDeviation)}, interquartile mean ${formatReturn(result.iqm)}`,
+      `length       ${formatReturn(result.meanLength)} steps`,
+    ].join('\n'),
+  );
+  return 0;
+}
+
+/** The confirmed policy, else the best observed; or the best of an iteration. */
+function choose(
+  run: OpenedRun,
+  iteration: number | undefined,
+): { readonly iteration: number; readonly parameters: ParameterVector } {
+  const { manifest, recorded } = run;
+  if (iteration !== undefined) {
+    const entries = recorded.entries.filter((entry) => entry.iteration === iteration);
+    const best = entries.toSorted((a, b) => b.score - a.score)[0];
+    if (best !== undefined) return best;
+    throw new UserError({
+      field: '--iteration',
+      message: 'this iteration has no evaluated policy',
+      value: iteration,
+      remedy: `the run has iterations 0 (warm-up) to ${recorded.iteration}`,
+    });
+  }
+  const chosen = manifest.confirmations.find(({ stage }) => stage === 'final') ?? manifest.best;
+  if (chosen !== undefined) return chosen;
+  throw new UserError({
+    message: 'this run has no evaluated policy yet',
+    value: run.path,
+    remedy: `policyloop resume ${run.path}`,
+  });
+}

@@ -1,0 +1,58 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { groupFile, readManifest, runFiles, statusOf } from '../run-directory.js';
+import { type CommandContext, formatReturn, formatTable } from '../terminal.js';
+
+/** `policyloop list`. Reads manifests only. */
+export function listCommand(
+  args: { readonly runsDir: string; readonly json: boolean },
+  context: CommandContext,
+): Promise<number> {
+  const root = resolve(context.cwd, args.runsDir);
+  const runs = findRuns(root, '')
+    .map((name) => ({
+      name,
+      status: statusOf(join(root, name), readManifest(join(root, name))),
+      manifest: readManifest(join(root, name)),
+    }))
+    .toSorted((a, b) => (a.manifest.created < b.manifest.created ? -1 : 1));
+  if (args.json) {
+    context.print(JSON.stringify(runs.map(({ name, status, manifest }) => ({ name, ...manifest, status }))));
+    return Promise.resolve(0);
+  }
+  if (runs.length === 0) {
+    context.note(`no runs in ${args.runsDir}; policyloop run quickstart makes one`);
+    return Promise.resolve(0);
+  }
+  const rows = runs.map(({ name, status, manifest }) => {
+    const final = manifest.confirmations.find(({ stage }) => stage === 'final');
+    return [
+      name,
+      status,
+      manifest.environment,
+      manifest.model,
+      `${manifest.iterations.done}/${manifest.iterations.of}`,
+      manifest.best === undefined ? '–' : formatReturn(manifest.best.return),
+      final === undefined ? '–' : formatReturn(final.mean),
+      manifest.created.slice(0, 16).replace('T', ' '),
+    ];
+  });
+  context.print(
+    formatTable(
+      ['run', 'status', 'environment', 'model', 'iterations', 'observed', 'confirmed', 'started (UTC)'],
+      rows,
+    ),
+  );
+  return Promise.resolve(0);
+}
+
+/** Names of the runs below `root`, repeats as `group/repeat-1`. */
+function findRuns(root: string, prefix: string): readonly string[] {
+  if (!existsSync(root)) return [];
+  return readdirSync(root, { withFileTypes: true }).flatMap((item) => {
+    if (!item.isDirectory()) return [];
+    const path = join(root, item.name);
+    if (existsSync(join(path, runFiles.manifest))) return [prefix + item.name];
+    return existsSync(join(path, groupFile)) ? findRuns(path, `${prefix}${item.name}/`) : [];
+  });
+}

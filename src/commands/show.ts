@@ -1,0 +1,122 @@
+import { styleText } from 'node:util';
+import { bestEntries } from '../evaluation.js';
+import { openRun } from '../open-run.js';
+import type { PolicyDescription, PolicyFamily } from '../policies/policy.js';
+import { formatParameters } from '../prompting/parameter-format.js';
+import { sparkline } from '../report/sparkline.js';
+import type { CallRecord } from '../run-log.js';
+import { describeReason, interval, resultOf } from '../run-result.js';
+import { type CommandContext, formatDuration, formatReturn, formatTable, formatUsage } from '../terminal.js';
+
+/** `policyloop show <run>`. */
+export async function showCommand(
+  args: { readonly run: string; readonly runsDir: string; readonly top: number; readonly json: boolean },
+  context: CommandContext,
+): Promise<number> {
+  const { path, manifest, family, recorded } = await openRun(args, context);
+  const result = resultOf(path, context.cwd);
+  const best = bestEntries(recorded.entries, args.top);
+  const failures = countFailures(recorded.calls);
+  if (args.json) {
+    const top = best.map(({ iteration, candidate, score, parameters }) => ({
+      iteration,
+      candidate,
+      return: score,
+      parameters,
+    }));
+    context.print(
+      JSON.stringify({
+        ...result,
+        environment: manifest.environment,
+        model: manifest.model,
+        seed: manifest.seed,
+        top,
+        failures,
+      }),
+    );
+    return 0;
+  }
+  const { confirmed } = result;
+  const heading = `${manifest.run}  ${manifest.environment}  ${manifest.model}  seed ${manifest.seed}`;
+  const scores = recorded.entries.map(({ score }) => score);
+  context.print(
+    [
+      styleText('bold', heading),
+      `${describeReason(result)}, ${result.iterations} of ${manifest.iterations.of} iterations, ${recorded.entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
+      '',
+      ...(scores.length > 0
+        ? [
+            `${sparkline(scores, 60)}  ${formatReturn(Math.min(...scores))} … ${formatReturn(Math.max(...scores))}`,
+            '',
+          ]
+        : []),
+      formatTable(
+        ['rank', 'mean return', 'min', 'max', 'iteration', 'candidate'],
+        best.map((entry, i) => [
+          String(i + 1),
+          formatReturn(entry.score),
+          formatReturn(Math.min(...entry.returns)),
+          formatReturn(Math.max(...entry.returns)),
+          entry.iteration === 0 ? 'warm-up' : String(entry.iteration),
+          String(entry.candidate + 1),
+        ]),
+      ),
+      '',
+      confirmed === undefined
+        ? 'not confirmed on untouched seeds'
+        : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${interval(confirmed.ci95)}, ${confirmed.episodes} untouched episodes (iteration ${confirmed.iteration})`,
+      '',
+      ...describePolicy(family, (confirmed ?? result.best)?.parameters),
+      '',
+      `usage     ${formatUsage(result.usage)}`,
+      `rejected  ${describeFailures(failures)}`,
+      `report    ${result.report}`,
+    ].join('\n'),
+  );
+  return 0;
+}
+
+/** Replies that could not be used, by kind. */
+function countFailures(calls: readonly CallRecord[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of calls) {
+    if (outcome.kind === 'accepted') continue;
+    const kind = outcome.kind === 'rejected' ? outcome.failure.kind : outcome.error;
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function describeFailures(failures: Readonly<Record<string, number>>): string {
+  const kinds = Object.entries(failures).toSorted(([, a], [, b]) => b - a);
+  return kinds.length === 0 ? 'no reply' : kinds.map(([kind, count]) => `${count} × ${kind}`).join(', ');
+}
+
+function describePolicy(family: PolicyFamily, parameters: readonly number[] | undefined): readonly string[] {
+  if (parameters === undefined) return ['no policy yet'];
+  const { description } = family;
+  return [styleText('bold', 'best policy'), ...policyLines(description, family, parameters)];
+}
+
+function policyLines(
+  description: PolicyDescription,
+  family: PolicyFamily,
+  parameters: readonly number[],
+): readonly string[] {
+  if (description.kind === 'q-table') {
+    const text = formatParameters(parameters, family.parameters);
+    return [text.length > 2000 ? `${text.slice(0, 1999)}…` : text];
+  }
+  const { observations, outputs, bias, discrete, firstAction } = description;
+  const header = [
+    '',
+    ...Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`)),
+  ];
+  const row = (name: string, start: number) => [
+    name,
+    ...parameters.slice(start, start + outputs).map((value) => value.toFixed(family.parameters.decimals)),
+  ];
+  const rows = Array.from({ length: observations }, (_, i) => row(`observation[${i}]`, i * outputs));
+  if (bias) rows.push(row('bias', observations * outputs));
+  return [formatTable(header, rows)];
+}

@@ -1,0 +1,154 @@
+import type { Config, ModelConfig, PolicyConfig, QTableConfig } from './config.js';
+import type { Problem } from './errors.js';
+
+/**
+ * What no single field shows: settings that contradict each other, or that could never have an effect. Checks that
+ * need the environment (does the policy fit it?) are made when the experiment is assembled.
+ */
+export function checkConfig(config: Config): readonly Problem[] {
+  return [
+    ...(config.policy === undefined ? [] : policyProblems(config.policy)),
+    ...modelProblems(config.model),
+    ...memoryProblems(config),
+    ...stoppingProblems(config),
+  ];
+}
+
+function policyProblems(policy: PolicyConfig): Problem[] {
+  const problems = rangeProblems(policy);
+  return policy.kind === 'q-table' ? [...problems, ...tableProblems(policy)] : problems;
+}
+
+function rangeProblems({ low, high, decimals }: PolicyConfig): Problem[] {
+  if (low >= high) return [emptyRange('policy', low, high)];
+  const scale = 10 ** decimals;
+  if (Math.ceil(low * scale) < Math.floor(high * scale)) return [];
+  return [
+    {
+      field: 'policy.decimals',
+      message: `fewer than two numbers with ${decimals} ${decimals === 1 ? 'decimal' : 'decimals'} lie between ${low} and ${high}`,
+      value: decimals,
+      remedy: 'use more decimals or a wider range',
+    },
+  ];
+}
+
+function tableProblems({ discretize = [], actions = [] }: QTableConfig): Problem[] {
+  const bins = discretize.flatMap((item, index): Problem[] => {
+    const field = `policy.discretize.${index}`;
+    if ('edges' in item) {
+      const wrong = item.edges.findIndex((edge, i) => i > 0 && edge <= item.edges[i - 1]!);
+      if (wrong < 0) return [];
+      return [
+        {
+          field: `${field}.edges.${wrong}`,
+          message: `edges must ascend, but ${item.edges[wrong]} follows ${item.edges[wrong - 1]}`,
+          remedy: 'sort the edges and remove repeated ones',
+        },
+      ];
+    }
+    return item.low >= item.high ? [emptyRange(field, item.low, item.high)] : [];
+  });
+  const length = actions[0]?.length;
+  const odd = actions.findIndex((action) => action.length !== length);
+  const repeated = actions.findIndex((action, i) =>
+    actions.some((other, j) => j < i && JSON.stringify(other) === JSON.stringify(action)),
+  );
+  return [
+    ...bins,
+    ...(odd < 0
+      ? []
+      : [
+          {
+            field: `policy.actions.${odd}`,
+            message: `has ${actions[odd]!.length} numbers, but the first action has ${length}`,
+            value: actions[odd],
+            remedy: 'give every action one number for each dimension of the action space',
+          },
+        ]),
+    ...(repeated < 0
+      ? []
+      : [
+          {
+            field: `policy.actions.${repeated}`,
+            message: 'repeats an earlier action',
+            value: actions[repeated],
+          },
+        ]),
+  ];
+}
+
+function emptyRange(path: string, low: number, high: number): Problem {
+  return {
+    field: `${path}.low`,
+    message: `must be below ${path}.high, which is ${high}`,
+    value: low,
+    remedy: low === high ? 'widen the range' : `swap the two: low: ${high}, high: ${low}`,
+  };
+}
+
+function modelProblems(model: ModelConfig): Problem[] {
+  if (model.provider !== 'ollama' || model.contextTokens === undefined) return [];
+  if (model.maxTokens < model.contextTokens) return [];
+  return [
+    {
+      field: 'model.contextTokens',
+      message: `leaves no room for a prompt: the context must hold it and a reply of up to ${model.maxTokens} tokens (model.maxTokens)`,
+      value: model.contextTokens,
+      remedy:
+        'raise model.contextTokens, lower model.maxTokens, or leave contextTokens out so that it follows the prompt',
+    },
+  ];
+}
+
+function memoryProblems({ memory, record }: Config): Problem[] {
+  const showsNothing = memory.best === 0 && memory.recent === 0;
+  const problems: Problem[] = [];
+  if (showsNothing && memory.order !== 'chronological') {
+    problems.push({
+      field: 'memory.order',
+      message: 'has no effect: with best: 0 and recent: 0 a prompt shows no evaluation',
+      value: memory.order,
+      remedy: 'remove memory.order, or set memory.best or memory.recent',
+    });
+  }
+  if (showsNothing && memory.trajectories !== 'none') {
+    problems.push({
+      field: 'memory.trajectories',
+      message: 'has no effect: with best: 0 and recent: 0 a prompt shows no evaluation',
+      value: memory.trajectories,
+      remedy: 'remove memory.trajectories, or set memory.best or memory.recent',
+    });
+  }
+  if (!showsNothing && memory.trajectories !== 'none' && record === 'none') {
+    problems.push({
+      field: 'memory.trajectories',
+      message: 'needs recorded trajectories, but record is none: a resumed run could not show them',
+      value: memory.trajectories,
+      remedy: 'set record to first or all, or memory.trajectories to none',
+    });
+  }
+  return problems;
+}
+
+function stoppingProblems({ model, limits, target, iterations }: Config): Problem[] {
+  const problems: Problem[] = [];
+  const hasTokens = model.provider === 'openai' || model.provider === 'ollama';
+  if (limits.cost !== undefined && hasTokens && model.price === undefined) {
+    problems.push({
+      field: 'limits.cost',
+      message: 'needs model.price, or no cost is known',
+      value: limits.cost,
+      remedy: 'add model.price: {input: …, output: …} (per million tokens), or use limits.tokens',
+    });
+  }
+  if (target !== undefined && target.hold > iterations) {
+    problems.push({
+      field: 'target.hold',
+      message: `can never be reached: it asks for ${target.hold} iterations in a row, but iterations is ${iterations}`,
+      value: target.hold,
+      remedy: 'lower target.hold or raise iterations',
+    });
+  }
+  return problems;
+}

@@ -1,0 +1,275 @@
+import { parseDocument } from 'yaml';
+import { shorthands } from './config.js';
+import { fieldName, oneScreen, type Path, printable } from './config-errors.js';
+import {
+  configJsonSchema,
+  discriminatorOf,
+  expectation,
+  isMapping,
+  keysOf,
+  type SchemaNode,
+  valueAt,
+  variantFor,
+  variantsOf,
+} from './config-schema.js';
+import { nearest, type Problem, UserError } from './errors.js';
+
+/** One `key=value` of the command line. */
+export interface Override {
+  /** As it was written. */
+  readonly text: string;
+  readonly path: readonly string[];
+  /** The text after `=`; when it is empty, the key is taken out, so that its default applies. */
+  readonly source: string;
+  /** That text, read as YAML. */
+  readonly value: unknown;
+}
+
+export interface Overridden {
+  readonly content: Record<string, unknown>;
+  readonly overrides: readonly Override[];
+  /** What the overrides changed beyond what they say. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Applies `key=value` overrides, in order, to the content of a config. A shorthand that stands in the way
+ * (`warmup: 20` before `warmup.from=…`) is written out first. When an override changes a `model.provider` or
+ * `policy.kind`, fields of the file that the new one does not have are dropped, with a note.
+ * @throws UserError that names each override which is malformed or leads to no field.
+ */
+export function applyOverrides(content: Record<string, unknown>, texts: readonly string[]): Overridden {
+  const changed = structuredClone(content);
+  const overrides: Override[] = [];
+  const problems: Problem[] = [];
+  for (const text of texts) {
+    const parsed = parseOverride(text);
+    const problem = 'message' in parsed ? parsed : assign(changed, parsed);
+    if (problem !== undefined) problems.push(problem);
+    else if ('path' in parsed) overrides.push(parsed);
+  }
+  if (problems.length > 0) throw new UserError(oneScreen(problems));
+  return {
+    content: changed,
+    overrides,
+    notes: [...dropForeignFields(changed, content, overrides), ...staleFields(changed, content, overrides)],
+  };
+}
+
+function parseOverride(text: string): Override | Problem {
+  const equals = text.indexOf('=');
+  const path = text.slice(0, Math.max(0, equals)).trim().split('.');
+  if (equals < 0 || path.some((key) => key === '')) {
+    return {
+      file: overrideName(text),
+      message: 'an override is written key=value',
+      remedy: 'for example iterations=50 or model.name=qwen3:8b',
+    };
+  }
+  const source = text.slice(equals + 1).trim();
+  const document = parseDocument(source, { prettyErrors: false, logLevel: 'error' });
+  const [error] = [...document.errors, ...document.warnings];
+  if (error !== undefined) {
+    return {
+      file: overrideName(text),
+      message: `the value is not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}`,
+      remedy: `put it in quotes: '${path.join('.')}="…"'`,
+    };
+  }
+  return { text, path, source, value: document.toJS() };
+}
+
+export function overrideName(text: string): string {
+  return `override ${printable(text)}`;
+}
+
+/** The last override that set (or made) the field at `path`, of which the file has the first `depth` keys. */
+export function overrideOf(path: Path, depth: number, overrides: readonly Override[]): Override | undefined {
+  const made = path.slice(0, depth + 1);
+  return overrides.findLast(
+    (override) =>
+      startsWith(path, override.path) ||
+      (depth < path.length && (startsWith(override.path, made) || choosesSiblings(override, path))),
+  );
+}
+
+/** Whether the override picked the variant (say, the provider) of the object that `path` is missing from. */
+function choosesSiblings(override: Override, path: Path): boolean {
+  const parent = path.slice(0, -1);
+  const [section, key] = override.path;
+  const node = configJsonSchema().properties?.[section ?? ''];
+  return parent.length === 1 && parent[0] === section && node !== undefined && discriminatorOf(node) === key;
+}
+
+function startsWith(path: Path, start: Path): boolean {
+  return start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
+}
+
+type Holder = Record<string, unknown> | unknown[];
+
+/** Sets one field, writing shorthands out on the way. */
+function assign(content: Record<string, unknown>, override: Override): Problem | undefined {
+  let node = configJsonSchema();
+  let holder: Holder = content;
+  for (const [depth, key] of override.path.entries()) {
+    const child = possibleChild(node, holder, key);
+    if (child === undefined) return unknownPath(override, depth, node, holder);
+    if (depth === override.path.length - 1) {
+      set(
+        holder,
+        key,
+        override.source === '' ? undefined : acceptsOnlyText(child) ? textOf(override) : override.value,
+      );
+      return undefined;
+    }
+    const inner = open(child, get(holder, key), override.path.slice(0, depth + 1));
+    if (inner === undefined) {
+      return {
+        file: overrideName(override.text),
+        field: fieldName(override.path.slice(0, depth + 1)),
+        message: `is ${expectation(child)}, without a part named ${printable(override.path[depth + 1]!)}`,
+      };
+    }
+    set(holder, key, inner);
+    holder = inner;
+    node = child;
+  }
+  return undefined;
+}
+
+/** The schema of a key that some variant of the node has: which variant it will be may be up to a later override. */
+function possibleChild(node: SchemaNode, holder: Holder, key: string): SchemaNode | undefined {
+  if (Array.isArray(holder)) {
+    const items = variantsOf(node).find((variant) => variant.type === 'array')?.items;
+    return Object.hasOwn(holder, key) && key !== 'length' ? items : undefined;
+  }
+  if (key === '__proto__') return undefined;
+  const variants = variantsOf(node);
+  const having = variants.find((variant) => Object.hasOwn(variant.properties ?? {}, key));
+  if (having !== undefined) return having.properties?.[key];
+  if (variants.some((variant) => variant.type === undefined)) return node;
+  const open = variants.find((variant) => typeof variant.additionalProperties === 'object');
+  return open?.additionalProperties as SchemaNode | undefined;
+}
+
+/** The object or list to go on in: the one there is, or the long form of the shorthand there is. */
+function open(node: SchemaNode, current: unknown, path: readonly string[]): Holder | undefined {
+  if (isMapping(current) || Array.isArray(current)) return current as Holder;
+  const takesObjects = variantsOf(node).some(
+    (variant) => variant.type === 'object' || variant.type === undefined,
+  );
+  if (!takesObjects) return undefined;
+  const [section = ''] = path;
+  if (path.length > 1 || current === undefined || current === null || !isShorthand(section)) return {};
+  const expand = shorthands[section] as (value: unknown) => Record<string, unknown>;
+  return expand(current);
+}
+
+function isShorthand(section: string): section is keyof typeof shorthands {
+  return Object.hasOwn(shorthands, section);
+}
+
+function unknownPath(override: Override, depth: number, node: SchemaNode, holder: Holder): Problem {
+  const key = override.path[depth]!;
+  const keys = Array.isArray(holder)
+    ? Object.keys(holder)
+    : [...new Set(variantsOf(node).flatMap(keysOf))].filter((name) => name !== '$schema');
+  const near = nearest(key, keys);
+  return {
+    file: overrideName(override.text),
+    field: fieldName(override.path.slice(0, depth + 1)),
+    message: Array.isArray(holder) ? `no such item: the list has ${holder.length}` : 'unknown key',
+    alternatives: keys,
+    ...(near !== undefined && !Array.isArray(holder) && { remedy: `did you mean \`${near}\`?` }),
+  };
+}
+
+function get(holder: Holder, key: string): unknown {
+  return Object.hasOwn(holder, key) ? (holder as Record<string, unknown>)[key] : undefined;
+}
+
+function set(holder: Holder, key: string, value: unknown): void {
+  if (value === undefined && !Array.isArray(holder)) delete holder[key];
+  else (holder as Record<string, unknown>)[key] = value;
+}
+
+function acceptsOnlyText(node: SchemaNode): boolean {
+  const types = variantsOf(node).map((variant) => variant.type);
+  return types.includes('string') && types.every((type) => type === 'string' || type === 'object');
+}
+
+/** A model named `123` is text, though YAML reads a number. */
+function textOf({ value, source }: Override): unknown {
+  return typeof value === 'number' || typeof value === 'boolean' ? source : value;
+}
+
+/** After a change of provider or kind: what the file says of the old one and the new one does not have, goes. */
+function dropForeignFields(
+  changed: Record<string, unknown>,
+  content: Record<string, unknown>,
+  overrides: readonly Override[],
+): string[] {
+  return Object.entries(configJsonSchema().properties ?? {}).flatMap(([section, node]) => {
+    const discriminator = discriminatorOf(node);
+    const [before, after] = [content[section], changed[section]];
+    const cause = overrides.findLast((override) => override.path.join('.') === `${section}.${discriminator}`);
+    if (discriminator === undefined || cause === undefined || !isMapping(before) || !isMapping(after))
+      return [];
+    if (before[discriminator] === after[discriminator]) return [];
+    const variant = variantFor(node, after);
+    if (variant === undefined) return [];
+    const foreign = Object.keys(after).filter(
+      (key) =>
+        !keysOf(variant).includes(key) &&
+        Object.hasOwn(before, key) &&
+        !overrides.some((override) => startsWith(override.path, [section, key])),
+    );
+    for (const key of foreign) delete after[key];
+    const fields = foreign.map((key) => `${section}.${key}`).join(', ');
+    return foreign.length === 0
+      ? []
+      : [
+          `${cause.text}: left out ${fields} of the file, which ${String(after[discriminator])} does not have`,
+        ];
+  });
+}
+
+const tiedToEnvironment = ['policy', 'target', 'prompts.description', 'prompts.optimum', 'prompts.stepSize'];
+
+/** What an override leaves standing though it was written for something else: worth a word, not an error. */
+function staleFields(
+  changed: Record<string, unknown>,
+  content: Record<string, unknown>,
+  overrides: readonly Override[],
+): string[] {
+  const fromFile = (field: string) => {
+    const path = field.split('.');
+    return (
+      valueAt(path, content) !== undefined &&
+      !overrides.some(({ path: set }) => startsWith(path, set) || startsWith(set, path))
+    );
+  };
+  const notes: string[] = [];
+  const [oldId, newId] = [content, changed].map(({ environment }) =>
+    isMapping(environment) ? environment.id : environment,
+  );
+  const kept = tiedToEnvironment.filter(fromFile);
+  if (oldId !== undefined && newId !== oldId && kept.length > 0) {
+    notes.push(
+      `environment is now ${String(newId)}, but ${kept.join(', ')} in the file ${kept.length === 1 ? 'was' : 'were'} written for ${String(oldId)}`,
+    );
+  }
+  const [oldModel, newModel] = [content.model, changed.model];
+  if (
+    isMapping(oldModel) &&
+    isMapping(newModel) &&
+    oldModel.provider !== newModel.provider &&
+    'name' in newModel &&
+    fromFile('model.name')
+  ) {
+    notes.push(
+      `model.provider is now ${String(newModel.provider)}, but model.name is still ${String(newModel.name)}, from the file`,
+    );
+  }
+  return notes;
+}

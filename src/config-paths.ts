@@ -1,0 +1,25 @@
+import { existsSync } from 'node:fs';
+import { dirname, isAbsolute, resolve } from 'node:path';
+import type { Config } from './config.js';
+
+/**
+ * Makes the paths of a config absolute, so that a run can be resumed from anywhere: a relative one is looked up
+ * beside the config file first, then in the working directory.
+ */
+export function absolutePaths(config: Config, file: string, cwd: string): Config {
+  const absolute = (path: string): string => {
+    if (isAbsolute(path)) return path;
+    const beside = resolve(dirname(resolve(cwd, file)), path);
+    return existsSync(beside) ? beside : resolve(cwd, path);
+  };
+  const { prompts, warmup } = config;
+  return {
+    ...config,
+    prompts: {
+      ...prompts,
+      set: /[\\/]/.test(prompts.set) ? absolute(prompts.set) : prompts.set,
+      ...(prompts.description !== undefined && { description: absolute(prompts.description) }),
+    },
+    warmup: { ...warmup, ...(warmup.from !== undefined && { from: absolute(warmup.from) }) },
+  };
+}

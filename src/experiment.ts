@@ -1,0 +1,314 @@
+/**
+ * The outer loop. Warm up with random policies; then, every iteration: show the model the replay buffer, let it
+ * propose parameters, evaluate them, record them. At the end the best are confirmed on untouched seeds.
+ */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Config } from './config.js';
+import { bestEntries, confirm, type EvaluationSetting, evaluate } from './evaluation.js';
+import type { Ledger } from './ledger.js';
+import { type LanguageModel, ModelError } from './models/language-model.js';
+import type { ParameterVector } from './policies/policy.js';
+import type { Prompter } from './prompter.js';
+import { type Proposal, type ProposalGroup, propose } from './proposal.js';
+import { type BufferEntry, type ReplayBuffer, vectorKey } from './replay-buffer.js';
+import type { CallRecord, Confirmation, EpisodeRecord, RunEvent, StopReason, UsageTotals } from './run-log.js';
+import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from './seeds.js';
+
+/** Everything a run needs, put together by `assemble`. */
+export interface Experiment {
+  /** Name of the run. */
+  readonly run: string;
+  readonly config: Config;
+  /** Root seed of this run. */
+  readonly seed: number;
+  readonly setting: EvaluationSetting;
+  readonly model: LanguageModel;
+  readonly prompter: Prompter;
+  readonly buffer: ReplayBuffer;
+  /** Evaluations of an earlier run to begin with. */
+  readonly imported: readonly BufferEntry[];
+  readonly ledger: Ledger;
+  /** The last complete iteration: 0 for a new run. */
+  readonly completed: number;
+  /** Calls of an iteration that an earlier process did not finish. */
+  readonly unfinishedCalls: readonly CallRecord[];
+  /** Milliseconds that earlier processes spent on this run. */
+  readonly earlierMs: number;
+  readonly emit: (event: RunEvent) => void;
+  /** Makes what was emitted durable. */
+  readonly commit: () => Promise<void>;
+  readonly now: () => Date;
+}
+
+/** How a user ends a run early. */
+export interface StopRequests {
+  /** Finish the iteration, then close. */
+  readonly finish: AbortSignal;
+  /** Stop now. */
+  readonly abort: AbortSignal;
+}
+
+export interface Outcome {
+  readonly reason: StopReason;
+  /** Complete iterations. */
+  readonly iterations: number;
+  /** The highest observed mean return: selected on noise. */
+  readonly best: BufferEntry | undefined;
+  readonly confirmed: Confirmation | undefined;
+  readonly usage: UsageTotals;
+}
+
+/** Iterations in a row without a single answer from the model, after which going on is pointless. */
+const patience = 3;
+
+export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {
+  const { buffer, config, emit, commit, ledger, model } = experiment;
+  const started = experiment.now().getTime();
+  const elapsedMs = () => experiment.earlierMs + experiment.now().getTime() - started;
+  emit({
+    kind: 'run-started',
+    run: experiment.run,
+    environment: experiment.setting.environment.id,
+    model: model.id,
+    parameters: experiment.setting.family.parameters.count,
+    iterations: config.iterations,
+    ...(experiment.completed > 0 && { resumedAt: experiment.completed + 1 }),
+  });
+
+  const { reason, completed } = await improve(experiment, stop, elapsedMs);
+  const unfinished = reason.kind === 'interrupted' || reason.kind === 'model-error';
+  const confirmed = unfinished ? undefined : await confirmBest(experiment, stop.abort);
+  emit({
+    kind: 'run-finished',
+    reason,
+    ...(buffer.best && { best: buffer.best }),
+    ...(confirmed && { confirmed }),
+    usage: ledger.totals,
+  });
+  await commit();
+  return { reason, iterations: completed, best: buffer.best, confirmed, usage: ledger.totals };
+}
+
+async function improve(
+  experiment: Experiment,
+  stop: StopRequests,
+  elapsedMs: () => number,
+): Promise<{ readonly reason: StopReason; readonly completed: number }> {
+  const { buffer, emit, commit, ledger } = experiment;
+  let { completed } = experiment;
+  let silent = 0;
+  try {
+    await warmUp(experiment, stop);
+    for (;;) {
+      const reason = reasonToStop(experiment, stop, completed, elapsedMs());
+      if (reason !== undefined) return { reason, completed };
+
+      const iteration = completed + 1;
+      const { proposals, limit } = await proposeFor(experiment, iteration, stop.abort);
+      const reached = limit && ({ kind: 'limit', limit } as const);
+      if (reached && proposals.every(({ calls }) => calls.length === 0)) return { reason: reached, completed };
+      const entries = await evaluateGroup(experiment, iteration, proposals, stop.abort);
+      experiment.prompter.finish(proposals, entries);
+      emit({
+        kind: 'iteration-finished',
+        iteration,
+        entries: buffer.entries.length,
+        ...(entries.length > 0 && { score: Math.max(...entries.map(({ score }) => score)) }),
+        ...(buffer.best && { best: buffer.best.score }),
+        usage: ledger.totals,
+      });
+      await commit();
+      completed = iteration;
+
+      if (reached) return { reason: reached, completed };
+      silent = proposals.every(isSilent) ? silent + 1 : 0;
+      if (silent === patience) return { reason: { kind: 'model-error', message: lastError(proposals) }, completed };
+    }
+  } catch (error) {
+    if (stop.abort.aborted) return { reason: { kind: 'interrupted' }, completed };
+    if (error instanceof ModelError) return { reason: { kind: 'model-error', message: error.message }, completed };
+    throw error;
+  }
+}
+
+/** Random policies first. All are drawn, so that a resumed warm-up goes on with the same ones. */
+async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
+  const { buffer, config, setting, emit, commit } = experiment;
+  const random = warmupGenerator(experiment.seed);
+  const recorded = (source: BufferEntry['source']) => buffer.entries.filter((entry) => entry.source === source).length;
+  const of = experiment.imported.length + config.warmup.policies;
+  for (const entry of experiment.imported.slice(recorded('imported'))) {
+    buffer.append([entry]);
+    emit({ kind: 'warmup-evaluated', entry, episodes: [], of });
+  }
+  const done = recorded('warm-up');
+  const drawn = new Set<string>();
+  const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes);
+  for (let i = 0; i < config.warmup.policies; i++) {
+    let parameters = setting.family.initial(random);
+    for (let tries = 0; drawn.has(vectorKey(parameters)) && tries < 100; tries++) {
+      parameters = setting.family.initial(random);
+    }
+    drawn.add(vectorKey(parameters));
+    if (i < done) continue;
+    if (stop.finish.aborted || stop.abort.aborted) return;
+    const { entry, episodes } = measure(setting, parameters, seeds, {
+      iteration: 0,
+      group: 0,
+      candidate: experiment.imported.length + i,
+      source: 'warm-up',
+    });
+    buffer.append([entry]);
+    experiment.prompter.remember(entry, episodes);
+    emit({ kind: 'warmup-evaluated', entry, episodes, of });
+    await yieldToEventLoop();
+  }
+  await commit();
+}
+
+function reasonToStop(
+  { buffer, config }: Experiment,
+  stop: StopRequests,
+  completed: number,
+  elapsedMs: number,
+): StopReason | undefined {
+  if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
+  const { target, limits } = config;
+  if (target !== undefined && heldFor(buffer.entries, target.return, completed) >= target.hold) {
+    return { kind: 'target', return: target.return };
+  }
+  if (completed >= config.iterations) return { kind: 'iterations' };
+  if (limits.minutes !== undefined && elapsedMs >= limits.minutes * 60_000) return { kind: 'limit', limit: 'minutes' };
+  return undefined;
+}
+
+/** The number of last iterations in a row whose best candidate reached `target`. */
+export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
+  const reached = new Set(
+    entries.filter(({ score, iteration }) => iteration > 0 && score >= target).map(({ iteration }) => iteration),
+  );
+  let held = 0;
+  while (reached.has(lastIteration - held)) held++;
+  return held;
+}
+
+function proposeFor(experiment: Experiment, iteration: number, signal: AbortSignal): Promise<ProposalGroup> {
+  const { buffer, config, emit, ledger, model, prompter, setting, unfinishedCalls } = experiment;
+  const unfinished = unfinishedCalls.filter((call) => call.iteration === iteration);
+  return propose({
+    iteration,
+    candidates: config.candidates,
+    corrections: config.corrections,
+    messages: prompter.messages(iteration),
+    task: {
+      parameters: setting.family.parameters,
+      history: buffer.entries,
+      warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
+    },
+    seen: (parameters) => buffer.find(parameters),
+    seed: (candidate, attempt) => callSeed(experiment.seed, iteration, candidate, attempt),
+    formatCorrection: prompter.formatCorrection,
+    recorded: (candidate, attempt, messages) =>
+      unfinished.find(
+        (call) =>
+          call.candidate === candidate &&
+          call.attempt === attempt &&
+          JSON.stringify(call.messages) === JSON.stringify(messages),
+      ),
+    model,
+    concurrency: 'concurrency' in config.model ? config.model.concurrency : 1,
+    ledger,
+    signal,
+    now: experiment.now,
+    onCall: (call) => {
+      ledger.record(call);
+      emit({ kind: 'call-finished', call });
+      for (const message of call.completion?.warnings ?? []) emit({ kind: 'warning', message });
+    },
+  });
+}
+
+/** Plays every accepted proposal; a rejected one is logged and costs no evaluation. */
+async function evaluateGroup(
+  experiment: Experiment,
+  iteration: number,
+  proposals: readonly Proposal[],
+  signal: AbortSignal,
+): Promise<readonly BufferEntry[]> {
+  const { buffer, config, emit, setting } = experiment;
+  const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
+  const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes, fresh);
+  const measured = [];
+  for (const proposal of proposals) {
+    if (proposal.kind === 'rejected') {
+      const failures = proposal.calls.flatMap(({ outcome }) =>
+        outcome.kind === 'rejected' ? [outcome.failure.kind] : outcome.kind === 'error' ? (['model-error'] as const) : [],
+      );
+      emit({ kind: 'proposal-rejected', iteration, candidate: proposal.candidate, failures });
+      continue;
+    }
+    await yieldToEventLoop();
+    signal.throwIfAborted();
+    measured.push(
+      measure(setting, proposal.parameters, seeds, {
+        iteration,
+        group: iteration,
+        candidate: proposal.candidate,
+        source: 'proposal',
+      }),
+    );
+  }
+  // Only now, so that an iteration is recorded whole.
+  for (const { entry, episodes } of measured) {
+    const improved = buffer.best === undefined || entry.score > buffer.best.score;
+    buffer.append([entry]);
+    experiment.prompter.remember(entry, episodes);
+    emit({ kind: 'candidate-evaluated', entry, episodes, improved });
+  }
+  return measured.map(({ entry }) => entry);
+}
+
+function measure(
+  setting: EvaluationSetting,
+  parameters: ParameterVector,
+  seeds: readonly number[],
+  place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source'>,
+): { readonly entry: BufferEntry; readonly episodes: readonly EpisodeRecord[] } {
+  const { returns, lengths, score, episodes } = evaluate(setting, parameters, seeds);
+  const { iteration, candidate } = place;
+  return {
+    entry: { ...place, parameters, returns, lengths, score },
+    episodes: episodes.map((episode) => ({ iteration, candidate, ...episode })),
+  };
+}
+
+/** Chooses among the best few on fresh seeds, then measures the chosen one on fresh seeds again. */
+async function confirmBest(experiment: Experiment, signal: AbortSignal): Promise<Confirmation | undefined> {
+  const { buffer, config, emit, seed, setting } = experiment;
+  const { candidates, episodes } = config.confirmation;
+  const finalists = bestEntries(buffer.entries, candidates);
+  const of = finalists.length === 1 ? 1 : finalists.length + 1;
+  let chosen = finalists[0];
+  if (finalists.length > 1) {
+    let highest = Number.NEGATIVE_INFINITY;
+    for (const entry of finalists) {
+      await yieldToEventLoop();
+      if (signal.aborted) return undefined;
+      const confirmation = confirm(setting, entry, confirmationSeeds(seed, 'selection', episodes), 'selection');
+      emit({ kind: 'confirmed', confirmation, of });
+      if (confirmation.mean > highest) [chosen, highest] = [entry, confirmation.mean];
+    }
+  }
+  if (chosen === undefined) return undefined;
+  const confirmation = confirm(setting, chosen, confirmationSeeds(seed, 'final', episodes), 'final');
+  emit({ kind: 'confirmed', confirmation, of });
+  return confirmation;
+}
+
+const isSilent = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');
+
+function lastError(proposals: readonly Proposal[]): string {
+  const outcomes = proposals.flatMap(({ calls }) => calls.map(({ outcome }) => outcome));
+  const error = outcomes.findLast((outcome) => outcome.kind === 'error');
+  return error?.kind === 'error' ? error.message : 'the model gave no answer';
+}

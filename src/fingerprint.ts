@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import type { Config } from './config.js';
+import { UserError } from './errors.js';
+import type { Manifest } from './manifest.js';
+
+/** Keys that may differ between a run and its resumption: they don't change what an iteration does. */
+const mayChange: ReadonlySet<string> = new Set([
+  'name',
+  'repeats',
+  'iterations',
+  'target',
+  'limits',
+  'confirmation',
+  'model.concurrency',
+  'model.timeoutSeconds',
+  'model.maxRetries',
+  'model.maxRetryAfterSeconds',
+  'model.price',
+  'model.baseUrl',
+  'model.host',
+  'model.apiKeyEnv',
+  'model.keepAlive',
+]);
+
+/** SHA-256 of the parts of a config that must not change within a run, and of its prompt templates. */
+export function fingerprint(config: Config, promptHash: string): string {
+  return createHash('sha256').update(JSON.stringify([fixedParts(config), promptHash])).digest('hex');
+}
+
+/** Dotted keys in which two configs differ, of those that must not. */
+export function differences(a: Config, b: Config): readonly { readonly key: string; readonly was: unknown; readonly now: unknown }[] {
+  const [was, now] = [new Map(fixedParts(a)), new Map(fixedParts(b))];
+  return [...new Set([...was.keys(), ...now.keys()])]
+    .filter((key) => JSON.stringify(was.get(key)) !== JSON.stringify(now.get(key)))
+    .map((key) => ({ key, was: was.get(key), now: now.get(key) }));
+}
+
+function fixedParts(config: Config): readonly (readonly [string, unknown])[] {
+  return Object.entries(config)
+    .flatMap(([key, value]): [string, unknown][] => {
+      if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
+        return Object.entries(value).map(([inner, item]) => [`${key}.${inner}`, item]);
+      }
+      return [[key, value]];
+    })
+    .filter(([key, value]) => value !== undefined && !mayChange.has(key) && !mayChange.has(key.split('.')[0]!))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Names of the keys that a resumption may change. */
+export const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name' && key !== 'repeats');
+
+/** @throws UserError when a run began with another config or other prompt templates than it would go on with. */
+export function requireSame(
+  assembly: { readonly fingerprint: string; readonly prompts: { readonly hash: string } },
+  manifest: Manifest,
+  file: string,
+): void {
+  if (assembly.fingerprint === manifest.fingerprint) return;
+  throw new UserError({
+    file,
+    message:
+      assembly.prompts.hash === manifest.prompts
+        ? 'the config of this run was changed since it began'
+        : 'the prompt templates were changed since this run began',
+    remedy: 'restore them, or start a new run; its warmup.from can take over this replay buffer',
+  });
+}

@@ -1,0 +1,106 @@
+import { stringify } from 'yaml';
+import { type Config, configSchema, resolveConfig } from './config.js';
+import { checkConfig } from './config-checks.js';
+import { type FieldProblem, oneScreen, type Path, schemaProblems } from './config-errors.js';
+import { findConfig, type ReadFile } from './config-file.js';
+import { applyOverrides, overrideName, overrideOf } from './config-overrides.js';
+import { isMapping } from './config-schema.js';
+import { type ConfigSource, parseSource } from './config-source.js';
+import { type Problem, UserError } from './errors.js';
+import { foreignConfigError, isForeignConfig } from './import-config.js';
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** Path of the file that was read. */
+  readonly file: string;
+  /** What the user should know of: effects of overrides beyond what they say. */
+  readonly notes: readonly string[];
+  /**
+   * Adds the place in the file (or the override) to problems that name a field of the config and were found later,
+   * when the experiment was assembled.
+   */
+  locate(error: UserError): UserError;
+}
+
+export interface LoadConfigOptions {
+  /** Path of a YAML file, or name of a config that comes with the package (`quickstart`). */
+  readonly file: string;
+  /** `key=value`, the value in YAML: `iterations=50`, `model.name=qwen3:8b`. */
+  readonly overrides?: readonly string[];
+  /** Reads a file as `readFileSync(path, 'utf8')` does. */
+  readonly readFile?: ReadFile;
+}
+
+/** The first part of a problem's output: `file:line:column`, or the override. */
+type Where = Pick<Problem, 'file' | 'line' | 'column'>;
+
+/**
+ * Reads a config, applies overrides, fills in defaults.
+ * @throws UserError with all problems of the file: the place, field, value, alternatives and remedy of each.
+ */
+export function loadConfig(options: LoadConfigOptions): LoadedConfig {
+  const { path: file, text } = findConfig(options.file, options.readFile);
+  const source = parseSource(text, file);
+  const { content } = source;
+  if (isForeignConfig(content)) throw foreignConfigError(content, source.place(['gym_env_name'], 'key'));
+  if (!isMapping(content)) throw new UserError(notMapping(content, source));
+  const { content: overridden, overrides, notes } = applyOverrides(content, options.overrides ?? []);
+  const where = (path: Path, aim: 'key' | 'value'): Where => {
+    const override = overrideOf(path, source.depth(path), overrides);
+    return override === undefined ? source.place(path, aim) : { file: overrideName(override.text) };
+  };
+  return {
+    config: validated(overridden, where),
+    file,
+    notes,
+    locate: (error) =>
+      new UserError(
+        error.problems.map((problem) =>
+          problem.field === undefined || problem.file !== undefined
+            ? problem
+            : { ...where(problem.field.split('.'), 'value'), ...problem },
+        ),
+      ),
+  };
+}
+
+/**
+ * Checks a config given as data and fills in its defaults.
+ * @throws UserError with everything that is wrong with it.
+ */
+export function parseConfig(input: unknown): Config {
+  return validated(input, () => ({}));
+}
+
+/** A resolved config as YAML, which `loadConfig` reads back to the same config. */
+export function resolvedYaml(config: Config): string {
+  return stringify(config, { aliasDuplicateObjects: false, lineWidth: 0 });
+}
+
+function validated(input: unknown, where: (path: Path, aim: 'key' | 'value') => Where): Config {
+  const placed = ({ path, aim, problem }: FieldProblem): Problem => ({ ...where(path, aim), ...problem });
+  const parsed = configSchema.safeParse(input);
+  if (!parsed.success) throw new UserError(oneScreen(schemaProblems(parsed.error.issues, input).map(placed)));
+  const config = resolveConfig(parsed.data);
+  const problems = checkConfig(config);
+  if (problems.length > 0) {
+    throw new UserError(
+      oneScreen(
+        problems.map((problem) => ({ ...where(problem.field?.split('.') ?? [], 'value'), ...problem })),
+      ),
+    );
+  }
+  return config;
+}
+
+function notMapping(content: unknown, source: ConfigSource): Problem {
+  return {
+    ...source.place([], 'value'),
+    message:
+      content === null
+        ? 'is empty: a config needs at least environment and model'
+        : `is no config: it holds ${Array.isArray(content) ? 'a list' : 'a single value'} instead of keys and values`,
+    remedy:
+      'for example two lines: `environment: CartPole-v1` and `model: {provider: ollama, name: qwen3:8b}`',
+  };
+}

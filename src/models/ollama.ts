@@ -1,0 +1,174 @@
+import { type ChatRequest, Ollama } from 'ollama';
+import { z } from 'zod';
+import type { OllamaConfig } from '../config.js';
+import { UserError } from '../errors.js';
+import { answerSchema } from './answer-schema.js';
+import { jsonFetch } from './json-fetch.js';
+import type { ChatMessage, Completion, FinishReason, LanguageModel, Task } from './language-model.js';
+import { callWithRetries, TryFailure, type Wait } from './retry.js';
+import { fewestTokens, mostTokens } from './token-bounds.js';
+
+const tokens = z.int().min(0).optional().catch(undefined);
+const responseSchema = z.object({
+  message: z.object({ content: z.string(), thinking: z.string().optional() }),
+  done_reason: z.string().optional(),
+  prompt_eval_count: tokens,
+  eval_count: tokens,
+});
+type Response = z.output<typeof responseSchema>;
+
+/** The server reloads the model when the context window changes, so it grows in steps of this many tokens. */
+const contextStep = 2048;
+
+/**
+ * A model of an Ollama server.
+ * @throws UserError when the host is no address.
+ */
+export function createOllama(
+  config: OllamaConfig,
+  environment: Readonly<Record<string, string | undefined>>,
+  wait: Wait,
+): LanguageModel {
+  const host = readHost(config, environment);
+  const id = `ollama/${config.name}`;
+  /** Only ever grows: see contextStep. */
+  let contextTokens = config.contextTokens ?? 0;
+
+  return {
+    id,
+    async generate(messages, { task, seed, signal }) {
+      if (config.contextTokens === undefined) {
+        const needed = mostTokens(messages) + config.maxTokens;
+        contextTokens = Math.max(contextTokens, Math.ceil(needed / contextStep) * contextStep);
+      }
+      const request = chatRequest(config, messages, task, seed, contextTokens);
+      const outcome = await callWithRetries({
+        id,
+        policy: config,
+        wait,
+        secrets: [environment.OLLAMA_API_KEY ?? '', host.password],
+        seed,
+        signal,
+        attempt: async (attemptSignal) => {
+          const client = new Ollama({
+            host: host.href,
+            // The client passes on no signal of its own.
+            fetch: (url, init) => jsonFetch(url, { ...init, signal: attemptSignal }),
+          });
+          try {
+            return readResponse(await client.chat(request));
+          } catch (error) {
+            throw withRemedy(error, config, host);
+          }
+        },
+      });
+      return completion(outcome.value, messages, request, outcome);
+    },
+  };
+}
+
+function chatRequest(
+  config: OllamaConfig,
+  messages: readonly ChatMessage[],
+  task: Task,
+  seed: number,
+  contextTokens: number,
+): ChatRequest & { stream: false } {
+  return {
+    model: config.name,
+    messages: messages.map(({ role, content }) => ({ role, content })),
+    stream: false,
+    ...(config.format === 'json' && { format: answerSchema(task.parameters) }),
+    ...(config.think !== undefined && { think: config.think }),
+    ...(config.keepAlive !== undefined && { keep_alive: config.keepAlive }),
+    options: {
+      num_ctx: contextTokens,
+      num_predict: config.maxTokens,
+      seed,
+      ...(config.temperature !== undefined && { temperature: config.temperature }),
+      ...(config.topP !== undefined && { top_p: config.topP }),
+    },
+  };
+}
+
+function readResponse(response: unknown): Response {
+  const parsed = responseSchema.safeParse(response);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  throw new TryFailure(
+    'malformed',
+    `the reply is no chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
+  );
+}
+
+function completion(
+  response: Response,
+  messages: readonly ChatMessage[],
+  request: ChatRequest,
+  { retries, latencyMs }: { readonly retries: number; readonly latencyMs: number },
+): Completion {
+  const { message, done_reason, prompt_eval_count, eval_count } = response;
+  const warning = truncationWarning(messages, prompt_eval_count, request.options?.num_ctx);
+  return {
+    text: message.content,
+    ...(message.thinking !== undefined && message.thinking !== '' && { reasoning: message.thinking }),
+    finishReason: finishReasons[done_reason ?? ''] ?? 'other',
+    usage: {
+      ...(prompt_eval_count !== undefined && { promptTokens: prompt_eval_count }),
+      ...(eval_count !== undefined && { completionTokens: eval_count }),
+    },
+    latencyMs,
+    retries,
+    ...(warning !== undefined && { warnings: [warning] }),
+  };
+}
+
+const finishReasons: Readonly<Record<string, FinishReason>> = { stop: 'stop', length: 'length' };
+
+/** Ollama drops the oldest part of a prompt that exceeds the context window, and says nothing. */
+function truncationWarning(
+  messages: readonly ChatMessage[],
+  readTokens: number | undefined,
+  contextTokens: number | undefined,
+): string | undefined {
+  const sentTokens = fewestTokens(messages);
+  if (readTokens === undefined || readTokens >= sentTokens) return undefined;
+  return (
+    `the server read ${readTokens} tokens of a prompt that has at least ${sentTokens}: it cut the prompt ` +
+    `(context window asked for: ${contextTokens}; the model's own may be smaller). ` +
+    `Raise model.contextTokens if it is set, or show less (memory.tokens)`
+  );
+}
+
+function withRemedy(error: unknown, config: OllamaConfig, host: URL): unknown {
+  if (!(error instanceof TryFailure)) return error;
+  if (error.kind === 'network') {
+    return new TryFailure(
+      'network',
+      `${error.message}. Start the server with \`ollama serve\`, or set model.host`,
+    );
+  }
+  if (error.kind !== 'not-found') return error;
+  const remedy = /model/i.test(error.message)
+    ? `get the model with \`ollama pull ${config.name}\``
+    : `${host.origin} seems to be no Ollama server: check model.host`;
+  return new TryFailure('not-found', `${error.message}; ${remedy}`);
+}
+
+/** OLLAMA_HOST may lack the scheme or the port, and may be the address the server binds to (0.0.0.0). */
+function readHost(config: OllamaConfig, environment: Readonly<Record<string, string | undefined>>): URL {
+  const given = config.host ?? (environment.OLLAMA_HOST?.trim() || 'http://127.0.0.1:11434');
+  const complete = given.includes('://') ? given : `http://${given.replace(/^:/, '127.0.0.1:')}`;
+  const url = URL.canParse(complete) ? new URL(complete) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new UserError({
+      message: config.host === undefined ? 'OLLAMA_HOST is no address' : 'this is no address',
+      field: 'model.host',
+      value: given,
+      remedy: 'give it in full, e.g. http://127.0.0.1:11434',
+    });
+  }
+  if (!given.includes('://') && url.port === '') url.port = '11434';
+  if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1';
+  return url;
+}

@@ -1,0 +1,105 @@
+import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
+
+/** The covariance matrix C of a search distribution, with its square root at hand. */
+export interface Covariance {
+  /** Square roots of C's diagonal. */
+  readonly deviations: readonly number[];
+  /** Longest over shortest axis of the ellipsoid; Infinity once C is no longer positive definite. */
+  readonly axisRatio: number;
+  /** C^½ z (up to a rotation): a standard normal z becomes a sample of N(0, C). */
+  color(z: readonly number[]): number[];
+  /** C^-½ y. */
+  whiten(y: readonly number[]): number[];
+  /** C ← decay C + Σ weight y yᵀ */
+  update(decay: number, terms: readonly WeightedStep[]): void;
+}
+
+export interface WeightedStep {
+  readonly weight: number;
+  readonly y: readonly number[];
+}
+
+/** All n² entries: learns which coordinates belong together. An update costs O(n³). */
+export function createFullCovariance(n: number): Covariance {
+  const c = Matrix.eye(n);
+  let axes = Matrix.eye(n);
+  let lengths: readonly number[] = Array<number>(n).fill(1);
+  return {
+    get deviations() {
+      return c.diagonal().map(Math.sqrt);
+    },
+    get axisRatio() {
+      return ratio(lengths);
+    },
+    color: (z) =>
+      multiply(
+        axes,
+        z.map((value, i) => value * lengths[i]!),
+      ),
+    whiten: (y) =>
+      multiply(
+        axes,
+        multiplyTransposed(axes, y).map((value, i) => value / lengths[i]!),
+      ),
+    update(decay, terms) {
+      for (let i = 0; i < n; i++) {
+        for (let j = 0; j <= i; j++) {
+          let entry = decay * c.get(i, j);
+          for (const { weight, y } of terms) entry += weight * y[i]! * y[j]!;
+          c.set(i, j, entry);
+          c.set(j, i, entry);
+        }
+      }
+      const decomposition = new EigenvalueDecomposition(c, { assumeSymmetric: true });
+      axes = decomposition.eigenvectorMatrix;
+      lengths = decomposition.realEigenvalues.map((value) => Math.sqrt(Math.max(value, 0)));
+    },
+  };
+}
+
+/** The diagonal alone, for many parameters: an update costs O(n). */
+export function createDiagonalCovariance(n: number): Covariance {
+  let lengths: readonly number[] = Array<number>(n).fill(1);
+  return {
+    get deviations() {
+      return lengths;
+    },
+    get axisRatio() {
+      return ratio(lengths);
+    },
+    color: (z) => z.map((value, i) => value * lengths[i]!),
+    whiten: (y) => y.map((value, i) => value / lengths[i]!),
+    update(decay, terms) {
+      lengths = lengths.map((length, i) => {
+        let entry = decay * length ** 2;
+        for (const { weight, y } of terms) entry += weight * y[i]! ** 2;
+        return Math.sqrt(Math.max(entry, 0));
+      });
+    },
+  };
+}
+
+function ratio(lengths: readonly number[]): number {
+  let [longest, shortest] = [0, Number.POSITIVE_INFINITY];
+  for (const length of lengths) {
+    longest = Math.max(longest, length);
+    shortest = Math.min(shortest, length);
+  }
+  return longest / shortest;
+}
+
+function multiply(matrix: Matrix, vector: readonly number[]): number[] {
+  return vector.map((_, row) => {
+    let sum = 0;
+    for (let column = 0; column < vector.length; column++) sum += matrix.get(row, column) * vector[column]!;
+    return sum;
+  });
+}
+
+function multiplyTransposed(matrix: Matrix, vector: readonly number[]): number[] {
+  return vector.map((_, column) => {
+    let sum = 0;
+    for (let row = 0; row < vector.length; row++) sum += matrix.get(row, column) * vector[row]!;
+    return sum;
+  });
+}

@@ -1,0 +1,17 @@
+import type { LanguageModel } from '../language-model.js';
+import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
+import { createValueGrid } from './value-grid.js';
+
+/** Uniform random search: the least that a method must beat. */
+export function createRandomSearch(): LanguageModel {
+  const evaluatedPoints = foldHistory(
+    () => new Set<string>(),
+    (seen, { parameters }) => seen.add(pointKey(parameters)),
+  );
+  return createControl('control/random', (task, random) => {
+    const grid = createValueGrid(task.parameters);
+    return sampleUnseen(evaluatedPoints(task), () =>
+      Array.from({ length: task.parameters.count }, () => grid.value(random.integers(0, grid.size))),
+    );
+  });
+}

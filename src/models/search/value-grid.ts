@@ -1,0 +1,45 @@
+import type { ParameterSpec } from '../../policies/policy.js';
+
+/** The values that a parameter may have, numbered from 0 in ascending order. */
+export interface ValueGrid {
+  readonly size: number;
+  /** Smallest distance between two values. */
+  readonly step: number;
+  value(index: number): number;
+  /** Number of the value nearest to x, which may lie outside the range. */
+  index(x: number): number;
+}
+
+export function createValueGrid(spec: ParameterSpec): ValueGrid {
+  return spec.choices === undefined ? decimalGrid(spec) : choiceGrid(spec.choices);
+}
+
+/** Every multiple of 10^-decimals in the range. Dividing whole numbers gives the double that the decimal reads as. */
+function decimalGrid(spec: ParameterSpec): ValueGrid {
+  const scale = 10 ** spec.decimals;
+  const first = Math.ceil(spec.low * scale - 1e-6);
+  const last = Math.floor(spec.high * scale + 1e-6);
+  return {
+    size: last - first + 1,
+    step: 1 / scale,
+    value: (index) => (first + index) / scale,
+    index: (x) => Math.min(Math.max(Math.round(x * scale), first), last) - first,
+  };
+}
+
+function choiceGrid(choices: readonly number[]): ValueGrid {
+  const sorted = [...new Set(choices)].sort((a, b) => a - b);
+  const gaps = sorted.slice(1).map((value, i) => value - sorted[i]!);
+  return {
+    size: sorted.length,
+    step: gaps.length === 0 ? 1 : Math.min(...gaps),
+    value: (index) => sorted[index]!,
+    index: (x) => {
+      let nearest = 0;
+      for (let i = 1; i < sorted.length; i++) {
+        if (Math.abs(sorted[i]! - x) < Math.abs(sorted[nearest]! - x)) nearest = i;
+      }
+      return nearest;
+    },
+  };
+}

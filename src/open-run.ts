@@ -1,0 +1,41 @@
+import { join, resolve } from 'node:path';
+import type { Config } from './config.js';
+import type { Environment } from './environments/environment.js';
+import { makeEnvironment } from './environments/index.js';
+import { UserError } from './errors.js';
+import { loadConfig } from './load-config.js';
+import type { Manifest } from './manifest.js';
+import { createPolicyFamily } from './policies/index.js';
+import type { PolicyFamily } from './policies/policy.js';
+import { findRun, readManifest, type RecordedRun, readRun, runFiles } from './run-directory.js';
+import type { CommandContext } from './terminal.js';
+
+/** A run, read to be looked at. */
+export interface OpenedRun {
+  readonly path: string;
+  readonly manifest: Manifest;
+  readonly config: Config;
+  readonly environment: Environment;
+  readonly family: PolicyFamily;
+  readonly recorded: RecordedRun;
+}
+
+/** Finds and reads a run by path or name. */
+export async function openRun(
+  args: { readonly run: string; readonly runsDir: string },
+  context: Pick<CommandContext, 'cwd'>,
+): Promise<OpenedRun> {
+  return readWholeRun(findRun(args.run, resolve(context.cwd, args.runsDir)));
+}
+
+/** Reads the run at `path`, and makes its environment and policies again. */
+export async function readWholeRun(path: string): Promise<OpenedRun> {
+  const manifest = readManifest(path);
+  const { config } = loadConfig({ file: join(path, runFiles.config) });
+  const environment = await makeEnvironment(config.environment.id, config.environment.options);
+  if (config.policy === undefined) {
+    throw new UserError({ file: join(path, runFiles.config), field: 'policy', message: 'the config of a run names its policy' });
+  }
+  const family = createPolicyFamily(config.policy, environment);
+  return { path, manifest, config, environment, family, recorded: readRun(path) };
+}

@@ -1,0 +1,160 @@
+import { styleText } from 'node:util';
+import { MultiBar } from 'cli-progress';
+import type { RunEvent } from './run-log.js';
+import { type CommandContext, formatCount, formatReturn, type Sink } from './terminal.js';
+
+/** Shows a run as it goes: a bar on a terminal, a line an iteration elsewhere, a JSON object an event for machines. */
+export function progressSink(
+  mode: 'auto' | 'json' | 'quiet',
+  context: Pick<CommandContext, 'print' | 'note' | 'terminal'>,
+): Sink {
+  switch (mode) {
+    case 'quiet':
+      return (event) => {
+        if (event.kind === 'warning') context.note(warningText(event.message));
+      };
+    case 'json':
+      return (event) => context.print(JSON.stringify(withoutBulk(event)));
+    case 'auto':
+      return context.terminal === undefined ? plainLines(context.note) : progressBar(context.terminal);
+  }
+}
+
+const warningText = (message: string) => `${styleText('yellow', 'warning')} ${message}`;
+
+/** Trajectories and messages stay in the run directory. */
+function withoutBulk(event: RunEvent): object {
+  switch (event.kind) {
+    case 'call-finished': {
+      const { messages: _messages, completion, ...call } = event.call;
+      return { kind: event.kind, call: { ...call, ...(completion && { usage: completion.usage, latencyMs: completion.latencyMs }) } };
+    }
+    case 'warmup-evaluated':
+    case 'candidate-evaluated': {
+      const { episodes: _episodes, ...rest } = event;
+      return rest;
+    }
+    default:
+      return event;
+  }
+}
+
+/** Counts what both displays show. */
+function createTally() {
+  let best: { score: number; iteration: number } | undefined;
+  let rejected = 0;
+  return {
+    take(event: RunEvent) {
+      if (event.kind === 'warmup-evaluated' || event.kind === 'candidate-evaluated') {
+        const { score, iteration } = event.entry;
+        if (best === undefined || score > best.score) best = { score, iteration };
+      }
+      if (event.kind === 'proposal-rejected') rejected++;
+    },
+    get best() {
+      if (best === undefined) return '–';
+      return `${formatReturn(best.score)} (${best.iteration === 0 ? 'warm-up' : `iteration ${best.iteration}`})`;
+    },
+    get rejected() {
+      return rejected;
+    },
+  };
+}
+
+function tokensText(event: Extract<RunEvent, { kind: 'iteration-finished' }>): string {
+  const tokens = event.usage.promptTokens + event.usage.completionTokens;
+  const cost = event.usage.cost === undefined ? '' : `  cost ${event.usage.cost.toFixed(4)}`;
+  return tokens === 0 ? '' : `  ${formatCount(tokens)} tokens${cost}`;
+}
+
+function plainLines(note: (text: string) => void): Sink {
+  const tally = createTally();
+  let iterations = 0;
+  return (event) => {
+    tally.take(event);
+    switch (event.kind) {
+      case 'run-started':
+        iterations = event.iterations;
+        note(`${event.environment}, ${event.parameters} parameters, ${event.model}`);
+        if (event.resumedAt !== undefined) note(`resumed at iteration ${event.resumedAt}`);
+        break;
+      case 'warmup-evaluated':
+        if (event.entry.candidate + 1 === event.of) note(`warm-up: ${event.of} random policies, best ${tally.best}`);
+        break;
+      case 'iteration-finished': {
+        const now = event.score === undefined ? 'rejected' : `return ${formatReturn(event.score)}`;
+        note(`iteration ${event.iteration}/${iterations}  ${now}  best ${tally.best}${tokensText(event)}`);
+        break;
+      }
+      case 'warning':
+        note(warningText(event.message));
+        break;
+      default:
+    }
+  };
+}
+
+function progressBar(terminal: NodeJS.WriteStream): Sink {
+  const tally = createTally();
+  const bars = new MultiBar({
+    format: '{bar} {stage} {value}/{total}  now {now}  best {best}{rejected}{tokens}  {duration_formatted}, {eta_formatted} left',
+    stream: terminal,
+    barsize: 24,
+    hideCursor: true,
+    clearOnComplete: true,
+    barCompleteChar: '━',
+    barIncompleteChar: '·',
+    fps: 10,
+    etaBuffer: 20,
+    gracefulExit: false,
+  });
+  const start = (total: number, value: number, stage: string) =>
+    bars.create(total, value, { stage, now: '–', best: tally.best, rejected: '', tokens: '' });
+  let bar: ReturnType<typeof start> | undefined;
+  let iterations = 0;
+  let completed = 0;
+  let begun: number | undefined;
+  const begin = (total: number, value: number, stage: string) => {
+    if (bar !== undefined) bars.remove(bar);
+    bar = start(total, value, stage);
+  };
+  return (event) => {
+    tally.take(event);
+    switch (event.kind) {
+      case 'run-started':
+        iterations = event.iterations;
+        completed = (event.resumedAt ?? 1) - 1;
+        terminal.write(`${event.environment}, ${event.parameters} parameters, ${event.model}\n`);
+        if (event.resumedAt !== undefined) begin(iterations, completed, 'iteration');
+        break;
+      case 'warmup-evaluated':
+        if (begun === undefined) {
+          begun = 0;
+          begin(event.of, 0, 'warm-up');
+        }
+        bar?.update(event.entry.candidate + 1, { now: formatReturn(event.entry.score), best: tally.best });
+        if (event.entry.candidate + 1 >= event.of) begin(iterations, completed, 'iteration');
+        break;
+      case 'iteration-finished': {
+        if (bar === undefined) begin(iterations, event.iteration - 1, 'iteration');
+        bar?.update(event.iteration, {
+          now: event.score === undefined ? 'rejected' : formatReturn(event.score),
+          best: tally.best,
+          rejected: tally.rejected > 0 ? `  ${tally.rejected} rejected` : '',
+          tokens: tokensText(event),
+        });
+        break;
+      }
+      case 'confirmed':
+        bar?.update({ stage: 'confirming, iteration' });
+        break;
+      case 'warning':
+        bars.log(`${warningText(event.message)}\n`);
+        break;
+      case 'run-finished':
+        bars.stop();
+        break;
+      default:
+    }
+  };
+}

@@ -1,0 +1,92 @@
+import { unreachable } from '../errors.js';
+import type { ModelErrorKind } from '../models/language-model.js';
+import type { IndexedText, ParseFailure, ParseFailureKind } from '../prompting/parse-failure.js';
+import type { CallRecord } from '../run-log.js';
+import { formatNumber, formatParameter, plural } from './quantities.js';
+
+/** Kind of a failed call in the tables of the report. */
+export type FailureKind = ParseFailureKind | `error: ${ModelErrorKind}`;
+
+/** The kind of what went wrong with a call; undefined where it was accepted. */
+export function failureKind(outcome: CallRecord['outcome']): FailureKind | undefined {
+  switch (outcome.kind) {
+    case 'accepted':
+      return undefined;
+    case 'rejected':
+      return outcome.failure.kind;
+    case 'error':
+      return `error: ${outcome.error}`;
+  }
+}
+
+/** What a kind means, without the details of one call. */
+export const failureMeaning: Readonly<Record<FailureKind, string>> = {
+  missing: 'no parameters in the reply',
+  count: 'indices absent, or too many',
+  range: 'a value outside the range or not among the choices',
+  decimals: 'more decimals than allowed',
+  'duplicate-index': 'an index given twice with different values',
+  'not-finite': 'something that is no finite number',
+  repeated: 'parameters that were evaluated before',
+  truncated: 'the reply was cut at its token limit',
+  echo: 'the reply only quotes the prompt',
+  'error: rate-limit': 'the provider refused further requests for now',
+  'error: server': 'the provider failed',
+  'error: network': 'no connection, or it dropped',
+  'error: timeout': 'no reply before the deadline',
+  'error: malformed': 'a reply that is not what the protocol says',
+  'error: authentication': 'the key was not accepted',
+  'error: not-found': 'no such model or address',
+  'error: bad-request': 'the request was not accepted',
+  'error: aborted': 'stopped by the user',
+};
+
+/** What was wrong with a reply, in one sentence. */
+export function explainFailure(failure: ParseFailure): string {
+  switch (failure.kind) {
+    case 'missing':
+      return 'The reply holds no parameters.';
+    case 'count': {
+      const parts = [`Found ${failure.found} of ${plural(failure.expected, 'parameter')}`];
+      if (failure.absent.length > 0) parts.push(`absent: ${listIndices(failure.absent)}`);
+      if (failure.unknown.length > 0) parts.push(`not asked for: ${listIndices(failure.unknown)}`);
+      return `${parts.join('; ')}.`;
+    }
+    case 'range': {
+      const allowed = failure.choices
+        ? `one of ${shortList(failure.choices.map(formatParameter))}`
+        : `${formatNumber(failure.low)} to ${formatNumber(failure.high)}`;
+      return `Not ${failure.choices ? allowed : `within ${allowed}`}: ${listValues(failure.values)}.`;
+    }
+    case 'decimals':
+      return `More than ${plural(failure.decimals, 'decimal')}: ${listValues(failure.values)}.`;
+    case 'duplicate-index':
+      return `Given twice with different values: ${listIndices(failure.indices)}.`;
+    case 'not-finite':
+      return `Not a finite number: ${listValues(failure.values)}.`;
+    case 'repeated': {
+      const where = failure.iteration === undefined ? 'before' : `in iteration ${failure.iteration}`;
+      const score = failure.score === undefined ? '' : `, with score ${formatNumber(failure.score)}`;
+      return `These parameters were evaluated ${where}${score}.`;
+    }
+    case 'truncated':
+      return 'The reply was cut at its token limit before the answer was complete.';
+    case 'echo':
+      return 'The reply only quotes the prompt.';
+    default:
+      return unreachable(failure);
+  }
+}
+
+function listIndices(indices: readonly number[]): string {
+  return shortList(indices.map((index) => `params[${index}]`));
+}
+
+function listValues(values: readonly IndexedText[]): string {
+  return shortList(values.map(({ index, text }) => `params[${index}] = ${text.slice(0, 40)}`));
+}
+
+function shortList(items: readonly string[], limit = 8): string {
+  const shown = items.slice(0, limit).join(', ');
+  return items.length > limit ? `${shown} and ${items.length - limit} more` : shown;
+}

@@ -1,0 +1,71 @@
+const markup: unique symbol = Symbol('markup');
+
+/** Markup that is safe to put into a page. Only `html` and the functions below make it. */
+export interface Html {
+  readonly [markup]: string;
+}
+
+/** What a template may hold. Strings are text and are escaped; `undefined` and `false` leave nothing. */
+export type Content = string | number | Html | undefined | false | readonly Content[];
+
+/** A template whose interpolated text is escaped, in element content and in quoted attributes. */
+export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Html {
+  let text = parts[0]!;
+  for (const [i, content] of contents.entries()) text += render(content) + parts[i + 1]!;
+  return { [markup]: text };
+}
+
+/** The markup as a string. */
+export function render(content: Content): string {
+  if (content === undefined || content === false) return '';
+  if (typeof content === 'string') return escapeHtml(content);
+  if (typeof content === 'number') return String(content);
+  if (isList(content)) {
+    let text = '';
+    for (const item of content) text += render(item);
+    return text;
+  }
+  return content[markup];
+}
+
+function isList(content: Html | readonly Content[]): content is readonly Content[] {
+  return Array.isArray(content);
+}
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"'`\0]/g, (character) => entities[character]!);
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  '`': '&#96;',
+  '\0': '\u{fffd}',
+};
+
+/** A `pre` that shows the text as it is (a parser drops the first line break after the tag). */
+export function preformatted(text: string, className = ''): Html {
+  return html`<pre${className !== '' && html` class="${className}"`} tabindex="0">
+${text}</pre>`;
+}
+
+/** A data block that a script of the page reads by its id. */
+export function embedJson(id: string, value: unknown): Html {
+  return html`<script type="application/json" id="${id}">${trusted(jsonForScript(value))}</script>`;
+}
+
+/** JSON without any character that could end a script element or confuse an older parser. */
+export function jsonForScript(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** For this program's own style and script only. */
+export function trusted(text: string): Html {
+  return { [markup]: text };
+}

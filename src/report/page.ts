@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { type Content, type Html, html, render, trusted } from './html.js';
+import { pageScript } from './page-script.js';
+import { pageStyle } from './style.js';
+
+export interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly content: Content;
+}
+
+/**
+ * A whole page in one file. Its Content-Security-Policy admits this style and this script by their hashes, images
+ * embedded in the page, and nothing else: no request leaves it, and no text in it can run.
+ */
+export function page(options: {
+  readonly title: string;
+  readonly header: Html;
+  readonly sections: readonly Section[];
+  readonly footer: Content;
+}): string {
+  const style = pageStyle();
+  const policy = [
+    "default-src 'none'",
+    `style-src ${hashSource(style)}`,
+    `script-src ${hashSource(pageScript)}`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return render(html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${options.title}</title>
+<link rel="icon" href="data:,">
+<style>${trusted(style)}</style>
+</head>
+<body>
+${options.header}
+<nav aria-label="Sections">${options.sections.map(({ id, title }) => html`<a href="#${id}">${title}</a>`)}</nav>
+<main>
+${options.sections.map(
+  ({ id, title, content }) => html`<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${title}</h2>
+${content}
+</section>
+`,
+)}</main>
+<footer>${options.footer}</footer>
+<script>${trusted(pageScript)}</script>
+</body>
+</html>
+`);
+}
+
+function hashSource(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}

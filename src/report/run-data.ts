@@ -1,0 +1,34 @@
+import type { Config } from '../config.js';
+import type { Manifest } from '../manifest.js';
+import type { ParameterSpec, PolicyDescription } from '../policies/policy.js';
+import type { BufferEntry } from '../replay-buffer.js';
+import type { CallRecord, Confirmation, LoggedEvent } from '../run-log.js';
+
+/** Everything a report shows of one run: what its directory holds, read into memory. */
+export interface RunData {
+  readonly manifest: Manifest;
+  /** The resolved config. */
+  readonly config: Config;
+  /** `config.yaml` as it stands in the run directory. */
+  readonly configYaml: string;
+  readonly parameters: ParameterSpec;
+  readonly policy: PolicyDescription;
+  /** The replay buffer, oldest first. */
+  readonly entries: readonly BufferEntry[];
+  /** Every model call, oldest first. */
+  readonly calls: readonly CallRecord[];
+  /** Every event, oldest first. */
+  readonly events: readonly LoggedEvent[];
+}
+
+/** The entry with the highest score, the earliest on ties. */
+export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefined {
+  let best: BufferEntry | undefined;
+  for (const entry of entries) if (best === undefined || entry.score > best.score) best = entry;
+  return best;
+}
+
+/** The best candidate on seeds that neither proposed nor chose it: what the run is judged by. */
+export function finalConfirmation(confirmations: readonly Confirmation[]): Confirmation | undefined {
+  return confirmations.find((confirmation) => confirmation.stage === 'final');
+}

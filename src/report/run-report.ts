@@ -1,0 +1,65 @@
+import { callLog } from './call-log.js';
+import { failureView } from './failure-view.js';
+import { parameterHeatMap } from './heat-map.js';
+import { type Html, html, preformatted } from './html.js';
+import { learningCurve, timelineOf } from './learning-curve.js';
+import { confirmationTable, headline, runHeader, warnings } from './overview.js';
+import { page, type Section } from './page.js';
+import { policyView } from './policy-view.js';
+import { loggedProposals } from './proposals.js';
+import { formatReturn, formatTime } from './quantities.js';
+import { reproduction } from './reproduce.js';
+import { bestEntry, finalConfirmation, type RunData } from './run-data.js';
+import { gridMap, taskLabels } from './task-labels.js';
+import { usageView } from './usage-view.js';
+
+/** `report.html`: a run in one file that opens from disk. The same data give the same bytes. */
+export function renderReport(data: RunData): string {
+  const proposals = loggedProposals(data);
+  const labels = taskLabels(data.manifest.environment, data.policy);
+  const notices = warnings(data.events);
+  const sections: (Section | undefined)[] = [
+    {
+      id: 'result',
+      title: 'Result',
+      content: headline(data, proposals),
+    },
+    notices && { id: 'warnings', title: 'Warnings', content: notices },
+    { id: 'curve', title: 'Learning curve', content: learningCurve(data, proposals, timelineOf(data)) },
+    { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
+    { id: 'policy', title: 'Best policy', content: bestPolicy(data) },
+    { id: 'failures', title: 'Failures', content: failureView(proposals) },
+    { id: 'usage', title: 'Usage', content: usageView(data) },
+    { id: 'log', title: 'Log', content: callLog(data, proposals) },
+    { id: 'config', title: 'Config', content: preformatted(data.configYaml) },
+    { id: 'reproduce', title: 'Reproduce', content: reproduction(data) },
+  ];
+  return page({
+    title: `${data.manifest.run}: ${data.manifest.environment} by ${data.manifest.model}`,
+    header: runHeader(data),
+    sections: sections.filter((section) => section !== undefined),
+    footer: html`<p>State of the run as of ${formatTime(data.manifest.updated)}. Written by policyloop ${data.manifest.versions.policyloop}.</p>`,
+  });
+}
+
+/** The policy with the highest confirmed mean; where none was confirmed, the one with the highest score. */
+function bestPolicy(data: RunData): Html {
+  const confirmed = finalConfirmation(data.manifest.confirmations);
+  const observed = bestEntry(data.entries);
+  const best = confirmed ?? observed;
+  if (best === undefined) return html`<p class="empty">Nothing was evaluated.</p>`;
+  const place = best.iteration === 0 ? 'the warm-up' : `iteration ${best.iteration}`;
+  const why =
+    confirmed === undefined
+      ? `highest observed mean return, ${formatReturn(observed?.score)}; it was not confirmed`
+      : `highest confirmed mean return, ${formatReturn(confirmed.mean)}`;
+  const labels = taskLabels(data.manifest.environment, data.policy);
+  const grid =
+    data.policy.kind === 'q-table' ? gridMap(data.config.environment, data.policy.states) : undefined;
+  return html`<p>From ${place}: ${why}.</p>
+<div class="side-by-side">
+${policyView(best.parameters, data.policy, data.parameters, labels, grid)}
+${confirmationTable(data.manifest.confirmations)}
+</div>
+<details><summary>As a parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`;
+}

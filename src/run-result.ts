@@ -1,0 +1,111 @@
+import { styleText } from 'node:util';
+import { join, relative } from 'node:path';
+import type { Manifest } from './manifest.js';
+import type { ParameterSpec } from './policies/policy.js';
+import { formatParameters } from './prompting/parameter-format.js';
+import { readManifest, runFiles, statusOf } from './run-directory.js';
+import type { Confirmation, StopReason, UsageTotals } from './run-log.js';
+import { interquartileMean, mean, meanInterval95 } from './statistics.js';
+import { formatReturn, formatTable, formatUsage } from './terminal.js';
+
+/** The last line of `--json`. */
+export interface RunResult {
+  /** Path of the run directory. */
+  readonly run: string;
+  readonly status: Manifest['status'] | 'crashed';
+  /** Why it ended. */
+  readonly reason?: StopReason;
+  /** Complete iterations. */
+  readonly iterations: number;
+  /** The highest observed mean return; selected on noise, see `confirmed`. */
+  readonly best?: NonNullable<Manifest['best']>;
+  /** The best candidate measured on untouched seeds. */
+  readonly confirmed?: Confirmation;
+  readonly usage: UsageTotals;
+  readonly report: string;
+}
+
+/** What the manifest of the run at `path` says of it; paths are given relative to `cwd`. */
+export function resultOf(path: string, cwd: string): RunResult {
+  const manifest = readManifest(path);
+  const shown = (file: string) => relative(cwd, file) || '.';
+  const final = manifest.confirmations.find(({ stage }) => stage === 'final');
+  return {
+    run: shown(path),
+    status: statusOf(path, manifest),
+    ...(manifest.reason && { reason: manifest.reason }),
+    iterations: manifest.iterations.done,
+    ...(manifest.best && { best: manifest.best }),
+    ...(final && { confirmed: final }),
+    usage: manifest.usage,
+    report: shown(join(path, runFiles.report)),
+  };
+}
+
+/** What a person reads at the end of a run. */
+export function describeResult(result: RunResult, spec: ParameterSpec): string {
+  const { best, confirmed } = result;
+  const lines = [`${styleText('bold', describeReason(result))} after ${result.iterations} iterations`];
+  if (best !== undefined) {
+    lines.push(`observed    ${formatReturn(best.return)}  best mean return, ${place(best)}`);
+  }
+  lines.push(
+    confirmed === undefined
+      ? 'confirmed   –  (not confirmed)'
+      : `confirmed   ${formatReturn(confirmed.mean)}  95 % interval ${interval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
+  );
+  const policy = confirmed ?? best;
+  if (policy !== undefined) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
+  lines.push(`usage       ${formatUsage(result.usage)}`, `run         ${result.run}`, `report      ${result.report}`);
+  return lines.join('\n');
+}
+
+/** The table of repeats and what they say together. */
+export function describeRepeats(results: readonly RunResult[]): string {
+  const rows = results.map((result, i) => [
+    String(i + 1),
+    String(result.iterations),
+    result.best === undefined ? '–' : formatReturn(result.best.return),
+    result.confirmed === undefined ? '–' : formatReturn(result.confirmed.mean),
+    result.confirmed === undefined ? '–' : interval(result.confirmed.ci95),
+  ]);
+  const summary = summarizeRepeats(results);
+  const lines = [formatTable(['repeat', 'iterations', 'observed', 'confirmed', '95 % interval'], rows)];
+  if (summary !== undefined) {
+    lines.push(
+      `confirmed over ${summary.repeats} repeats: mean ${formatReturn(summary.mean)}, 95 % interval ${interval(summary.ci95)}, interquartile mean ${formatReturn(summary.iqm)}`,
+    );
+  }
+  return lines.join('\n');
+}
+
+/** Statistics of the confirmed means over repeats; undefined when none was confirmed. */
+export function summarizeRepeats(results: readonly RunResult[]) {
+  const means = results.flatMap(({ confirmed }) => (confirmed === undefined ? [] : [confirmed.mean]));
+  if (means.length === 0) return undefined;
+  return { repeats: means.length, mean: mean(means), ci95: meanInterval95(means), iqm: interquartileMean(means) };
+}
+
+export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
+  switch (reason?.kind) {
+    case undefined:
+      return status;
+    case 'iterations':
+      return 'finished';
+    case 'target':
+      return `target ${reason.return} reached`;
+    case 'limit':
+      return `stopped at the limit of ${reason.limit}`;
+    case 'interrupted':
+      return 'interrupted';
+    case 'model-error':
+      return `stopped, the model gave no answers (${reason.message})`;
+  }
+}
+
+export const interval = (ci95: readonly [number, number]) => `[${ci95.map(formatReturn).join(', ')}]`;
+
+const place = ({ iteration, candidate }: { iteration: number; candidate: number }) =>
+  iteration === 0 ? `warm-up policy ${candidate + 1}` : `iteration ${iteration}${candidate > 0 ? `, candidate ${candidate + 1}` : ''}`;
+
+const shorten = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);

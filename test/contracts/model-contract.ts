@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type ChatMessage,
+  type LanguageModel,
+  ModelError,
+  type Task,
+} from '../../src/models/language-model.js';
+import type { ParameterSpec } from '../../src/policies/policy.js';
+import { parseParameters } from '../../src/prompting/parameter-format.js';
+
+export interface OpenModel {
+  readonly model: LanguageModel;
+  close(): Promise<void>;
+}
+
+export const contractSpec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
+
+const messages: readonly ChatMessage[] = Object.freeze([
+  Object.freeze({ role: 'system', content: 'You improve parameters.' }),
+  Object.freeze({
+    role: 'user',
+    content: 'params[0]: 1.0, params[1]: 0.0, params[2]: -1.0; f(params): 12.5',
+  }),
+]);
+
+const task: Task = Object.freeze({
+  parameters: Object.freeze(contractSpec),
+  history: Object.freeze([Object.freeze({ parameters: Object.freeze([1, 0, -1]), score: 12.5 })]),
+  warmup: 1,
+});
+
+/** What every language model must do, whoever provides it. `open` gives one that answers in the answer format. */
+export function testModelContract(id: string, open: () => Promise<OpenModel>): void {
+  describe(`${id} as a language model`, () => {
+    let opened: OpenModel;
+    beforeAll(async () => {
+      opened = await open();
+    });
+    afterAll(() => opened.close());
+
+    it('is named provider/name', () => {
+      expect(opened.model.id).toBe(id);
+    });
+
+    it('answers with valid parameters and says what the call took', async () => {
+      const completion = await opened.model.generate(messages, { task, seed: 3 });
+      const parsed = parseParameters(completion.text, contractSpec, {
+        finishReason: completion.finishReason,
+      });
+      expect(parsed).toMatchObject({ ok: true, value: { length: contractSpec.count } });
+      expect(completion.finishReason).toBe('stop');
+      expect(completion.retries).toBe(0);
+      expect(completion.latencyMs).toBeGreaterThanOrEqual(0);
+      for (const count of Object.values(completion.usage)) expect(count).toBeGreaterThanOrEqual(0);
+      expect(completion.warnings).toBeUndefined();
+    });
+
+    it('gives the same seed the same answer, and other seeds others', async () => {
+      const ask = async (seed: number) => (await opened.model.generate(messages, { task, seed })).text;
+      expect(await ask(7)).toBe(await ask(7));
+      expect(new Set(await Promise.all([1, 2, 3, 4, 5].map(ask))).size).toBeGreaterThan(1);
+    });
+
+    it('answers one prompt several times where it can do that in one call', async () => {
+      if (opened.model.generateGroup === undefined) return;
+      const group = await opened.model.generateGroup(messages, { task, seeds: [1, 2, 3] });
+      expect(group.length).toBeGreaterThanOrEqual(1);
+      expect(group.length).toBeLessThanOrEqual(3);
+      for (const completion of group.slice(1)) {
+        expect(completion).toMatchObject({ usage: {}, latencyMs: 0, retries: 0 });
+      }
+    });
+
+    it('ends at once when it is aborted already', async () => {
+      const call = opened.model.generate(messages, { task, seed: 1, signal: AbortSignal.abort() });
+      await expect(call).rejects.toThrow(ModelError);
+      await expect(call).rejects.toMatchObject({ kind: 'aborted', fatal: false, retries: 0 });
+    });
+
+    it('leaves no listener on the signal', async () => {
+      const { signal } = new AbortController();
+      let listeners = 0;
+      const { addEventListener, removeEventListener } = signal;
+      signal.addEventListener = (...given: Parameters<typeof addEventListener>) => {
+        listeners++;
+        addEventListener.apply(signal, given);
+      };
+      signal.removeEventListener = (...given: Parameters<typeof removeEventListener>) => {
+        listeners--;
+        removeEventListener.apply(signal, given);
+      };
+      await opened.model.generate(messages, { task, seed: 1, signal });
+      expect(listeners).toBe(0);
+    });
+  });
+}

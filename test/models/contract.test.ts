@@ -1,0 +1,52 @@
+import type { ModelConfig } from '../../src/config.js';
+import { createModel } from '../../src/models/index.js';
+import { createGenerator } from '../../src/random.js';
+import { contractSpec, testModelContract } from '../contracts/model-contract.js';
+import { startFakeOllama } from '../support/fake-ollama.js';
+import { startFakeOpenAI } from '../support/fake-openai.js';
+import type { FakeServer } from '../support/fake-server.js';
+import { createScriptedModel } from '../support/scripted-model.js';
+import { ollamaConfig, openaiConfig } from './model-configs.js';
+
+function answerFor(seed: number): string {
+  const random = createGenerator(seed);
+  const values = Array.from({ length: contractSpec.count }, () => random.uniform(-6, 6).toFixed(1));
+  return values.map((value, i) => `params[${i}]: ${value}`).join(', ');
+}
+
+async function onServer(server: FakeServer, config: (url: string) => ModelConfig) {
+  return { model: createModel(config(server.url), {}), close: () => server.close() };
+}
+
+const local = (config: ModelConfig) => async () => ({
+  model: createModel(config, {}),
+  close: async () => {},
+});
+
+testModelContract('openai/test-model', async () =>
+  onServer(
+    await startFakeOpenAI({ reply: ({ seed, choice }) => answerFor((seed ?? 0) + choice) }),
+    (baseUrl) => openaiConfig({ baseUrl }),
+  ),
+);
+testModelContract('openai/structured', async () =>
+  onServer(
+    await startFakeOpenAI({
+      reply: ({ seed }) =>
+        JSON.stringify({ reason: 'f falls with params[2]: lower it', params: [0.1, -6, (seed ?? 0) % 6] }),
+    }),
+    (baseUrl) => openaiConfig({ baseUrl, name: 'structured', format: 'json' }),
+  ),
+);
+testModelContract('ollama/test-model', async () =>
+  onServer(await startFakeOllama({ reply: ({ options }) => answerFor(Number(options.seed)) }), (host) =>
+    ollamaConfig({ host }),
+  ),
+);
+testModelContract('control/random', local({ provider: 'random' }));
+testModelContract('control/hill-climb', local({ provider: 'hill-climb', sigma: 1 }));
+testModelContract('control/cma-es', local({ provider: 'cma-es', sigma: 2 }));
+testModelContract('scripted/model', async () => ({
+  model: createScriptedModel(({ options }) => answerFor(options.seed)),
+  close: async () => {},
+}));

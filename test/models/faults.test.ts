@@ -1,0 +1,253 @@
+/** What goes wrong between us and a server, through the real clients of both providers. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { createModel } from '../../src/models/index.js';
+import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
+import { type RetryPolicy, type Wait, waitOnClock } from '../../src/models/retry.js';
+import { startFakeOllama } from '../support/fake-ollama.js';
+import { startFakeOpenAI } from '../support/fake-openai.js';
+import type { FakeServer, Fault, FaultPlan } from '../support/fake-server.js';
+import { messages, ollamaConfig, openaiConfig, options, recordWaits } from './model-configs.js';
+
+interface Setup {
+  readonly faults: FaultPlan;
+  readonly policy?: Partial<RetryPolicy>;
+  readonly wait?: Wait;
+  readonly onRequest?: () => void;
+}
+
+interface Provider {
+  readonly name: string;
+  readonly open: (setup: Setup) => Promise<{ server: FakeServer; model: LanguageModel }>;
+}
+
+const answer = 'params[0]: 1.0, params[1]: 2.0';
+
+const replyWith = (onRequest?: () => void) => () => {
+  onRequest?.();
+  return answer;
+};
+
+const providers: readonly Provider[] = [
+  {
+    name: 'openai',
+    open: async ({ faults, policy, wait, onRequest }) => {
+      const server = await startFakeOpenAI({ reply: replyWith(onRequest), faults });
+      return { server, model: createModel(openaiConfig({ baseUrl: server.url, ...policy }), {}, wait) };
+    },
+  },
+  {
+    name: 'ollama',
+    open: async ({ faults, policy, wait, onRequest }) => {
+      const server = await startFakeOllama({ reply: replyWith(onRequest), faults });
+      return { server, model: createModel(ollamaConfig({ host: server.url, ...policy }), {}, wait) };
+    },
+  },
+];
+
+async function failureOf(call: Promise<unknown>): Promise<ModelError> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(ModelError);
+  return error as ModelError;
+}
+
+describe.each(providers)('$name', ({ name, open }) => {
+  const servers: FakeServer[] = [];
+  afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
+  const start = async (setup: Setup) => {
+    const opened = await open(setup);
+    servers.push(opened.server);
+    return opened;
+  };
+
+  const mended: readonly Fault[] = [
+    { kind: 'rate-limit' },
+    { kind: 'status', status: 500 },
+    { kind: 'status', status: 503 },
+    { kind: 'drop' },
+    { kind: 'cut' },
+    { kind: 'malformed' },
+    { kind: 'html' },
+    { kind: 'empty' },
+  ];
+  it.each(mended)('tries again after $kind $status and counts it', async (fault) => {
+    const { wait, waits } = recordWaits();
+    const { server, model } = await start({ faults: { script: [fault, fault] }, wait });
+    const completion = await model.generate(messages, options);
+    expect(completion).toMatchObject({ text: answer, retries: 2 });
+    expect(waits).toHaveLength(2);
+    expect(server.counts).toMatchObject({ requests: 3, succeeded: 1 });
+    expect(completion.usage.promptTokens).toBe(server.counts.promptTokens);
+    expect(completion.usage.completionTokens).toBe(server.counts.completionTokens);
+  });
+
+  const given: readonly (readonly [Fault, string])[] = [
+    [{ kind: 'rate-limit' }, 'rate-limit'],
+    [{ kind: 'status', status: 502 }, 'server'],
+    [{ kind: 'drop' }, 'network'],
+    [{ kind: 'cut' }, 'network'],
+    [{ kind: 'malformed' }, 'malformed'],
+    [{ kind: 'html' }, 'malformed'],
+    [{ kind: 'empty' }, 'malformed'],
+  ];
+  it.each(given)('gives up after the last retry: %o is a failure of kind %s', async (fault, kind) => {
+    const { wait, waits } = recordWaits();
+    const { server, model } = await start({
+      faults: { rate: 1, seed: 0, kinds: [fault] },
+      policy: { maxRetries: 2 },
+      wait,
+    });
+    const error = await failureOf(model.generate(messages, options));
+    expect(error).toMatchObject({ kind, retries: 2, fatal: false });
+    expect(error.message).toMatch(new RegExp(`^${name}/test-model: .*\\(after 2 retries\\)$`));
+    expect(waits).toHaveLength(2);
+    expect(server.counts).toMatchObject({ requests: 3, succeeded: 0 });
+  });
+
+  it('says that a web page came in place of an answer, with its title', async () => {
+    const { model } = await start({ faults: { script: [{ kind: 'html' }] }, policy: { maxRetries: 0 } });
+    const error = await failureOf(model.generate(messages, options));
+    expect(error.message).toContain('an HTML page (“Sign in”)');
+  });
+
+  it.each([
+    [400, 'bad-request', true],
+    [401, 'authentication', true],
+    [402, 'authentication', true],
+    [403, 'authentication', true],
+    [404, 'not-found', true],
+    [413, 'bad-request', true],
+    [422, 'bad-request', true],
+  ])('does not try again after HTTP %i: %s', async (status, kind, fatal) => {
+    const { wait, waits } = recordWaits();
+    const { server, model } = await start({
+      faults: { script: [{ kind: 'status', status, message: 'the server says why' }] },
+      wait,
+    });
+    const error = await failureOf(model.generate(messages, options));
+    expect(error).toMatchObject({ kind, fatal, retries: 0 });
+    expect(error.message).toContain(`HTTP ${status}: the server says why`);
+    expect(waits).toEqual([]);
+    expect(server.counts.requests).toBe(1);
+  });
+
+  it('does not wait for an empty account to fill', async () => {
+    const { server, model } = await start({
+      faults: { script: [{ kind: 'rate-limit', code: 'insufficient_quota' }] },
+    });
+    const error = await failureOf(model.generate(messages, options));
+    expect(error).toMatchObject({ kind: 'authentication', fatal: true });
+    expect(server.counts.requests).toBe(1);
+  });
+
+  it('waits as long as the server asks, up to the cap', async () => {
+    const { wait, waits } = recordWaits();
+    const asked = ['3', '0.5', '86400'].map((retryAfter) => ({ kind: 'rate-limit', retryAfter }) as const);
+    const { model } = await start({
+      faults: { script: asked },
+      policy: { maxRetryAfterSeconds: 20 },
+      wait,
+    });
+    expect(await model.generate(messages, options)).toMatchObject({ retries: 3 });
+    expect(waits).toEqual([3000, 500, 20_000]);
+  });
+
+  it('backs off exponentially, the same for the same seed', async () => {
+    const runs = await Promise.all(
+      [1, 1, 2].map(async (seed) => {
+        const { wait, waits } = recordWaits();
+        const { model } = await start({
+          faults: { rate: 1, seed: 0, kinds: [{ kind: 'status' }] },
+          policy: { maxRetries: 6 },
+          wait,
+        });
+        await failureOf(model.generate(messages, { ...options, seed }));
+        return waits;
+      }),
+    );
+    const longest = [500, 1000, 2000, 4000, 8000, 8000];
+    for (const [i, milliseconds] of runs[0]!.entries()) {
+      expect(milliseconds).toBeLessThanOrEqual(longest[i]!);
+      expect(milliseconds).toBeGreaterThanOrEqual(longest[i]! * 0.75);
+    }
+    expect(runs[1]).toEqual(runs[0]);
+    expect(runs[2]).not.toEqual(runs[0]);
+  });
+
+  it('gives up at once when the next try would come after the deadline', async () => {
+    const { model } = await start({
+      faults: { script: [{ kind: 'rate-limit', retryAfter: '3600' }] },
+      policy: { timeoutSeconds: 40 },
+    });
+    const error = await failureOf(model.generate(messages, options));
+    expect(error).toMatchObject({ kind: 'rate-limit', retries: 0 });
+    expect(error.message).toContain('after the deadline of 40 s');
+  });
+
+  it('ends a call that takes longer than the deadline', async () => {
+    const { model } = await start({
+      faults: { script: [{ kind: 'status' }, { kind: 'silent' }] },
+      policy: { timeoutSeconds: 0.8 },
+    });
+    const error = await failureOf(model.generate(messages, options));
+    expect(error).toMatchObject({ kind: 'timeout', retries: 1, fatal: false });
+    expect(error.message).toMatch(/no answer within 0\.8 s \(model\.timeoutSeconds\); before that: HTTP 500/);
+  });
+
+  it('takes an answer that is late but in time', async () => {
+    const { model } = await start({ faults: { script: [{ kind: 'slow', milliseconds: 50 }] } });
+    const completion = await model.generate(messages, options);
+    expect(completion).toMatchObject({ text: answer, retries: 0 });
+  });
+
+  it('ends at once when it is aborted while it waits for an answer', async () => {
+    const abort = new AbortController();
+    const { model } = await start({
+      faults: { script: [{ kind: 'silent' }] },
+      onRequest: () => abort.abort(),
+    });
+    const error = await failureOf(model.generate(messages, { ...options, signal: abort.signal }));
+    expect(error).toMatchObject({ kind: 'aborted', retries: 0, fatal: false });
+  });
+
+  it('ends at once when it is aborted during a back-off', async () => {
+    const abort = new AbortController();
+    const { server, model } = await start({
+      faults: { script: [{ kind: 'rate-limit', retryAfter: '50' }] },
+      wait: (milliseconds, signal) => {
+        abort.abort();
+        return waitOnClock(milliseconds, signal);
+      },
+    });
+    const error = await failureOf(model.generate(messages, { ...options, signal: abort.signal }));
+    expect(error).toMatchObject({ kind: 'aborted', retries: 0 });
+    expect(server.counts.requests).toBe(1);
+  });
+
+  it('counts what the server counts, when three calls in ten fail', async () => {
+    const { server, model } = await start({
+      faults: { rate: 0.3, seed: 5 },
+      policy: { maxRetries: 10 },
+      wait: async () => {},
+    });
+    const totals = { promptTokens: 0, completionTokens: 0, retries: 0 };
+    for (let seed = 0; seed < 60; seed++) {
+      const { usage, retries } = await model.generate(messages, { ...options, seed });
+      totals.promptTokens += usage.promptTokens!;
+      totals.completionTokens += usage.completionTokens!;
+      totals.retries += retries;
+    }
+    const { faults, ...counts } = server.counts;
+    const retried = Object.values(faults).reduce((sum, count) => sum + count, 0) - faults.slow;
+    expect(retried).toBeGreaterThan(8);
+    expect(counts.succeeded).toBe(60);
+    expect(counts.requests).toBe(60 + retried);
+    expect(totals).toEqual({
+      promptTokens: counts.promptTokens,
+      completionTokens: counts.completionTokens,
+      retries: retried,
+    });
+  });
+});

@@ -1,0 +1,38 @@
+import type { OllamaConfig, OpenAIConfig } from '../../src/config.js';
+import type { ChatMessage, GenerateOptions, Task } from '../../src/models/language-model.js';
+import type { Wait } from '../../src/models/retry.js';
+
+const sampling = {
+  format: 'text',
+  concurrency: 4,
+  timeoutSeconds: 600,
+  maxRetries: 4,
+  maxRetryAfterSeconds: 60,
+} as const;
+
+export function openaiConfig(given: Partial<OpenAIConfig> = {}): OpenAIConfig {
+  return { provider: 'openai', name: 'test-model', apiKeyEnv: 'OPENAI_API_KEY', ...sampling, ...given };
+}
+
+export function ollamaConfig(given: Partial<OllamaConfig> = {}): OllamaConfig {
+  return { provider: 'ollama', name: 'test-model', maxTokens: 4096, ...sampling, ...given };
+}
+
+export const task: Task = {
+  parameters: { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 },
+  history: [],
+  warmup: 0,
+};
+
+export const messages: readonly ChatMessage[] = [
+  { role: 'system', content: 'You improve parameters.' },
+  { role: 'user', content: 'Propose two numbers.' },
+];
+
+export const options: GenerateOptions = { task, seed: 11 };
+
+/** Keeps the waits that were asked for, in milliseconds, and waits for none of them. */
+export function recordWaits(): { readonly wait: Wait; readonly waits: readonly number[] } {
+  const waits: number[] = [];
+  return { waits, wait: async (milliseconds) => void waits.push(milliseconds) };
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { callWithRetries, redact } from '../../src/models/retry.js';
+import { recordWaits } from './model-configs.js';
+
+describe('callWithRetries', () => {
+  it('does not take a mistake of ours for a failure of the model', async () => {
+    const { wait, waits } = recordWaits();
+    const call = callWithRetries({
+      attempt: async () => {
+        throw new TypeError('a bug');
+      },
+      policy: { timeoutSeconds: 10, maxRetries: 3, maxRetryAfterSeconds: 1 },
+      wait,
+      id: 'test/model',
+      secrets: [],
+      seed: 0,
+      signal: undefined,
+    });
+    await expect(call).rejects.toThrow(TypeError);
+    expect(waits).toEqual([]);
+  });
+
+  it('has a deadline even where the config’s is longer than a timer can be', async () => {
+    const call = callWithRetries({
+      attempt: async (signal) => signal.aborted,
+      policy: { timeoutSeconds: 1e9, maxRetries: 0, maxRetryAfterSeconds: 1 },
+      wait: recordWaits().wait,
+      id: 'test/model',
+      secrets: [],
+      seed: 0,
+      signal: undefined,
+    });
+    expect(await call).toMatchObject({ value: false, retries: 0 });
+  });
+});
+
+describe('redact', () => {
+  it('hides secrets wherever they stand, and what looks like a key', () => {
+    expect(redact('the key abc.def (abc.def) of sk-proj-12345678_9', ['abc.def', ''])).toBe(
+      'the key [redacted] ([redacted]) of [redacted]',
+    );
+  });
+
+  it('leaves other words alone', () => {
+    const message = 'HTTP 404: model "sky-high-1b" at http://127.0.0.1:11434 risk-averse';
+    expect(redact(message, [])).toBe(message);
+  });
+});

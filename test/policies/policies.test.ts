@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { QTableConfig } from '../../src/config.js';
+import type { Environment } from '../../src/environments/environment.js';
+import { createPolicyFamily } from '../../src/policies/index.js';
+import type { PolicyFamily } from '../../src/policies/policy.js';
+import { createGenerator } from '../../src/random.js';
+import { box, withSpaces } from '../support/fixed-environment.js';
+
+const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
+const table: QTableConfig = { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
+const discrete = (n: number, start?: number) => ({ kind: 'discrete', n, ...(start && { start }) }) as const;
+
+/** What holds for every family: the contract of `PolicyFamily`. */
+const families: readonly (readonly [string, PolicyFamily])[] = [
+  ['linear, discrete', createPolicyFamily(linear, withSpaces(box(4), discrete(2)))],
+  ['linear, continuous, no bias', createPolicyFamily({ ...linear, bias: false }, withSpaces(box(3), box(2)))],
+  ['linear, whole numbers', createPolicyFamily({ ...linear, decimals: 0 }, withSpaces(box(2), discrete(3)))],
+  ['table of actions', createPolicyFamily(table, withSpaces(discrete(16), discrete(4)))],
+  ['table of actions from 1', createPolicyFamily(table, withSpaces(discrete(11), discrete(3, 1)))],
+  ['table of values', createPolicyFamily({ ...table, form: 'values' }, withSpaces(discrete(6), discrete(3)))],
+  [
+    'discretised table of continuous actions',
+    createPolicyFamily(
+      { ...table, discretize: [{ low: -1, high: 1, bins: 3 }, { edges: [0] }], actions: [[-1], [0], [1]] },
+      withSpaces(box(2), box(1)),
+    ),
+  ],
+];
+
+describe.each(families)('%s', (_name, family) => {
+  const { parameters } = family;
+
+  it('starts inside its own specification', () => {
+    const random = createGenerator(3);
+    for (let i = 0; i < 50; i++) {
+      const vector = family.initial(random);
+      expect(vector).toHaveLength(parameters.count);
+      for (const value of vector) {
+        expect(value).toBeGreaterThanOrEqual(parameters.low);
+        expect(value).toBeLessThanOrEqual(parameters.high);
+        expect(Number(value.toFixed(parameters.decimals))).toBe(value);
+        if (parameters.choices !== undefined) expect(parameters.choices).toContain(value);
+      }
+    }
+  });
+
+  it('draws the same start for the same seed, another for another', () => {
+    expect(family.initial(createGenerator(5))).toEqual(family.initial(createGenerator(5)));
+    expect(family.initial(createGenerator(5))).not.toEqual(family.initial(createGenerator(6)));
+  });
+
+  it('names every parameter', () => {
+    expect(parameters.names).toHaveLength(parameters.count);
+    expect(new Set(parameters.names).size).toBe(parameters.count);
+  });
+});
+
+describe('linear policies', () => {
+  it('read weights row by row (observation × action), then the biases', () => {
+    const family = createPolicyFamily(linear, withSpaces(box(2), box(3)));
+    const policy = family.build([1, 2, 3, 10, 20, 30, 0.1, 0.2, 0.3]);
+    const action = policy([1, 2]) as readonly number[];
+    for (const [a, expected] of [21.1, 42.2, 63.3].entries()) expect(action[a]).toBeCloseTo(expected, 12);
+  });
+
+  it('take the first action on ties and count from the first action', () => {
+    const family = createPolicyFamily({ ...linear, bias: false }, withSpaces(box(1), discrete(3, 5)));
+    expect(family.build([0, 0, 0])([1])).toBe(5);
+    expect(family.build([0, 1, 1])([1])).toBe(6);
+    expect(family.build([0, 1, 2])([-1])).toBe(5);
+  });
+
+  it('do not clip continuous actions', () => {
+    const family = createPolicyFamily(linear, withSpaces(box(1), box(1)));
+    expect(family.build([6, 6])([100])).toEqual([606]);
+  });
+
+  it('agree with the matrix product for any weights', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: -6, max: 6, noNaN: true }), { minLength: 15, maxLength: 15 }),
+        fc.array(fc.double({ min: -10, max: 10, noNaN: true }), { minLength: 4, maxLength: 4 }),
+        (vector, observation) => {
+          const family = createPolicyFamily(linear, withSpaces(box(4), discrete(3)));
+          const outputs = [0, 1, 2].map((a) =>
+            observation.reduce((sum, x, i) => sum + x * vector[i * 3 + a]!, vector[12 + a]!),
+          );
+          expect(family.build(vector)(observation)).toBe(outputs.indexOf(Math.max(...outputs)));
+        },
+      ),
+    );
+  });
+
+  it('refuse a discrete observation, with the remedy', () => {
+    expect(() => createPolicyFamily(linear, withSpaces(discrete(16), discrete(4)))).toThrow(
+      /policy\.kind: .*16 states[\s\S]*q-table/,
+    );
+  });
+});
+
+describe('Q-tables', () => {
+  it('hold one action a state', () => {
+    const policy = createPolicyFamily(table, withSpaces(discrete(3), discrete(4))).build([3, 0, 2]);
+    expect([0, 1, 2].map(policy)).toEqual([3, 0, 2]);
+  });
+
+  it('can hold every legal action of a space that starts at 1', () => {
+    const family = createPolicyFamily(table, withSpaces(discrete(2), discrete(3, 1)));
+    expect(family.parameters.choices).toEqual([1, 2, 3]);
+    expect([0, 1].map(family.build([3, 1]))).toEqual([3, 1]);
+  });
+
+  it('choose greedily by value, the first on ties', () => {
+    const family = createPolicyFamily({ ...table, form: 'values' }, withSpaces(discrete(2), discrete(3)));
+    expect(family.parameters.count).toBe(6);
+    expect([0, 1].map(family.build([1, 5, 5, -1, -2, -0.5]))).toEqual([1, 2]);
+  });
+
+  it('combine the parts of a tuple, the last varying fastest', () => {
+    const environment = withSpaces({ kind: 'tuple', spaces: [discrete(3), discrete(2)] }, discrete(6));
+    const policy = createPolicyFamily(table, environment).build([0, 1, 2, 3, 4, 5]);
+    expect(policy([0, 0])).toBe(0);
+    expect(policy([0, 1])).toBe(1);
+    expect(policy([2, 1])).toBe(5);
+  });
+
+  it('put a continuous observation into half-open bins, outliers into the outermost', () => {
+    const environment = withSpaces(box(1), discrete(4));
+    const config: QTableConfig = { ...table, discretize: [{ low: -1, high: 1, bins: 4 }] };
+    const policy = createPolicyFamily(config, environment).build([0, 1, 2, 3]);
+    const bins = [-99, -1, -0.51, -0.5, -0.01, 0, 0.49, 0.5, 1, 99].map((x) => policy([x]));
+    expect(bins).toEqual([0, 0, 0, 1, 1, 2, 2, 3, 3, 3]);
+  });
+
+  it.each<readonly [string, QTableConfig, Environment, RegExp]>([
+    [
+      'continuous observations without bins',
+      table,
+      withSpaces(box(2), discrete(2)),
+      /policy\.discretize: .*needs bins/,
+    ],
+    [
+      'bins for too few dimensions',
+      { ...table, discretize: [{ edges: [0] }] },
+      withSpaces(box(2), discrete(2)),
+      /2 observation dimensions, but bins are given for 1/,
+    ],
+    [
+      'continuous actions without a list',
+      table,
+      withSpaces(discrete(2), box(1)),
+      /policy\.actions: .*continuous/,
+    ],
+    [
+      'an action of the wrong length',
+      { ...table, actions: [[1], [1, 2]] },
+      withSpaces(discrete(2), box(1)),
+      /policy\.actions\.1: /,
+    ],
+    [
+      'a list where actions are discrete',
+      { ...table, actions: [[1]] },
+      withSpaces(discrete(2), discrete(2)),
+      /policy\.actions: .*already discrete/,
+    ],
+    [
+      'a table beyond reason',
+      { ...table, discretize: [{ low: 0, high: 1, bins: 30_000 }] },
+      withSpaces(box(1), discrete(2)),
+      /30000 parameters/,
+    ],
+  ])('refuse %s', (_name, config, environment, message) => {
+    expect(() => createPolicyFamily(config, environment)).toThrow(message);
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { createGenerator } from '../src/random.js';
+import {
+  interquartileMean,
+  mean,
+  meanInterval95,
+  standardDeviation,
+  tQuantile975,
+} from '../src/statistics.js';
+
+describe('statistics', () => {
+  it('computes mean and sample standard deviation', () => {
+    expect(mean([1, 2, 3, 6])).toBe(3);
+    expect(standardDeviation([1, 2, 3, 6])).toBeCloseTo(2.1602469, 6);
+    expect(standardDeviation([5])).toBe(0);
+  });
+
+  it('weights the outer items of the interquartile mean by their share', () => {
+    expect(interquartileMean([1, 2, 3, 100])).toBe(2.5);
+    // scipy.stats.trim_mean([0..9], 0.25) drops two and two; the weighted form takes half of items 2 and 7.
+    expect(interquartileMean([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])).toBeCloseTo(
+      (0.5 * 2 + 3 + 4 + 5 + 6 + 0.5 * 7) / 5,
+      12,
+    );
+    expect(interquartileMean([7])).toBe(7);
+  });
+
+  it('has the quantiles of Student’s t (scipy.stats.t.ppf)', () => {
+    expect(tQuantile975(1)).toBeCloseTo(12.706204736432095, 6);
+    expect(tQuantile975(19)).toBeCloseTo(2.093024054408263, 6);
+    expect(tQuantile975(40)).toBeCloseTo(2.0210753903062737, 5);
+    expect(tQuantile975(99)).toBeCloseTo(1.9842169515086827, 6);
+    expect(tQuantile975(5000)).toBeCloseTo(1.96043865, 6);
+  });
+
+  it('covers the true mean at its nominal rate', () => {
+    const random = createGenerator(1);
+    let covered = 0;
+    const trials = 4000;
+    for (let trial = 0; trial < trials; trial++) {
+      const [low, high] = meanInterval95(Array.from({ length: 8 }, () => random.normal(3, 2)));
+      if (low <= 3 && 3 <= high) covered++;
+    }
+    // The standard error of the rate is 0.34 %.
+    expect(Math.abs(covered / trials - 0.95)).toBeLessThan(0.012);
+  });
+});

@@ -1,0 +1,76 @@
+import type { ChatMessage } from '../../src/models/language-model.js';
+import {
+  type Answer,
+  countTokens,
+  type FakeServer,
+  type FaultPlan,
+  type ReceivedRequest,
+  startFakeServer,
+} from './fake-server.js';
+
+export interface OllamaRequest {
+  readonly messages: readonly ChatMessage[];
+  readonly model: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly received: ReceivedRequest;
+}
+
+export type OllamaReply =
+  | string
+  | { readonly text: string; readonly thinking?: string; readonly doneReason?: string };
+
+/** An Ollama server: `POST /api/chat`, without streaming. Reads no more of a prompt than `num_ctx` tokens, silently. */
+export function startFakeOllama(options: {
+  readonly reply: (request: OllamaRequest) => OllamaReply;
+  readonly faults?: FaultPlan;
+  /** The models it has (default: any). */
+  readonly models?: readonly string[];
+  /** The most tokens a model reads, whatever `num_ctx` says. */
+  readonly contextTokens?: number;
+}): Promise<FakeServer> {
+  return startFakeServer({
+    faults: options.faults,
+    empty: { model: 'none', done: true },
+    answer: (received) => answer(received, options),
+  });
+}
+
+function answer(received: ReceivedRequest, options: Parameters<typeof startFakeOllama>[0]): Answer {
+  const body = received.body as {
+    model: string;
+    messages: readonly ChatMessage[];
+    options?: { num_ctx?: number };
+  };
+  if (received.path !== '/api/chat') return { status: 404, body: { error: '404 page not found' } };
+  if (options.models !== undefined && !options.models.includes(body.model)) {
+    return { status: 404, body: { error: `model '${body.model}' not found` } };
+  }
+  const reply = options.reply({
+    messages: body.messages,
+    model: body.model,
+    options: body.options ?? {},
+    received,
+  });
+  const { text, thinking, doneReason } = typeof reply === 'string' ? { text: reply } : reply;
+  const sent = body.messages.reduce((total, { content }) => total + countTokens(content) + 4, 0);
+  const window = Math.min(body.options?.num_ctx ?? 4096, options.contextTokens ?? Number.POSITIVE_INFINITY);
+  const promptTokens = Math.min(sent, window);
+  const completionTokens = countTokens(text) + countTokens(thinking ?? '');
+  return {
+    status: 200,
+    counted: { completions: 1, promptTokens, completionTokens },
+    body: {
+      model: body.model,
+      created_at: '2025-01-01T00:00:00Z',
+      message: { role: 'assistant', content: text, ...(thinking !== undefined && { thinking }) },
+      done: true,
+      done_reason: doneReason ?? 'stop',
+      total_duration: 1,
+      load_duration: 1,
+      prompt_eval_count: promptTokens,
+      prompt_eval_duration: 1,
+      eval_count: completionTokens,
+      eval_duration: 1,
+    },
+  };
+}
