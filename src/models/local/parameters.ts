@@ -1,6 +1,7 @@
 import { UserError } from '../../errors.js';
 import type { ParameterSource, Precision } from './decoder.js';
 import type { GraphBuilder, Value } from './graph.js';
+import type { DecoderConfig } from './hf-config.js';
 import type { StoredTensor, StoredTensors } from './safetensors.js';
 
 /**
@@ -51,4 +52,39 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
       alternatives: computable,
     });
   return tensor;
+}
+
+/** Name and shape of every tensor that a decoder reads. */
+export function decoderTensors(config: DecoderConfig): { name: string; shape: readonly number[] }[] {
+  const { hidden, intermediate, headDim, bias } = config;
+  const queries = config.heads * headDim;
+  const keys = config.kvHeads * headDim;
+  const linear = (name: string, out: number, inputs: number, biased: boolean) => [
+    { name: `${name}.weight`, shape: [out, inputs] },
+    ...(biased ? [{ name: `${name}.bias`, shape: [out] }] : []),
+  ];
+  const vector = (name: string, size: number) => [{ name: `${name}.weight`, shape: [size] }];
+  return [
+    ...linear('model.embed_tokens', config.vocabulary, hidden, false),
+    ...config.layers.flatMap((_, layer) => {
+      const block = `model.layers.${layer}`;
+      const attention = `${block}.self_attn`;
+      return [
+        ...vector(`${block}.input_layernorm`, hidden),
+        ...linear(`${attention}.q_proj`, queries, hidden, bias.qkv),
+        ...linear(`${attention}.k_proj`, keys, hidden, bias.qkv),
+        ...linear(`${attention}.v_proj`, keys, hidden, bias.qkv),
+        ...linear(`${attention}.o_proj`, hidden, queries, bias.output),
+        ...(config.qkNorm
+          ? [...vector(`${attention}.q_norm`, headDim), ...vector(`${attention}.k_norm`, headDim)]
+          : []),
+        ...vector(`${block}.post_attention_layernorm`, hidden),
+        ...linear(`${block}.mlp.gate_proj`, intermediate, hidden, bias.mlp),
+        ...linear(`${block}.mlp.up_proj`, intermediate, hidden, bias.mlp),
+        ...linear(`${block}.mlp.down_proj`, hidden, intermediate, bias.mlp),
+      ];
+    }),
+    ...vector('model.norm', hidden),
+    ...(config.tied ? [] : linear('lm_head', config.vocabulary, hidden, false)),
+  ];
 }

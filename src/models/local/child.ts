@@ -1,0 +1,66 @@
+/** The model's own process: a crash, an abort or a kill never takes the experiment with it. Started by `model-process.ts`. */
+import { messageOf, UserError } from '../../errors.js';
+import { type Engine, loadEngine, RequestError } from './engine.js';
+import { AbortedError } from './generation.js';
+import type { FailureReport, FromProcess, ToProcess } from './protocol.js';
+
+let engine: Promise<Engine> | undefined;
+let last: Promise<unknown> = Promise.resolve();
+/** Jobs that are waiting or running, and whether they were given up. */
+const jobs = new Map<number, { aborted: boolean }>();
+
+process.on('message', (message: ToProcess) => {
+  switch (message.kind) {
+    case 'load':
+      engine = loadEngine(message.settings);
+      engine.then(
+        ({ report }) => send({ kind: 'loaded', report }),
+        (error: unknown) => send({ kind: 'load-failed', failure: failureOf(error) }),
+      );
+      break;
+    case 'generate': {
+      const state = { aborted: false };
+      jobs.set(message.id, state);
+      last = last.then(() => runJob(message, state));
+      break;
+    }
+    case 'abort': {
+      const state = jobs.get(message.id);
+      if (state !== undefined) state.aborted = true;
+    }
+  }
+});
+
+async function runJob(
+  { id, job }: ToProcess & { kind: 'generate' },
+  state: { readonly aborted: boolean },
+): Promise<void> {
+  try {
+    const loaded = await engine;
+    if (loaded === undefined) throw new Error('nothing was loaded');
+    const result = await loaded.generate(job, {
+      aborted: () => state.aborted,
+      onText: (candidate, text) => send({ kind: 'text', id, candidate, text }),
+    });
+    send({ kind: 'done', id, result });
+  } catch (error) {
+    send({ kind: 'failed', id, failure: failureOf(error) });
+  } finally {
+    jobs.delete(id);
+  }
+}
+
+function failureOf(error: unknown): FailureReport {
+  if (error instanceof UserError) return { kind: 'user', problems: error.problems };
+  if (error instanceof AbortedError) return { kind: 'aborted' };
+  return { kind: error instanceof RequestError ? 'bad-request' : 'server', message: messageOf(error) };
+}
+
+function send(message: FromProcess): void {
+  // A parent that has gone away needs no answer; `disconnect` ends this process.
+  if (process.connected) process.send?.(message);
+}
+
+process.on('disconnect', () => process.exit());
+// Ctrl-C reaches the whole group: the parent decides what becomes of the call.
+process.on('SIGINT', () => {});

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+
+const count = (minimum: number) => z.int().min(minimum);
+
+/** Execution providers of the runtime that can be asked for. */
+export const devices = ['cpu', 'cuda', 'webgpu', 'dml', 'coreml'] as const;
+export type Device = (typeof devices)[number];
+
+export const quantizations = ['none', 'int8', 'int4'] as const;
+export type Quantization = (typeof quantizations)[number];
+
+export const localSchema = z.strictObject({
+  provider: z.literal('local'),
+  path: z
+    .string()
+    .describe('Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights'),
+  device: z
+    .enum(['auto', ...devices])
+    .default('auto')
+    .describe('Where the model runs; `auto` takes a GPU where one can be used, else the processor'),
+  quantization: z
+    .enum(quantizations)
+    .default('none')
+    .describe('Weights in 8 or 4 bits: smaller and faster, a little less exact. Made once, then kept'),
+  threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
+  contextTokens: count(16)
+    .optional()
+    .describe("Longest prompt and answer together (default: the model's own)"),
+  maxTokens: count(1).default(1024).describe('Longest completion in tokens'),
+  temperature: z
+    .number()
+    .min(0)
+    .max(5)
+    .optional()
+    .describe("Sampling temperature, 0 for the likeliest token always (default: the model's, else 1)"),
+  topP: z.number().gt(0).max(1).optional().describe("Nucleus sampling (default: the model's, else 1)"),
+  topK: count(0).optional().describe("Only the k likeliest tokens, 0 for all (default: the model's, else 0)"),
+  minP: z
+    .number()
+    .min(0)
+    .lt(1)
+    .optional()
+    .describe("Only tokens this fraction as likely as the likeliest (default: the model's, else 0)"),
+  repetitionPenalty: z
+    .number()
+    .positive()
+    .optional()
+    .describe("Above 1: tokens that occurred become less likely (default: the model's, else 1)"),
+  stop: z.array(z.string().min(1)).default([]).describe('Texts at which a completion ends'),
+  format: z
+    .enum(['text', 'constrained'])
+    .default('text')
+    .describe('`constrained` masks tokens that would break the answer format, so that every answer is valid'),
+  template: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe("Variables for the model's chat template, e.g. `{enable_thinking: false}`"),
+});
+
+export type LocalConfig = z.output<typeof localSchema>;

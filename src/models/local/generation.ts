@@ -1,0 +1,236 @@
+/**
+ * Generates answers: the prompt is prefilled once, whatever the number of candidates, and its keys and values stay for
+ * the next call, which pays only for what its prompt adds.
+ */
+import { createGenerator, type RandomGenerator } from '../../random.js';
+import type { Constraint, ConstraintState } from './constraint.js';
+import type { DecoderConfig } from './hf-config.js';
+import { KeyValueCache } from './key-value-cache.js';
+import type { DecoderSession } from './runtime.js';
+import { logProbability, type SamplingSettings, sampleToken } from './sampling.js';
+import { StopStrings } from './stop-strings.js';
+import { TextStream, type TokenBytes } from './token-text.js';
+
+export interface GenerationRequest {
+  readonly prompt: readonly number[];
+  /** One candidate a seed. */
+  readonly seeds: readonly number[];
+  /** Longest answer in tokens. */
+  readonly maxTokens: number;
+  readonly sampling: SamplingSettings;
+  readonly stop: readonly string[];
+  /** Tokens that end an answer. */
+  readonly eosTokens: ReadonlySet<number>;
+  /** Whether the log-probability of each token is wanted. */
+  readonly logProbabilities: boolean;
+  readonly constraint?: Constraint;
+}
+
+export interface GeneratedAnswer {
+  readonly text: string;
+  /** Tokens of the answer, the one that ended it included. */
+  readonly ids: readonly number[];
+  readonly finishReason: 'stop' | 'length';
+  /** Natural logarithms, one a token, under the model itself. */
+  readonly logProbabilities?: readonly number[];
+}
+
+export interface Generation {
+  readonly answers: readonly GeneratedAnswer[];
+  readonly promptTokens: number;
+  /** Part of the prompt whose keys and values were there already. */
+  readonly cachedTokens: number;
+}
+
+export interface GenerationHooks {
+  /** More text of a candidate, as soon as it is certain. */
+  onText?(candidate: number, text: string): void;
+  /** Asked before every run of the model; true ends the generation with `AbortedError`. */
+  aborted(): boolean;
+}
+
+export class AbortedError extends Error {
+  override readonly name = 'AbortedError';
+}
+
+export interface TextGenerator {
+  /** @throws AbortedError once `hooks.aborted()` is true; what was prefilled by then stays for the next call. */
+  generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation>;
+}
+
+/** Tokens prefilled in one run: enough to use the processor well, few enough to keep scores small and aborts quick. */
+const prefillChunk = 256;
+
+/** Slots by which the cache of a candidate grows. */
+const ownBlock = 32;
+
+/** One generator has one cache: calls must not overlap. */
+export function createTextGenerator(
+  session: DecoderSession,
+  config: DecoderConfig,
+  bytes: TokenBytes,
+): TextGenerator {
+  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const prompt = new KeyValueCache(shape);
+  const own = new KeyValueCache(shape);
+  /** Tokens that `prompt` holds the keys and values of. */
+  let held: number[] = [];
+
+  /** @returns the logits after the last token of the prompt */
+  async function prefill(ids: readonly number[], hooks: GenerationHooks): Promise<Float32Array> {
+    own.reset(1);
+    let logits = new Float32Array();
+    while (prompt.length < ids.length) {
+      if (hooks.aborted()) throw new AbortedError();
+      const chunk = ids.slice(prompt.length, prompt.length + prefillChunk);
+      const last = prompt.length + chunk.length === ids.length;
+      const output = await session.forward({
+        ids: chunk,
+        rows: 1,
+        position: prompt.length,
+        prompt,
+        own,
+        logitsOf: last ? [chunk.length - 1] : [],
+      });
+      prompt.append(output.entries);
+      held = ids.slice(0, prompt.length);
+      logits = output.logits.slice();
+    }
+    return logits;
+  }
+
+  return {
+    async generate(request, hooks) {
+      const cachedTokens = Math.min(commonPrefix(held, request.prompt), request.prompt.length - 1);
+      prompt.truncate(cachedTokens);
+      held.length = cachedTokens;
+      const first = await prefill(request.prompt, hooks);
+      const candidates = request.seeds.map(
+        (seed, index) => new Candidate(index, seed, request, bytes, hooks),
+      );
+      for (const candidate of candidates) candidate.take(first.slice());
+      let running = candidates.filter((candidate) => !candidate.finished);
+      own.reset(Math.max(1, running.length));
+      while (running.length > 0) {
+        if (hooks.aborted()) throw new AbortedError();
+        const { logits, entries } = await session.forward({
+          ids: running.map((candidate) => candidate.lastId),
+          rows: running.length,
+          position: prompt.length + own.length,
+          prompt,
+          own,
+          logitsOf: running.map((_, row) => row),
+        });
+        own.append(entries, ownBlock);
+        running.forEach((candidate, row) => {
+          candidate.take(logits.subarray(row * config.vocabulary, (row + 1) * config.vocabulary));
+        });
+        const kept = running.map((_, row) => row).filter((row) => !running[row]!.finished);
+        if (kept.length < running.length && kept.length > 0) own.keepRows(kept);
+        if (kept.length === 0 && candidates.length === 1) keepAnswer(candidates[0]!);
+        running = kept.map((row) => running[row]!);
+      }
+      return {
+        answers: candidates.map((candidate) => candidate.answer()),
+        promptTokens: request.prompt.length,
+        cachedTokens,
+      };
+    },
+  };
+
+  /** A conversation that goes on after a single answer finds its keys and values there. */
+  function keepAnswer(candidate: Candidate): void {
+    prompt.append(own.entries(0));
+    held = [...held, ...candidate.ids.slice(0, own.length)];
+  }
+}
+
+function commonPrefix(a: readonly number[], b: readonly number[]): number {
+  const limit = Math.min(a.length, b.length);
+  let length = 0;
+  while (length < limit && a[length] === b[length]) length++;
+  return length;
+}
+
+/** One answer in the making. Its random numbers are its own, so it doesn't matter which others are made beside it. */
+class Candidate {
+  readonly ids: number[] = [];
+  readonly #index: number;
+  readonly #request: GenerationRequest;
+  readonly #hooks: GenerationHooks;
+  readonly #random: RandomGenerator;
+  readonly #occurred: Set<number>;
+  readonly #stream: TextStream;
+  readonly #stops: StopStrings;
+  readonly #logProbabilities: number[] = [];
+  readonly #constraint: ConstraintState | undefined;
+  #text = '';
+  #finish: 'stop' | 'length' | undefined;
+
+  constructor(
+    index: number,
+    seed: number,
+    request: GenerationRequest,
+    bytes: TokenBytes,
+    hooks: GenerationHooks,
+  ) {
+    this.#index = index;
+    this.#request = request;
+    this.#hooks = hooks;
+    this.#random = createGenerator(seed);
+    this.#occurred = new Set(request.prompt);
+    this.#stream = new TextStream(bytes);
+    this.#stops = new StopStrings(request.stop);
+    this.#constraint = request.constraint?.start();
+  }
+
+  get finished(): boolean {
+    return this.#finish !== undefined;
+  }
+
+  get lastId(): number {
+    return this.ids.at(-1)!;
+  }
+
+  /** Chooses the next token from its logits, which are changed. */
+  take(logits: Float32Array): void {
+    const { request, mask } = { request: this.#request, mask: this.#mask() };
+    const raw = request.logProbabilities ? logits.slice() : undefined;
+    const id = sampleToken(logits, request.sampling, this.#random, this.#occurred, mask);
+    if (raw !== undefined) this.#logProbabilities.push(logProbability(raw, id));
+    this.ids.push(id);
+    this.#occurred.add(id);
+    if (request.eosTokens.has(id)) {
+      this.#end('stop');
+      return;
+    }
+    this.#constraint?.take(id);
+    this.#show(this.#stops.push(this.#stream.push(id)));
+    if (this.#stops.stopped) this.#end('stop');
+    else if (this.ids.length >= request.maxTokens) this.#end('length');
+  }
+
+  answer(): GeneratedAnswer {
+    return {
+      text: this.#text,
+      ids: this.ids,
+      finishReason: this.#finish ?? 'length',
+      ...(this.#request.logProbabilities && { logProbabilities: this.#logProbabilities }),
+    };
+  }
+
+  #mask() {
+    return this.#constraint?.mask(this.#request.maxTokens - this.ids.length);
+  }
+
+  #end(reason: 'stop' | 'length'): void {
+    this.#finish = reason;
+    this.#show(this.#stops.push(this.#stream.end()) + this.#stops.end());
+  }
+
+  #show(text: string): void {
+    if (text === '') return;
+    this.#text += text;
+    this.#hooks.onText?.(this.#index, text);
+  }
+}

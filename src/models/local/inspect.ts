@@ -1,0 +1,113 @@
+/** What a model directory holds and what it lacks, without loading it. */
+import { messageOf, type Problem, UserError } from '../../errors.js';
+import { type DecoderConfig, readDecoderConfig } from './hf-config.js';
+import { decoderTensors, requireTensor } from './parameters.js';
+import { openWeights, type StoredTensors } from './safetensors.js';
+import { openTokenizer } from './tokenizer.js';
+
+export interface ModelReport {
+  readonly directory: string;
+  readonly config?: DecoderConfig;
+  readonly weights?: {
+    readonly parameters: number;
+    readonly bytes: number;
+    /** E.g. `BF16`, most frequent first. */
+    readonly dtypes: readonly string[];
+    readonly files: number;
+  };
+  readonly tokenizer?: {
+    readonly templateFile: string;
+    /** Whether messages of all roles are rendered. */
+    readonly takesSystem: boolean;
+    readonly eosTokens: readonly number[];
+  };
+  /** What keeps the model from being run. Empty when it can be. */
+  readonly problems: readonly Problem[];
+}
+
+/** Reads everything but the weights' values; never throws for what is wrong with the directory. */
+export function inspectModel(directory: string): ModelReport {
+  const problems: Problem[] = [];
+  const attempt = <T>(read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      problems.push(...(error instanceof UserError ? error.problems : [{ message: messageOf(error) }]));
+      return undefined;
+    }
+  };
+  const config = attempt(() => readDecoderConfig(directory));
+  const weights = config && attempt(() => openWeights(directory));
+  if (config !== undefined && weights !== undefined) problems.push(...tensorProblems(config, weights));
+  const tokenizer = config && attempt(() => openTokenizer(directory));
+  return {
+    directory,
+    ...(config && { config }),
+    ...(weights && { weights: summarise(weights) }),
+    ...(tokenizer && {
+      tokenizer: {
+        templateFile: tokenizer.template.file,
+        takesSystem: rendersSystem(tokenizer.template),
+        eosTokens: tokenizer.eosTokens,
+      },
+    }),
+    problems,
+  };
+}
+
+/** @throws UserError naming what keeps the model from being run, as far as files alone can tell; reads no tokenizer */
+export function checkModel(directory: string): void {
+  const config = readDecoderConfig(directory);
+  const problems = tensorProblems(config, openWeights(directory));
+  if (problems.length > 0) throw new UserError(problems);
+}
+
+/** Tensors that the config calls for and the weights lack, or hold in another shape. */
+function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[] {
+  const problems: Problem[] = [];
+  for (const { name, shape } of decoderTensors(config)) {
+    try {
+      const tensor = requireTensor(weights, name);
+      if (tensor.shape.join() !== shape.join())
+        problems.push({
+          file: tensor.file,
+          field: name,
+          value: tensor.shape,
+          message: 'this tensor has another shape than config.json calls for',
+          alternatives: [`[${shape.join(', ')}]`],
+        });
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push(...error.problems);
+    }
+    if (problems.length >= 5) break;
+  }
+  return problems;
+}
+
+function summarise(weights: StoredTensors): NonNullable<ModelReport['weights']> {
+  const tensors = [...weights.values()];
+  const elements = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
+  const byDtype = new Map<string, number>();
+  for (const { dtype, shape } of tensors) byDtype.set(dtype, (byDtype.get(dtype) ?? 0) + elements(shape));
+  return {
+    parameters: tensors.reduce((sum, { shape }) => sum + elements(shape), 0),
+    bytes: tensors.reduce((sum, { length }) => sum + length, 0),
+    dtypes: [...byDtype].sort((a, b) => b[1] - a[1]).map(([dtype]) => dtype),
+    files: new Set(tensors.map(({ file }) => file)).size,
+  };
+}
+
+function rendersSystem(template: {
+  render(messages: { role: 'system' | 'user'; content: string }[]): string;
+}): boolean {
+  try {
+    template.render([
+      { role: 'system', content: 'a' },
+      { role: 'user', content: 'b' },
+    ]);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,159 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import type { GenerateOptions, LanguageModel, ModelError } from '../../../src/models/language-model.js';
+import { type LocalConfig, localSchema } from '../../../src/models/local/config.js';
+import { createLocalModel } from '../../../src/models/local/index.js';
+import { type ModelProcess, openModelProcess } from '../../../src/models/local/model-process.js';
+import type { GenerateJob } from '../../../src/models/local/protocol.js';
+import { parseParameters } from '../../../src/prompting/parameter-format.js';
+import { readReference, referenceDirectory } from './fixture.js';
+
+const open: { close?(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((model) => model.close?.()));
+});
+
+const path = referenceDirectory('qwen2-tied-bf16-sharded');
+const messages = readReference('qwen2-tied-bf16-sharded').messages;
+const parameters = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
+const task: GenerateOptions['task'] = { parameters, history: [], warmup: 0 };
+
+function localModel(config: Partial<LocalConfig> = {}): LanguageModel {
+  const model = createLocalModel(localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', ...config }));
+  open.push(model);
+  return model;
+}
+
+function modelProcess(): ModelProcess {
+  const model = openModelProcess('local/test', { path, threads: 1, device: 'cpu', quantization: 'none', contextTokens: undefined, template: {} });
+  open.push(model);
+  return model;
+}
+
+const job: GenerateJob = {
+  messages,
+  seeds: [1],
+  maxTokens: 12,
+  sampling: { temperature: 1 },
+  stop: [],
+  logProbabilities: false,
+};
+
+test('greedy text equals the reference, through the process', async () => {
+  const model = localModel({ temperature: 0, maxTokens: 24 });
+  const completion = await model.generate(messages, { task, seed: 1 });
+  expect(completion.text).toBe(readReference('qwen2-tied-bf16-sharded').greedy_text);
+  expect(completion).toMatchObject({ finishReason: 'length', usage: { promptTokens: 66, cachedTokens: 0, completionTokens: 24 } });
+});
+
+test('the same seed gives the same text, alone and in a group; other seeds differ', async () => {
+  const model = localModel({ temperature: 1, maxTokens: 16 });
+  const group = await model.generateGroup!(messages, { task, seeds: [5, 6, 7] });
+  const alone = await model.generate(messages, { task, seed: 6 });
+  expect(alone.text).toBe(group[1]!.text);
+  expect(new Set(group.map(({ text }) => text)).size).toBe(3);
+  expect(group[0]!.usage.promptTokens).toBe(66);
+  expect(group[1]!.usage).toEqual({});
+});
+
+test('a constrained model always answers in the format', async () => {
+  const model = localModel({ format: 'constrained', temperature: 1, maxTokens: 80 });
+  const completions = await model.generateGroup!(messages, { task, seeds: [1, 2, 3, 4, 5, 6, 7, 8] });
+  for (const { text, finishReason } of completions)
+    expect(parseParameters(text, parameters, { finishReason })).toMatchObject({ ok: true });
+});
+
+test('what does not fit is refused with numbers, and the next call works', async () => {
+  const long = [{ role: 'user' as const, content: 'params '.repeat(600) }];
+  const model = localModel({ maxTokens: 8 });
+  await expect(model.generate(long, { task, seed: 1 })).rejects.toMatchObject({
+    kind: 'bad-request',
+    message: expect.stringMatching(/prompt has \d+ tokens, the context holds 512/),
+  });
+  const tight = localModel({ maxTokens: 8, format: 'constrained' });
+  await expect(tight.generate(messages, { task, seed: 1 })).rejects.toMatchObject({ kind: 'bad-request' });
+  expect((await model.generate(messages, { task, seed: 1 })).usage.completionTokens).toBe(8);
+});
+
+test('an abort ends the call at once and the process serves the next', async () => {
+  const model = modelProcess();
+  await model.load();
+  const { pid } = model;
+  const abort = new AbortController();
+  let streamed = 0;
+  const call = model.generate(
+    { ...job, maxTokens: 400 },
+    {
+      signal: abort.signal,
+      onText: () => {
+        streamed++;
+        abort.abort();
+      },
+    },
+  );
+  await expect(call).rejects.toMatchObject({ name: 'ModelError', kind: 'aborted' });
+  expect(streamed).toBeLessThan(5);
+  expect((await model.generate(job)).answers[0]!.ids).toHaveLength(12);
+  expect(model.pid).toBe(pid);
+});
+
+test('a killed process fails its call with a ModelError, and the next call starts another', async () => {
+  const model = modelProcess();
+  const before = await model.generate(job);
+  const { pid } = model;
+  const call = model.generate(
+    { ...job, maxTokens: 400 },
+    { onText: () => process.kill(pid!, 'SIGKILL') },
+  );
+  await expect(call).rejects.toSatisfy(
+    (error: ModelError) => error.kind === 'server' && !error.fatal && /SIGKILL/.test(error.message),
+  );
+  const after = await model.generate(job);
+  expect(after.answers).toEqual(before.answers);
+  expect(model.pid).not.toBe(pid);
+});
+
+test('text streams as it is made, candidate by candidate', async () => {
+  const model = modelProcess();
+  const streamed = ['', ''];
+  const { answers } = await model.generate(
+    { ...job, seeds: [3, 4] },
+    {
+      onText: (candidate, text) => {
+        streamed[candidate] += text;
+      },
+    },
+  );
+  expect(streamed).toEqual(answers.map(({ text }) => text));
+});
+
+test('memory stays flat over a thousand generations', async () => {
+  const model = modelProcess();
+  const short = { ...job, maxTokens: 2 };
+  const resident: number[] = [];
+  for (let call = 0; call < 1000; call++) {
+    const content = `params[0]: ${call % 97}`;
+    const result = await model.generate({ ...short, seeds: [call], messages: [...messages, { role: 'user', content }] });
+    resident.push(result.residentBytes);
+  }
+  const mean = (from: number) => resident.slice(from, from + 100).reduce((a, b) => a + b) / 100;
+  // The garbage collector is free to wait, hence the allowance; a leak of one cache a call would be 400 MB.
+  expect(mean(900) - mean(300)).toBeLessThan(40e6);
+});
+
+test('a device that is not there is refused with those that are', async () => {
+  const model = localModel({ device: process.platform === 'win32' ? 'coreml' : 'dml' });
+  await expect(model.generate(messages, { task, seed: 1 })).rejects.toThrow(/model\.device[\s\S]*cpu/);
+});
+
+test('a directory without a model is refused before anything starts', () => {
+  expect(() => localModel({ path: '/nowhere' })).toThrow(/no such directory/);
+});
+
+test('an idle process does not keep the program alive', async () => {
+  const model = modelProcess();
+  await model.generate(job);
+  await delay(0);
+  const active = process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap');
+  expect(active).toEqual([]);
+});
