@@ -8,6 +8,7 @@ import {
 } from './constraint.js';
 import { chooseDevice } from './device.js';
 import { createTextGenerator, type GenerationHooks } from './generation.js';
+import type { BuiltGraph } from './graph.js';
 import {
   type DecoderConfig,
   type GenerationDefaults,
@@ -17,8 +18,9 @@ import {
 import { buildInferenceGraph } from './inference-graph.js';
 import { storedParameters } from './parameters.js';
 import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
+import { quantizedParameters, quantizedWeights } from './quantized-weights.js';
 import { openSession } from './runtime.js';
-import { openWeights } from './safetensors.js';
+import { openWeights, type StoredTensors } from './safetensors.js';
 import type { SamplingSettings } from './sampling.js';
 import { freeCores } from './threads.js';
 import { type ChatTokenizer, openTokenizer } from './tokenizer.js';
@@ -46,8 +48,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const weights = openWeights(settings.path);
   const device = await chooseDevice(settings.device);
   const threads = settings.threads ?? freeCores();
-  const graph = buildInferenceGraph(config, (g) => storedParameters(g, weights, 'float32'));
-  const session = await openSession(graph, config, { device, threads });
+  const session = await openSession(buildGraph(settings, config, weights), config, { device, threads });
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
   const generator = createTextGenerator(session, config, tokenizer.bytes);
@@ -86,6 +87,22 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       return { ...generation, residentBytes: process.memoryUsage.rss() };
     },
   };
+}
+
+/** The inference graph with weights as they are stored, or quantised (made now, where they are not there yet). */
+export function buildGraph(
+  { path, quantization }: Pick<LoadSettings, 'path' | 'quantization'>,
+  config: DecoderConfig,
+  weights: StoredTensors,
+): BuiltGraph {
+  const quantized =
+    quantization === 'none'
+      ? undefined
+      : quantizedWeights(path, config, weights, quantization === 'int4' ? 4 : 8);
+  return buildInferenceGraph(config, (g) => {
+    const exact = storedParameters(g, weights, 'float32');
+    return quantized === undefined ? exact : quantizedParameters(g, quantized, weights, exact);
+  });
 }
 
 /** What the caller leaves open is as the model's publisher recommends, else plain sampling. */

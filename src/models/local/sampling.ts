@@ -55,10 +55,15 @@ export function sampleToken(
 
 /** Natural logarithm of the probability that the model itself (temperature 1, nothing filtered) gives a token. */
 export function logProbability(logits: Float32Array, id: number): number {
+  return logits[id]! - logNormaliser(logits);
+}
+
+/** ln Σ exp(logit): what logits exceed log-probabilities by. */
+export function logNormaliser(logits: Float32Array): number {
   const largest = logits[argmax(logits)]!;
   let sum = 0;
   for (const logit of logits) sum += Math.exp(logit - largest);
-  return logits[id]! - largest - Math.log(sum);
+  return largest + Math.log(sum);
 }
 
 /** Index of the largest logit; the first of equal ones. */

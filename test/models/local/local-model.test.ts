@@ -19,13 +19,22 @@ const parameters = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 } as
 const task: GenerateOptions['task'] = { parameters, history: [], warmup: 0 };
 
 function localModel(config: Partial<LocalConfig> = {}): LanguageModel {
-  const model = createLocalModel(localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', ...config }));
+  const model = createLocalModel(
+    localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', ...config }),
+  );
   open.push(model);
   return model;
 }
 
 function modelProcess(): ModelProcess {
-  const model = openModelProcess('local/test', { path, threads: 1, device: 'cpu', quantization: 'none', contextTokens: undefined, template: {} });
+  const model = openModelProcess('local/test', {
+    path,
+    threads: 1,
+    device: 'cpu',
+    quantization: 'none',
+    contextTokens: undefined,
+    template: {},
+  });
   open.push(model);
   return model;
 }
@@ -43,7 +52,10 @@ test('greedy text equals the reference, through the process', async () => {
   const model = localModel({ temperature: 0, maxTokens: 24 });
   const completion = await model.generate(messages, { task, seed: 1 });
   expect(completion.text).toBe(readReference('qwen2-tied-bf16-sharded').greedy_text);
-  expect(completion).toMatchObject({ finishReason: 'length', usage: { promptTokens: 66, cachedTokens: 0, completionTokens: 24 } });
+  expect(completion).toMatchObject({
+    finishReason: 'length',
+    usage: { promptTokens: 66, cachedTokens: 0, completionTokens: 24 },
+  });
 });
 
 test('the same seed gives the same text, alone and in a group; other seeds differ', async () => {
@@ -101,10 +113,7 @@ test('a killed process fails its call with a ModelError, and the next call start
   const model = modelProcess();
   const before = await model.generate(job);
   const { pid } = model;
-  const call = model.generate(
-    { ...job, maxTokens: 400 },
-    { onText: () => process.kill(pid!, 'SIGKILL') },
-  );
+  const call = model.generate({ ...job, maxTokens: 400 }, { onText: () => process.kill(pid!, 'SIGKILL') });
   await expect(call).rejects.toSatisfy(
     (error: ModelError) => error.kind === 'server' && !error.fatal && /SIGKILL/.test(error.message),
   );
@@ -133,7 +142,11 @@ test('memory stays flat over a thousand generations', async () => {
   const resident: number[] = [];
   for (let call = 0; call < 1000; call++) {
     const content = `params[0]: ${call % 97}`;
-    const result = await model.generate({ ...short, seeds: [call], messages: [...messages, { role: 'user', content }] });
+    const result = await model.generate({
+      ...short,
+      seeds: [call],
+      messages: [...messages, { role: 'user', content }],
+    });
     resident.push(result.residentBytes);
   }
   const mean = (from: number) => resident.slice(from, from + 100).reduce((a, b) => a + b) / 100;

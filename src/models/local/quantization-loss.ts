@@ -1,0 +1,108 @@
+/** How much quantised weights change a model's predictions, measured on a fixed text. */
+import type { Quantization } from './config.js';
+import { buildGraph } from './engine.js';
+import { type DecoderConfig, readDecoderConfig } from './hf-config.js';
+import { KeyValueCache } from './key-value-cache.js';
+import { type DecoderSession, openSession } from './runtime.js';
+import { openWeights } from './safetensors.js';
+import { argmax, logNormaliser, logProbability } from './sampling.js';
+import { freeCores } from './threads.js';
+import { openTokenizer } from './tokenizer.js';
+
+export interface QuantizationLoss {
+  /** Tokens of the text that were predicted. */
+  readonly tokens: number;
+  /** exp of the mean negative log-probability of the text's tokens. */
+  readonly perplexity: { readonly exact: number; readonly quantized: number };
+  /** Mean Kullback-Leibler divergence of the quantised prediction from the exact one, in nats a token. */
+  readonly divergence: number;
+  /** Share of places where both think the same token likeliest. */
+  readonly agreement: number;
+}
+
+/** Prose and an answer, as the model will read and write them. */
+const text = `The policy is a linear map from the observation to a score for each action, and the action with the
+highest score is taken. Twenty episodes give the mean return of a candidate. Small steps around the best parameters
+found so far are usually safe, but when several evaluations in a row bring nothing new it pays to look further away.
+params[0]: 1.2, params[1]: -0.5, params[2]: 3.1, params[3]: 0.0; f(params): 187.35
+params[0]: 1.4, params[1]: -0.7, params[2]: 2.9, params[3]: 0.2; f(params): 203.10
+The second candidate was better than the first, so the next one moves a little further in the same direction:
+params[0]: 1.6, params[1]: -0.9, params[2]: 2.7, params[3]: 0.4`;
+
+/** Rows of logits held at once. */
+const rowsAtOnce = 32;
+
+/** @throws UserError when the directory can't be used */
+export async function measureQuantizationLoss(
+  directory: string,
+  quantization: Exclude<Quantization, 'none'>,
+): Promise<QuantizationLoss> {
+  const config = readDecoderConfig(directory);
+  const weights = openWeights(directory);
+  const ids = openTokenizer(directory).encodeText(text);
+  const settings = { device: 'cpu', threads: freeCores() } as const;
+  const open = (kind: Quantization) =>
+    openSession(buildGraph({ path: directory, quantization: kind }, config, weights), config, settings);
+  const exact = await open('none');
+  const quantized = await open(quantization);
+  try {
+    const sums = { exact: 0, quantized: 0, divergence: 0, agreed: 0 };
+    const readExact = reader(exact, config, ids);
+    const readQuantized = reader(quantized, config, ids);
+    for (let start = 0; start < ids.length - 1; start += rowsAtOnce) {
+      const count = Math.min(rowsAtOnce, ids.length - 1 - start);
+      const a = await readExact(start, count);
+      const b = await readQuantized(start, count);
+      for (let row = 0; row < count; row++) {
+        const p = a.subarray(row * config.vocabulary, (row + 1) * config.vocabulary);
+        const q = b.subarray(row * config.vocabulary, (row + 1) * config.vocabulary);
+        const next = ids[start + row + 1]!;
+        sums.exact -= logProbability(p, next);
+        sums.quantized -= logProbability(q, next);
+        sums.divergence += klDivergence(p, q);
+        if (argmax(p) === argmax(q)) sums.agreed++;
+      }
+    }
+    const tokens = ids.length - 1;
+    return {
+      tokens,
+      perplexity: { exact: Math.exp(sums.exact / tokens), quantized: Math.exp(sums.quantized / tokens) },
+      divergence: sums.divergence / tokens,
+      agreement: sums.agreed / tokens,
+    };
+  } finally {
+    await exact.close();
+    await quantized.close();
+  }
+}
+
+/** Reads the text on, giving the logits after each token. */
+function reader(session: DecoderSession, config: DecoderConfig, ids: readonly number[]) {
+  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const prompt = new KeyValueCache(shape);
+  const own = new KeyValueCache(shape);
+  return async (start: number, count: number): Promise<Float32Array> => {
+    const output = await session.forward({
+      ids: ids.slice(start, start + count),
+      rows: 1,
+      position: start,
+      prompt,
+      own,
+      logitsOf: Array.from({ length: count }, (_, row) => row),
+    });
+    prompt.append(output.entries);
+    return output.logits;
+  };
+}
+
+/** Σ p·ln(p / q) of the distributions that two rows of logits stand for. */
+function klDivergence(p: Float32Array, q: Float32Array): number {
+  const normaliserP = logNormaliser(p);
+  const normaliserQ = logNormaliser(q);
+  let sum = 0;
+  for (let id = 0; id < p.length; id++) {
+    const logP = p[id]! - normaliserP;
+    sum += Math.exp(logP) * (logP - (q[id]! - normaliserQ));
+  }
+  return sum;
+}

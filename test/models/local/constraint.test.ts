@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { constraintVocabulary, createConstraint } from '../../../src/models/local/constraint.js';
+import { numberGrammar } from '../../../src/models/local/number-grammar.js';
+import { openTokenizer } from '../../../src/models/local/tokenizer.js';
+import type { ParameterSpec } from '../../../src/policies/policy.js';
+import { parseParameters } from '../../../src/prompting/parameter-format.js';
+import { createGenerator } from '../../../src/random.js';
+import { referenceDirectory } from './fixture.js';
+
+const spec: fc.Arbitrary<ParameterSpec> = fc
+  .record({
+    count: fc.integer({ min: 1, max: 12 }),
+    kind: fc.constantFrom('float' as const, 'integer' as const),
+    ends: fc.tuple(fc.integer({ min: -30_000, max: 30_000 }), fc.integer({ min: 0, max: 3000 })),
+    decimals: fc.integer({ min: 0, max: 3 }),
+    choices: fc.option(fc.uniqueArray(fc.integer({ min: -20, max: 20 }), { minLength: 1, maxLength: 6 }), {
+      nil: undefined,
+    }),
+  })
+  .map(({ count, kind, ends, decimals, choices }) => {
+    const digits = kind === 'integer' ? 0 : decimals;
+    const low = ends[0] / 10 ** digits;
+    const high = (ends[0] + ends[1]) / 10 ** digits;
+    return { count, kind, decimals: digits, low, high, ...(choices && { choices, low: -20, high: 20 }) };
+  });
+
+describe('the grammar of one value', () => {
+  test('every text that it completes is an allowed value, and every allowed value can be written', () => {
+    fc.assert(
+      fc.property(spec, fc.integer({ min: 0, max: 1_000_000 }), (given, pick) => {
+        const grammar = numberGrammar(given);
+        const unit = 10 ** given.decimals;
+        const steps = Math.round((given.high - given.low) * unit);
+        const value =
+          given.choices === undefined
+            ? (Math.round(given.low * unit) + (pick % (steps + 1))) / unit
+            : given.choices[pick % given.choices.length]!;
+        const text = (value === 0 ? 0 : value).toFixed(given.decimals);
+        for (let end = 0; end <= text.length; end++) expect(grammar.feasible(text.slice(0, end))).toBe(true);
+        expect(grammar.complete(text)).toBe(true);
+      }),
+    );
+  });
+
+  test('a walk along feasible characters always reaches a value, in as few steps as it says', () => {
+    fc.assert(
+      fc.property(spec, fc.integer(), (given, seed) => {
+        const grammar = numberGrammar(given);
+        const random = createGenerator(Math.abs(seed));
+        let text = '';
+        for (let step = 0; step < 12; step++) {
+          const options = [...'0123456789-.'].filter((next) => grammar.feasible(text + next));
+          if (grammar.complete(text)) {
+            const value = Number(text);
+            expect(given.choices?.includes(value) ?? (value >= given.low && value <= given.high)).toBe(true);
+            expect(Object.is(value, -0)).toBe(false);
+            expect(Number(value.toFixed(given.decimals))).toBe(value);
+            expect(grammar.shortfall(text)).toBe(0);
+          } else {
+            expect(options.length).toBeGreaterThan(0);
+            const after = options.map((next) => grammar.shortfall(text + next));
+            expect(grammar.shortfall(text)).toBe(1 + Math.min(...after));
+          }
+          if (options.length === 0) break;
+          text += random.choice(options);
+        }
+      }),
+    );
+  });
+
+  test.each([
+    ['-0', false],
+    ['-0.0', false],
+    ['1.', false],
+    ['01', false],
+    ['+1', false],
+    ['1e1', false],
+    ['6.1', false],
+    ['6.0', true],
+    ['-6', true],
+    ['.5', false],
+  ])('%s is a value between -6 and 6 with one decimal: %s', (text, allowed) => {
+    expect(numberGrammar({ count: 1, kind: 'float', low: -6, high: 6, decimals: 1 }).complete(text)).toBe(
+      allowed,
+    );
+  });
+});
+
+const tokenizer = openTokenizer(referenceDirectory('qwen3-fp32'));
+const eos = new Set(tokenizer.eosTokens);
+const vocabulary = constraintVocabulary(tokenizer, 520, eos);
+
+/** Tokens that spell what a careless model writes around and instead of an answer. */
+const habits = [
+  'params',
+  'params[',
+  'params[1]: 99, ',
+  'params: [1, 2]',
+  '</think>',
+  '<think>',
+  'f(params): 3',
+  '\n',
+  '[',
+  'PARAM [3] = 2',
+  'Parameters: [',
+].map((text) => tokenizer.encodeText(text));
+
+/** A reply by a model that takes allowed tokens at random, with a liking for bad habits. */
+function randomReply(given: ParameterSpec, thinking: boolean, extra: number, seed: number) {
+  const random = createGenerator(seed);
+  const constraint = createConstraint(given, vocabulary, thinking);
+  const maxTokens = constraint.answerTokens + extra;
+  const state = constraint.start();
+  const ids: number[] = [];
+  let habit: readonly number[] = [];
+  while (ids.length < maxTokens) {
+    const mask = state.mask(maxTokens - ids.length);
+    const allowed = (id: number) => mask.ids.includes(id) === (mask.kind === 'only');
+    if (habit.length === 0 && random.random() < 0.2) habit = random.choice(habits);
+    const wanted = habit[0];
+    habit = habit.slice(1);
+    let id: number;
+    if (wanted !== undefined && allowed(wanted)) id = wanted;
+    else if (mask.kind === 'only') id = mask.ids[random.integers(0, mask.ids.length)]!;
+    else
+      do id = random.integers(0, 520);
+      while (!allowed(id));
+    ids.push(id);
+    if (eos.has(id)) return { text: tokenizer.decode(ids), finishReason: 'stop' as const };
+    state.take(id);
+  }
+  return { text: tokenizer.decode(ids), finishReason: 'length' as const };
+}
+
+test('whatever is sampled within the masks is one valid answer, whatever the spec and the budget', () => {
+  fc.assert(
+    fc.property(
+      spec,
+      fc.boolean(),
+      fc.integer({ min: 0, max: 150 }),
+      fc.nat(),
+      (given, thinking, extra, seed) => {
+        const { text, finishReason } = randomReply(given, thinking, extra, seed);
+        const reply = thinking ? `<think>${text}` : text;
+        expect(parseParameters(reply, given, { finishReason }), JSON.stringify(reply)).toMatchObject({
+          ok: true,
+        });
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test('free text may stand before and after the answer', () => {
+  const given: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
+  const state = createConstraint(given, vocabulary, false).start();
+  const reply = 'I try something new, x < 3 [sic].\nparams[0]: -1.5, params[1]: 6\nThat should do.';
+  tokenizer.encodeText(reply).forEach((id, at) => {
+    const mask = state.mask(500 - at);
+    expect(mask.ids.includes(id), `${tokenizer.decode([id])} at ${at}`).toBe(mask.kind === 'only');
+    state.take(id);
+  });
+  expect([...eos].every((id) => !state.mask(100).ids.includes(id))).toBe(true);
+});
+
+test('a tokenizer without single characters is refused', () => {
+  const lacking = {
+    ...tokenizer,
+    bytes: {
+      ...tokenizer.bytes,
+      of: (id: number) => (id < 300 ? new Uint8Array(0) : tokenizer.bytes.of(id)),
+    },
+  };
+  expect(() => constraintVocabulary(lacking, 512, eos)).toThrow(/model\.format[\s\S]*no token for/);
+});

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Engine, loadEngine } from '../../../src/models/local/engine.js';
+import { AbortedError } from '../../../src/models/local/generation.js';
+import type { GenerateJob } from '../../../src/models/local/protocol.js';
+import type { ParameterSpec } from '../../../src/policies/policy.js';
+import { parseParameters } from '../../../src/prompting/parameter-format.js';
+import { readReference, referenceDirectory, referenceModels } from './fixture.js';
+
+const hooks = { aborted: () => false };
+const settings = {
+  device: 'cpu',
+  quantization: 'none',
+  threads: 1,
+  contextTokens: undefined,
+  template: {},
+} as const;
+
+const messages = readReference('llama3-rope-bf16').messages;
+const job: GenerateJob = {
+  messages,
+  seeds: [1],
+  maxTokens: 20,
+  sampling: { temperature: 1 },
+  stop: [],
+  logProbabilities: false,
+};
+const grown = [...messages, { role: 'user' as const, content: 'params[0]: 2.0; f(params): 13' }];
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await loadEngine({ ...settings, path: referenceDirectory('llama3-rope-bf16') });
+});
+afterAll(() => engine.close());
+
+async function freshly<T>(use: (engine: Engine) => Promise<T>): Promise<T> {
+  const fresh = await loadEngine({ ...settings, path: referenceDirectory('llama3-rope-bf16') });
+  try {
+    return await use(fresh);
+  } finally {
+    await fresh.close();
+  }
+}
+
+test('a prompt that grew at its end costs its new tokens only, and the text is as without a cache', async () => {
+  const first = await engine.generate({ ...job, seeds: [1, 2] }, hooks);
+  expect(first.cachedTokens).toBe(0);
+  const second = await engine.generate({ ...job, messages: grown }, hooks);
+  // All but the header of the assistant's turn, which now comes later.
+  expect(first.promptTokens - second.cachedTokens).toBeLessThan(12);
+  const alone = await freshly((fresh) => fresh.generate({ ...job, messages: grown }, hooks));
+  expect(alone.cachedTokens).toBe(0);
+  expect(second.answers).toEqual(alone.answers);
+});
+
+test('a conversation that continues after an answer finds the answer in the cache', async () => {
+  const answered = await engine.generate({ ...job, sampling: { temperature: 0 } }, hooks);
+  const reply = { role: 'assistant' as const, content: answered.answers[0]!.text };
+  const next = await engine.generate({ ...job, messages: [...messages, reply, grown.at(-1)!] }, hooks);
+  expect(next.cachedTokens).toBeGreaterThanOrEqual(answered.promptTokens);
+});
+
+test('the same prompt again computes one token', async () => {
+  const first = await engine.generate(job, hooks);
+  const again = await engine.generate(job, hooks);
+  expect(again.cachedTokens).toBe(first.promptTokens - 1);
+  expect(again.answers).toEqual(first.answers);
+});
+
+test('each candidate is what its seed makes alone, however long its neighbours are', async () => {
+  const seeds = [11, 12, 13, 14, 15];
+  const together = await engine.generate({ ...job, seeds, maxTokens: 60, stop: ['1'] }, hooks);
+  const lengths = together.answers.map(({ ids }) => ids.length);
+  expect(new Set(lengths).size).toBeGreaterThan(2);
+  for (const [i, seed] of seeds.entries()) {
+    const alone = await engine.generate({ ...job, seeds: [seed], maxTokens: 60, stop: ['1'] }, hooks);
+    expect(alone.answers[0]).toEqual(together.answers[i]);
+  }
+  for (const { text } of together.answers) expect(text).not.toContain('1');
+});
+
+test('a long prompt, prefilled in parts, gives what a short context cannot', async () => {
+  const long = [{ role: 'user' as const, content: 'params[0]: 1.2; '.repeat(40) }];
+  const { answers, promptTokens } = await engine.generate(
+    { ...job, messages: long, sampling: { temperature: 0 } },
+    hooks,
+  );
+  expect(promptTokens).toBeGreaterThan(256);
+  // The same tokens in other parts: the first 200 come from an earlier, shorter prompt.
+  const inTwo = await freshly(async (fresh) => {
+    await fresh.generate(
+      { ...job, messages: [{ role: 'user', content: 'params[0]: 1.2; '.repeat(22) }] },
+      hooks,
+    );
+    return fresh.generate({ ...job, messages: long, sampling: { temperature: 0 } }, hooks);
+  });
+  expect(inTwo.cachedTokens).toBeGreaterThan(100);
+  expect(inTwo.answers).toEqual(answers);
+});
+
+test('log-probabilities come one a token, and greedy choice has the largest', async () => {
+  const { answers } = await engine.generate(
+    { ...job, sampling: { temperature: 0 }, logProbabilities: true },
+    hooks,
+  );
+  const { ids, logProbabilities } = answers[0]!;
+  expect(logProbabilities).toHaveLength(ids.length);
+  for (const value of logProbabilities!) {
+    expect(value).toBeLessThan(0);
+    expect(value).toBeGreaterThan(-Math.log(512));
+  }
+});
+
+test('an abort during the answer ends it, and what was prefilled stays', async () => {
+  let asked = 0;
+  const aborting = { aborted: () => ++asked > 5 };
+  await expect(engine.generate({ ...job, messages: grown }, aborting)).rejects.toThrow(AbortedError);
+  expect(asked).toBe(6);
+  const next = await engine.generate({ ...job, messages: grown }, hooks);
+  expect(next.cachedTokens).toBe(next.promptTokens - 1);
+});
+
+test('the end token ends an answer', async () => {
+  const lengths: number[] = [];
+  for (let seed = 0; seed < 6; seed++) {
+    const { answers } = await engine.generate(
+      { ...job, seeds: [seed], maxTokens: 300, sampling: { temperature: 1.5 } },
+      hooks,
+    );
+    const { ids, finishReason } = answers[0]!;
+    if (finishReason === 'stop') expect(ids.at(-1)).toBe(2);
+    expect(ids.slice(0, -1)).not.toContain(2);
+    lengths.push(ids.length);
+  }
+  expect(Math.min(...lengths)).toBeLessThan(300);
+});
+
+const specs: readonly ParameterSpec[] = [
+  { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 },
+  { count: 10, kind: 'float', low: -6, high: 6, decimals: 2 },
+  { count: 4, kind: 'integer', low: 0, high: 3, decimals: 0, choices: [0, 1, 3] },
+];
+
+test.each(referenceModels)('%s: 100 of 100 constrained answers are valid', async (name) => {
+  const constrained = await loadEngine({ ...settings, path: referenceDirectory(name) });
+  try {
+    let valid = 0;
+    for (let call = 0; call < 10; call++) {
+      const constraint = specs[call % specs.length]!;
+      const seeds = Array.from({ length: 10 }, (_, i) => call * 10 + i);
+      const { answers } = await constrained.generate({ ...job, seeds, constraint, maxTokens: 140 }, hooks);
+      for (const { text, finishReason } of answers)
+        if (parseParameters(text, constraint, { finishReason }).ok) valid++;
+    }
+    expect(valid).toBe(100);
+  } finally {
+    await constrained.close();
+  }
+});

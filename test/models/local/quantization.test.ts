@@ -1,0 +1,138 @@
+import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import * as ort from 'onnxruntime-node';
+import { afterEach, expect, test, vi } from 'vitest';
+import { GraphBuilder } from '../../../src/models/local/graph.js';
+import { readDecoderConfig } from '../../../src/models/local/hf-config.js';
+import { quantizeRows, toFloat32 } from '../../../src/models/local/quantization.js';
+import { measureQuantizationLoss } from '../../../src/models/local/quantization-loss.js';
+import { quantizedWeights } from '../../../src/models/local/quantized-weights.js';
+import { openWeights } from '../../../src/models/local/safetensors.js';
+import { createGenerator } from '../../../src/random.js';
+import { referenceDirectory } from './fixture.js';
+
+const directories: string[] = [];
+afterEach(() => {
+  vi.unstubAllEnvs();
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
+});
+
+function copyModel(name: string): string {
+  const directory = mkdtempSync(path.join(tmpdir(), 'quantised-'));
+  directories.push(directory);
+  cpSync(referenceDirectory(name), directory, { recursive: true });
+  return directory;
+}
+
+/** The matrix that codes and scales stand for. */
+function dequantize(
+  { codes, scales }: ReturnType<typeof quantizeRows>,
+  columns: number,
+  bits: 4 | 8,
+): Float32Array {
+  const blocks = Math.ceil(columns / 32);
+  const rows = scales.length / blocks;
+  return Float32Array.from({ length: rows * columns }, (_, i) => {
+    const [row, column] = [Math.floor(i / columns), i % columns];
+    const block = row * blocks + Math.floor(column / 32);
+    const within = column % 32;
+    const code =
+      bits === 8
+        ? codes[block * 32 + within]!
+        : (codes[block * 16 + (within >> 1)]! >> (4 * (within & 1))) & 15;
+    return (code - 2 ** (bits - 1)) * scales[block]!;
+  });
+}
+
+test.each([
+  [4, 0.1],
+  [8, 0.006],
+] as const)('%i-bit weights: the error is small, and is the one reported', (bits, limit) => {
+  const random = createGenerator(1);
+  const columns = 80;
+  const weights = Float32Array.from({ length: 50 * columns }, () => random.normal());
+  const quantized = quantizeRows(weights, columns, bits);
+  const back = dequantize(quantized, columns, bits);
+  const squared = back.reduce((sum, value, i) => sum + (value - weights[i]!) ** 2, 0);
+  expect(squared).toBeCloseTo(quantized.squaredError, 4);
+  expect(Math.sqrt(quantized.squaredError / quantized.squaredWeight)).toBeLessThan(limit);
+});
+
+test('a block of zeros stays zero', () => {
+  expect(dequantize(quantizeRows(new Float32Array(64), 64, 4), 64, 4)).toEqual(new Float32Array(64));
+});
+
+test.each([4, 8] as const)('the runtime reads %i-bit codes as they are meant', async (bits) => {
+  const random = createGenerator(2);
+  const [rows, columns] = [6, 64];
+  const weights = Float32Array.from({ length: rows * columns }, () => random.normal());
+  const quantized = quantizeRows(weights, columns, bits);
+  const g = new GraphBuilder();
+  const inputs = [
+    g.input('x', 'float32', [1, columns]),
+    g.input('codes', 'uint8', [rows, columns / 32, 4 * bits]),
+    g.input('scales', 'float32', [rows, columns / 32]),
+  ];
+  const attributes = { K: columns, N: rows, bits, block_size: 32, accuracy_level: 4 };
+  g.output('y', g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!, 'float32', [1, rows]);
+  const session = await ort.InferenceSession.create(g.build('product').model);
+  const x = Float32Array.from({ length: columns }, () => random.normal());
+  const { y } = await session.run({
+    x: new ort.Tensor('float32', x, [1, columns]),
+    codes: new ort.Tensor('uint8', quantized.codes, [rows, columns / 32, 4 * bits]),
+    scales: new ort.Tensor('float32', quantized.scales, [rows, columns / 32]),
+  });
+  const matrix = dequantize(quantized, columns, bits);
+  for (let row = 0; row < rows; row++) {
+    const expected = x.reduce((sum, value, i) => sum + value * matrix[row * columns + i]!, 0);
+    // Activations are rounded to 8 bits within the product.
+    expect(Math.abs((y!.data[row] as number) - expected)).toBeLessThan(0.2);
+  }
+  await session.release();
+});
+
+test('stored numbers of all three dtypes become the same floats', () => {
+  const values = [0, 1, -2.5, 0.000061035, 65504, -0.15625];
+  const half = Buffer.from(Uint16Array.of(0, 0x3c00, 0xc100, 0x0400, 0x7bff, 0xb100).buffer);
+  expect([...toFloat32(half, 'F16')]).toEqual(values.map((value) => expect.closeTo(value, 8)));
+  expect([...toFloat32(Buffer.from(Uint16Array.of(0x3fc0, 0xc000).buffer), 'BF16')]).toEqual([1.5, -2]);
+});
+
+test('quantised weights are made once, and again when the weights change', () => {
+  const directory = copyModel('qwen3-fp32');
+  const config = readDecoderConfig(directory);
+  const first = quantizedWeights(directory, config, openWeights(directory), 4);
+  const made = statSync(first.file).mtimeMs;
+  expect(first.relativeError).toBeGreaterThan(0.01);
+  expect(first.relativeError).toBeLessThan(0.12);
+  expect(quantizedWeights(directory, config, openWeights(directory), 4)).toEqual(first);
+  expect(statSync(first.file).mtimeMs).toBe(made);
+  utimesSync(path.join(directory, 'model.safetensors'), 1, 1);
+  expect(quantizedWeights(directory, config, openWeights(directory), 4).file).not.toBe(first.file);
+  expect(readdirSync(path.dirname(first.file)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+});
+
+test('where the model cannot be written beside, the home directory is taken', () => {
+  const directory = copyModel('qwen3-fp32');
+  const home = mkdtempSync(path.join(tmpdir(), 'home-'));
+  directories.push(home);
+  vi.stubEnv('HOME', home);
+  vi.stubEnv('USERPROFILE', home);
+  writeFileSync(path.join(directory, '.policyloop'), 'a file in the way');
+  const { file } = quantizedWeights(directory, readDecoderConfig(directory), openWeights(directory), 8);
+  expect(path.dirname(file)).toBe(path.join(home, '.cache', 'policyloop'));
+});
+
+test('the loss of quality is measured: 8 bits lose next to nothing, 4 bits more', async () => {
+  const directory = copyModel('qwen2-tied-bf16-sharded');
+  const eight = await measureQuantizationLoss(directory, 'int8');
+  const four = await measureQuantizationLoss(directory, 'int4');
+  expect(eight.tokens).toBeGreaterThan(100);
+  expect(eight.perplexity.exact).toBe(four.perplexity.exact);
+  expect(eight.divergence).toBeGreaterThan(0);
+  expect(eight.divergence).toBeLessThan(0.01);
+  expect(four.divergence).toBeGreaterThan(eight.divergence);
+  expect(four.divergence).toBeLessThan(0.3);
+  expect(eight.agreement).toBeGreaterThan(0.9);
+});

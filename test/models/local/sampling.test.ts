@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  logProbability,
+  type SamplingSettings,
+  sampleToken,
+  type TokenMask,
+} from '../../../src/models/local/sampling.js';
+import { StopStrings } from '../../../src/models/local/stop-strings.js';
+import { createGenerator } from '../../../src/random.js';
+
+const plain: SamplingSettings = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };
+const logits = () => Float32Array.from([2, 1, 0, -1, 1.5]);
+
+/** How often each token is drawn. */
+function frequencies(settings: Partial<SamplingSettings>, mask?: TokenMask, draws = 20_000): number[] {
+  const random = createGenerator(3);
+  const counts = logits().fill(0);
+  for (let i = 0; i < draws; i++) {
+    const id = sampleToken(logits(), { ...plain, ...settings }, random, new Set([0]), mask);
+    counts[id] = counts[id]! + 1;
+  }
+  return [...counts].map((count) => count / draws);
+}
+
+/** What each token's share should be, where only these are kept. */
+function shares(temperature: number, kept: readonly number[], values: Float32Array = logits()): number[] {
+  const weights = [...values].map((value, id) => (kept.includes(id) ? Math.exp(value / temperature) : 0));
+  const total = weights.reduce((a, b) => a + b);
+  return weights.map((weight) => weight / total);
+}
+
+function expectNear(found: readonly number[], wanted: readonly number[]): void {
+  found.forEach((share, id) => {
+    if (wanted[id] === 0) expect(share).toBe(0);
+    else expect(Math.abs(share - wanted[id]!)).toBeLessThan(0.015);
+  });
+}
+
+test.each<[string, Partial<SamplingSettings>, number[]]>([
+  ['plain', {}, shares(1, [0, 1, 2, 3, 4])],
+  ['temperature', { temperature: 0.5 }, shares(0.5, [0, 1, 2, 3, 4])],
+  ['top-k', { topK: 2 }, shares(1, [0, 4])],
+  // Shares are .446, .270, .164, .060, .022: two tokens hold .716, three .88.
+  ['top-p', { topP: 0.75 }, shares(1, [0, 1, 4])],
+  ['min-p', { minP: 0.3 }, shares(1, [0, 1, 4])],
+  [
+    'repetition penalty',
+    { repetitionPenalty: 2 },
+    shares(1, [0, 1, 2, 3, 4], Float32Array.from([1, 1, 0, -1, 1.5])),
+  ],
+  ['greedy', { temperature: 0 }, [1, 0, 0, 0, 0]],
+  ['greedy after the penalty', { temperature: 0, repetitionPenalty: 2 }, [0, 0, 0, 0, 1]],
+])('%s draws tokens in the proportions it should', (_, settings, wanted) => {
+  expectNear(frequencies(settings), wanted);
+});
+
+test('masks leave only what they allow, filters apply to the rest', () => {
+  expectNear(frequencies({}, { kind: 'only', ids: Int32Array.of(1, 3) }), shares(1, [1, 3]));
+  expectNear(frequencies({}, { kind: 'except', ids: Int32Array.of(0, 4) }), shares(1, [1, 2, 3]));
+  expectNear(frequencies({ topK: 1 }, { kind: 'only', ids: Int32Array.of(2, 3) }), [0, 0, 1, 0, 0]);
+  expectNear(frequencies({ temperature: 0 }, { kind: 'only', ids: Int32Array.of(3) }), [0, 0, 0, 1, 0]);
+});
+
+test('top-p equals its definition on any logits', () => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.integer({ min: -32, max: 32 }).map((quarter) => quarter / 4),
+        { minLength: 1, maxLength: 40 },
+      ),
+      fc.double({ min: 0.05, max: 0.99, noNaN: true }),
+      fc.integer({ min: 0, max: 1000 }),
+      (values, topP, seed) => {
+        const all = shares(1, [...values.keys()], Float32Array.from(values));
+        const order = [...all.keys()].sort((a, b) => all[b]! - all[a]! || a - b);
+        let held = 0;
+        const kept = order.filter((id) => {
+          const needed = held < topP;
+          held += all[id]!;
+          return needed;
+        });
+        const id = sampleToken(
+          Float32Array.from(values),
+          { ...plain, topP },
+          createGenerator(seed),
+          new Set(),
+        );
+        expect(kept).toContain(id);
+      },
+    ),
+  );
+});
+
+test('log-probabilities are those of the softmax', () => {
+  const expected = shares(1, [0, 1, 2, 3, 4]);
+  expect(expected.map((_, id) => logProbability(logits(), id))).toEqual(
+    expected.map((share) => expect.closeTo(Math.log(share), 6)),
+  );
+});
+
+test('stop strings cut the text wherever the pieces fall, and nothing of them is ever shown', () => {
+  const pieces = fc.array(fc.constantFrom('a', 'b', 'ab', 'aab', 'x', 'ba'), { maxLength: 12 });
+  const stops = fc.array(fc.constantFrom('aab', 'bx', 'xx', 'abab'), { maxLength: 3 });
+  fc.assert(
+    fc.property(pieces, stops, (parts, stop) => {
+      const cutter = new StopStrings(stop);
+      const shown = parts.map((part) => cutter.push(part)).join('') + cutter.end();
+      const whole = parts.join('');
+      const cuts = stop.map((text) => whole.indexOf(text)).filter((at) => at >= 0);
+      expect(cutter.stopped).toBe(cuts.length > 0);
+      // The text may go on for a while after a stop, so the earliest stop is the earliest that was complete first.
+      if (cuts.length === 0) expect(shown).toBe(whole);
+      else expect(stop.every((text) => !shown.includes(text))).toBe(true);
+      expect(whole.startsWith(shown)).toBe(true);
+    }),
+  );
+});
