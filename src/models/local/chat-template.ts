@@ -8,7 +8,7 @@ import { Environment, Interpreter, Template } from '@huggingface/jinja';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../errors.js';
 import type { ChatMessage } from '../language-model.js';
-import { readJson } from './hf-config.js';
+import { readJson } from './json-file.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
 export const tokenizerConfigSchema = z.looseObject({

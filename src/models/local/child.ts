@@ -57,10 +57,13 @@ function failureOf(error: unknown): FailureReport {
 }
 
 function send(message: FromProcess): void {
-  // A parent that has gone away needs no answer; `disconnect` ends this process.
+  // A parent that has gone away needs no answer.
   if (process.connected) process.send?.(message);
 }
 
-process.on('disconnect', () => process.exit());
+// Without a parent there is nothing to wait for: once the jobs have ended, so does the process.
+process.on('disconnect', () => {
+  for (const state of jobs.values()) state.aborted = true;
+});
 // Ctrl-C reaches the whole group: the parent decides what becomes of the call.
 process.on('SIGINT', () => {});

@@ -8,13 +8,9 @@ import {
 } from './constraint.js';
 import { chooseDevice } from './device.js';
 import { createTextGenerator, type GenerationHooks } from './generation.js';
+import { type GenerationDefaults, readGenerationDefaults } from './generation-defaults.js';
 import type { BuiltGraph } from './graph.js';
-import {
-  type DecoderConfig,
-  type GenerationDefaults,
-  readDecoderConfig,
-  readGenerationDefaults,
-} from './hf-config.js';
+import { type DecoderConfig, readDecoderConfig } from './hf-config.js';
 import { buildInferenceGraph } from './inference-graph.js';
 import { storedParameters } from './parameters.js';
 import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';

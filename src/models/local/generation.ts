@@ -7,7 +7,7 @@ import type { Constraint, ConstraintState } from './constraint.js';
 import type { DecoderConfig } from './hf-config.js';
 import { KeyValueCache } from './key-value-cache.js';
 import type { DecoderSession } from './runtime.js';
-import { logProbability, type SamplingSettings, sampleToken } from './sampling.js';
+import { logProbability, type SamplingSettings, sampleToken, type TokenMask } from './sampling.js';
 import { StopStrings } from './stop-strings.js';
 import { TextStream, type TokenBytes } from './token-text.js';
 
@@ -113,19 +113,22 @@ export function createTextGenerator(
       own.reset(Math.max(1, running.length));
       while (running.length > 0) {
         if (hooks.aborted()) throw new AbortedError();
+        // Tokens that a constraint leaves no choice about are read together with the one before them.
+        const tokens = Math.min(...running.map((candidate) => candidate.unread.length));
+        const ready = [...running.keys()].filter((row) => running[row]!.unread.length === tokens);
         const { logits, entries } = await session.forward({
-          ids: running.map((candidate) => candidate.lastId),
+          ids: running.flatMap((candidate) => candidate.unread.splice(0, tokens)),
           rows: running.length,
           position: prompt.length + own.length,
           prompt,
           own,
-          logitsOf: running.map((_, row) => row),
+          logitsOf: ready.map((row) => (row + 1) * tokens - 1),
         });
         own.append(entries, ownBlock);
-        running.forEach((candidate, row) => {
-          candidate.take(logits.subarray(row * config.vocabulary, (row + 1) * config.vocabulary));
+        ready.forEach((row, i) => {
+          running[row]!.take(logits.subarray(i * config.vocabulary, (i + 1) * config.vocabulary));
         });
-        const kept = running.map((_, row) => row).filter((row) => !running[row]!.finished);
+        const kept = [...running.keys()].filter((row) => !running[row]!.finished);
         if (kept.length < running.length && kept.length > 0) own.keepRows(kept);
         if (kept.length === 0 && candidates.length === 1) keepAnswer(candidates[0]!);
         running = kept.map((row) => running[row]!);
@@ -155,6 +158,8 @@ function commonPrefix(a: readonly number[], b: readonly number[]): number {
 /** One answer in the making. Its random numbers are its own, so it doesn't matter which others are made beside it. */
 class Candidate {
   readonly ids: number[] = [];
+  /** Chosen tokens that the model has yet to read, at least one until the answer is finished. */
+  readonly unread: number[] = [];
   readonly #index: number;
   readonly #request: GenerationRequest;
   readonly #hooks: GenerationHooks;
@@ -162,8 +167,9 @@ class Candidate {
   readonly #occurred: Set<number>;
   readonly #stream: TextStream;
   readonly #stops: StopStrings;
-  readonly #logProbabilities: number[] = [];
   readonly #constraint: ConstraintState | undefined;
+  readonly #logProbabilities: number[] = [];
+  #mask: TokenMask | undefined;
   #text = '';
   #finish: 'stop' | 'length' | undefined;
 
@@ -182,32 +188,26 @@ class Candidate {
     this.#stream = new TextStream(bytes);
     this.#stops = new StopStrings(request.stop);
     this.#constraint = request.constraint?.start();
+    this.#mask = this.#nextMask();
   }
 
   get finished(): boolean {
     return this.#finish !== undefined;
   }
 
-  get lastId(): number {
-    return this.ids.at(-1)!;
-  }
-
-  /** Chooses the next token from its logits, which are changed. */
+  /** Chooses the next token from its logits, which are changed, and those that follow without choice. */
   take(logits: Float32Array): void {
-    const { request, mask } = { request: this.#request, mask: this.#mask() };
-    const raw = request.logProbabilities ? logits.slice() : undefined;
-    const id = sampleToken(logits, request.sampling, this.#random, this.#occurred, mask);
+    const { sampling, logProbabilities } = this.#request;
+    const raw = logProbabilities ? logits.slice() : undefined;
+    const id = sampleToken(logits, sampling, this.#random, this.#occurred, this.#mask);
     if (raw !== undefined) this.#logProbabilities.push(logProbability(raw, id));
-    this.ids.push(id);
-    this.#occurred.add(id);
-    if (request.eosTokens.has(id)) {
-      this.#end('stop');
-      return;
+    this.#add(id);
+    while (!this.finished) {
+      this.#mask = this.#nextMask();
+      // The log-probability of a forced token needs its logits like that of any other.
+      if (logProbabilities || this.#mask?.kind !== 'only' || this.#mask.ids.length !== 1) break;
+      this.#add(this.#mask.ids[0]!);
     }
-    this.#constraint?.take(id);
-    this.#show(this.#stops.push(this.#stream.push(id)));
-    if (this.#stops.stopped) this.#end('stop');
-    else if (this.ids.length >= request.maxTokens) this.#end('length');
   }
 
   answer(): GeneratedAnswer {
@@ -219,8 +219,22 @@ class Candidate {
     };
   }
 
-  #mask() {
+  #nextMask(): TokenMask | undefined {
     return this.#constraint?.mask(this.#request.maxTokens - this.ids.length);
+  }
+
+  #add(id: number): void {
+    this.ids.push(id);
+    this.unread.push(id);
+    this.#occurred.add(id);
+    if (this.#request.eosTokens.has(id)) {
+      this.#end('stop');
+      return;
+    }
+    this.#constraint?.take(id);
+    this.#show(this.#stops.push(this.#stream.push(id)));
+    if (this.#stops.stopped) this.#end('stop');
+    else if (this.ids.length >= this.#request.maxTokens) this.#end('length');
   }
 
   #end(reason: 'stop' | 'length'): void {

@@ -14,6 +14,9 @@ import type { StoredTensor } from './safetensors.js';
 /** Name of a value that flows along the edges of a graph. */
 export type Value = string;
 
+/** What a graph computes in; float64 serves tests of gradients. */
+export type Precision = 'float32' | 'float64';
+
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
 
 /** What a session needs: the model's bytes, and the folder in which its external data lies. */
@@ -88,11 +91,7 @@ export class GraphBuilder {
   }
 
   /** A constant of the type that the graph computes in. */
-  floats(
-    type: 'float32' | 'float64',
-    values: readonly number[],
-    shape: readonly number[] = [values.length],
-  ): Value {
+  floats(type: Precision, values: readonly number[], shape: readonly number[] = [values.length]): Value {
     const array = type === 'float32' ? Float32Array.from(values) : Float64Array.from(values);
     return this.#constant(type, new Uint8Array(array.buffer), shape, values);
   }

@@ -3,10 +3,12 @@
  * understood: `torch_dtype` and `dtype`; `rope_theta` with `rope_scaling`, and `rope_parameters` (flat or one per layer
  * type). What the decoder cannot compute is refused by name, never approximated.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { messageOf, UserError } from '../../errors.js';
+import { UserError } from '../../errors.js';
+import { tokenIds, tokenIdsSchema } from './generation-defaults.js';
+import { readJson } from './json-file.js';
 
 export const architectures = ['llama', 'mistral', 'qwen2', 'qwen3'] as const;
 export type Architecture = (typeof architectures)[number];
@@ -72,8 +74,6 @@ const ropeSchema = z.looseObject({
 });
 type RopeFields = z.output<typeof ropeSchema>;
 
-const tokenIds = z.union([z.int(), z.array(z.int())]).nullish();
-
 const schema = z.looseObject({
   model_type: z.string(),
   hidden_size: whole,
@@ -100,7 +100,7 @@ const schema = z.looseObject({
   quantization_config: z.looseObject({ quant_method: z.string().nullish() }).nullish(),
   dtype: z.string().nullish(),
   torch_dtype: z.string().nullish(),
-  eos_token_id: tokenIds,
+  eos_token_id: tokenIdsSchema,
 });
 type HfConfig = z.output<typeof schema>;
 
@@ -157,7 +157,7 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
     tied: config.tie_word_embeddings ?? false,
     contextTokens: config.max_position_embeddings,
     dtype: config.dtype ?? config.torch_dtype ?? undefined,
-    eosTokens: tokenList(config.eos_token_id),
+    eosTokens: tokenIds(config.eos_token_id),
   };
 }
 
@@ -278,59 +278,4 @@ function unsupported(
   alternatives: readonly string[],
 ): UserError {
   return new UserError({ file, field, value, message: 'is not supported', alternatives });
-}
-
-/** Sampling defaults that the model's publisher recommends, and the tokens that end an answer. */
-export interface GenerationDefaults {
-  readonly eosTokens: readonly number[];
-  readonly temperature?: number;
-  readonly topP?: number;
-  readonly topK?: number;
-  readonly minP?: number;
-  readonly repetitionPenalty?: number;
-}
-
-const generationSchema = z.looseObject({
-  eos_token_id: tokenIds,
-  temperature: z.number().min(0).nullish(),
-  top_p: z.number().nullish(),
-  top_k: z.int().nullish(),
-  min_p: z.number().nullish(),
-  repetition_penalty: z.number().nullish(),
-});
-
-/** `generation_config.json`; empty where there is none. */
-export function readGenerationDefaults(directory: string): GenerationDefaults {
-  const file = path.join(directory, 'generation_config.json');
-  const parsed = generationSchema.safeParse(readJson(file) ?? {});
-  if (!parsed.success)
-    throw new UserError(
-      parsed.error.issues.map((issue) => ({ file, field: issue.path.join('.'), message: issue.message })),
-    );
-  const { eos_token_id, temperature, top_p, top_k, min_p, repetition_penalty } = parsed.data;
-  return {
-    eosTokens: tokenList(eos_token_id),
-    ...(temperature != null && { temperature }),
-    ...(top_p != null && { topP: top_p }),
-    ...(top_k != null && { topK: top_k }),
-    ...(min_p != null && { minP: min_p }),
-    ...(repetition_penalty != null && { repetitionPenalty: repetition_penalty }),
-  };
-}
-
-function tokenList(ids: number | number[] | null | undefined): number[] {
-  return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;
-}
-
-/**
- * A JSON file of a model directory, or undefined where there is none.
- * @throws UserError when it is not JSON
- */
-export function readJson(file: string): unknown {
-  if (!existsSync(file)) return undefined;
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw new UserError({ file, message: `this is not JSON: ${messageOf(error)}` });
-  }
 }

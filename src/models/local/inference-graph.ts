@@ -1,6 +1,7 @@
-import { buildDecoder, languageHead, type ParameterSource } from './decoder.js';
+import { buildDecoder, languageHead } from './decoder.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
 import type { DecoderConfig } from './hf-config.js';
+import type { ParameterSource } from './parameters.js';
 
 /**
  * The graph that prefills and decodes. Two cached segments come before the new tokens: the prompt, shared by all

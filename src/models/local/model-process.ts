@@ -1,6 +1,7 @@
 /** The parent's side of the model's process: starts it when needed, again after a crash, and speaks with it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { Socket } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { UserError } from '../../errors.js';
@@ -100,9 +101,15 @@ export function openModelProcess(id: string, settings: LoadSettings): ModelProce
     get pid() {
       return running?.child.pid;
     },
-    load() {
+    async load() {
       running ??= start();
-      return running.report;
+      const { child, jobs, report } = running;
+      holdOpen(child, true);
+      try {
+        return await report;
+      } finally {
+        if (jobs.size === 0) holdOpen(child, false);
+      }
     },
     async generate(job, { signal, onText } = {}) {
       const started = performance.now();
@@ -170,12 +177,10 @@ function tell(child: ChildProcess, message: ToProcess): void {
 
 /** Only a process with work to do keeps the parent alive. */
 function holdOpen(child: ChildProcess, open: boolean): void {
-  if (open) {
-    child.ref();
-    child.channel?.ref();
-  } else {
-    child.unref();
-    child.channel?.unref();
+  const handles = [child, child.channel, child.stderr instanceof Socket ? child.stderr : undefined];
+  for (const handle of handles) {
+    if (open) handle?.ref();
+    else handle?.unref();
   }
 }
 
@@ -191,7 +196,6 @@ function forkChild(): ChildProcess {
         ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
         : [],
   });
-  child.stderr?.on('error', () => {});
   holdOpen(child, false);
   return child;
 }

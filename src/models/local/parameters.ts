@@ -1,8 +1,20 @@
 import { UserError } from '../../errors.js';
-import type { ParameterSource, Precision } from './decoder.js';
-import type { GraphBuilder, Value } from './graph.js';
+import type { GraphBuilder, Precision, Value } from './graph.js';
 import type { DecoderConfig } from './hf-config.js';
 import type { StoredTensor, StoredTensors } from './safetensors.js';
+
+/**
+ * Where the decoder's parameters come from. Names are Hugging Face's module paths, e.g.
+ * `model.layers.0.self_attn.q_proj`.
+ */
+export interface ParameterSource {
+  /** x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
+  linear(module: string, x: Value, bias: boolean): Value;
+  /** Rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
+  embed(module: string, ids: Value): Value;
+  /** A vector parameter such as a norm's scale, in the graph's precision. */
+  vector(name: string): Value;
+}
 
 /**
  * Parameters taken from the stored weights as they are. float16 and bfloat16 are cast to the graph's precision once,

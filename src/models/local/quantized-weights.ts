@@ -14,10 +14,9 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import type { ParameterSource } from './decoder.js';
 import type { GraphBuilder, Value } from './graph.js';
 import type { DecoderConfig } from './hf-config.js';
-import { decoderTensors, requireTensor } from './parameters.js';
+import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 import { type Bits, blockSize, quantizeRows, toFloat32 } from './quantization.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, type StoredTensors } from './safetensors.js';
 

@@ -13,7 +13,7 @@ import {
   tokenizerConfigSchema,
   tokenText,
 } from './chat-template.js';
-import { readJson } from './hf-config.js';
+import { readJson } from './json-file.js';
 import {
   TextStream,
   type TokenBytes,

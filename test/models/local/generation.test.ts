@@ -140,6 +140,26 @@ const specs: readonly ParameterSpec[] = [
   { count: 4, kind: 'integer', low: 0, high: 3, decimals: 0, choices: [0, 1, 3] },
 ];
 
+test('constrained candidates too are what their seeds make alone, with fewer runs than tokens', async () => {
+  const constrained = { ...job, maxTokens: 100, constraint: specs[1]! };
+  const together = await engine.generate({ ...constrained, seeds: [1, 2, 3] }, hooks);
+  for (const [i, seed] of [1, 2, 3].entries()) {
+    let runs = 0;
+    const counting = {
+      aborted: () => {
+        runs++;
+        return false;
+      },
+    };
+    const alone = await engine.generate({ ...constrained, seeds: [seed] }, counting);
+    expect(alone.answers[0]).toEqual(together.answers[i]);
+    const { ids } = alone.answers[0]!;
+    expect(ids.length).toBeGreaterThan(40);
+    // Keys and punctuation leave no choice: they are read together with the value before them.
+    expect(runs).toBeLessThan(0.7 * ids.length);
+  }
+});
+
 test.each(referenceModels)('%s: 100 of 100 constrained answers are valid', async (name) => {
   const constrained = await loadEngine({ ...settings, path: referenceDirectory(name) });
   try {

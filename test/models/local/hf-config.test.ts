@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import {
-  parseDecoderConfig,
-  readDecoderConfig,
-  readGenerationDefaults,
-} from '../../../src/models/local/hf-config.js';
+import { readGenerationDefaults } from '../../../src/models/local/generation-defaults.js';
+import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local/hf-config.js';
 import { ropeFrequencies } from '../../../src/models/local/rope.js';
 import { referenceDirectory } from './fixture.js';
 

@@ -1,5 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { GenerateOptions, LanguageModel, ModelError } from '../../../src/models/language-model.js';
 import { type LocalConfig, localSchema } from '../../../src/models/local/config.js';
 import { createLocalModel } from '../../../src/models/local/index.js';
@@ -163,10 +164,36 @@ test('a directory without a model is refused before anything starts', () => {
   expect(() => localModel({ path: '/nowhere' })).toThrow(/no such directory/);
 });
 
-test('an idle process does not keep the program alive', async () => {
-  const model = modelProcess();
-  await model.generate(job);
-  await delay(0);
-  const active = process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap');
-  expect(active).toEqual([]);
+/** Runs a program of its own that prints the id of its model's process. Rejects like execFile when it is killed. */
+function program(body: string): Promise<{ stdout: string }> {
+  const source = new URL('../../../src/models/local/model-process.ts', import.meta.url).href;
+  const settings = { path, threads: 1, device: 'cpu', quantization: 'none', template: {} };
+  const script = `
+    import { openModelProcess } from ${JSON.stringify(source)};
+    const model = openModelProcess('local/test', ${JSON.stringify(settings)});
+    const job = ${JSON.stringify(job)};
+    await model.load();
+    process.stdout.write(String(model.pid));
+    ${body}`;
+  const options = ['--import', 'tsx', '--input-type=module', '--eval', script];
+  return promisify(execFile)(process.execPath, options, { timeout: 25_000 });
+}
+
+async function expectGone(pid: string): Promise<void> {
+  expect(Number(pid)).toBeGreaterThan(0);
+  await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow(/ESRCH/), { timeout: 5000 });
+}
+
+test('a program ends by itself while its model is idle, and the process ends with it', async () => {
+  const { stdout } = await program('await model.generate(job);');
+  await expectGone(stdout);
+});
+
+test('a program that is killed in the middle of a call leaves no process behind', async () => {
+  const killed = program(
+    `await model.generate({ ...job, maxTokens: 400 }, { onText: () => process.kill(process.pid, 'SIGKILL') });`,
+  );
+  const error: unknown = await killed.catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ signal: 'SIGKILL' });
+  await expectGone((error as { stdout: string }).stdout);
 });

@@ -1,0 +1,62 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { chooseDevice, usableDevices } from '../../../src/models/local/device.js';
+import { checkModel, inspectModel } from '../../../src/models/local/inspect.js';
+import { freeCores } from '../../../src/models/local/threads.js';
+import { referenceDirectory } from './fixture.js';
+
+const directories: string[] = [];
+afterEach(() => {
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
+});
+
+function copyModel(change: Record<string, unknown> = {}): string {
+  const directory = mkdtempSync(path.join(tmpdir(), 'model-'));
+  directories.push(directory);
+  cpSync(referenceDirectory('qwen2-tied-bf16-sharded'), directory, { recursive: true });
+  const file = path.join(directory, 'config.json');
+  writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...change }));
+  return directory;
+}
+
+test('a sound directory is described', () => {
+  const report = inspectModel(referenceDirectory('qwen2-tied-bf16-sharded'));
+  expect(report.problems).toEqual([]);
+  expect(report.config).toMatchObject({ architecture: 'qwen2', contextTokens: 512, dtype: 'bfloat16' });
+  expect(report.weights).toEqual({ parameters: 162_624, bytes: 325_248, dtypes: ['BF16'], files: 4 });
+  expect(report.tokenizer).toMatchObject({ takesSystem: true, eosTokens: [2] });
+});
+
+test('everything that is missing is listed at once', () => {
+  const directory = copyModel({ tie_word_embeddings: false, intermediate_size: 128 });
+  rmSync(path.join(directory, 'chat_template.jinja'));
+  const messages = inspectModel(directory).problems.map(({ field, message }) => `${field} ${message}`);
+  expect(messages.some((text) => /mlp\.gate_proj\.weight this tensor has another shape/.test(text))).toBe(
+    true,
+  );
+  expect(messages.some((text) => /no chat template/.test(text))).toBe(true);
+  expect(() => checkModel(directory)).toThrow(/gate_proj/);
+  expect(() => checkModel(copyModel({ tie_word_embeddings: false }))).toThrow(/no tensor `lm_head\.weight`/);
+});
+
+test('a template that takes no system message is told apart', () => {
+  const directory = copyModel();
+  writeFileSync(
+    path.join(directory, 'chat_template.jinja'),
+    "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}{{ messages[0].content }}",
+  );
+  expect(inspectModel(directory).tokenizer?.takesSystem).toBe(false);
+});
+
+test('the processor can always be used, and `auto` finds something usable', async () => {
+  expect(await chooseDevice('cpu')).toBe('cpu');
+  expect(await usableDevices()).toContain('cpu');
+  expect(await usableDevices()).toContain(await chooseDevice('auto'));
+});
+
+test('threads are at least one and at most the cores', () => {
+  expect(freeCores()).toBeGreaterThanOrEqual(1);
+  expect(freeCores()).toBeLessThanOrEqual(availableParallelism());
+});
