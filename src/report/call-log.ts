@@ -85,6 +85,8 @@ function outcomeChip(call: CallRecord): Html {
 function outcomeText({ outcome }: CallRecord): Html {
   switch (outcome.kind) {
     case 'accepted':
+      // Longer vectors stand in the reply and would fill the page.
+      if (outcome.parameters.length > 60) return html``;
       return html`<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
     case 'rejected':
       return html`<p class="failure">${explainFailure(outcome.failure)}</p>`;

@@ -12,7 +12,7 @@ import { figure, numberedTicks } from './plot.js';
 import { pngDataUri, type Rgba } from './png.js';
 import { formatNumber, formatParameter, plural } from './quantities.js';
 import type { RunData } from './run-data.js';
-import { coordinate, percent, robustDomain } from './scale.js';
+import { coordinate, percent, robustDomain, tickStep } from './scale.js';
 import type { TaskLabels } from './task-labels.js';
 
 const stripHeight = 12;
@@ -33,7 +33,7 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
   const colours = colouring(data, labels);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
   const best = entries.reduce((b, entry, i) => (entry.score > entries[b]!.score ? i : b), 0);
-  const labelled = Math.max(1, Math.ceil(11 / rowHeight));
+  const labelled = rowHeight >= 11 ? 1 : tickStep(16 / rowHeight);
   const x = (column: number) => percent(column / columns);
 
   const chart = html`<div class="heat-map${names.every((name) => name.length <= 12) && ' short-names'}">

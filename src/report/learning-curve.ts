@@ -1,55 +1,13 @@
-import type { BufferEntry } from '../replay-buffer.js';
 import type { Confirmation } from '../run-log.js';
-import { standardDeviation } from '../statistics.js';
+import { curvePoints, isBinary, isProposal, middle, type Point, type Timeline } from './curve-points.js';
 import { type Html, html } from './html.js';
-import { figure, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
+import { figure, intervalMark, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { isRejected, type LoggedProposal, proposalId } from './proposals.js';
 import { formatNumber, plural } from './quantities.js';
 import { finalConfirmation, type RunData } from './run-data.js';
-import { coordinate, linearScale, percent, quantile, robustDomain, type Scale } from './scale.js';
+import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
 
 const height = 320;
-
-/** Where an evaluation stands on the horizontal axis: warm-up first, then one slot an iteration. */
-export interface Timeline {
-  readonly warmup: number;
-  readonly iterations: number;
-  readonly slots: number;
-  /** Left edge and width, in slots. Candidates of one iteration share its slot. */
-  place(iteration: number, candidate: number): { readonly at: number; readonly width: number };
-}
-
-export function timelineOf(data: RunData): Timeline {
-  const warmup = data.entries.filter((entry) => entry.source !== 'proposal').length;
-  let iterations = data.manifest.iterations.done;
-  let candidates = 1;
-  for (const { iteration, candidate } of [...data.calls, ...data.entries.filter(isProposal)]) {
-    iterations = Math.max(iterations, iteration);
-    candidates = Math.max(candidates, candidate + 1);
-  }
-  return {
-    warmup,
-    iterations,
-    slots: Math.max(1, warmup + iterations),
-    place: (iteration, candidate) => ({
-      at: warmup + iteration - 1 + candidate / candidates,
-      width: 1 / candidates,
-    }),
-  };
-}
-
-interface Point {
-  readonly entry: BufferEntry;
-  readonly at: number;
-  readonly width: number;
-  /** Position in the replay buffer, from 1. */
-  readonly number: number;
-  readonly best: number;
-  /** Outer and inner ends of the whisker, ascending. */
-  readonly spread: Spread;
-}
-
-type Spread = readonly [number, number, number, number];
 
 /** Score of every evaluation, the spread of its episodes, best so far, confirmed interval and target. */
 export function learningCurve(data: RunData, proposals: readonly LoggedProposal[], timeline: Timeline): Html {
@@ -85,14 +43,19 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
       html`<path class="best" d="${bestSoFar(points, y, timeline.slots)}"/>`,
     ],
     marks: [
-      html`<defs><path id="cross" d="M-3.5-3.5 3.5 3.5M3.5-3.5-3.5 3.5"/><path id="below" d="M-4-4H4L0 3z"/><path id="diamond" d="M0-6 5 0 0 6-5 0z"/></defs>`,
+      html`<defs><path id="cross" d="M-3.5-3.5 3.5 3.5M3.5-3.5-3.5 3.5"/><path id="below" d="M-4-4H4L0 3z"/></defs>`,
       target !== undefined && targetLine(target, y),
       html`<g class="points">${points.map((point) => mark(point, x(middle(point)), y))}</g>`,
       html`<g class="rejected">${rejected.map((proposal) => {
         const { at, width } = timeline.place(proposal.iteration, proposal.candidate);
         return html`<use href="#cross" x="${x(at + width / 2)}" y="${height - 8}"/>`;
       })}</g>`,
-      html`<g class="confirmed">${confirmed && confirmedMark(confirmed, x(confirmedAt(confirmed)), y)}</g>`,
+      confirmed &&
+        intervalMark(
+          { mean: confirmed.mean, interval: confirmed.ci95 },
+          confirmedAt(confirmed) / timeline.slots,
+          y,
+        ),
     ],
     columns: columns(points, rejected, timeline),
   });
@@ -105,42 +68,6 @@ ${rejected.length > 0 && html`<li><span class="key cross"></span>no usable propo
 ${below.length > 0 && html`<li><span class="key below"></span>below the axis (${below.length}, down to ${formatNumber(Math.min(...below.map((p) => p.entry.score)))})</li>`}
 </ul>`;
   return figure(chart, caption, 'Point at a column for its figures; a click opens its log.');
-}
-
-function curvePoints(data: RunData, timeline: Timeline): Point[] {
-  const spread = isBinary(data.entries) ? standardError : quartiles;
-  let warmup = 0;
-  let best = Number.NEGATIVE_INFINITY;
-  return data.entries.map((entry, i) => {
-    best = Math.max(best, entry.score);
-    const place = isProposal(entry)
-      ? timeline.place(entry.iteration, entry.candidate)
-      : { at: warmup++, width: 1 };
-    return { entry, ...place, number: i + 1, best, spread: spread(entry) };
-  });
-}
-
-/** Whether every episode ended in one of two returns (success or not): quartiles would then tell nothing. */
-function isBinary(entries: readonly BufferEntry[]): boolean {
-  const values = new Set<number>();
-  for (const entry of entries) {
-    for (const value of entry.returns) {
-      values.add(value);
-      if (values.size > 2) return false;
-    }
-  }
-  return true;
-}
-
-function quartiles({ returns, score }: BufferEntry): Spread {
-  if (returns.length === 0) return [score, score, score, score];
-  const sorted = returns.toSorted((a, b) => a - b);
-  return [sorted[0]!, quantile(sorted, 0.25), quantile(sorted, 0.75), sorted.at(-1)!];
-}
-
-function standardError({ returns, score }: BufferEntry): Spread {
-  const error = returns.length < 2 ? 0 : standardDeviation(returns) / Math.sqrt(returns.length);
-  return [score - error, score - error, score + error, score + error];
 }
 
 function verticalScale(points: readonly Point[], data: RunData): Scale {
@@ -188,11 +115,6 @@ function mark(point: Point, x: string, y: Scale): Html {
 function confirmedBand(confirmed: Confirmation, at: number, slots: number, y: Scale): Html {
   const [low, high] = [y.at(confirmed.ci95[0]), y.at(confirmed.ci95[1])];
   return html`<rect class="confirmed-band" x="${percent(at / slots)}" width="${percent(1 - at / slots)}" y="${coordinate(high)}" height="${coordinate(Math.max(1.5, low - high))}"/>`;
-}
-
-function confirmedMark(confirmed: Confirmation, at: string, y: Scale): Html {
-  const [low, high] = confirmed.ci95;
-  return html`<line x1="${at}" x2="${at}" y1="${coordinate(y.at(low))}" y2="${coordinate(y.at(high))}"/><use href="#diamond" x="${at}" y="${coordinate(y.at(confirmed.mean))}"/>`;
 }
 
 function targetLine(target: number, y: Scale): Html {
@@ -247,12 +169,4 @@ function describe(points: readonly Point[], confirmed: number | undefined): stri
   const last = points.at(-1)!;
   const end = confirmed === undefined ? '' : `; confirmed mean ${formatNumber(confirmed)}`;
   return `Learning curve of ${plural(points.length, 'evaluation')}: best so far rises from ${formatNumber(first.best)} to ${formatNumber(last.best)}${end}.`;
-}
-
-function middle(point: Point): number {
-  return point.at + point.width / 2;
-}
-
-function isProposal(entry: BufferEntry): boolean {
-  return entry.source === 'proposal';
 }

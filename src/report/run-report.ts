@@ -1,8 +1,9 @@
 import { callLog } from './call-log.js';
+import { timelineOf } from './curve-points.js';
 import { failureView } from './failure-view.js';
 import { parameterHeatMap } from './heat-map.js';
 import { type Html, html, preformatted } from './html.js';
-import { learningCurve, timelineOf } from './learning-curve.js';
+import { learningCurve } from './learning-curve.js';
 import { confirmationTable, headline, runHeader, warnings } from './overview.js';
 import { page, type Section } from './page.js';
 import { policyView } from './policy-view.js';

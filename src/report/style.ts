@@ -43,8 +43,8 @@ footer{color:var(--muted);font-size:13px}
 .tile .note{font-size:13px;line-height:1.4;color:var(--muted)}
 .tile .note b{color:var(--text);font-weight:600}
 .warnings{margin:0;padding-left:20px;overflow-wrap:anywhere}
-.note{color:var(--muted);font-size:14px}
-.scroll{overflow-x:auto;max-width:100%}
+.note{margin:8px 0 0;color:var(--muted);font-size:13px}
+.scroll{overflow:auto;max-width:100%;max-height:560px}
 table{border-collapse:collapse;font-size:14px}
 caption{caption-side:bottom;padding-top:8px;text-align:left;font-size:13px;color:var(--muted)}
 th,td{padding:5px 10px;text-align:left;vertical-align:top}
@@ -53,7 +53,7 @@ thead th{color:var(--muted);font-size:13px;white-space:nowrap}
 tbody tr{border-top:1px solid var(--rule)}
 .number{text-align:right;white-space:nowrap}
 .weights td,.weights thead th+th{text-align:right;min-width:64px}
-.weights tbody th{white-space:nowrap}
+.weights tbody th,.repeats tbody th{white-space:nowrap}
 .weights .bias{border-top:2px solid var(--rule)}
 .states,.grid-world{border-spacing:2px;border-collapse:separate}
 .states td,.states th{padding:2px 6px;text-align:center;font-size:13px;white-space:nowrap}
@@ -79,7 +79,7 @@ code{font:.92em ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mo
 summary{cursor:pointer}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 @media (max-width:640px){body{padding:18px 12px 48px;font-size:15px}section{padding:16px 14px 18px;border-radius:8px}h1{font-size:22px}.headline{grid-template-columns:1fr 1fr;gap:14px 16px}.headline.main{grid-template-columns:1fr}.tile .value{font-size:22px}.main .value{font-size:34px}.grid-world td{width:34px;height:34px;font-size:17px}.grid-world small,.grid-world .place{font-size:9px}}
-@media (max-width:640px){.failures,.failures tbody,.failures caption{display:block}.failures thead{display:none}.failures tr{display:grid;grid-template-columns:minmax(0,1fr) auto 40%;padding:4px 0}.failures th,.failures td{padding:2px 4px}.failures td.mended{display:none}.failures td:last-child{grid-column:1/-1;min-width:0}}
+@media (max-width:640px){.failures,.failures tbody{display:block}.failures thead{display:none}.failures tr{display:grid;grid-template-columns:minmax(0,1fr) auto 40%;padding:4px 0}.failures th,.failures td{padding:2px 4px}.failures td.mended{display:none}.failures td:last-child{grid-column:1/-1;min-width:0}}
 @media (prefers-reduced-motion:reduce){html{scroll-behavior:auto}}`;
 
 const charts = `
@@ -100,8 +100,15 @@ figcaption{margin-top:6px;font-size:13px;color:var(--muted)}
 .range{stroke:var(--range);stroke-width:1}
 .quartiles{stroke:var(--spread);stroke-width:3;stroke-opacity:.75}
 .paths .best{stroke:var(--accent);stroke-width:2}
+.paths .band{fill:var(--accent);fill-opacity:.16}
+.paths .repeat{stroke:var(--point);stroke-opacity:.55;stroke-width:1}
+.swatch.band{background:var(--accent);opacity:.25}
+.key.thin{border-top:1px solid var(--point)}
 .points circle{fill:var(--point)}
 .points .improved{fill:var(--accent)}
+.dense .quartiles{stroke-width:1.5}
+.dense .points circle{r:1.8px}
+.dense .points .improved{r:2.8px}
 .points use{fill:var(--point)}
 .rejected use{stroke:var(--bad);stroke-width:1.6}
 .confirmed line{stroke:var(--good);stroke-width:2}
