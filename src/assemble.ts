@@ -43,7 +43,13 @@ export async function assemble(
   const environment = await makeEnvironment(written.environment.id, written.environment.options);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = createPolicyFamily(config.policy, environment);
-  const prompts = loadPromptSet({ set: config.prompts.set, description: config.prompts.description, environment });
+  const prompts = loadPromptSet({
+    set: config.prompts.set,
+    description: config.prompts.description,
+    environment,
+    options: config.environment.options,
+    maxSteps: config.evaluation.maxSteps,
+  });
   return {
     config,
     environment,
@@ -51,7 +57,8 @@ export async function assemble(
     prompts,
     model: createModel(config.model, env),
     fingerprint: fingerprint(config, prompts.hash),
-    imported: config.warmup.from === undefined ? [] : importBuffer(config.warmup.from, family, environment.id),
+    imported:
+      config.warmup.from === undefined ? [] : importBuffer(config.warmup.from, family, environment.id),
   };
 }
 
@@ -149,5 +156,11 @@ function importBuffer(path: string, family: PolicyFamily, environment: string): 
       });
     }
   }
-  return entries.map((entry, candidate) => ({ ...entry, iteration: 0, group: 0, candidate, source: 'imported' }));
+  return entries.map((entry, candidate) => ({
+    ...entry,
+    iteration: 0,
+    group: 0,
+    candidate,
+    source: 'imported',
+  }));
 }

@@ -161,12 +161,11 @@ const promptsSchema = z.strictObject({
   optimum: z.number().optional().describe('The best return there can be, told to the model when given'),
   stepSize: positive.optional().describe('Exploration step told to the model when given'),
   conversation: z
-    .union([
-      z.literal('fresh'),
-      z.strictObject({ turns: count(1).describe('Earlier iterations that stay in the conversation') }),
-    ])
+    .union([z.literal('fresh'), z.strictObject({ turns: count(1).describe('Iterations of a conversation') })])
     .default('fresh')
-    .describe('`fresh`: every iteration starts anew. `{turns: N}`: the last N exchanges are kept'),
+    .describe(
+      '`fresh`: every iteration starts anew. `{turns: N}`: a conversation goes on for N iterations, then starts anew from the memory',
+    ),
 });
 
 const memorySchema = z.strictObject({
