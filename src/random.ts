@@ -35,7 +35,9 @@ export interface RandomGenerator {
  * @throws UserError for a negative, fractional or non-finite seed
  */
 export function createGenerator(seed?: number | bigint, spawnKey?: readonly number[]): RandomGenerator {
-  return new Generator(new Pcg64(createSeedSequence(seed ?? systemEntropy(), spawnKey).generateState(8)));
+  return new Generator(
+    new Pcg64(createSeedSequence(seed === undefined ? systemEntropy() : seed, spawnKey).generateState(8)),
+  );
 }
 
 /** `count` different 32-bit seeds: the words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`, without repeats. */

@@ -27,6 +27,14 @@ export function parseOptions<S extends z.ZodObject>(
   schema: S,
   options: Readonly<Record<string, unknown>>,
 ): ParsedOptions<S> {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new UserError({
+      field: 'options',
+      message: `the options of ${id} must be an object`,
+      value: options,
+      remedy: 'give names and values, e.g. {max_episode_steps: 100}',
+    });
+  }
   const names = optionNames(schema);
   const problems: Problem[] = [];
   const own: Record<string, unknown> = {};

@@ -45,7 +45,7 @@ function toWords(value: number | bigint, field: string): number[] {
     throw new UserError({
       field,
       message: 'must be a non-negative integer',
-      value: typeof value === 'bigint' ? String(value) : value,
+      value: Number.isFinite(value) ? value : String(value),
       remedy: 'use 0, 1, 2, … or a bigint such as 12345678901234567890n',
     });
   }
