@@ -70,7 +70,7 @@ ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(w
 ${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(calls.length)}; ${rejected === 0 ? 'all mended' : `${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of the price')}
-${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'model calls take none')}
+${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'none of it in model calls')}
 </dl>`;
 }
 
@@ -102,8 +102,7 @@ export function tile(name: string, value: Content, note: Content, className = ''
 /** Every candidate that was evaluated again, beside the score that selected it. */
 export function confirmationTable(confirmations: readonly Confirmation[]): Html | undefined {
   if (confirmations.length === 0) return undefined;
-  return html`<div class="scroll" tabindex="0"><table class="confirmations">
-<caption>Unseen episodes chose among the best observed; further ones measured the chosen.</caption>
+  return html`<div><div class="scroll" tabindex="0"><table class="confirmations">
 <thead><tr><th scope="col">candidate</th><th scope="col" class="number">observed</th><th scope="col" class="number">unseen</th><th scope="col" class="number">95 % interval</th><th scope="col" class="number">episodes</th></tr></thead>
 <tbody>${confirmations.map((c) => {
     const place =
@@ -113,7 +112,8 @@ export function confirmationTable(confirmations: readonly Confirmation[]): Html 
     const final = c.stage === 'final';
     return html`<tr${final && html` class="final"`}><th scope="row">${place}${final && ', chosen'}</th><td class="number">${formatReturn(c.observed)}</td><td class="number">${formatReturn(c.mean)}</td><td class="number">${formatReturn(c.ci95[0])} … ${formatReturn(c.ci95[1])}</td><td class="number">${c.episodes}</td></tr>`;
   })}</tbody>
-</table></div>`;
+</table></div>
+<p class="note">Unseen episodes chose among the best observed; further ones measured the chosen.</p></div>`;
 }
 
 /** Warnings of the run, each once with its count. */
