@@ -3,13 +3,15 @@ import { standardDeviation } from '../statistics.js';
 import type { RunData } from './run-data.js';
 import { quantile } from './scale.js';
 
-/** Where an evaluation stands on the horizontal axis: warm-up first, then one slot an iteration. */
+/** The horizontal axis: one slot an evaluation, the warm-up first, then the candidates of each iteration. */
 export interface Timeline {
   readonly warmup: number;
   readonly iterations: number;
+  /** Slots an iteration. */
+  readonly candidates: number;
   readonly slots: number;
-  /** Left edge and width, in slots. Candidates of one iteration share its slot. */
-  place(iteration: number, candidate: number): { readonly at: number; readonly width: number };
+  /** Left edge of a candidate's slot. */
+  slot(place: { readonly iteration: number; readonly candidate: number }): number;
 }
 
 export function timelineOf(data: RunData): Timeline {
@@ -23,19 +25,17 @@ export function timelineOf(data: RunData): Timeline {
   return {
     warmup,
     iterations,
-    slots: Math.max(1, warmup + iterations),
-    place: (iteration, candidate) => ({
-      at: warmup + iteration - 1 + candidate / candidates,
-      width: 1 / candidates,
-    }),
+    candidates,
+    slots: Math.max(1, warmup + iterations * candidates),
+    slot: ({ iteration, candidate }) => warmup + (iteration - 1) * candidates + candidate,
   };
 }
 
 /** One evaluation of the learning curve. */
 export interface Point {
   readonly entry: BufferEntry;
+  /** Left edge of its slot. */
   readonly at: number;
-  readonly width: number;
   /** The highest score up to here. */
   readonly best: number;
   readonly spread: Spread;
@@ -51,10 +51,8 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
   let best = Number.NEGATIVE_INFINITY;
   return data.entries.map((entry) => {
     best = Math.max(best, entry.score);
-    const place = isProposal(entry)
-      ? timeline.place(entry.iteration, entry.candidate)
-      : { at: warmup++, width: 1 };
-    return { entry, ...place, best, spread: spread(entry) };
+    const at = isProposal(entry) ? timeline.slot(entry) : warmup++;
+    return { entry, at, best, spread: spread(entry) };
   });
 }
 
@@ -79,10 +77,6 @@ function quartiles({ returns, score }: BufferEntry): Spread {
 function standardError({ returns, score }: BufferEntry): Spread {
   const error = returns.length < 2 ? 0 : standardDeviation(returns) / Math.sqrt(returns.length);
   return [score - error, score - error, score + error, score + error];
-}
-
-export function middle(point: Point): number {
-  return point.at + point.width / 2;
 }
 
 export function isProposal(entry: BufferEntry): boolean {

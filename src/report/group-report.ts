@@ -112,7 +112,7 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
     yTitle: 'Best mean return so far',
     x: {
       slots,
-      ticks: [{ at: 0.5, label: '0' }, ...numberedTicks(last, 1).filter(({ label }) => label !== '1')],
+      ticks: [{ at: 0.5, label: '0' }, ...iterationTicks(last)],
       title: 'Iteration (0: the warm-up)',
     },
     paths: [
@@ -134,6 +134,11 @@ ${curves.length > 1 && html`<li><span class="swatch band"></span>95 % interval o
 ${confirmed && html`<li><span class="key diamond"></span>mean of the confirmed means, with 95 % interval</li>`}
 </ul>`;
   return figure(chart, caption, 'Point at a column for its figures.');
+}
+
+function iterationTicks(last: number): { at: number; label: string }[] {
+  const ticks = numberedTicks(last).map(({ at, label }) => ({ at: at + 1, label }));
+  return last > 6 ? ticks.filter(({ label }) => label !== '1') : ticks;
 }
 
 /**

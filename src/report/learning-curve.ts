@@ -1,5 +1,5 @@
 import type { Confirmation } from '../run-log.js';
-import { curvePoints, isBinary, isProposal, middle, type Point, type Timeline } from './curve-points.js';
+import { curvePoints, isBinary, isProposal, type Point, type Timeline } from './curve-points.js';
 import { type Html, html } from './html.js';
 import { figure, intervalMark, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { isRejected, type LoggedProposal, proposalId } from './proposals.js';
@@ -22,7 +22,7 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
     const point = points.find(
       ({ entry }) => entry.iteration === c.iteration && entry.candidate === c.candidate,
     );
-    return point ? middle(point) : timeline.slots;
+    return point ? point.at + 0.5 : timeline.slots;
   };
   const episodes = data.config.evaluation.episodes;
   const below = points.filter((point) => point.entry.score < y.low);
@@ -45,10 +45,9 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
     marks: [
       html`<defs><path id="cross" d="M-3.5-3.5 3.5 3.5M3.5-3.5-3.5 3.5"/><path id="below" d="M-4-4H4L0 3z"/></defs>`,
       target !== undefined && targetLine(target, y),
-      html`<g class="points">${points.map((point) => mark(point, x(middle(point)), y))}</g>`,
+      html`<g class="points">${points.map((point) => mark(point, x(point.at + 0.5), y))}</g>`,
       html`<g class="rejected">${rejected.map((proposal) => {
-        const { at, width } = timeline.place(proposal.iteration, proposal.candidate);
-        return html`<use href="#cross" x="${x(at + width / 2)}" y="${height - 8}"/>`;
+        return html`<use href="#cross" x="${x(timeline.slot(proposal) + 0.5)}" y="${height - 8}"/>`;
       })}</g>`,
       confirmed &&
         intervalMark(
@@ -86,7 +85,7 @@ function whiskers(points: readonly Point[], y: Scale, from: 0 | 1, to: 2 | 3): s
   let d = '';
   for (const point of points) {
     const [low, high] = [y.at(point.spread[from]), y.at(point.spread[to])];
-    if (low - high > 0.5) d += `M${coordinate(middle(point))} ${coordinate(low)}V${coordinate(high)}`;
+    if (low - high > 0.5) d += `M${coordinate(point.at + 0.5)} ${coordinate(low)}V${coordinate(high)}`;
   }
   return d;
 }
@@ -97,8 +96,8 @@ function bestSoFar(points: readonly Point[], y: Scale, slots: number): string {
     const last = steps.at(-1);
     const level = y.at(point.best);
     if (last !== undefined && last[1] === level) continue;
-    if (last !== undefined) steps.push([middle(point), last[1]]);
-    steps.push([middle(point), level]);
+    if (last !== undefined) steps.push([point.at + 0.5, last[1]]);
+    steps.push([point.at + 0.5, level]);
   }
   steps.push([slots, steps.at(-1)![1]]);
   return line(steps);
@@ -123,8 +122,11 @@ function targetLine(target: number, y: Scale): Html {
 }
 
 function iterationTicks(timeline: Timeline): { at: number; label: string }[] {
-  const ticks = numberedTicks(timeline.iterations, timeline.warmup);
-  return timeline.warmup === 0 ? ticks : [{ at: timeline.warmup / 2, label: 'warm-up' }, ...ticks];
+  const { warmup, iterations, candidates } = timeline;
+  const ticks = numberedTicks(iterations).map(({ at, label }) => ({ at: warmup + at * candidates, label }));
+  if (warmup === 0) return ticks;
+  // Next to the label of the warm-up there is no room for that of the first iteration.
+  return [{ at: warmup / 2, label: 'warm-up' }, ...ticks.filter(({ label }) => label !== '1')];
 }
 
 function columns(
@@ -134,21 +136,21 @@ function columns(
 ): PlotColumn[] {
   const evaluated = points.map((point): PlotColumn => {
     const { entry } = point;
-    const name = isProposal(entry) ? placeName(entry, point.width) : `Warm-up policy ${entry.candidate + 1}`;
+    const name = isProposal(entry) ? placeName(entry, timeline) : `Warm-up policy ${entry.candidate + 1}`;
     const range = entry.returns.length > 1 ? `, ${returnRange(entry.returns)}` : '';
     const text = `${name}: ${formatNumber(entry.score, 5)}${range}; best so far ${formatNumber(point.best, 5)}`;
     return {
       at: point.at,
-      width: point.width,
+      width: 1,
       text,
       ...(isProposal(entry) && { href: `#${proposalId(entry)}` }),
     };
   });
   const failed = rejected.map((proposal): PlotColumn => {
-    const place = timeline.place(proposal.iteration, proposal.candidate);
     return {
-      ...place,
-      text: `${placeName(proposal, place.width)}: no usable proposal after ${plural(proposal.attempts.length, 'call')}`,
+      at: timeline.slot(proposal),
+      width: 1,
+      text: `${placeName(proposal, timeline)}: no usable proposal after ${plural(proposal.attempts.length, 'call')}`,
       href: `#${proposalId(proposal)}`,
     };
   });
@@ -160,8 +162,8 @@ function returnRange(returns: readonly number[]): string {
   return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
 }
 
-function placeName(place: { iteration: number; candidate: number }, width: number): string {
-  return `Iteration ${place.iteration}${width < 1 ? `, candidate ${place.candidate + 1}` : ''}`;
+function placeName(place: { iteration: number; candidate: number }, timeline: Timeline): string {
+  return `Iteration ${place.iteration}${timeline.candidates > 1 ? `, candidate ${place.candidate + 1}` : ''}`;
 }
 
 function describe(points: readonly Point[], confirmed: number | undefined): string {

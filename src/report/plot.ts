@@ -91,14 +91,13 @@ export function intervalMark(
 <g class="confirmed"><line x1="${x}" x2="${x}" y1="${low}" y2="${high}"/><use href="#diamond" x="${x}" y="${coordinate(y.at(value.mean))}"/></g>`;
 }
 
-/** Labels at round numbers of `count` slots that are numbered from 1 and start `offset` slots from the left. */
-export function numberedTicks(count: number, offset = 0): { readonly at: number; readonly label: string }[] {
+/** Labels at 1 and at round numbers of `count` slots that are numbered from 1. */
+export function numberedTicks(count: number): { readonly at: number; readonly label: string }[] {
   const step = Math.max(1, tickStep(count / 6));
   const ticks: { at: number; label: string }[] = [];
   for (let number = 1; number <= count; number++) {
-    const first = number === 1 && offset === 0;
-    if (first || (number % step === 0 && number > step / 2)) {
-      ticks.push({ at: offset + number - 0.5, label: String(number) });
+    if (number === 1 || (number % step === 0 && number > step / 2)) {
+      ticks.push({ at: number - 0.5, label: String(number) });
     }
   }
   return ticks;

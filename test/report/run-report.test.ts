@@ -93,7 +93,7 @@ describe('renderReport', () => {
   it('quotes run names for the shell', () => {
     const renamed: RunData = { ...data, manifest: { ...data.manifest, run: "a'; rm -rf ~; '" } };
     expect(visibleText(renderReport(renamed))).toContain(
-      String.raw`npx policyloop evaluate 'buffers/a'\''; rm -rf ~; '\'''`,
+      String.raw`--run-dir '../a'\''; rm -rf ~; '\''-again'`,
     );
   });
 });
