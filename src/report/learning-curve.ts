@@ -35,6 +35,7 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
     x: { slots: timeline.slots, ticks: iterationTicks(timeline), title: 'Iteration' },
     background: [
       timeline.warmup > 0 && html`<rect class="warmup" width="${x(timeline.warmup)}" height="${height}"/>`,
+      iterationEdges(timeline),
       confirmed && confirmedBand(confirmed, confirmedAt(confirmed), timeline.slots, y),
     ],
     paths: [
@@ -121,12 +122,20 @@ function targetLine(target: number, y: Scale): Html {
   return html`<g class="target"><line x1="0" x2="100%" y1="${coordinate(at)}" y2="${coordinate(at)}"/></g>`;
 }
 
+/** Lines between iterations of several candidates, while they stand apart. */
+function iterationEdges({ warmup, iterations, candidates, slots }: Timeline): Html | undefined {
+  if (candidates === 1 || iterations > 60) return undefined;
+  const edges = Array.from({ length: iterations }, (_, i) => percent((warmup + i * candidates) / slots));
+  return html`<g class="grid">${edges.map((x) => html`<line x1="${x}" x2="${x}" y1="0" y2="${height}"/>`)}</g>`;
+}
+
 function iterationTicks(timeline: Timeline): { at: number; label: string }[] {
-  const { warmup, iterations, candidates } = timeline;
+  const { warmup, iterations, candidates, slots } = timeline;
   const ticks = numberedTicks(iterations).map(({ at, label }) => ({ at: warmup + at * candidates, label }));
   if (warmup === 0) return ticks;
-  // Next to the label of the warm-up there is no room for that of the first iteration.
-  return [{ at: warmup / 2, label: 'warm-up' }, ...ticks.filter(({ label }) => label !== '1')];
+  // The label of the first iteration only where that of the warm-up leaves room for it.
+  const room = (warmup / 2 + candidates / 2) / slots > 0.18;
+  return [{ at: warmup / 2, label: 'warm-up' }, ...ticks.filter(({ label }) => room || label !== '1')];
 }
 
 function columns(
