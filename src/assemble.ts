@@ -118,6 +118,7 @@ export function experimentIn(
     unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
     earlierMs: manifest.activeMs,
     emit: outside.emit,
+    warned: new Set(recorded.events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []))),
     commit: directory.commit,
     now: outside.now,
   };

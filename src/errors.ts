@@ -39,8 +39,7 @@ export function formatProblem(problem: Problem): string {
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
   const field = problem.field === undefined ? '' : `${problem.field}: `;
   const lines = [`${place === '' ? '' : `${place}: `}${field}${problem.message}`];
-  if (problem.value !== undefined)
-    lines.push(`  got: ${shorten(JSON.stringify(problem.value) ?? String(problem.value))}`);
+  if (problem.value !== undefined) lines.push(`  got: ${shorten(printed(problem.value))}`);
   if (problem.alternatives !== undefined && problem.alternatives.length > 0) {
     lines.push(
       `  ${problem.alternatives.length === 1 ? 'expected' : 'one of'}: ${shorten(problem.alternatives.join(', '), 400)}`,
@@ -48,6 +47,12 @@ export function formatProblem(problem: Problem): string {
   }
   if (problem.remedy !== undefined) lines.push(`  remedy: ${problem.remedy}`);
   return lines.join('\n');
+}
+
+/** As JSON, where JSON can say it. */
+function printed(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  return JSON.stringify(value) ?? String(value);
 }
 
 function shorten(text: string, limit = 160): string {

@@ -43,6 +43,8 @@ export interface Experiment {
   /** Milliseconds that earlier processes spent on this run. */
   readonly earlierMs: number;
   readonly emit: (event: RunEvent) => void;
+  /** Warnings that were given already. */
+  readonly warned: Set<string>;
   /** Makes what was emitted durable. */
   readonly commit: () => Promise<void>;
   readonly now: () => Date;
@@ -121,7 +123,6 @@ async function improve(
       emit({
         kind: 'iteration-finished',
         iteration,
-        entries: buffer.entries.length,
         ...(entries.length > 0 && { score: Math.max(...entries.map(({ score }) => score)) }),
         ...(buffer.best && { best: buffer.best.score }),
         usage: ledger.totals,
@@ -238,9 +239,16 @@ function proposeFor(experiment: Experiment, iteration: number, signal: AbortSign
     onCall: (call) => {
       ledger.record(call);
       emit({ kind: 'call-finished', call });
-      for (const message of call.completion?.warnings ?? []) emit({ kind: 'warning', message });
+      for (const message of call.completion?.warnings ?? []) warn(experiment, message);
     },
   });
+}
+
+/** Says each thing once a run. */
+function warn({ emit, warned }: Experiment, message: string): void {
+  if (warned.has(message)) return;
+  warned.add(message);
+  emit({ kind: 'warning', message });
 }
 
 /** Plays every accepted proposal; a rejected one is logged and costs no evaluation. */

@@ -1,6 +1,7 @@
 /** The messages of each iteration: what the memory shows, through the templates, in a fresh or a continued conversation. */
 import type { Config } from './config.js';
 import type { Environment } from './environments/environment.js';
+import { selectHistory } from './memory.js';
 import type { ChatMessage } from './models/language-model.js';
 import type { PolicyFamily } from './policies/policy.js';
 import { createHistory } from './prompting/history.js';
@@ -61,20 +62,22 @@ export function createPrompter(parts: {
   let conversation: Conversation | undefined;
   let context: PromptContext | undefined;
 
-  const contextOf = (iteration: number): PromptContext => ({
-    ...task,
-    ...progressContext({
-      iteration,
-      iterations: config.iterations,
-      history:
-        conversation === undefined
-          ? history.select(buffer.entries)
-          : history.whole(buffer.entries.slice(conversation.shown)),
-      best: buffer.best,
-      spec,
-      continued: conversation !== undefined,
-    }),
-  });
+  const contextOf = (iteration: number): PromptContext => {
+    const entries = conversation === undefined ? buffer.entries : buffer.entries.slice(conversation.shown);
+    const shown =
+      conversation === undefined ? selectHistory(entries, config.memory, history.tokens) : entries;
+    return {
+      ...task,
+      ...progressContext({
+        iteration,
+        iterations: config.iterations,
+        history: history.part(shown, entries.length),
+        best: buffer.best,
+        spec,
+        continued: conversation !== undefined,
+      }),
+    };
+  };
 
   /** `shown`: how many entries there were when the prompt was made. */
   const advance = (
