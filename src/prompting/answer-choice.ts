@@ -37,7 +37,7 @@ export function chooseAnswer(text: string, count: number, isSeen: (run: Run) => 
       if (run.complete) worded = run;
     } else if (!run.complete) {
       scattered.add(run);
-      if (largest === undefined || runSize(run) >= runSize(largest)) largest = run;
+      if (largest === undefined || run.found >= largest.found) largest = run;
     } else {
       if (run.first) first = run;
       last = run;
@@ -51,9 +51,6 @@ export function chooseAnswer(text: string, count: number, isSeen: (run: Run) => 
   const answer = first ?? lastHeadedUnseen ?? lastUnseen ?? last ?? scattered.whole() ?? worded;
   return { echoes, ...(answer && { answer }), ...(largest && { largest }) };
 }
-
-/** How many indices a run gives. */
-export const runSize = (run: Run): number => run.values.size + run.unknown.length;
 
 function visitBareLists(text: string, count: number, visit: (run: Run) => void): void {
   const contentStart = skip(text, 0, space | newline | mark);

@@ -1,7 +1,7 @@
 /** How parameters are written in prompts and read from replies: inverses of each other. */
 import type { FinishReason } from '../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import { chooseAnswer, runSize } from './answer-choice.js';
+import { chooseAnswer } from './answer-choice.js';
 import type { IndexedText, ParseFailure, Result } from './parse-failure.js';
 import type { Run } from './reply-runs.js';
 import { answerText, scanReply, type Value } from './reply-scanner.js';
@@ -75,13 +75,10 @@ function numbersOf(run: Run, count: number): ParameterVector | undefined {
   return vector;
 }
 
-/** How many indices or values a failure names at most. */
-const namedLimit = 100;
-
 function countFailure(run: Run, count: number): ParseFailure {
   const absent: number[] = [];
-  for (let i = 0; i < count && absent.length < namedLimit; i++) if (!run.values.has(i)) absent.push(i);
-  return { kind: 'count', expected: count, found: runSize(run), absent, unknown: run.unknown };
+  for (let i = 0; i < count; i++) if (!run.values.has(i)) absent.push(i);
+  return { kind: 'count', expected: count, found: run.found, absent, unknown: run.unknown };
 }
 
 function validate(
@@ -91,7 +88,7 @@ function validate(
 ): Result<ParameterVector, ParseFailure> {
   const { low, high, decimals, choices } = spec;
   if (run.conflicts.length > 0) {
-    const indices = run.conflicts.toSorted((a, b) => a - b).slice(0, namedLimit);
+    const indices = run.conflicts.toSorted((a, b) => a - b);
     return failed({ kind: 'duplicate-index', indices });
   }
   const notFinite = textsWhere(run, (value) => value.kind !== 'number');
@@ -121,7 +118,7 @@ function textsWhere(run: Run, test: (value: Value) => boolean): readonly Indexed
   for (const [index, value] of run.values) {
     if (test(value)) found.push({ index, text: value.kind === 'placeholder' ? '?' : value.text });
   }
-  return found.toSorted((a, b) => a.index - b.index).slice(0, namedLimit);
+  return found.toSorted((a, b) => a.index - b.index);
 }
 
 /** Keys under which JSON answers give their reason. */
