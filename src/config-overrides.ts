@@ -1,4 +1,3 @@
-import { parseDocument } from 'yaml';
 import { shorthands } from './config.js';
 import { fieldName, oneScreen, type Path, printable } from './config-errors.js';
 import {
@@ -12,6 +11,7 @@ import {
   variantFor,
   variantsOf,
 } from './config-schema.js';
+import { parseSource } from './config-source.js';
 import { nearest, type Problem, UserError } from './errors.js';
 
 /** One `key=value` of the command line. */
@@ -67,16 +67,17 @@ function parseOverride(text: string): Override | Problem {
     };
   }
   const source = text.slice(equals + 1).trim();
-  const document = parseDocument(source, { prettyErrors: false, logLevel: 'error' });
-  const [error] = [...document.errors, ...document.warnings];
-  if (error !== undefined) {
+  try {
+    return { text, path, source, value: parseSource(source, overrideName(text)).content };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const message = error.problems[0]?.message ?? error.message;
     return {
       file: overrideName(text),
-      message: `the value is not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}`,
-      remedy: `put it in quotes: '${path.join('.')}="…"'`,
+      message: `the value is ${message}`,
+      remedy: `put it in quotes: '${fieldName(path)}="…"'`,
     };
   }
-  return { text, path, source, value: document.toJS() };
 }
 
 export function overrideName(text: string): string {
@@ -171,16 +172,18 @@ function isShorthand(section: string): section is keyof typeof shorthands {
 
 function unknownPath(override: Override, depth: number, node: SchemaNode, holder: Holder): Problem {
   const key = override.path[depth]!;
-  const keys = Array.isArray(holder)
-    ? Object.keys(holder)
-    : [...new Set(variantsOf(node).flatMap(keysOf))].filter((name) => name !== '$schema');
+  const problem = { file: overrideName(override.text), field: fieldName(override.path.slice(0, depth + 1)) };
+  if (Array.isArray(holder)) {
+    return { ...problem, message: `no such item: the list has ${holder.length}, counted from 0` };
+  }
+  const variant = variantFor(node, holder);
+  const keys = (variant ? [variant] : variantsOf(node)).flatMap(keysOf).filter((name) => name !== '$schema');
   const near = nearest(key, keys);
   return {
-    file: overrideName(override.text),
-    field: fieldName(override.path.slice(0, depth + 1)),
-    message: Array.isArray(holder) ? `no such item: the list has ${holder.length}` : 'unknown key',
-    alternatives: keys,
-    ...(near !== undefined && !Array.isArray(holder) && { remedy: `did you mean \`${near}\`?` }),
+    ...problem,
+    message: 'unknown key',
+    alternatives: [...new Set(keys)],
+    ...(near !== undefined && { remedy: `did you mean \`${near}\`?` }),
   };
 }
 
