@@ -38,6 +38,8 @@ export interface Point {
   readonly at: number;
   /** The highest score up to here. */
   readonly best: number;
+  /** Whether this is a proposal that passed everything before it. */
+  readonly improved: boolean;
   readonly spread: Spread;
 }
 
@@ -50,9 +52,10 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
   let warmup = 0;
   let best = Number.NEGATIVE_INFINITY;
   return data.entries.map((entry) => {
+    const improved = isProposal(entry) && entry.score > best;
     best = Math.max(best, entry.score);
     const at = isProposal(entry) ? timeline.slot(entry) : warmup++;
-    return { entry, at, best, spread: spread(entry) };
+    return { entry, at, best, improved, spread: spread(entry) };
   });
 }
 

@@ -105,10 +105,12 @@ function bestSoFar(points: readonly Point[], y: Scale, slots: number): string {
 }
 
 function mark(point: Point, x: string, y: Scale): Html {
-  const { score, source } = point.entry;
+  const {
+    improved,
+    entry: { score },
+  } = point;
   if (score < y.low) return html`<use href="#below" x="${x}" y="${height - 4}"/>`;
   const at = coordinate(y.at(score));
-  const improved = score === point.best && source === 'proposal';
   return html`<circle cx="${x}" cy="${at}" r="${improved ? 3.5 : 2.5}"${improved && html` class="improved"`}/>`;
 }
 

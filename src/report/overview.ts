@@ -67,7 +67,7 @@ ${best && tile('Best observed mean return', formatReturn(best.score), observedNo
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
 ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} of them warm-up` : 'no warm-up')}
-${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(calls.length)}; ${rejected === 0 ? 'all mended' : `${plural(rejected, 'proposal')} lost`}`)}
+${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(calls.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all mended' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of the price')}
 ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'none of it in model calls')}

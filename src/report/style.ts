@@ -66,6 +66,7 @@ tbody th{white-space:nowrap}
 .grid-world .goal{background:var(--good-soft);color:var(--good);font-weight:600}
 .side-by-side{display:flex;flex-wrap:wrap;gap:20px 40px;align-items:flex-start;margin-bottom:10px}
 .side-by-side>*{min-width:0}
+.side-by-side .note{width:0;min-width:100%}
 .failures{width:100%}
 .confirmations .final{font-weight:650}
 .confirmations .final th{font-weight:650}

@@ -22,7 +22,8 @@ export function usageView(data: RunData): Html {
   const usage = usageByIteration(data);
   const { usage: totals } = data.manifest;
   const tokens = totals.promptTokens + totals.completionTokens > 0;
-  const slow = usage.some((iteration) => iteration.latencyMs >= 1);
+  // The time of a control is noise.
+  const slow = usage.some((iteration) => iteration.latencyMs >= 100);
   return html`<div class="charts">
 ${tokens && tokenChart(usage)}
 ${slow && latencyChart(usage)}

@@ -40,6 +40,17 @@ describe('the learning curve', () => {
     expect(points.slice(-4).map(({ at }) => at)).toEqual([20, 23, 24, 25]);
   });
 
+  it('highlights only what passed everything before it', () => {
+    const improved = curvePoints(data, timelineOf(data)).filter((point) => point.improved);
+    const scores = improved.map(({ entry }) => entry.score);
+    expect(scores.length).toBeGreaterThan(3);
+    expect(scores).toEqual([...new Set(scores)].toSorted((a, b) => a - b));
+    const level = data.entries.map((entry) => ({ ...entry, score: 5 }));
+    expect(curvePoints({ ...data, entries: level }, timelineOf(data)).some((point) => point.improved)).toBe(
+      false,
+    );
+  });
+
   it('does not let one disaster flatten the rest', () => {
     const disaster = { ...data.entries[3]!, score: -100_000, returns: [-100_000] };
     const page = curveOf({ ...data, entries: data.entries.with(3, disaster) });
