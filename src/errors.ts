@@ -59,13 +59,15 @@ function shorten(text: string, limit = 160): string {
   return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }
 
-/** The nearest of `alternatives` by edit distance, or undefined when none is near enough to be meant. */
+/** The nearest of `alternatives` by edit distance (a beginning counts as near), or undefined when none is near. */
 export function nearest(name: string, alternatives: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const alternative of alternatives) {
-    const d = distance(wanted, alternative.toLowerCase());
+    const candidate = alternative.toLowerCase();
+    const begins = wanted.length > 2 && candidate.startsWith(wanted);
+    const d = begins ? 0.5 : distance(wanted, candidate);
     if (d < bestDistance) [best, bestDistance] = [alternative, d];
   }
   return bestDistance <= Math.max(2, Math.floor(wanted.length * 0.4)) ? best : undefined;
