@@ -10,6 +10,7 @@ import {
 } from './palette.js';
 import { figure, numberedTicks } from './plot.js';
 import { pngDataUri, type Rgba } from './png.js';
+import { placeName } from './proposals.js';
 import { formatNumber, formatParameter, plural } from './quantities.js';
 import type { RunData } from './run-data.js';
 import { coordinate, percent, robustDomain, tickStep } from './scale.js';
@@ -68,7 +69,8 @@ ${embedJson('heat-data', {
   names: spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
   columns: entries.map((entry) => entry.parameters.map(formatParameter).join(' ')),
   evaluations: entries.map(
-    (entry, i) => `evaluation ${i + 1} (${placeOf(entry)}): score ${formatNumber(entry.score, 5)}`,
+    (entry, i) =>
+      `evaluation ${i + 1} (${placeName(entry, data.config)}): score ${formatNumber(entry.score, 5)}`,
   ),
 })}`;
 }
@@ -138,12 +140,4 @@ function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLa
     );
   }
   return Array.from({ length: spec.count }, (_, i) => spec.names?.[i] ?? `params[${i}]`);
-}
-
-function placeOf(entry: {
-  readonly source: string;
-  readonly iteration: number;
-  readonly candidate: number;
-}): string {
-  return entry.source === 'proposal' ? `iteration ${entry.iteration}` : entry.source;
 }
