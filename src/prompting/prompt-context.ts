@@ -139,41 +139,53 @@ export const failureSchema = z.strictObject({
 
 /** What stays the same during a run. */
 export const taskContextSchema = z.strictObject({
-  environment: descriptionSchema.extend({ description: text.describe('The description of the environment') }),
-  policy: z.strictObject({
-    linear: linearSchema.nullable().describe('Where the policy is linear'),
-    table: tableSchema.nullable().describe('Where the policy is a table'),
-  }),
-  parameters: z.strictObject({
-    count: count.describe('How many there are'),
-    lastIndex: count.describe('Index of the last one'),
-    single: flag.describe('Whether there is only one'),
-    integer: flag.describe('Whether they are integers'),
-    low: text.describe('Smallest value'),
-    high: text.describe('Largest value'),
-    decimals: count.describe('Digits after the decimal point'),
-    oneDecimal: flag.describe('Whether that is one digit'),
-    choices: text.nullable().describe('The allowed values, where they are not all of the range'),
-  }),
-  answer: z.strictObject({
-    json: flag.describe('Whether the answer is JSON'),
-    example: text.describe('The format of the answer with placeholders'),
-  }),
-  evaluation: z.strictObject({
-    episodes: count.describe('Episodes of an evaluation'),
-    single: flag.describe('Whether that is one'),
-    common: flag.describe('Whether all evaluations meet the same episodes'),
-  }),
-  memory: z.strictObject({
-    nothing: flag.describe('Whether no evaluation is shown'),
-    everything: flag.describe('Whether all evaluations are shown, as far as the token budget allows'),
-    best: count.describe('How many of the best are shown, where it is not everything'),
-    recent: count.describe('How many of the most recent are shown, where it is not everything'),
-    chronological: flag.describe('Whether the oldest come first'),
-    bestLast: flag.describe('Whether the best come last'),
-    rows: flag.describe('Whether sampled steps of an episode are shown'),
-    summary: flag.describe('Whether a summary of an episode is shown'),
-  }),
+  environment: descriptionSchema
+    .extend({ description: text.describe('What it is and how it works, as its own template tells it') })
+    .describe('The task'),
+  policy: z
+    .strictObject({
+      linear: linearSchema.nullable().describe('Where the policy is linear'),
+      table: tableSchema.nullable().describe('Where the policy is a table'),
+    })
+    .describe('How parameters become actions'),
+  parameters: z
+    .strictObject({
+      count: count.describe('How many there are'),
+      lastIndex: count.describe('Index of the last one'),
+      single: flag.describe('Whether there is only one'),
+      integer: flag.describe('Whether they are integers'),
+      low: text.describe('Smallest value'),
+      high: text.describe('Largest value'),
+      decimals: count.describe('Digits after the decimal point'),
+      oneDecimal: flag.describe('Whether that is one digit'),
+      choices: text.nullable().describe('The allowed values, where they are not all of the range'),
+    })
+    .describe('What is proposed'),
+  answer: z
+    .strictObject({
+      json: flag.describe('Whether the answer is JSON'),
+      example: text.describe('The format of the answer with placeholders'),
+    })
+    .describe('How the model answers'),
+  evaluation: z
+    .strictObject({
+      episodes: count.describe('Episodes of an evaluation'),
+      single: flag.describe('Whether that is one'),
+      common: flag.describe('Whether all evaluations meet the same episodes'),
+    })
+    .describe('How parameters are evaluated'),
+  memory: z
+    .strictObject({
+      nothing: flag.describe('Whether no evaluation is shown'),
+      everything: flag.describe('Whether all evaluations are shown, as far as the token budget allows'),
+      best: count.describe('How many of the best are shown, where it is not everything'),
+      recent: count.describe('How many of the most recent are shown, where it is not everything'),
+      chronological: flag.describe('Whether the oldest come first'),
+      bestLast: flag.describe('Whether the best come last'),
+      rows: flag.describe('Whether sampled steps of an episode are shown'),
+      summary: flag.describe('Whether a summary of an episode is shown'),
+    })
+    .describe('Which evaluations are shown'),
   iterations: count.describe('Iterations of the run'),
   candidates: count.describe('Proposals an iteration'),
   group: flag.describe('Whether there are several proposals an iteration'),
@@ -188,12 +200,14 @@ const progressSchema = z.strictObject({
   continued: flag.describe(
     'Whether earlier prompts and answers stand before this one, so that only news is shown',
   ),
-  history: z.strictObject({
-    text: text.describe('The evaluations, one a line'),
-    shown: count.describe('How many evaluations it holds'),
-    total: count.describe('How many there are'),
-    partial: flag.describe('Whether it leaves some out'),
-  }),
+  history: z
+    .strictObject({
+      text: text.describe('The evaluations, one a line'),
+      shown: count.describe('How many evaluations it holds'),
+      total: count.describe('How many there are'),
+      partial: flag.describe('Whether it leaves some out'),
+    })
+    .describe('The evaluations that are shown'),
   best: z
     .strictObject({
       line: text.describe('The best evaluation so far, as a line of the history'),
@@ -206,7 +220,9 @@ const progressSchema = z.strictObject({
 });
 
 export const promptContextSchema = taskContextSchema.extend(progressSchema.shape);
-export const correctionContextSchema = promptContextSchema.extend({ failure: failureSchema });
+export const correctionContextSchema = promptContextSchema.extend({
+  failure: failureSchema.describe('What was wrong; one of these is set (format-correction only)'),
+});
 
 export type SpaceContext = z.output<typeof spaceSchema>;
 export type DescriptionContext = z.output<typeof descriptionSchema>;

@@ -28,7 +28,7 @@ export function readTemplate(handlebars: HandlebarsInstance, file: string): Pars
   try {
     return { file, source, program: handlebars.parse(source) };
   } catch (error) {
-    throw new UserError(syntaxProblem(file, error));
+    throw new UserError(syntaxProblem(file, source, error));
   }
 }
 
@@ -44,33 +44,35 @@ export function readTemplates(
   );
 }
 
-/** What the errors of Handlebars' parser carry, as far as they do. */
-interface SyntaxDetail {
-  readonly lineNumber?: number;
-  readonly column?: number;
-  readonly hash?: {
-    readonly token?: string;
-    readonly loc?: { readonly first_line: number; readonly first_column: number };
-  };
-}
-
-function syntaxProblem(file: string, error: unknown): Problem {
-  const { lineNumber, column, hash } = error as SyntaxDetail;
+/** Says in one line where and what Handlebars' parser did not understand; its own messages list grammar symbols. */
+function syntaxProblem(file: string, source: string, error: unknown): Problem {
   const message = messageOf(error);
-  const line = lineNumber ?? hash?.loc?.first_line ?? Number(/line (\d+)/.exec(message)?.[1] ?? 1);
-  const offset = column ?? hash?.loc?.first_column;
-  return {
-    file,
-    line,
-    ...(offset !== undefined && { column: offset + 1 }),
-    message: syntaxMessage(message, hash?.token),
-  };
+  const mismatch = /^(\S+) doesn't match (\S+) - (\d+):(\d+)$/.exec(message);
+  if (mismatch !== null) {
+    const [, opened, closed, line, column] = mismatch;
+    return {
+      file,
+      line: Number(line),
+      column: Number(column) + 1,
+      message: `{{#${opened}}} is closed by {{/${closed}}}`,
+    };
+  }
+  const [, line = '1', excerpt = '', pointer = '', token = ''] =
+    /on line (\d+):?\n(.*)\n(-*)\^(?:[\s\S]*got '(\w+)')?/.exec(message) ?? [];
+  const column = columnOf(source, Number(line), excerpt.slice(0, pointer.length).replace(/^\.\.\./, ''));
+  return { file, line: Number(line), ...(column !== undefined && { column }), message: syntaxMessage(token) };
 }
 
-function syntaxMessage(message: string, token: string | undefined): string {
-  const mismatch = /^(\S+) doesn't match (\S+)/.exec(message);
-  if (mismatch !== null) return `{{#${mismatch[1]}}} is closed by {{/${mismatch[2]}}}`;
-  if (token === 'EOF') return 'the template ends before everything is closed: a {{/…}} or }} is missing';
+/** Where the parser stopped: `before` is the text it had read last, without line breaks. */
+function columnOf(source: string, line: number, before: string): number | undefined {
+  const lines = source.split('\n').slice(0, line);
+  const lineStart = lines.slice(0, -1).join('').length;
+  const found = lines.join('').indexOf(before, Math.max(0, lineStart - before.length));
+  return found < 0 ? undefined : found + before.length - lineStart + 1;
+}
+
+function syntaxMessage(token: string): string {
+  if (token === 'EOF') return 'the template ends before everything is closed: a {{/…}} is missing';
   if (token === 'OPEN_ENDBLOCK') return 'this {{/…}} closes nothing';
   return 'this is no Handlebars syntax';
 }
