@@ -319,7 +319,7 @@ describe('settings that contradict each other', () => {
   });
   it('trajectories that are not recorded', () => {
     expect(screen(`${valid}memory: {trajectories: summary}\nrecord: none`)).toMatchInlineSnapshot(`
-      "my.yaml:3:24: memory.trajectories: needs recorded trajectories, but record is none: a resumed run could not show them
+      "my.yaml:3:24: memory.trajectories: needs the trajectories of episodes, but record is none
         got: "summary"
         remedy: set record to first or all, or memory.trajectories to none"
     `);
@@ -508,7 +508,8 @@ describe('overrides', () => {
   it('with an unknown provider', () => {
     expect(screen(file, 'model.provider=cma')).toMatchInlineSnapshot(`
       "override model.provider=cma: model.provider: must be openai, ollama, random, hill-climb or cma-es
-        got: "cma""
+        got: "cma"
+        remedy: did you mean \`cma-es\`?"
     `);
   });
   it('to a provider that needs more', () => {

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { assemble } from '../../src/assemble.js';
 import { bundledConfigs } from '../../src/config-file.js';
-import { makeEnvironment } from '../../src/environments/index.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/load-config.js';
 import { packageRoot } from '../../src/package-root.js';
-import { createPolicyFamily } from '../../src/policies/index.js';
 
 const names = bundledConfigs();
 const environments = [
@@ -77,13 +76,13 @@ describe('the configs that come with the package', () => {
   });
 
   it.each(names)(
-    '%s: environment and policy fit, with the number of parameters that its comment gives',
+    '%s can be assembled, with as many parameters as its comment says (CartPole: 10)',
     async (name) => {
-      const { config } = loadConfig({ file: name });
-      const environment = await makeEnvironment(config.environment.id, config.environment.options);
-      const family = config.policy && createPolicyFamily(config.policy, environment);
+      const written = loadConfig({ file: name }).config;
+      const { config, family } = await assemble(written, { OPENAI_API_KEY: 'none' });
       const stated = /(\d+) parameters$/m.exec(textOf(name))?.[1];
-      expect(family?.parameters.count).toBe(stated === undefined ? undefined : Number(stated));
+      expect(config).toMatchObject(written);
+      expect(family.parameters.count).toBe(stated === undefined ? 10 : Number(stated));
     },
   );
 
