@@ -14,25 +14,24 @@ import { shapeOfData, shapeOfSchema, variablesOf } from '../../src/prompting/tem
 describe('the variables of templates', () => {
   it('are listed in prompts/README.md', () => {
     const readme = readFileSync(join(packageRoot(), 'prompts', 'README.md'), 'utf8');
-    const rows = variablesOf(correctionContextSchema).map(
-      ({ path, type, description }) => `| \`${path}\` | ${type} | ${description} |`,
-    );
-    const listed = readme
-      .split('\n')
-      .filter((line) => line.startsWith('| `') && !line.startsWith('| `facts'));
-    expect(listed).toEqual(rows);
+    const documented = cellsOf(readme).filter(([name = '']) => !/^`(facts\.|[\w-]+\.hbs)/.test(name));
+    const known = variablesOf(correctionContextSchema).map(({ path, type, description }) => [
+      `\`${path}\``,
+      type,
+      description,
+    ]);
+    expect(documented).toEqual(known);
   });
 
   it('include the facts of environments', () => {
     const readme = readFileSync(join(packageRoot(), 'prompts', 'README.md'), 'utf8');
-    const listed = readme.split('\n').flatMap((line) => {
-      const [, fact, names] = /^\| `facts\.(\w+)` \| ([^|]+) \|/.exec(line) ?? [];
-      return names === undefined ? [] : names.split(', ').map((name) => `${name}: ${fact}`);
-    });
+    const documented = cellsOf(readme).flatMap(([fact = '', names = '']) =>
+      fact.startsWith('`facts.') ? names.split(', ').map((name) => `${name}: ${fact.slice(7, -1)}`) : [],
+    );
     const known = environmentIds().flatMap((id) =>
       Object.keys(environmentFacts(id, {})).map((fact) => `${environmentName(id)}: ${fact}`),
     );
-    expect(listed.sort()).toEqual([...new Set(known)].sort());
+    expect(documented.sort()).toEqual([...new Set(known)].sort());
   });
 
   it('all have a description', () => {
@@ -75,3 +74,14 @@ describe('the variables of templates', () => {
     });
   });
 });
+
+/** The cells of all table rows that begin with code. */
+function cellsOf(markdown: string): readonly (readonly string[])[] {
+  const rows = markdown.split('\n').filter((line) => line.startsWith('| `'));
+  return rows.map((row) =>
+    row
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+}
