@@ -71,6 +71,15 @@ describe('keys', () => {
       my.yaml:4:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk…: unknown key"
     `);
   });
+  it('in another style', () => {
+    expect(
+      screen('environment: CartPole-v1\nmodel: {provider: openai, name: m, base_url: http://x}'),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:2:36: model.base_url: unknown key
+        one of: provider, name, baseUrl, apiKeyEnv, maxTokens, reasoningEffort, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, maxRetryAfterSeconds, price
+        remedy: did you mean \`baseUrl\`?"
+    `);
+  });
   it('of Object.prototype', () => {
     expect(screen(`${valid}constructor: 1\n__proto__: {x: 1}`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: constructor: unknown key
@@ -215,7 +224,7 @@ describe('unions', () => {
         got: -1
       my.yaml:3:24: warmup.form: unknown key
         one of: policies, from
-        remedy: did you mean \`from\`?; elsewhere there is \`policy.form\` (kind: q-table)"
+        remedy: did you mean \`from\`? (elsewhere there is \`policy.form\` (kind: q-table))"
     `);
   });
   it('of words and a mapping', () => {
