@@ -26,7 +26,9 @@ try {
   const { confirmed, report } = JSON.parse(lines.at(-1));
   if (!(confirmed.mean >= 475)) throw new Error(`quickstart confirmed only ${confirmed.mean}`);
   readFileSync(join(place, report));
-  say(`packed: ${entryCount} files, ${(size / 1024).toFixed(0)} kB; its quickstart confirms ${confirmed.mean}`);
+  say(
+    `packed: ${entryCount} files, ${(size / 1024).toFixed(0)} kB; its quickstart confirms ${confirmed.mean}`,
+  );
 } finally {
   rmSync(place, { recursive: true, force: true });
 }

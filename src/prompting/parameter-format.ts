@@ -52,10 +52,12 @@ export function parseParameters(
   const cut = context.finishReason === 'length' || unclosedThinking;
   const { answer, largest, echoes } = chooseAnswer(text, spec.count, (run) => {
     const vector = numbersOf(run, spec.count);
-    return vector !== undefined && context.seen?.(vector) !== undefined;
+    return vector !== undefined && context.seen?.(vector) === undefined;
   });
   // A number at the very end of a reply that was cut may lack digits.
-  if (answer !== undefined && !(cut && answer.end === text.length)) return validate(answer, spec, context);
+  const lacksDigits =
+    answer !== undefined && cut && ['', '.'].includes(text.slice(answer.end, answer.end + 2));
+  if (answer !== undefined && !lacksDigits) return validate(answer, spec, context);
   if (cut) return failed({ kind: 'truncated' });
   if (largest !== undefined) return failed(countFailure(largest, spec.count));
   return failed({ kind: echoes ? 'echo' : 'missing' });
@@ -136,7 +138,7 @@ export function statedReason(reply: string, limit = 600): string {
   scanReply(text, 1, (found) => {
     if (found.kind === 'assignment') count = Math.max(count, found.index + 1);
   });
-  const { answer, largest } = chooseAnswer(text, count, () => false);
+  const { answer, largest } = chooseAnswer(text, count, () => true);
   const run = answer ?? largest;
   if (run === undefined) return tidy(text, limit);
   return tidy(`${text.slice(0, run.start)}\n${text.slice(run.end, run.end + 4 * limit)}`, limit);
