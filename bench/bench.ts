@@ -5,7 +5,7 @@ import { benchIterations } from './iterations.js';
 import { benchRollouts } from './rollouts.js';
 import { benchStartUp } from './start-up.js';
 
-const python = process.env['POLICYLOOP_PYTHON'] ?? 'python3';
+const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const findings = [...(await benchRollouts(python)), ...(await benchIterations()), ...benchStartUp()];
 process.stdout.write(
   `${formatTable(

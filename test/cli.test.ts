@@ -23,7 +23,7 @@ function cli(
     ['--import', import.meta.resolve('tsx'), join(root, 'src/cli.ts'), ...args],
     {
       cwd,
-      env: { PATH: process.env['PATH'], NO_COLOR: '1' },
+      env: { PATH: process.env.PATH, NO_COLOR: '1' },
     },
   );
   let [stdout, stderr] = ['', ''];
@@ -131,7 +131,7 @@ describe('policyloop', () => {
     const more = await cli(cwd, ['resume', 'group', 'iterations=4', '--json']);
     expect(lastJson(more.stdout)).toMatchObject({ run: 'group', summary: { repeats: 3 } });
     expect(
-      (lastJson(more.stdout)['repeats'] as { iterations: number }[]).map(({ iterations }) => iterations),
+      (lastJson(more.stdout).repeats as { iterations: number }[]).map(({ iterations }) => iterations),
     ).toEqual([4, 4, 4]);
     expect((await cli(cwd, ['list', '--runs-dir', '.'])).stdout).toMatch(/^group\/repeat-2 +completed/m);
   });

@@ -91,7 +91,7 @@ describe('a whole experiment while 30 % of the requests fail', () => {
 
   it('completes over the ollama client, and its ledger is right', async () => {
     const server = await startFakeOllama({
-      reply: ({ messages, options }) => reply(messages, Number(options['seed'])),
+      reply: ({ messages, options }) => reply(messages, Number(options.seed)),
       faults: { rate: 0.3, seed: 12 },
     });
     try {

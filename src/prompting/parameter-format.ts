@@ -48,7 +48,8 @@ export function parseParameters(
   spec: ParameterSpec,
   context: ParseContext = {},
 ): Result<ParameterVector, ParseFailure> {
-  const { text, unclosedThinking } = answerText(reply, spec.count);
+  const { text: spoken, unclosedThinking } = answerText(reply, spec.count);
+  const text = jsonAnswer(spoken) ?? spoken;
   const cut = context.finishReason === 'length' || unclosedThinking;
   const { answer, largest, echoes } = chooseAnswer(text, spec.count, (run) => {
     const vector = numbersOf(run, spec.count);
@@ -61,6 +62,21 @@ export function parseParameters(
   if (cut) return failed({ kind: 'truncated' });
   if (largest !== undefined) return failed(countFailure(largest, spec.count));
   return failed({ kind: echoes ? 'echo' : 'missing' });
+}
+
+/**
+ * Of a reply that is one JSON object with `params` (or `parameters`), these alone: what its reason quotes is no answer.
+ */
+function jsonAnswer(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith('{') || !trimmed.endsWith('}')) return undefined;
+  try {
+    const object = JSON.parse(trimmed) as { readonly params?: unknown; readonly parameters?: unknown };
+    const params = object.params ?? object.parameters;
+    return typeof params === 'object' && params !== null ? JSON.stringify({ params }) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const failed = (failure: ParseFailure): Result<never, ParseFailure> => ({ ok: false, failure });
