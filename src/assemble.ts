@@ -43,7 +43,13 @@ export async function assemble(
   const environment = await makeEnvironment(written.environment.id, written.environment.options);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = createPolicyFamily(config.policy, environment);
-  const prompts = loadPromptSet({ set: config.prompts.set, description: config.prompts.description, environment });
+  const prompts = loadPromptSet({
+    set: config.prompts.set,
+    description: config.prompts.description,
+    environment,
+    options: config.environment.options,
+    maxSteps: config.evaluation.maxSteps,
+  });
   return {
     config,
     environment,
@@ -51,7 +57,8 @@ export async function assemble(
     prompts,
     model: createModel(config.model, env),
     fingerprint: fingerprint(config, prompts.hash),
-    imported: config.warmup.from === undefined ? [] : importBuffer(config.warmup.from, family, environment.id),
+    imported:
+      config.warmup.from === undefined ? [] : importBuffer(config.warmup.from, family, environment.id),
   };
 }
 
@@ -111,6 +118,7 @@ export function experimentIn(
     unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
     earlierMs: manifest.activeMs,
     emit: outside.emit,
+    warned: new Set(recorded.events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []))),
     commit: directory.commit,
     now: outside.now,
   };
@@ -149,5 +157,11 @@ function importBuffer(path: string, family: PolicyFamily, environment: string): 
       });
     }
   }
-  return entries.map((entry, candidate) => ({ ...entry, iteration: 0, group: 0, candidate, source: 'imported' }));
+  return entries.map((entry, candidate) => ({
+    ...entry,
+    iteration: 0,
+    group: 0,
+    candidate,
+    source: 'imported',
+  }));
 }

@@ -62,7 +62,12 @@ function report(error: unknown): number {
 const json = { type: 'boolean', default: false, describe: 'Print JSON for machines' } as const;
 const runsDir = { type: 'string', default: 'buffers', describe: 'Directory that holds the runs' } as const;
 const runArgument = { type: 'string', demandOption: true, describe: 'Run directory, or its name' } as const;
-const overrides = { type: 'string', array: true, default: [], describe: 'key=value, e.g. model.name=qwen3:8b' } as const;
+const overrides = {
+  type: 'string',
+  array: true,
+  default: [],
+  describe: 'key=value, e.g. model.name=qwen3:8b',
+} as const;
 
 await yargs(hideBin(process.argv))
   .scriptName('policyloop')
@@ -72,11 +77,22 @@ await yargs(hideBin(process.argv))
     'Run an experiment',
     (y) =>
       y
-        .positional('config', { type: 'string', demandOption: true, describe: 'Config file, or the name of a ready one' })
+        .positional('config', {
+          type: 'string',
+          demandOption: true,
+          describe: 'Config file, or the name of a ready one',
+        })
         .positional('overrides', overrides)
-        .option('run-dir', { type: 'string', describe: 'Directory of this run (default: a new one below --runs-dir)' })
+        .option('run-dir', {
+          type: 'string',
+          describe: 'Directory of this run (default: a new one below --runs-dir)',
+        })
         .option('runs-dir', runsDir)
-        .option('dry-run', { type: 'boolean', default: false, describe: 'Check everything, print the resolved config and the first prompt, call nothing' })
+        .option('dry-run', {
+          type: 'boolean',
+          default: false,
+          describe: 'Check everything, print the resolved config and the first prompt, call nothing',
+        })
         .option('quiet', { type: 'boolean', default: false, describe: 'No progress' })
         .option('json', { ...json, describe: 'Events as JSON lines; the last line is the result' })
         .example('$0 run quickstart', 'solve CartPole-v1 offline with a control')
@@ -121,7 +137,10 @@ await yargs(hideBin(process.argv))
         .positional('run', runArgument)
         .option('runs-dir', runsDir)
         .option('episodes', { type: 'number', default: 100, describe: 'Number of episodes' })
-        .option('seed', { type: 'number', describe: 'Seed of the episodes (default: untouched ones of the run)' })
+        .option('seed', {
+          type: 'number',
+          describe: 'Seed of the episodes (default: untouched ones of the run)',
+        })
         .option('iteration', { type: 'number', describe: 'The best candidate of this iteration instead' })
         .option('json', json),
     (args) => run(async () => (await import('./commands/evaluate.js')).evaluateCommand(args, context)),
@@ -136,7 +155,8 @@ await yargs(hideBin(process.argv))
     'environments [id]',
     'List the environments, or explain one',
     (y) => y.positional('id', { type: 'string', describe: 'Environment id' }).option('json', json),
-    (args) => run(async () => (await import('./commands/environments.js')).environmentsCommand(args, context)),
+    (args) =>
+      run(async () => (await import('./commands/environments.js')).environmentsCommand(args, context)),
   )
   .demandCommand(1, 'Name a command; policyloop --help lists them.')
   .strict()

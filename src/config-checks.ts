@@ -123,7 +123,7 @@ function memoryProblems({ memory, record }: Config): Problem[] {
   if (!showsNothing && memory.trajectories !== 'none' && record === 'none') {
     problems.push({
       field: 'memory.trajectories',
-      message: 'needs recorded trajectories, but record is none: a resumed run could not show them',
+      message: 'needs the trajectories of episodes, but record is none',
       value: memory.trajectories,
       remedy: 'set record to first or all, or memory.trajectories to none',
     });

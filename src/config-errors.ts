@@ -91,12 +91,13 @@ function unknownKey(path: Path, config: unknown, listKeys: boolean): Finding {
   const keys = keysOf(parent && variantFor(parent, valueAt(parentPath, config))).filter(
     (name) => name !== '$schema',
   );
-  const near = keys.find((name) => plain(name) === plain(key)) ?? nearest(key, keys);
-  const elsewhere = placesOf(key);
-  const remedies = [
-    ...(near === undefined ? [] : [`did you mean \`${near}\`?`]),
-    ...(elsewhere.length === 0 ? [] : [`elsewhere there is ${elsewhere.slice(0, 4).join(' and ')}`]),
-  ];
+  const same = keys.find((name) => plain(name) === plain(key));
+  const near = same ?? nearest(key, keys);
+  const places = same === undefined ? placesOf(key).slice(0, 4) : [];
+  const elsewhere = `elsewhere there is ${places.join(' and ')}`;
+  const question = `did you mean \`${near}\`?`;
+  const remedy =
+    near === undefined ? elsewhere : places.length === 0 ? question : `${question} (${elsewhere})`;
   return {
     path,
     aim: 'key',
@@ -105,7 +106,7 @@ function unknownKey(path: Path, config: unknown, listKeys: boolean): Finding {
       field: fieldName(path),
       message: 'unknown key',
       ...(listKeys && { alternatives: keys }),
-      ...(remedies.length > 0 && { remedy: remedies.join('; ') }),
+      ...((near !== undefined || places.length > 0) && { remedy }),
     },
   };
 }

@@ -1,4 +1,3 @@
-import { parseDocument } from 'yaml';
 import { shorthands } from './config.js';
 import { fieldName, oneScreen, type Path, printable } from './config-errors.js';
 import {
@@ -8,10 +7,10 @@ import {
   isMapping,
   keysOf,
   type SchemaNode,
-  valueAt,
   variantFor,
   variantsOf,
 } from './config-schema.js';
+import { parseSource } from './config-source.js';
 import { nearest, type Problem, UserError } from './errors.js';
 
 /** One `key=value` of the command line. */
@@ -25,17 +24,15 @@ export interface Override {
   readonly value: unknown;
 }
 
+/** The content of a config after its overrides. */
 export interface Overridden {
   readonly content: Record<string, unknown>;
   readonly overrides: readonly Override[];
-  /** What the overrides changed beyond what they say. */
-  readonly notes: readonly string[];
 }
 
 /**
  * Applies `key=value` overrides, in order, to the content of a config. A shorthand that stands in the way
- * (`warmup: 20` before `warmup.from=…`) is written out first. When an override changes a `model.provider` or
- * `policy.kind`, fields of the file that the new one does not have are dropped, with a note.
+ * (`warmup: 20` before `warmup.from=…`) is written out first.
  * @throws UserError that names each override which is malformed or leads to no field.
  */
 export function applyOverrides(content: Record<string, unknown>, texts: readonly string[]): Overridden {
@@ -49,11 +46,7 @@ export function applyOverrides(content: Record<string, unknown>, texts: readonly
     else if ('path' in parsed) overrides.push(parsed);
   }
   if (problems.length > 0) throw new UserError(oneScreen(problems));
-  return {
-    content: changed,
-    overrides,
-    notes: [...dropForeignFields(changed, content, overrides), ...staleFields(changed, content, overrides)],
-  };
+  return { content: changed, overrides };
 }
 
 function parseOverride(text: string): Override | Problem {
@@ -67,16 +60,17 @@ function parseOverride(text: string): Override | Problem {
     };
   }
   const source = text.slice(equals + 1).trim();
-  const document = parseDocument(source, { prettyErrors: false, logLevel: 'error' });
-  const [error] = [...document.errors, ...document.warnings];
-  if (error !== undefined) {
+  try {
+    return { text, path, source, value: parseSource(source, overrideName(text)).content };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const message = error.problems[0]?.message ?? error.message;
     return {
       file: overrideName(text),
-      message: `the value is not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}`,
-      remedy: `put it in quotes: '${path.join('.')}="…"'`,
+      message: `the value is ${message}`,
+      remedy: `put it in quotes: '${fieldName(path)}="…"'`,
     };
   }
-  return { text, path, source, value: document.toJS() };
 }
 
 export function overrideName(text: string): string {
@@ -101,7 +95,8 @@ function choosesSiblings(override: Override, path: Path): boolean {
   return parent.length === 1 && parent[0] === section && node !== undefined && discriminatorOf(node) === key;
 }
 
-function startsWith(path: Path, start: Path): boolean {
+/** Whether a path is `start`, or leads on from it. */
+export function startsWith(path: Path, start: Path): boolean {
   return start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
 }
 
@@ -171,16 +166,18 @@ function isShorthand(section: string): section is keyof typeof shorthands {
 
 function unknownPath(override: Override, depth: number, node: SchemaNode, holder: Holder): Problem {
   const key = override.path[depth]!;
-  const keys = Array.isArray(holder)
-    ? Object.keys(holder)
-    : [...new Set(variantsOf(node).flatMap(keysOf))].filter((name) => name !== '$schema');
+  const problem = { file: overrideName(override.text), field: fieldName(override.path.slice(0, depth + 1)) };
+  if (Array.isArray(holder)) {
+    return { ...problem, message: `no such item: the list has ${holder.length}, counted from 0` };
+  }
+  const variant = variantFor(node, holder);
+  const keys = (variant ? [variant] : variantsOf(node)).flatMap(keysOf).filter((name) => name !== '$schema');
   const near = nearest(key, keys);
   return {
-    file: overrideName(override.text),
-    field: fieldName(override.path.slice(0, depth + 1)),
-    message: Array.isArray(holder) ? `no such item: the list has ${holder.length}` : 'unknown key',
-    alternatives: keys,
-    ...(near !== undefined && !Array.isArray(holder) && { remedy: `did you mean \`${near}\`?` }),
+    ...problem,
+    message: 'unknown key',
+    alternatives: [...new Set(keys)],
+    ...(near !== undefined && { remedy: `did you mean \`${near}\`?` }),
   };
 }
 
@@ -201,75 +198,4 @@ function acceptsOnlyText(node: SchemaNode): boolean {
 /** A model named `123` is text, though YAML reads a number. */
 function textOf({ value, source }: Override): unknown {
   return typeof value === 'number' || typeof value === 'boolean' ? source : value;
-}
-
-/** After a change of provider or kind: what the file says of the old one and the new one does not have, goes. */
-function dropForeignFields(
-  changed: Record<string, unknown>,
-  content: Record<string, unknown>,
-  overrides: readonly Override[],
-): string[] {
-  return Object.entries(configJsonSchema().properties ?? {}).flatMap(([section, node]) => {
-    const discriminator = discriminatorOf(node);
-    const [before, after] = [content[section], changed[section]];
-    const cause = overrides.findLast((override) => override.path.join('.') === `${section}.${discriminator}`);
-    if (discriminator === undefined || cause === undefined || !isMapping(before) || !isMapping(after))
-      return [];
-    if (before[discriminator] === after[discriminator]) return [];
-    const variant = variantFor(node, after);
-    if (variant === undefined) return [];
-    const foreign = Object.keys(after).filter(
-      (key) =>
-        !keysOf(variant).includes(key) &&
-        Object.hasOwn(before, key) &&
-        !overrides.some((override) => startsWith(override.path, [section, key])),
-    );
-    for (const key of foreign) delete after[key];
-    const fields = foreign.map((key) => `${section}.${key}`).join(', ');
-    return foreign.length === 0
-      ? []
-      : [
-          `${cause.text}: left out ${fields} of the file, which ${String(after[discriminator])} does not have`,
-        ];
-  });
-}
-
-const tiedToEnvironment = ['policy', 'target', 'prompts.description', 'prompts.optimum', 'prompts.stepSize'];
-
-/** What an override leaves standing though it was written for something else: worth a word, not an error. */
-function staleFields(
-  changed: Record<string, unknown>,
-  content: Record<string, unknown>,
-  overrides: readonly Override[],
-): string[] {
-  const fromFile = (field: string) => {
-    const path = field.split('.');
-    return (
-      valueAt(path, content) !== undefined &&
-      !overrides.some(({ path: set }) => startsWith(path, set) || startsWith(set, path))
-    );
-  };
-  const notes: string[] = [];
-  const [oldId, newId] = [content, changed].map(({ environment }) =>
-    isMapping(environment) ? environment.id : environment,
-  );
-  const kept = tiedToEnvironment.filter(fromFile);
-  if (oldId !== undefined && newId !== oldId && kept.length > 0) {
-    notes.push(
-      `environment is now ${String(newId)}, but ${kept.join(', ')} in the file ${kept.length === 1 ? 'was' : 'were'} written for ${String(oldId)}`,
-    );
-  }
-  const [oldModel, newModel] = [content.model, changed.model];
-  if (
-    isMapping(oldModel) &&
-    isMapping(newModel) &&
-    oldModel.provider !== newModel.provider &&
-    'name' in newModel &&
-    fromFile('model.name')
-  ) {
-    notes.push(
-      `model.provider is now ${String(newModel.provider)}, but model.name is still ${String(newModel.name)}, from the file`,
-    );
-  }
-  return notes;
 }

@@ -87,7 +87,7 @@ function table(path: string, object: SchemaNode): string {
 function defaultOf(node: SchemaNode): string {
   if (node.default === undefined) return '';
   if (typeof node.default !== 'object') return `\`${String(node.default)}\``;
-  return objectsIn(node).length > 0 ? 'see below' : `\`${JSON.stringify(node.default)}\``;
+  return objectsIn(node).length > 0 ? 'its section' : `\`${JSON.stringify(node.default)}\``;
 }
 
 function typeOf(node: SchemaNode): string {

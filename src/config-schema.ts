@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { configSchema } from './config.js';
+import { nearest } from './errors.js';
 
 /** The part of JSON Schema 2020-12 that zod writes for the config. */
 export interface SchemaNode {
@@ -62,8 +63,14 @@ export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undef
   if (discriminator !== undefined) {
     return fitting.find((variant) => variant.properties?.[discriminator]?.const === value[discriminator]);
   }
-  const known = (variant: SchemaNode) => Object.keys(value).filter((key) => hasKey(variant, key)).length;
-  return fitting.reduce((best, variant) => (known(variant) > known(best) ? variant : best));
+  const likeness = (variant: SchemaNode) =>
+    Object.keys(value).reduce((sum, key) => sum + keyLikeness(key, keysOf(variant)), 0);
+  return fitting.reduce((best, variant) => (likeness(variant) > likeness(best) ? variant : best));
+}
+
+function keyLikeness(key: string, keys: readonly string[]): number {
+  if (keys.includes(key)) return 1;
+  return nearest(key, keys) === undefined ? 0 : 0.5;
 }
 
 /** The schema of what `value` has (or would have) at `key`; undefined where there can be no such key. */
@@ -140,8 +147,8 @@ function expectationOfType(node: SchemaNode): string {
     case 'string':
       return node.format === 'uri' ? 'an http(s) URL' : 'text';
     case 'array': {
-      const least = node.minItems === undefined ? '' : ` of at least ${node.minItems}`;
-      return `a list${least}${node.items === undefined ? '' : `, each ${expectation(node.items)}`}`;
+      const list = node.minItems === undefined ? 'a list' : 'a non-empty list';
+      return `${list}${node.items === undefined ? '' : `, each ${expectation(node.items)}`}`;
     }
     case 'object': {
       const keys = keysOf(node);

@@ -43,8 +43,10 @@ export function parseSource(text: string, file: string): ConfigSource {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const errors = [...document.errors, ...document.warnings];
-  const problems = errors.map((error) => ({ ...placeOf(error.pos[0]), ...syntaxProblem(error, text) }));
+  const problems = distinct([...document.errors, ...document.warnings]).map((error) => ({
+    ...placeOf(error.pos[0]),
+    ...syntaxProblem(error, text),
+  }));
   if (problems.length > 0) throw new UserError(oneScreen(problems));
   const aliases = brokenAliases(document);
   if (aliases.length > 0) {
@@ -57,6 +59,13 @@ export function parseSource(text: string, file: string): ConfigSource {
     depth: (path) => walk(document, path).length,
     place: (path, aim) => placeOf(offsetOf(document, path, aim)),
   };
+}
+
+/** One error makes yaml report others that only follow from it. */
+function distinct(errors: readonly YAMLError[]): readonly YAMLError[] {
+  const exhausted = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
+  if (exhausted !== undefined) return [exhausted];
+  return errors.filter((error, i) => errors.findIndex((other) => other.pos[0] === error.pos[0]) === i);
 }
 
 function syntaxProblem(error: YAMLError, text: string): Problem {
@@ -73,6 +82,11 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
       return { message: 'not valid YAML: a second document begins here', remedy: 'keep one config a file' };
     case 'TAB_AS_INDENT':
       return { message: 'not valid YAML: tabs may not indent', remedy: 'indent with spaces' };
+    case 'BLOCK_AS_IMPLICIT_KEY':
+      return {
+        message: 'not valid YAML: a key and its value begin inside a value',
+        remedy: 'indent all keys of one section alike; put a value that holds `: ` in quotes',
+      };
     default:
       return { message: `not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}` };
   }

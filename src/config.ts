@@ -161,12 +161,11 @@ const promptsSchema = z.strictObject({
   optimum: z.number().optional().describe('The best return there can be, told to the model when given'),
   stepSize: positive.optional().describe('Exploration step told to the model when given'),
   conversation: z
-    .union([
-      z.literal('fresh'),
-      z.strictObject({ turns: count(1).describe('Earlier iterations that stay in the conversation') }),
-    ])
+    .union([z.literal('fresh'), z.strictObject({ turns: count(1).describe('Iterations of a conversation') })])
     .default('fresh')
-    .describe('`fresh`: every iteration starts anew. `{turns: N}`: the last N exchanges are kept'),
+    .describe(
+      '`fresh`: every iteration starts anew. `{turns: N}`: a conversation goes on for N iterations, then starts anew from the memory',
+    ),
 });
 
 const memorySchema = z.strictObject({
@@ -187,7 +186,9 @@ const memorySchema = z.strictObject({
 });
 
 const warmupSchema = z.strictObject({
-  policies: count(0).default(20).describe('Random policies evaluated before the first proposal'),
+  policies: count(0)
+    .optional()
+    .describe('Random policies evaluated before the first proposal (default: 20, or none with `from`)'),
   from: text.optional().describe('Run directory whose replay buffer is taken over first'),
 });
 
@@ -298,7 +299,7 @@ export type PriceConfig = z.output<typeof price>;
 export type Config = Omit<ParsedConfig, '$schema' | 'environment' | 'target' | 'warmup' | 'memory'> & {
   readonly environment: EnvironmentConfig;
   readonly target?: TargetConfig | undefined;
-  readonly warmup: WarmupConfig;
+  readonly warmup: WarmupConfig & { readonly policies: number };
   readonly memory: MemoryConfig;
 };
 
@@ -310,6 +311,11 @@ export const shorthands = {
   memory: (which: 'all' | 'none') => (which === 'all' ? {} : { best: 0, recent: 0 }),
 };
 
+const withPolicies = (warmup: WarmupConfig) => ({
+  ...warmup,
+  policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
+});
+
 /** Writes the shorthands out. */
 export function resolveConfig(parsed: ParsedConfig): Config {
   const { $schema: _schema, environment, target, warmup, memory, ...rest } = parsed;
@@ -320,7 +326,7 @@ export function resolveConfig(parsed: ParsedConfig): Config {
         ? environmentSchema.parse(shorthands.environment(environment))
         : environment,
     target: typeof target === 'number' ? targetSchema.parse(shorthands.target(target)) : target,
-    warmup: typeof warmup === 'number' ? shorthands.warmup(warmup) : warmup,
+    warmup: typeof warmup === 'number' ? shorthands.warmup(warmup) : withPolicies(warmup),
     memory: typeof memory === 'string' ? memorySchema.parse(shorthands.memory(memory)) : memory,
   };
 }

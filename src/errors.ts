@@ -39,8 +39,7 @@ export function formatProblem(problem: Problem): string {
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
   const field = problem.field === undefined ? '' : `${problem.field}: `;
   const lines = [`${place === '' ? '' : `${place}: `}${field}${problem.message}`];
-  if (problem.value !== undefined)
-    lines.push(`  got: ${shorten(JSON.stringify(problem.value) ?? String(problem.value))}`);
+  if (problem.value !== undefined) lines.push(`  got: ${shorten(printed(problem.value))}`);
   if (problem.alternatives !== undefined && problem.alternatives.length > 0) {
     lines.push(
       `  ${problem.alternatives.length === 1 ? 'expected' : 'one of'}: ${shorten(problem.alternatives.join(', '), 400)}`,
@@ -50,17 +49,25 @@ export function formatProblem(problem: Problem): string {
   return lines.join('\n');
 }
 
+/** As JSON, where JSON can say it. */
+function printed(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  return JSON.stringify(value) ?? String(value);
+}
+
 function shorten(text: string, limit = 160): string {
   return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }
 
-/** The nearest of `alternatives` by edit distance, or undefined when none is near enough to be meant. */
+/** The nearest of `alternatives` by edit distance (a beginning counts as near), or undefined when none is near. */
 export function nearest(name: string, alternatives: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const alternative of alternatives) {
-    const d = distance(wanted, alternative.toLowerCase());
+    const candidate = alternative.toLowerCase();
+    const begins = wanted.length > 2 && candidate.startsWith(wanted);
+    const d = begins ? 0.5 : distance(wanted, candidate);
     if (d < bestDistance) [best, bestDistance] = [alternative, d];
   }
   return bestDistance <= Math.max(2, Math.floor(wanted.length * 0.4)) ? best : undefined;

@@ -1,9 +1,8 @@
 import type { Environment } from './environments/environment.js';
 import type { ParameterVector, PolicyFamily } from './policies/policy.js';
-import type { BufferEntry } from './replay-buffer.js';
 import { rollout, type Trajectory } from './rollout.js';
-import type { Confirmation, EpisodeRecord } from './run-log.js';
-import { mean, meanInterval95 } from './statistics.js';
+import type { EpisodeRecord } from './run-log.js';
+import { mean } from './statistics.js';
 
 /** The outcome of playing one policy on a list of episode seeds. */
 export interface Evaluation {
@@ -49,35 +48,14 @@ export function evaluate(
     returns.push(result.return);
     lengths.push(result.length);
     if (trajectory !== undefined) {
-      episodes.push({ episode, seed, ...trajectory, terminated: result.terminated, truncated: result.truncated });
+      episodes.push({
+        episode,
+        seed,
+        ...trajectory,
+        terminated: result.terminated,
+        truncated: result.truncated,
+      });
     }
   }
   return { returns, lengths, score: mean(returns), episodes };
-}
-
-/** The `count` entries with the highest scores, best first, each parameter vector once; the earlier wins a tie. */
-export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
-  const ranked = entries.toSorted((a, b) => b.score - a.score);
-  const distinct = new Map(ranked.toReversed().map((entry) => [entry.parameters.join(), entry]));
-  return ranked.filter((entry) => distinct.get(entry.parameters.join()) === entry).slice(0, count);
-}
-
-/** Evaluates an entry again on seeds that took no part in choosing it. */
-export function confirm(
-  setting: EvaluationSetting,
-  entry: BufferEntry,
-  seeds: readonly number[],
-  stage: Confirmation['stage'],
-): Confirmation {
-  const { returns } = evaluate({ ...setting, record: 'none' }, entry.parameters, seeds);
-  return {
-    stage,
-    iteration: entry.iteration,
-    candidate: entry.candidate,
-    parameters: entry.parameters,
-    observed: entry.score,
-    mean: mean(returns),
-    ci95: meanInterval95(returns),
-    episodes: returns.length,
-  };
 }

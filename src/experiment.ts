@@ -4,15 +4,23 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Config } from './config.js';
-import { bestEntries, confirm, type EvaluationSetting, evaluate } from './evaluation.js';
+import { confirmBest } from './confirmation.js';
+import { type EvaluationSetting, evaluate } from './evaluation.js';
 import type { Ledger } from './ledger.js';
 import { type LanguageModel, ModelError } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { Prompter } from './prompter.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
 import { type BufferEntry, type ReplayBuffer, vectorKey } from './replay-buffer.js';
-import type { CallRecord, Confirmation, EpisodeRecord, RunEvent, StopReason, UsageTotals } from './run-log.js';
-import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from './seeds.js';
+import type {
+  CallRecord,
+  Confirmation,
+  EpisodeRecord,
+  RunEvent,
+  StopReason,
+  UsageTotals,
+} from './run-log.js';
+import { callSeed, evaluationSeeds, warmupGenerator } from './seeds.js';
 
 /** Everything a run needs, put together by `assemble`. */
 export interface Experiment {
@@ -35,6 +43,8 @@ export interface Experiment {
   /** Milliseconds that earlier processes spent on this run. */
   readonly earlierMs: number;
   readonly emit: (event: RunEvent) => void;
+  /** Warnings that were given already. */
+  readonly warned: Set<string>;
   /** Makes what was emitted durable. */
   readonly commit: () => Promise<void>;
   readonly now: () => Date;
@@ -77,7 +87,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
 
   const { reason, completed } = await improve(experiment, stop, elapsedMs);
   const unfinished = reason.kind === 'interrupted' || reason.kind === 'model-error';
-  const confirmed = unfinished ? undefined : await confirmBest(experiment, stop.abort);
+  const confirmed = unfinished ? undefined : await confirmBest(experiment, config.confirmation, stop.abort);
   emit({
     kind: 'run-finished',
     reason,
@@ -106,13 +116,13 @@ async function improve(
       const iteration = completed + 1;
       const { proposals, limit } = await proposeFor(experiment, iteration, stop.abort);
       const reached = limit && ({ kind: 'limit', limit } as const);
-      if (reached && proposals.every(({ calls }) => calls.length === 0)) return { reason: reached, completed };
+      if (reached && proposals.every(({ calls }) => calls.length === 0))
+        return { reason: reached, completed };
       const entries = await evaluateGroup(experiment, iteration, proposals, stop.abort);
       experiment.prompter.finish(proposals, entries);
       emit({
         kind: 'iteration-finished',
         iteration,
-        entries: buffer.entries.length,
         ...(entries.length > 0 && { score: Math.max(...entries.map(({ score }) => score)) }),
         ...(buffer.best && { best: buffer.best.score }),
         usage: ledger.totals,
@@ -122,11 +132,13 @@ async function improve(
 
       if (reached) return { reason: reached, completed };
       silent = proposals.every(isSilent) ? silent + 1 : 0;
-      if (silent === patience) return { reason: { kind: 'model-error', message: lastError(proposals) }, completed };
+      if (silent === patience)
+        return { reason: { kind: 'model-error', message: lastError(proposals) }, completed };
     }
   } catch (error) {
     if (stop.abort.aborted) return { reason: { kind: 'interrupted' }, completed };
-    if (error instanceof ModelError) return { reason: { kind: 'model-error', message: error.message }, completed };
+    if (error instanceof ModelError)
+      return { reason: { kind: 'model-error', message: error.message }, completed };
     throw error;
   }
 }
@@ -135,7 +147,8 @@ async function improve(
 async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
   const { buffer, config, setting, emit, commit } = experiment;
   const random = warmupGenerator(experiment.seed);
-  const recorded = (source: BufferEntry['source']) => buffer.entries.filter((entry) => entry.source === source).length;
+  const recorded = (source: BufferEntry['source']) =>
+    buffer.entries.filter((entry) => entry.source === source).length;
   const of = experiment.imported.length + config.warmup.policies;
   for (const entry of experiment.imported.slice(recorded('imported'))) {
     buffer.append([entry]);
@@ -178,14 +191,17 @@ function reasonToStop(
     return { kind: 'target', return: target.return };
   }
   if (completed >= config.iterations) return { kind: 'iterations' };
-  if (limits.minutes !== undefined && elapsedMs >= limits.minutes * 60_000) return { kind: 'limit', limit: 'minutes' };
+  if (limits.minutes !== undefined && elapsedMs >= limits.minutes * 60_000)
+    return { kind: 'limit', limit: 'minutes' };
   return undefined;
 }
 
 /** The number of last iterations in a row whose best candidate reached `target`. */
 export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
   const reached = new Set(
-    entries.filter(({ score, iteration }) => iteration > 0 && score >= target).map(({ iteration }) => iteration),
+    entries
+      .filter(({ score, iteration }) => iteration > 0 && score >= target)
+      .map(({ iteration }) => iteration),
   );
   let held = 0;
   while (reached.has(lastIteration - held)) held++;
@@ -223,9 +239,16 @@ function proposeFor(experiment: Experiment, iteration: number, signal: AbortSign
     onCall: (call) => {
       ledger.record(call);
       emit({ kind: 'call-finished', call });
-      for (const message of call.completion?.warnings ?? []) emit({ kind: 'warning', message });
+      for (const message of call.completion?.warnings ?? []) warn(experiment, message);
     },
   });
+}
+
+/** Says each thing once a run. */
+function warn({ emit, warned }: Experiment, message: string): void {
+  if (warned.has(message)) return;
+  warned.add(message);
+  emit({ kind: 'warning', message });
 }
 
 /** Plays every accepted proposal; a rejected one is logged and costs no evaluation. */
@@ -242,7 +265,11 @@ async function evaluateGroup(
   for (const proposal of proposals) {
     if (proposal.kind === 'rejected') {
       const failures = proposal.calls.flatMap(({ outcome }) =>
-        outcome.kind === 'rejected' ? [outcome.failure.kind] : outcome.kind === 'error' ? (['model-error'] as const) : [],
+        outcome.kind === 'rejected'
+          ? [outcome.failure.kind]
+          : outcome.kind === 'error'
+            ? (['model-error'] as const)
+            : [],
       );
       emit({ kind: 'proposal-rejected', iteration, candidate: proposal.candidate, failures });
       continue;
@@ -280,29 +307,6 @@ function measure(
     entry: { ...place, parameters, returns, lengths, score },
     episodes: episodes.map((episode) => ({ iteration, candidate, ...episode })),
   };
-}
-
-/** Chooses among the best few on fresh seeds, then measures the chosen one on fresh seeds again. */
-async function confirmBest(experiment: Experiment, signal: AbortSignal): Promise<Confirmation | undefined> {
-  const { buffer, config, emit, seed, setting } = experiment;
-  const { candidates, episodes } = config.confirmation;
-  const finalists = bestEntries(buffer.entries, candidates);
-  const of = finalists.length === 1 ? 1 : finalists.length + 1;
-  let chosen = finalists[0];
-  if (finalists.length > 1) {
-    let highest = Number.NEGATIVE_INFINITY;
-    for (const entry of finalists) {
-      await yieldToEventLoop();
-      if (signal.aborted) return undefined;
-      const confirmation = confirm(setting, entry, confirmationSeeds(seed, 'selection', episodes), 'selection');
-      emit({ kind: 'confirmed', confirmation, of });
-      if (confirmation.mean > highest) [chosen, highest] = [entry, confirmation.mean];
-    }
-  }
-  if (chosen === undefined) return undefined;
-  const confirmation = confirm(setting, chosen, confirmationSeeds(seed, 'final', episodes), 'final');
-  emit({ kind: 'confirmed', confirmation, of });
-  return confirmation;
 }
 
 const isSilent = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');

@@ -24,11 +24,16 @@ const mayChange: ReadonlySet<string> = new Set([
 
 /** SHA-256 of the parts of a config that must not change within a run, and of its prompt templates. */
 export function fingerprint(config: Config, promptHash: string): string {
-  return createHash('sha256').update(JSON.stringify([fixedParts(config), promptHash])).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([fixedParts(config), promptHash]))
+    .digest('hex');
 }
 
 /** Dotted keys in which two configs differ, of those that must not. */
-export function differences(a: Config, b: Config): readonly { readonly key: string; readonly was: unknown; readonly now: unknown }[] {
+export function differences(
+  a: Config,
+  b: Config,
+): readonly { readonly key: string; readonly was: unknown; readonly now: unknown }[] {
   const [was, now] = [new Map(fixedParts(a)), new Map(fixedParts(b))];
   return [...new Set([...was.keys(), ...now.keys()])]
     .filter((key) => JSON.stringify(was.get(key)) !== JSON.stringify(now.get(key)))
@@ -43,12 +48,16 @@ function fixedParts(config: Config): readonly (readonly [string, unknown])[] {
       }
       return [[key, value]];
     })
-    .filter(([key, value]) => value !== undefined && !mayChange.has(key) && !mayChange.has(key.split('.')[0]!))
+    .filter(
+      ([key, value]) => value !== undefined && !mayChange.has(key) && !mayChange.has(key.split('.')[0]!),
+    )
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** Names of the keys that a resumption may change. */
-export const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name' && key !== 'repeats');
+export const changeableKeys: readonly string[] = [...mayChange].filter(
+  (key) => key !== 'name' && key !== 'repeats',
+);
 
 /** @throws UserError when a run began with another config or other prompt templates than it would go on with. */
 export function requireSame(

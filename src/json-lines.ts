@@ -15,8 +15,15 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
   #written = 0;
   #dirty = false;
 
-  constructor(path: string) {
+  /** @param lines how many the file has, where it is not read */
+  constructor(path: string, lines = 0) {
     this.path = path;
+    this.#written = lines;
+  }
+
+  /** Lines in the file. */
+  get length(): number {
+    return this.#written;
   }
 
   /** All items, or null when there is no file yet. Cuts a torn last line. */

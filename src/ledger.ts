@@ -56,7 +56,10 @@ export function createLedger(options: {
   };
   const costOf = (prompt: number, cached: number, completion: number): number | undefined =>
     price &&
-    ((prompt - cached) * price.input + cached * (price.cachedInput ?? price.input) + completion * price.output) / 1e6;
+    ((prompt - cached) * price.input +
+      cached * (price.cachedInput ?? price.input) +
+      completion * price.output) /
+      1e6;
 
   return {
     get totals() {

@@ -3,6 +3,7 @@ import { type Config, configSchema, resolveConfig } from './config.js';
 import { checkConfig } from './config-checks.js';
 import { type FieldProblem, oneScreen, type Path, schemaProblems } from './config-errors.js';
 import { findConfig, type ReadFile } from './config-file.js';
+import { settleLeftovers } from './config-leftovers.js';
 import { applyOverrides, overrideName, overrideOf } from './config-overrides.js';
 import { isMapping } from './config-schema.js';
 import { type ConfigSource, parseSource } from './config-source.js';
@@ -44,7 +45,8 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { content } = source;
   if (isForeignConfig(content)) throw foreignConfigError(content, source.place(['gym_env_name'], 'key'));
   if (!isMapping(content)) throw new UserError(notMapping(content, source));
-  const { content: overridden, overrides, notes } = applyOverrides(content, options.overrides ?? []);
+  const { content: overridden, overrides } = applyOverrides(content, options.overrides ?? []);
+  const notes = settleLeftovers(content, overridden, overrides);
   const where = (path: Path, aim: 'key' | 'value'): Where => {
     const override = overrideOf(path, source.depth(path), overrides);
     return override === undefined ? source.place(path, aim) : { file: overrideName(override.text) };

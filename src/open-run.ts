@@ -7,7 +7,7 @@ import { loadConfig } from './load-config.js';
 import type { Manifest } from './manifest.js';
 import { createPolicyFamily } from './policies/index.js';
 import type { PolicyFamily } from './policies/policy.js';
-import { findRun, readManifest, type RecordedRun, readRun, runFiles } from './run-directory.js';
+import { findRun, type RecordedRun, readManifest, readRun, runFiles } from './run-directory.js';
 import type { CommandContext } from './terminal.js';
 
 /** A run, read to be looked at. */
@@ -34,7 +34,11 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
   const { config } = loadConfig({ file: join(path, runFiles.config) });
   const environment = await makeEnvironment(config.environment.id, config.environment.options);
   if (config.policy === undefined) {
-    throw new UserError({ file: join(path, runFiles.config), field: 'policy', message: 'the config of a run names its policy' });
+    throw new UserError({
+      file: join(path, runFiles.config),
+      field: 'policy',
+      message: 'the config of a run names its policy',
+    });
   }
   const family = createPolicyFamily(config.policy, environment);
   return { path, manifest, config, environment, family, recorded: readRun(path) };

@@ -27,7 +27,10 @@ function withoutBulk(event: RunEvent): object {
   switch (event.kind) {
     case 'call-finished': {
       const { messages: _messages, completion, ...call } = event.call;
-      return { kind: event.kind, call: { ...call, ...(completion && { usage: completion.usage, latencyMs: completion.latencyMs }) } };
+      return {
+        kind: event.kind,
+        call: { ...call, ...(completion && { usage: completion.usage, latencyMs: completion.latencyMs }) },
+      };
     }
     case 'warmup-evaluated':
     case 'candidate-evaluated': {
@@ -79,7 +82,8 @@ function plainLines(note: (text: string) => void): Sink {
         if (event.resumedAt !== undefined) note(`resumed at iteration ${event.resumedAt}`);
         break;
       case 'warmup-evaluated':
-        if (event.entry.candidate + 1 === event.of) note(`warm-up: ${event.of} random policies, best ${tally.best}`);
+        if (event.entry.candidate + 1 === event.of)
+          note(`warm-up: ${event.of} random policies, best ${tally.best}`);
         break;
       case 'iteration-finished': {
         const now = event.score === undefined ? 'rejected' : `return ${formatReturn(event.score)}`;
@@ -97,7 +101,8 @@ function plainLines(note: (text: string) => void): Sink {
 function progressBar(terminal: NodeJS.WriteStream): Sink {
   const tally = createTally();
   const bars = new MultiBar({
-    format: '{bar} {stage} {value}/{total}  now {now}  best {best}{rejected}{tokens}  {duration_formatted}, {eta_formatted} left',
+    format:
+      '{bar} {stage} {value}/{total}  now {now}  best {best}{rejected}{tokens}  {duration_formatted}, {eta_formatted} left',
     stream: terminal,
     barsize: 24,
     hideCursor: true,

@@ -3,7 +3,7 @@
  * used is asked again with what was wrong; after the last correction it is rejected, which is data, not an error.
  */
 import pLimit from 'p-limit';
-import type { LimitName, Ledger } from './ledger.js';
+import type { Ledger, LimitName } from './ledger.js';
 import {
   type ChatMessage,
   type Completion,
@@ -19,7 +19,12 @@ import type { CallRecord } from './run-log.js';
 
 /** The calls that one candidate took, in order; the last one decides. */
 export type Proposal =
-  | { readonly kind: 'accepted'; readonly candidate: number; readonly parameters: ParameterVector; readonly calls: readonly CallRecord[] }
+  | {
+      readonly kind: 'accepted';
+      readonly candidate: number;
+      readonly parameters: ParameterVector;
+      readonly calls: readonly CallRecord[];
+    }
   | { readonly kind: 'rejected'; readonly candidate: number; readonly calls: readonly CallRecord[] };
 
 export interface ProposalRequest {
@@ -34,7 +39,11 @@ export interface ProposalRequest {
   readonly seed: (candidate: number, attempt: number) => number;
   readonly formatCorrection: (failure: ParseFailure) => string;
   /** A call of an interrupted iteration that was paid for already, if its messages are these. */
-  readonly recorded: (candidate: number, attempt: number, messages: readonly ChatMessage[]) => CallRecord | undefined;
+  readonly recorded: (
+    candidate: number,
+    attempt: number,
+    messages: readonly ChatMessage[],
+  ) => CallRecord | undefined;
   readonly model: LanguageModel;
   readonly concurrency: number;
   readonly ledger: Ledger;
@@ -76,15 +85,18 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
   }));
   for (let attempt = 0; attempt <= request.corrections && pending.length > 0; attempt++) {
     const round = await askRound(request, pending, attempt);
-    if (round.kind === 'refused') return { proposals: sorted([...done, ...pending.map(reject)]), limit: round.limit };
+    if (round.kind === 'refused')
+      return { proposals: sorted([...done, ...pending.map(reject)]), limit: round.limit };
     let fatal: ModelError | undefined;
     const again: Pending[] = [];
     for (const [i, item] of pending.entries()) {
-      const reply = round.replies[i]!;
+      const reply = round.replies[i];
+      if (reply === undefined) continue;
       const call = judge(request, item, attempt, reply, accepted);
       item.calls.push(call);
       if (reply.kind !== 'recorded') request.onCall(call);
-      if (reply.kind === 'error' && (reply.error.fatal || reply.error.kind === 'aborted')) fatal = reply.error;
+      if (reply.kind === 'error' && (reply.error.fatal || reply.error.kind === 'aborted'))
+        fatal = reply.error;
       if (call.outcome.kind === 'accepted') {
         const { parameters } = call.outcome;
         accepted.set(vectorKey(parameters), parameters);
@@ -111,11 +123,16 @@ const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected',
 const sorted = (proposals: readonly Proposal[]) => proposals.toSorted((a, b) => a.candidate - b.candidate);
 
 type Round =
-  | { readonly kind: 'replies'; readonly replies: readonly Reply[] }
+  /** undefined: not asked, for the group call failed for good. */
+  | { readonly kind: 'replies'; readonly replies: readonly (Reply | undefined)[] }
   | { readonly kind: 'refused'; readonly limit: LimitName };
 
 /** Asks for every pending candidate that has no recorded reply: in one group call where the model can, else each. */
-async function askRound(request: ProposalRequest, pending: readonly Pending[], attempt: number): Promise<Round> {
+async function askRound(
+  request: ProposalRequest,
+  pending: readonly Pending[],
+  attempt: number,
+): Promise<Round> {
   const { model, ledger } = request;
   const replies: (Reply | undefined)[] = pending.map((item) => {
     const call = request.recorded(item.candidate, attempt, item.messages);
@@ -133,17 +150,17 @@ async function askRound(request: ProposalRequest, pending: readonly Pending[], a
   }
   try {
     if (attempt === 0 && open.length > 1 && model.generateGroup !== undefined) {
-      const group = await settle(() =>
-        model.generateGroup!(request.messages, {
-          task: request.task,
-          seeds: open.map(({ item }) => request.seed(item.candidate, attempt)),
-          signal: request.signal,
-        }),
-      );
-      if (group.kind === 'error') replies[open[0]!.i] = group;
-      else for (const [k, completion] of group.value.entries()) {
-        const slot = open[k];
-        if (slot !== undefined) replies[slot.i] = { kind: 'completion', completion };
+      const seeds = open.map(({ item }) => request.seed(item.candidate, attempt));
+      const { task, signal } = request;
+      const group = await settle(() => model.generateGroup!(request.messages, { task, seeds, signal }));
+      if (group.kind === 'error') {
+        replies[open[0]!.i] = group;
+        if (isFinal(group.error)) return { kind: 'replies', replies };
+      } else {
+        for (const [k, { i }] of open.entries()) {
+          const completion = group.value[k];
+          if (completion !== undefined) replies[i] = { kind: 'completion', completion };
+        }
       }
     }
     const limit = pLimit(request.concurrency);
@@ -166,12 +183,17 @@ async function askRound(request: ProposalRequest, pending: readonly Pending[], a
   } finally {
     for (const granted of reservations) granted.release();
   }
-  return { kind: 'replies', replies: replies as readonly Reply[] };
+  return { kind: 'replies', replies };
 }
+
+/** Whether asking again is pointless. */
+const isFinal = (error: ModelError) => error.fatal || error.kind === 'aborted';
 
 async function settle<T>(
   call: () => Promise<T>,
-): Promise<{ readonly kind: 'value'; readonly value: T } | { readonly kind: 'error'; readonly error: ModelError }> {
+): Promise<
+  { readonly kind: 'value'; readonly value: T } | { readonly kind: 'error'; readonly error: ModelError }
+> {
   try {
     return { kind: 'value', value: await call() };
   } catch (error) {

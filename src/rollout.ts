@@ -40,6 +40,7 @@ export function rollout(
       record.rewards.push(step.reward);
     }
     const truncated = step.truncated || (length >= maxSteps && !step.terminated);
-    if (step.terminated || truncated) return { return: total, length, terminated: step.terminated, truncated };
+    if (step.terminated || truncated)
+      return { return: total, length, terminated: step.terminated, truncated };
   }
 }

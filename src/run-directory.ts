@@ -50,7 +50,13 @@ export interface RecordedRun {
 }
 
 /** What a new run holds. */
-export const nothingRecorded: RecordedRun = { entries: [], episodes: [], calls: [], events: [], iteration: 0 };
+export const nothingRecorded: RecordedRun = {
+  entries: [],
+  episodes: [],
+  calls: [],
+  events: [],
+  iteration: 0,
+};
 
 /**
  * Makes a new run directory.
@@ -105,8 +111,8 @@ function openWriter(
   const evaluationsFile = new JsonLinesFile<BufferEntry>(join(path, runFiles.evaluations));
   const evaluations = new LowSync<BufferEntry[]>(evaluationsFile, []);
   evaluations.read();
-  const episodes = new JsonLinesFile<EpisodeRecord>(join(path, runFiles.episodes));
-  const calls = new JsonLinesFile<CallRecord>(join(path, runFiles.calls));
+  const episodes = new JsonLinesFile<EpisodeRecord>(join(path, runFiles.episodes), recorded.episodes.length);
+  const calls = new JsonLinesFile<CallRecord>(join(path, runFiles.calls), recorded.calls.length);
   const events = new JsonLinesFile<LoggedEvent>(join(path, runFiles.events));
   let committing: Promise<unknown> = Promise.resolve();
 
@@ -116,9 +122,12 @@ function openWriter(
   const commit = async (): Promise<void> => {
     await committing;
     // The events go last: an iteration counts as complete only with its evaluations on disk.
-    committing = Promise.all([evaluationsFile.flush(), episodes.flush(), calls.flush(), manifest.write()]).then(() =>
-      events.flush(),
-    );
+    committing = Promise.all([
+      evaluationsFile.flush(),
+      episodes.flush(),
+      calls.flush(),
+      manifest.write(),
+    ]).then(() => events.flush());
     // A failure is thrown by the next commit, not as an unhandled rejection.
     committing.catch(() => undefined);
   };
@@ -140,6 +149,15 @@ function openWriter(
           evaluations.data.push(event.entry);
           evaluations.write();
           break;
+        case 'iteration-finished': {
+          const lines = {
+            evaluations: evaluationsFile.length,
+            episodes: episodes.length,
+            calls: calls.length,
+          };
+          events.append([{ time: now().toISOString(), ...event, lines }]);
+          break;
+        }
         default:
           events.append([{ time: now().toISOString(), ...event }]);
       }
@@ -161,23 +179,35 @@ function openWriter(
  * Reads a run without changing it (or, with `repair`, cutting torn last lines).
  * @throws UserError when there is no run or a file is damaged.
  */
-export function readRun(path: string, options: { readonly repair: boolean } = { repair: false }): RecordedRun {
+export function readRun(
+  path: string,
+  options: { readonly repair: boolean } = { repair: false },
+): RecordedRun {
   readManifest(path);
   const read = <T>(file: string): T[] => readJsonLines<T>(join(path, file), options) ?? [];
   const allEvents = read<LoggedEvent>(runFiles.events);
   const allEntries = read<BufferEntry>(runFiles.evaluations);
-  const finished = allEvents.filter((event) => event.kind === 'iteration-finished');
-  const last = finished.findLast((event) => event.entries <= allEntries.length);
+  const allEpisodes = read<EpisodeRecord>(runFiles.episodes);
+  const calls = read<CallRecord>(runFiles.calls);
+  const last = allEvents
+    .filter((event) => event.kind === 'iteration-finished')
+    .findLast(
+      ({ lines }) =>
+        lines !== undefined &&
+        lines.evaluations <= allEntries.length &&
+        lines.episodes <= allEpisodes.length &&
+        lines.calls <= calls.length,
+    );
   const iteration = last?.iteration ?? 0;
   const entries = allEntries.filter((entry) => entry.iteration <= iteration);
   const kept = new Set(entries.map((entry) => `${entry.iteration}/${entry.candidate}`));
-  const beyond = allEvents.findIndex((event) => event.kind === 'iteration-finished' && event.iteration > iteration);
+  const beyond = allEvents.findIndex(
+    (event) => event.kind === 'iteration-finished' && event.iteration > iteration,
+  );
   return {
     entries,
-    episodes: read<EpisodeRecord>(runFiles.episodes).filter((episode) =>
-      kept.has(`${episode.iteration}/${episode.candidate}`),
-    ),
-    calls: read<CallRecord>(runFiles.calls),
+    episodes: allEpisodes.filter((episode) => kept.has(`${episode.iteration}/${episode.candidate}`)),
+    calls,
     events: beyond < 0 ? allEvents : allEvents.slice(0, beyond),
     iteration,
   };
@@ -208,7 +238,11 @@ export function readManifest(path: string): Manifest {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Manifest;
   } catch {
-    throw new UserError({ file, message: 'this manifest is not valid JSON', remedy: 'restore it from a copy' });
+    throw new UserError({
+      file,
+      message: 'this manifest is not valid JSON',
+      remedy: 'restore it from a copy',
+    });
   }
 }
 

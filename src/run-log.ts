@@ -99,11 +99,10 @@ export type RunEvent =
       readonly episodes: readonly EpisodeRecord[];
       readonly improved: boolean;
     }
-  /** `entries`: length of the replay buffer after the iteration. An iteration is complete when this is on disk. */
+  /** An iteration is complete when this is on disk. `score`: of its best candidate; absent when all were rejected. */
   | {
       readonly kind: 'iteration-finished';
       readonly iteration: number;
-      readonly entries: number;
       readonly score?: number;
       readonly best?: number;
       readonly usage: UsageTotals;
@@ -119,7 +118,12 @@ export type RunEvent =
     };
 
 /** A line of `events.jsonl`: the large parts stand in the other files. */
-export type LoggedEvent = { readonly time: string } & RunEvent;
+export type LoggedEvent = {
+  /** ISO 8601. */
+  readonly time: string;
+  /** With `iteration-finished`: how many lines the other files had. With fewer, the iteration is not complete. */
+  readonly lines?: { readonly evaluations: number; readonly episodes: number; readonly calls: number };
+} & RunEvent;
 
 /** The recorded trajectory of one episode, by columns: a line of `episodes.jsonl`. */
 export interface EpisodeRecord {

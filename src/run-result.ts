@@ -1,5 +1,5 @@
-import { styleText } from 'node:util';
 import { join, relative } from 'node:path';
+import { styleText } from 'node:util';
 import type { Manifest } from './manifest.js';
 import type { ParameterSpec } from './policies/policy.js';
 import { formatParameters } from './prompting/parameter-format.js';
@@ -28,7 +28,7 @@ export interface RunResult {
 /** What the manifest of the run at `path` says of it; paths are given relative to `cwd`. */
 export function resultOf(path: string, cwd: string): RunResult {
   const manifest = readManifest(path);
-  const shown = (file: string) => relative(cwd, file) || '.';
+  const shown = (file: string) => shownPath(file, cwd);
   const final = manifest.confirmations.find(({ stage }) => stage === 'final');
   return {
     run: shown(path),
@@ -40,6 +40,12 @@ export function resultOf(path: string, cwd: string): RunResult {
     usage: manifest.usage,
     report: shown(join(path, runFiles.report)),
   };
+}
+
+/** A path as a person reads it: relative where it lies below the working directory. */
+export function shownPath(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  return short.startsWith('..') ? path : short || '.';
 }
 
 /** What a person reads at the end of a run. */
@@ -56,7 +62,11 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   );
   const policy = confirmed ?? best;
   if (policy !== undefined) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
-  lines.push(`usage       ${formatUsage(result.usage)}`, `run         ${result.run}`, `report      ${result.report}`);
+  lines.push(
+    `usage       ${formatUsage(result.usage)}`,
+    `run         ${result.run}`,
+    `report      ${result.report}`,
+  );
   return lines.join('\n');
 }
 
@@ -83,7 +93,12 @@ export function describeRepeats(results: readonly RunResult[]): string {
 export function summarizeRepeats(results: readonly RunResult[]) {
   const means = results.flatMap(({ confirmed }) => (confirmed === undefined ? [] : [confirmed.mean]));
   if (means.length === 0) return undefined;
-  return { repeats: means.length, mean: mean(means), ci95: meanInterval95(means), iqm: interquartileMean(means) };
+  return {
+    repeats: means.length,
+    mean: mean(means),
+    ci95: meanInterval95(means),
+    iqm: interquartileMean(means),
+  };
 }
 
 export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
@@ -106,6 +121,8 @@ export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 's
 export const interval = (ci95: readonly [number, number]) => `[${ci95.map(formatReturn).join(', ')}]`;
 
 const place = ({ iteration, candidate }: { iteration: number; candidate: number }) =>
-  iteration === 0 ? `warm-up policy ${candidate + 1}` : `iteration ${iteration}${candidate > 0 ? `, candidate ${candidate + 1}` : ''}`;
+  iteration === 0
+    ? `warm-up policy ${candidate + 1}`
+    : `iteration ${iteration}${candidate > 0 ? `, candidate ${candidate + 1}` : ''}`;
 
 const shorten = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);

@@ -1,9 +1,9 @@
 import { type Assembly, experimentIn } from './assemble.js';
 import { runExperiment } from './experiment.js';
-import { writeRunReport } from './write-report.js';
 import type { RunDirectory } from './run-directory.js';
 import type { RunEvent, StopReason } from './run-log.js';
 import type { CommandContext, Sink } from './terminal.js';
+import { writeRunReport } from './write-report.js';
 
 /** Runs an experiment in its directory, from wherever it stands, to its end, and writes the report. */
 export async function runInDirectory(
@@ -15,7 +15,10 @@ export async function runInDirectory(
   const started = context.now().getTime();
   const earlierMs = directory.manifest.activeMs;
   const activeMs = () => earlierMs + context.now().getTime() - started;
-  directory.update({ status: 'running', iterations: { ...directory.manifest.iterations, of: assembly.config.iterations } });
+  directory.update({
+    status: 'running',
+    iterations: { ...directory.manifest.iterations, of: assembly.config.iterations },
+  });
   try {
     const emit = (event: RunEvent) => {
       directory.record(event);
@@ -48,13 +51,22 @@ function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number
       break;
     }
     case 'iteration-finished':
-      directory.update({ iterations: { ...manifest.iterations, done: event.iteration }, usage: event.usage, activeMs });
+      directory.update({
+        iterations: { ...manifest.iterations, done: event.iteration },
+        usage: event.usage,
+        activeMs,
+      });
       break;
     case 'confirmed':
       directory.update({ confirmations: [...manifest.confirmations, event.confirmation] });
       break;
     case 'run-finished':
-      directory.update({ status: statusAfter(event.reason), reason: event.reason, usage: event.usage, activeMs });
+      directory.update({
+        status: statusAfter(event.reason),
+        reason: event.reason,
+        usage: event.usage,
+        activeMs,
+      });
       break;
     default:
   }

@@ -39,6 +39,10 @@ export function callSeed(seed: number, iteration: number, candidate: number, att
   return lowerHalf(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
 }
 
+/** `count` different seeds below 2^31. */
 function lowerHalf(seed: number, spawnKey: readonly number[], count: number): readonly number[] {
-  return deriveSeeds(seed, spawnKey, count).map((value) => value >>> 1);
+  for (let drawn = count; ; drawn += count) {
+    const seeds = [...new Set(deriveSeeds(seed, spawnKey, drawn).map((value) => value >>> 1))];
+    if (seeds.length >= count) return seeds.slice(0, count);
+  }
 }

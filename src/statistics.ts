@@ -30,15 +30,19 @@ export function interquartileMean(values: readonly number[]): number {
 /** 95 % interval of the mean by Student's t distribution; both ends equal the mean for fewer than two values. */
 export function meanInterval95(values: readonly number[]): readonly [number, number] {
   const centre = mean(values);
-  const half = values.length < 2 ? 0 : (tQuantile975(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);
+  const half =
+    values.length < 2
+      ? 0
+      : (tQuantile975(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);
   return [centre - half, centre + half];
 }
 
 /** Two-sided 95 % quantiles of Student's t distribution for 1 … 30 degrees of freedom. */
 const tTable = [
-  12.7062047, 4.3026527, 3.1824463, 2.7764451, 2.5705818, 2.4469119, 2.3646243, 2.3060041, 2.2621572, 2.2281389,
-  2.2009852, 2.1788128, 2.1603687, 2.1447867, 2.1314495, 2.1199053, 2.1098156, 2.100922, 2.0930241, 2.0859634,
-  2.0796138, 2.0738731, 2.0686576, 2.0638986, 2.0595386, 2.0555294, 2.0518305, 2.0484071, 2.0452296, 2.0422725,
+  12.7062047, 4.3026527, 3.1824463, 2.7764451, 2.5705818, 2.4469119, 2.3646243, 2.3060041, 2.2621572,
+  2.2281389, 2.2009852, 2.1788128, 2.1603687, 2.1447867, 2.1314495, 2.1199053, 2.1098156, 2.100922, 2.0930241,
+  2.0859634, 2.0796138, 2.0738731, 2.0686576, 2.0638986, 2.0595386, 2.0555294, 2.0518305, 2.0484071,
+  2.0452296, 2.0422725,
 ];
 
 /** The 0.975 quantile of Student's t; beyond the table by the expansion in 1/ν (Abramowitz & Stegun 26.7.5). */

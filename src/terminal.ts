@@ -1,6 +1,5 @@
 import { styleText } from 'node:util';
-import type { RunEvent } from './run-log.js';
-import type { UsageTotals } from './run-log.js';
+import type { RunEvent, UsageTotals } from './run-log.js';
 
 /** What a command may touch of the outside world. Only `cli.ts` makes one from the real process. */
 export interface CommandContext {
@@ -67,6 +66,9 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
   const widths = header.map((title, c) => Math.max(title.length, ...rows.map((row) => row[c]!.length)));
   const numeric = header.map((_, c) => rows.every((row) => /^[-+−]?[\d.,/–]*\d?%?$/.test(row[c]!)));
   const line = (row: readonly string[]) =>
-    row.map((cell, c) => (numeric[c] ? cell.padStart(widths[c]!) : cell.padEnd(widths[c]!))).join('  ').trimEnd();
+    row
+      .map((cell, c) => (numeric[c] ? cell.padStart(widths[c]!) : cell.padEnd(widths[c]!)))
+      .join('  ')
+      .trimEnd();
   return [styleText('dim', line(header)), ...rows.map(line)].join('\n');
 }

@@ -5,7 +5,9 @@ import { packageRoot } from './package-root.js';
 
 /** Version of this package. */
 export function version(): string {
-  const manifest = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+  const manifest = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
+    version: string;
+  };
   return manifest.version;
 }
 

@@ -17,7 +17,9 @@ export const groupReportPath = (path: string) => join(path, runFiles.report);
 
 /** Writes `report.html` of the repeats below `path`. */
 export async function writeGroupReport(path: string): Promise<void> {
-  const { runs } = JSON.parse(readFileSync(join(path, groupFile), 'utf8')) as { readonly runs: readonly string[] };
+  const { runs } = JSON.parse(readFileSync(join(path, groupFile), 'utf8')) as {
+    readonly runs: readonly string[];
+  };
   const begun = runs.filter((name) => existsSync(join(path, name, runFiles.manifest)));
   const repeats = [];
   for (const name of begun) {

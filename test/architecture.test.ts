@@ -45,7 +45,8 @@ const allowed: Readonly<Record<string, RegExp>> = {
   'src/models/': /^src\/(errors|random|config)\.ts$|^src\/policies\/policy\.ts$/,
   'src/prompting/':
     /^src\/(errors|config|package-root|replay-buffer|run-log)\.ts$|^src\/policies\/|^src\/environments\/environment\.ts$|^src\/models\/language-model\.ts$/,
-  'src/report/': /^src\/(errors|config|manifest|replay-buffer|run-log|statistics)\.ts$|^src\/(prompting|policies)\/|^src\/models\/language-model\.ts$/,
+  'src/report/':
+    /^src\/(errors|config|manifest|replay-buffer|run-log|statistics)\.ts$|^src\/(prompting|policies)\/|^src\/models\/language-model\.ts$/,
 };
 
 describe('imports run one way', () => {
@@ -67,7 +68,9 @@ describe('imports run one way', () => {
           (target) =>
             target === 'src/cli.ts' ||
             target.startsWith('finetune/') ||
-            (target.startsWith('src/commands/') && path !== 'src/cli.ts' && !path.startsWith('src/commands/')),
+            (target.startsWith('src/commands/') &&
+              path !== 'src/cli.ts' &&
+              !path.startsWith('src/commands/')),
         )
         .map((target) => `${path} → ${target}`),
     );

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { assemble } from '../assemble.js';
 import type { Config } from '../config.js';
 import { UserError } from '../errors.js';
 import { requireSame } from '../fingerprint.js';
 import { loadConfig, resolvedYaml } from '../load-config.js';
 import { groupFile, readManifest, resumeRunDirectory, runFiles } from '../run-directory.js';
-import { describeRepeats, resultOf, summarizeRepeats } from '../run-result.js';
+import { describeRepeats, resultOf, shownPath, summarizeRepeats } from '../run-result.js';
 import { runInDirectory } from '../run-session.js';
 import { repeatSeeds } from '../seeds.js';
 import type { CommandContext } from '../terminal.js';
@@ -76,8 +76,8 @@ export async function finishGroup(
     .filter((path) => existsSync(join(path, runFiles.manifest)))
     .map((path) => resultOf(path, context.cwd));
   await writeGroupReport(group.path);
-  const run = relative(context.cwd, group.path);
-  const report = relative(context.cwd, groupReportPath(group.path));
+  const run = shownPath(group.path, context.cwd);
+  const report = shownPath(groupReportPath(group.path), context.cwd);
   if (args.json) {
     const best = results.toSorted((a, b) => (b.best?.return ?? -Infinity) - (a.best?.return ?? -Infinity))[0];
     context.print(

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { findRun, groupFile } from '../run-directory.js';
+import { shownPath } from '../run-result.js';
 import type { CommandContext } from '../terminal.js';
 import { groupReportPath, writeGroupReport, writeRunReport } from '../write-report.js';
 
@@ -12,9 +13,9 @@ export async function reportCommand(
   const path = findRun(args.run, resolve(context.cwd, args.runsDir));
   if (existsSync(join(path, groupFile))) {
     await writeGroupReport(path);
-    context.print(relative(context.cwd, groupReportPath(path)));
+    context.print(shownPath(groupReportPath(path), context.cwd));
   } else {
-    context.print(relative(context.cwd, await writeRunReport(path)));
+    context.print(shownPath(await writeRunReport(path), context.cwd));
   }
   return 0;
 }

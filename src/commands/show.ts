@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { bestEntries } from '../evaluation.js';
+import { bestEntries } from '../confirmation.js';
 import { openRun } from '../open-run.js';
 import type { PolicyDescription, PolicyFamily } from '../policies/policy.js';
 import { formatParameters } from '../prompting/parameter-format.js';

@@ -1,53 +1,21 @@
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
-import { z } from 'zod';
 import type { OpenAIConfig } from '../config.js';
 import { UserError } from '../errors.js';
 import { answerSchema } from './answer-schema.js';
-import { jsonFetch, serverError } from './json-fetch.js';
-import type { ChatMessage, Completion, FinishReason, LanguageModel, Task, Usage } from './language-model.js';
+import { jsonFetch } from './json-fetch.js';
+import type { ChatMessage, LanguageModel, Task } from './language-model.js';
+import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
 
-/** Part of a message's content where a server splits it (Mistral's reasoning models do). */
-const contentPart = z.object({
-  type: z.string(),
-  text: z.string().optional(),
-  thinking: z.array(z.object({ text: z.string().optional() })).optional(),
-});
-
-const messageSchema = z.object({
-  content: z.union([z.string(), z.array(contentPart)]).nullish(),
-  refusal: z.string().nullish(),
-  /** Reasoning beside the answer: DeepSeek, vLLM, llama.cpp (`reasoning_content`), OpenRouter, Ollama (`reasoning`). */
-  reasoning_content: z.string().nullish(),
-  reasoning: z.string().nullish(),
-});
-
-const tokens = z.int().min(0).optional().catch(undefined);
-const usageSchema = z
-  .object({
-    prompt_tokens: tokens,
-    completion_tokens: tokens,
-    prompt_tokens_details: z.object({ cached_tokens: tokens }).nullish().catch(undefined),
-    completion_tokens_details: z.object({ reasoning_tokens: tokens }).nullish().catch(undefined),
-    /** DeepSeek's name for the cached tokens. */
-    prompt_cache_hit_tokens: tokens,
-  })
-  .nullish()
-  .catch(undefined);
-
-const responseSchema = z.object({
-  choices: z.array(z.object({ message: messageSchema, finish_reason: z.string().nullish() })).min(1),
-  usage: usageSchema,
-});
-type Response = z.output<typeof responseSchema>;
-type Choice = Response['choices'][number];
-
-/** What is asked of a server unless it turns out not to take it. */
+/** How a server is asked, as far as it has turned out yet. */
 interface Dialect {
+  /** Whether it takes a seed. */
   seed: boolean;
-  /** Several completions of one prompt (`n`). */
+  /** Whether it gives several completions of one prompt (`n`). */
   choices: boolean;
+  /** What it calls the longest completion. */
+  tokenLimit: 'max_tokens' | 'max_completion_tokens';
 }
 
 const seedWarning = 'the server takes no seed: its replies can’t be reproduced';
@@ -77,7 +45,7 @@ export function createOpenAI(
     timeout: 2 ** 31 - 1,
   });
   const id = `openai/${config.name}`;
-  const dialect: Dialect = { seed: true, choices: true };
+  const dialect: Dialect = { seed: true, choices: true, tokenLimit: tokenLimitFor(baseUrl) };
 
   const call = async (
     messages: readonly ChatMessage[],
@@ -95,9 +63,9 @@ export function createOpenAI(
       signal,
       attempt: async (attemptSignal) => {
         for (; ; adapted++) {
-          const body = requestBody(config, baseUrl, dialect, messages, task, seeds);
+          const body = requestBody(config, dialect, messages, task, seeds);
           try {
-            return readResponse(await client.chat.completions.create(body, { signal: attemptSignal }));
+            return readChatCompletion(await client.chat.completions.create(body, { signal: attemptSignal }));
           } catch (error) {
             const failure = causeOf(error);
             if (!adapt(dialect, body, failure)) throw withHint(failure, config, baseUrl);
@@ -105,7 +73,11 @@ export function createOpenAI(
         }
       },
     });
-    return completions(outcome.value, outcome.retries + adapted, outcome.latencyMs, dialect);
+    return completionsOf(outcome.value, {
+      latencyMs: outcome.latencyMs,
+      retries: outcome.retries + adapted,
+      ...(!dialect.seed && { warnings: [seedWarning] }),
+    });
   };
 
   return {
@@ -117,7 +89,6 @@ export function createOpenAI(
 
 function requestBody(
   config: OpenAIConfig,
-  baseUrl: URL,
   dialect: Dialect,
   messages: readonly ChatMessage[],
   task: Task,
@@ -130,7 +101,7 @@ function requestBody(
     ...(dialect.choices && seeds.length > 1 && { n: seeds.length }),
     ...(config.temperature !== undefined && { temperature: config.temperature }),
     ...(config.topP !== undefined && { top_p: config.topP }),
-    ...(config.maxTokens !== undefined && { [tokenLimitField(baseUrl)]: config.maxTokens }),
+    ...(config.maxTokens !== undefined && { [dialect.tokenLimit]: config.maxTokens }),
     ...(config.reasoningEffort !== undefined && { reasoning_effort: config.reasoningEffort }),
     ...(config.format === 'json' && {
       response_format: {
@@ -145,25 +116,26 @@ function requestBody(
  * OpenAI's reasoning models refuse `max_tokens`; its other models take both. Compatible servers know `max_tokens`, and
  * some of them ignore the newer name, which would leave the completion unbounded.
  */
-function tokenLimitField(baseUrl: URL): 'max_tokens' | 'max_completion_tokens' {
+function tokenLimitFor(baseUrl: URL): Dialect['tokenLimit'] {
   const { hostname } = baseUrl;
   const isOpenAI =
     hostname === 'openai.com' || hostname.endsWith('.openai.com') || hostname.endsWith('.openai.azure.com');
   return isOpenAI ? 'max_completion_tokens' : 'max_tokens';
 }
 
-/** Gives up what the server refused, where we asked for it on our own account. False when there was nothing to give up. */
+/** Learns from a refusal of what we asked for on our own account; false when there was nothing of that kind. */
 function adapt(dialect: Dialect, sent: ChatCompletionCreateParamsNonStreaming, failure: unknown): boolean {
   if (!(failure instanceof TryFailure) || failure.kind !== 'bad-request') return false;
-  if (sent.seed !== undefined && /\bseed\b/i.test(failure.message)) {
+  if ('seed' in sent && /\bseed\b/i.test(failure.message)) {
     dialect.seed = false;
-    return true;
-  }
-  if (sent.n !== undefined) {
+  } else if ('max_tokens' in sent && failure.message.includes('max_completion_tokens')) {
+    dialect.tokenLimit = 'max_completion_tokens';
+  } else if ('n' in sent) {
     dialect.choices = false;
-    return true;
+  } else {
+    return false;
   }
-  return false;
+  return true;
 }
 
 /** The SDK wraps what its `fetch` threw. */
@@ -186,69 +158,6 @@ function withHint(failure: unknown, config: OpenAIConfig, baseUrl: URL): unknown
     );
   }
   return failure;
-}
-
-function readResponse(response: unknown): Response {
-  const parsed = responseSchema.safeParse(response);
-  if (parsed.success) return parsed.data;
-  const { message } = serverError(JSON.stringify(response));
-  const issue = parsed.error.issues[0]!;
-  throw new TryFailure(
-    'malformed',
-    `the reply is no chat completion (${issue.path.join('.') || 'body'}: ${issue.message})${message === '' ? '' : `: ${message}`}`,
-  );
-}
-
-function completions(
-  response: Response,
-  retries: number,
-  latencyMs: number,
-  dialect: Dialect,
-): readonly Completion[] {
-  return response.choices.map((choice, i) => ({
-    ...readChoice(choice),
-    ...(i === 0
-      ? {
-          usage: readUsage(response.usage),
-          latencyMs,
-          retries,
-          ...(!dialect.seed && { warnings: [seedWarning] }),
-        }
-      : { usage: {}, latencyMs: 0, retries: 0 }),
-  }));
-}
-
-function readChoice({
-  message,
-  finish_reason,
-}: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
-  const parts = typeof message.content === 'string' ? [] : (message.content ?? []);
-  const thinking = parts.flatMap((part) => part.thinking ?? []).map((part) => part.text ?? '');
-  const text =
-    typeof message.content === 'string' ? message.content : parts.map((part) => part.text ?? '').join('');
-  const reasoning = message.reasoning_content ?? message.reasoning ?? thinking.join('');
-  return {
-    text: text === '' ? (message.refusal ?? '') : text,
-    ...(reasoning !== '' && { reasoning }),
-    finishReason: finishReasons[finish_reason ?? ''] ?? 'other',
-  };
-}
-
-const finishReasons: Readonly<Record<string, FinishReason>> = {
-  stop: 'stop',
-  length: 'length',
-  content_filter: 'content-filter',
-};
-
-function readUsage(usage: Response['usage']): Usage {
-  const cached = usage?.prompt_tokens_details?.cached_tokens ?? usage?.prompt_cache_hit_tokens;
-  const reasoning = usage?.completion_tokens_details?.reasoning_tokens;
-  return {
-    ...(usage?.prompt_tokens !== undefined && { promptTokens: usage.prompt_tokens }),
-    ...(cached !== undefined && { cachedTokens: cached }),
-    ...(usage?.completion_tokens !== undefined && { completionTokens: usage.completion_tokens }),
-    ...(reasoning !== undefined && { reasoningTokens: reasoning }),
-  };
 }
 
 function readBaseUrl(config: OpenAIConfig, environment: Readonly<Record<string, string | undefined>>): URL {

@@ -37,7 +37,8 @@ export function createDiscretizer(config: QTableConfig, environment: Environment
       remedy: `give ${space.low.length} items such as {low: -1, high: 1, bins: 4}, or use policy.kind: linear`,
     });
   }
-  const dimensions = space.kind === 'discrete' ? 1 : space.kind === 'tuple' ? space.spaces.length : space.low.length;
+  const dimensions =
+    space.kind === 'discrete' ? 1 : space.kind === 'tuple' ? space.spaces.length : space.low.length;
   if (bins.length !== dimensions) {
     throw new UserError({
       field: 'policy.discretize',

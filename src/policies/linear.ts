@@ -108,7 +108,10 @@ function outputsOf(space: Space, id: string): { outputs: number; discrete: boole
     case 'box':
       return { outputs: space.low.length, discrete: false, firstAction: 0 };
     case 'tuple':
-      throw new UserError({ field: 'environment', message: `no policy can act in ${id}: its action is a tuple` });
+      throw new UserError({
+        field: 'environment',
+        message: `no policy can act in ${id}: its action is a tuple`,
+      });
   }
 }
 

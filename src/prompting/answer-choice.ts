@@ -13,18 +13,18 @@ export interface Choice {
 }
 
 /**
- * The answer is the run that the reply starts with when that is complete; else the last complete run that was not
- * evaluated before (one that starts its line or follows a colon before one within a sentence); else the last
- * complete one; else all assignments of the reply together where they don't contradict each other; else, where
+ * The answer is the run that the reply starts with when that is complete; else the last complete run that is new
+ * (one that starts its line or follows a colon before one within a sentence); else the last complete one; else all assignments of the reply together where they don't contradict each other; else, where
  * there is nothing else, a bare list of numbers; else a complete run of words, which is no answer but shows what
  * went wrong. Quoted history lines and the format's example never count.
+ * @param isNew whether a run gives numbers that were not evaluated before
  */
-export function chooseAnswer(text: string, count: number, isSeen: (run: Run) => boolean): Choice {
+export function chooseAnswer(text: string, count: number, isNew: (run: Run) => boolean): Choice {
   let bare = true;
   let echoes = false;
   let first: Run | undefined;
-  let lastHeadedUnseen: Run | undefined;
-  let lastUnseen: Run | undefined;
+  let lastHeadedNew: Run | undefined;
+  let lastNew: Run | undefined;
   let last: Run | undefined;
   let largest: Run | undefined;
   let worded: Run | undefined;
@@ -37,23 +37,20 @@ export function chooseAnswer(text: string, count: number, isSeen: (run: Run) => 
       if (run.complete) worded = run;
     } else if (!run.complete) {
       scattered.add(run);
-      if (largest === undefined || runSize(run) >= runSize(largest)) largest = run;
+      if (largest === undefined || run.found >= largest.found) largest = run;
     } else {
       if (run.first) first = run;
       last = run;
-      if (isSeen(run)) return;
-      lastUnseen = run;
-      if (run.headed) lastHeadedUnseen = run;
+      if (!isNew(run)) return;
+      lastNew = run;
+      if (run.headed) lastHeadedNew = run;
     }
   };
   findRuns(text, count, visit);
   if (bare) visitBareLists(text, count, visit);
-  const answer = first ?? lastHeadedUnseen ?? lastUnseen ?? last ?? scattered.whole() ?? worded;
+  const answer = first ?? lastHeadedNew ?? lastNew ?? last ?? scattered.whole() ?? worded;
   return { echoes, ...(answer && { answer }), ...(largest && { largest }) };
 }
-
-/** How many indices a run gives. */
-export const runSize = (run: Run): number => run.values.size + run.unknown.length;
 
 function visitBareLists(text: string, count: number, visit: (run: Run) => void): void {
   const contentStart = skip(text, 0, space | newline | mark);

@@ -1,7 +1,7 @@
 /** How parameters are written in prompts and read from replies: inverses of each other. */
 import type { FinishReason } from '../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import { chooseAnswer, runSize } from './answer-choice.js';
+import { chooseAnswer } from './answer-choice.js';
 import type { IndexedText, ParseFailure, Result } from './parse-failure.js';
 import type { Run } from './reply-runs.js';
 import { answerText, scanReply, type Value } from './reply-scanner.js';
@@ -48,17 +48,35 @@ export function parseParameters(
   spec: ParameterSpec,
   context: ParseContext = {},
 ): Result<ParameterVector, ParseFailure> {
-  const { text, unclosedThinking } = answerText(reply, spec.count);
+  const { text: spoken, unclosedThinking } = answerText(reply, spec.count);
+  const text = jsonAnswer(spoken) ?? spoken;
   const cut = context.finishReason === 'length' || unclosedThinking;
   const { answer, largest, echoes } = chooseAnswer(text, spec.count, (run) => {
     const vector = numbersOf(run, spec.count);
-    return vector !== undefined && context.seen?.(vector) !== undefined;
+    return vector !== undefined && context.seen?.(vector) === undefined;
   });
   // A number at the very end of a reply that was cut may lack digits.
-  if (answer !== undefined && !(cut && answer.end === text.length)) return validate(answer, spec, context);
+  const lacksDigits =
+    answer !== undefined && cut && ['', '.'].includes(text.slice(answer.end, answer.end + 2));
+  if (answer !== undefined && !lacksDigits) return validate(answer, spec, context);
   if (cut) return failed({ kind: 'truncated' });
   if (largest !== undefined) return failed(countFailure(largest, spec.count));
   return failed({ kind: echoes ? 'echo' : 'missing' });
+}
+
+/**
+ * Of a reply that is one JSON object with `params` (or `parameters`), these alone: what its reason quotes is no answer.
+ */
+function jsonAnswer(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith('{') || !trimmed.endsWith('}')) return undefined;
+  try {
+    const object = JSON.parse(trimmed) as { readonly params?: unknown; readonly parameters?: unknown };
+    const params = object.params ?? object.parameters;
+    return typeof params === 'object' && params !== null ? JSON.stringify({ params }) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const failed = (failure: ParseFailure): Result<never, ParseFailure> => ({ ok: false, failure });
@@ -75,13 +93,10 @@ function numbersOf(run: Run, count: number): ParameterVector | undefined {
   return vector;
 }
 
-/** How many indices or values a failure names at most. */
-const namedLimit = 100;
-
 function countFailure(run: Run, count: number): ParseFailure {
   const absent: number[] = [];
-  for (let i = 0; i < count && absent.length < namedLimit; i++) if (!run.values.has(i)) absent.push(i);
-  return { kind: 'count', expected: count, found: runSize(run), absent, unknown: run.unknown };
+  for (let i = 0; i < count; i++) if (!run.values.has(i)) absent.push(i);
+  return { kind: 'count', expected: count, found: run.found, absent, unknown: run.unknown };
 }
 
 function validate(
@@ -91,7 +106,7 @@ function validate(
 ): Result<ParameterVector, ParseFailure> {
   const { low, high, decimals, choices } = spec;
   if (run.conflicts.length > 0) {
-    const indices = run.conflicts.toSorted((a, b) => a - b).slice(0, namedLimit);
+    const indices = run.conflicts.toSorted((a, b) => a - b);
     return failed({ kind: 'duplicate-index', indices });
   }
   const notFinite = textsWhere(run, (value) => value.kind !== 'number');
@@ -121,7 +136,7 @@ function textsWhere(run: Run, test: (value: Value) => boolean): readonly Indexed
   for (const [index, value] of run.values) {
     if (test(value)) found.push({ index, text: value.kind === 'placeholder' ? '?' : value.text });
   }
-  return found.toSorted((a, b) => a.index - b.index).slice(0, namedLimit);
+  return found.toSorted((a, b) => a.index - b.index);
 }
 
 /** Keys under which JSON answers give their reason. */
@@ -139,7 +154,7 @@ export function statedReason(reply: string, limit = 600): string {
   scanReply(text, 1, (found) => {
     if (found.kind === 'assignment') count = Math.max(count, found.index + 1);
   });
-  const { answer, largest } = chooseAnswer(text, count, () => false);
+  const { answer, largest } = chooseAnswer(text, count, () => true);
   const run = answer ?? largest;
   if (run === undefined) return tidy(text, limit);
   return tidy(`${text.slice(0, run.start)}\n${text.slice(run.end, run.end + 4 * limit)}`, limit);

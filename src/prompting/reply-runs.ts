@@ -11,6 +11,8 @@ export interface Run {
   readonly conflicts: readonly number[];
   /** Indices beyond the spec, the first few. */
   readonly unknown: readonly number[];
+  /** How many different indices it gives. */
+  readonly found: number;
   /** Every index of the spec is there, and no other. */
   readonly complete: boolean;
   /** It is the example of the format: placeholders only. */
@@ -43,7 +45,7 @@ interface OpenRun {
 }
 
 /** How many indices beyond the spec are named in a failure. */
-const unknownLimit = 8;
+const unknownLimit = 20;
 
 /**
  * Calls `visit` for each run, in order. A run ends before other text, at the end of the line on which it became
@@ -95,7 +97,7 @@ function addTo(run: OpenRun, { index, value, end }: Found & { kind: 'assignment'
   run.size++;
   run.end = end;
   if (index >= count) {
-    if (run.unknown.size < unknownLimit) run.unknown.add(index);
+    run.unknown.add(index);
     return;
   }
   const earlier = run.values.get(index);
@@ -115,7 +117,8 @@ function closeRun(run: OpenRun, count: number, quoted: boolean): Run {
     kind: 'assignments',
     values,
     conflicts: [...run.conflicts],
-    unknown: [...unknown],
+    unknown: [...unknown].slice(0, unknownLimit),
+    found: values.size + unknown.size,
     complete: values.size === count && unknown.size === 0,
     example: allOf(values, 'placeholder'),
     worded: allOf(values, 'word'),
@@ -146,6 +149,7 @@ export function listRun(
     values,
     conflicts: [],
     unknown: Array.from({ length: surplus }, (_, i) => count + i),
+    found: list.length,
     complete: list.closed && list.length === count,
     example: allOf(values, 'placeholder'),
     worded: allOf(values, 'word'),

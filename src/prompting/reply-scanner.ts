@@ -40,37 +40,41 @@ const thinking = /<(\/?)(?:think|thinking|thought|reasoning)>|\[(\/?)THINK\]/gi;
 const finalChannel = /<\|channel\|>final[^<\n]{0,40}<\|message\|>/g;
 
 /**
- * The answer part of a reply: what follows the model's thinking, without lines that open or close a code fence. Of
- * an answer beyond any use the middle is left out, so that the time to read it has a bound: `count` parameters
- * need less than 64 characters each.
+ * The answer part of a reply: without the model's thinking, and without lines that open or close a code fence. Of an
+ * answer beyond any use the middle is left out, so that the time to read it has a bound: `count` parameters need
+ * less than 64 characters each.
  */
 export function answerText(
   reply: string,
   count: number,
 ): { readonly text: string; readonly unclosedThinking: boolean } {
-  let start = 0;
-  let unclosed = -1;
-  for (const channel of reply.matchAll(finalChannel)) start = channel.index + channel[0].length;
-  for (const tag of reply.matchAll(thinking)) {
-    if (tag.index < start) continue;
-    if (tag[1] === '/' || tag[2] === '/') {
-      // A closing tag without its opening one is usual: chat templates open the block in the prompt.
-      start = tag.index + tag[0].length;
-      unclosed = -1;
-    } else if (unclosed < 0) {
-      unclosed = tag.index;
-    }
-  }
-  const end = unclosed < 0 ? reply.length : unclosed;
+  const { spoken, unclosedThinking } = withoutThinking(reply);
   const kept = 50_000 + 64 * count;
   const text =
-    end - start <= 2 * kept
-      ? reply.slice(start, end)
-      : `${reply.slice(start, start + kept)}\n(left out)\n${reply.slice(end - kept, end)}`;
+    spoken.length <= 2 * kept ? spoken : `${spoken.slice(0, kept)}\n(left out)\n${spoken.slice(-kept)}`;
   return {
     text: text.includes('```') ? text.replace(/^[ \t>]{0,8}```[\w+-]{0,20}[ \t]{0,8}\r?$/gm, '') : text,
-    unclosedThinking: unclosed >= 0,
+    unclosedThinking,
   };
+}
+
+function withoutThinking(reply: string): { readonly spoken: string; readonly unclosedThinking: boolean } {
+  let from = 0;
+  for (const channel of reply.matchAll(finalChannel)) from = channel.index + channel[0].length;
+  let parts: string[] = [];
+  let thinks = false;
+  for (const tag of reply.matchAll(thinking)) {
+    if (tag.index < from) continue;
+    const closes = tag[1] === '/' || tag[2] === '/';
+    if (!closes && thinks) continue;
+    if (!closes) parts.push(reply.slice(from, tag.index));
+    // A closing tag without its opening one is usual: chat templates open the block in the prompt.
+    else if (!thinks) parts = [];
+    from = tag.index + tag[0].length;
+    thinks = !closes;
+  }
+  if (!thinks) parts.push(reply.slice(from));
+  return { spoken: parts.join('\n'), unclosedThinking: thinks };
 }
 
 const key = /param(?:eter)?s?/gi;
@@ -120,7 +124,7 @@ function readKeyedList(
   if (separator < 0) return undefined;
   const open = skip(text, separator, space | mark | newline, separator + 64);
   const list = text[open] === '[' ? readList(text, open, capacity) : undefined;
-  // A list that was given up has no values, but what it covered need not be looked at again.
+  // A list that was given up has length 0, but what it covered need not be looked at again.
   return list && { ...list, start };
 }
 
@@ -143,7 +147,8 @@ export function commentEnd(text: string, open: number, limit = 80): number {
 
 const closing = ')'.charCodeAt(0);
 
-const separators = [':=', '==', '=>', '->', ':', '=', '\uff1a', '\uff1d', '\u2192'];
+/** The bar is that of a table: `| params[0] | 1.2 |`. */
+const separators = [':=', '==', '=>', '->', ':', '=', '|', '\uff1a', '\uff1d', '\u2192'];
 
 function separatorEnd(text: string, at: number): number {
   const found = separators.find((separator) => text.startsWith(separator, at));

@@ -31,7 +31,7 @@ export function callLog(data: RunData, proposals: readonly LoggedProposal[]): Ht
 <label><input type="radio" name="show" id="show-failed"> with a failure <span class="muted">${failed}</span></label>
 </fieldset>
 <noscript><p class="note">JavaScript is off: everything but the prompts is shown. They stand in <code>calls.jsonl</code> beside this page.</p></noscript>
-<p class="log-head" aria-hidden="true"><span>iteration</span><span>return</span><span></span><span>stated reason</span></p>
+<p class="log-head" aria-hidden="true"><span>iteration</span><span>return</span><span></span><span>stated reason, or reply</span></p>
 <div class="log">${proposals.map((proposal) => proposalEntry(proposal, groups))}</div>
 ${embedJson('prompts', packPrompts(data.calls.map((call) => call.messages)))}`;
 }
@@ -85,6 +85,8 @@ function outcomeChip(call: CallRecord): Html {
 function outcomeText({ outcome }: CallRecord): Html {
   switch (outcome.kind) {
     case 'accepted':
+      // Longer vectors stand in the reply and would fill the page.
+      if (outcome.parameters.length > 60) return html``;
       return html`<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
     case 'rejected':
       return html`<p class="failure">${explainFailure(outcome.failure)}</p>`;

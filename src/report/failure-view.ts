@@ -1,6 +1,7 @@
+import type { Config } from '../config.js';
 import { explainFailure, type FailureKind, failureKind, failureMeaning } from './failure-text.js';
 import { type Html, html } from './html.js';
-import { isRejected, type LoggedProposal, proposalId } from './proposals.js';
+import { isRejected, type LoggedProposal, placeName, proposalId } from './proposals.js';
 import { formatNumber, plural } from './quantities.js';
 import { percent } from './scale.js';
 
@@ -13,7 +14,7 @@ interface FailureGroup {
 }
 
 /** Failed calls by kind: a bar and a row each. */
-export function failureView(proposals: readonly LoggedProposal[]): Html {
+export function failureView(proposals: readonly LoggedProposal[], config: Pick<Config, 'candidates'>): Html {
   const calls = proposals.reduce((sum, proposal) => sum + proposal.attempts.length, 0);
   const groups = failureGroups(proposals);
   const failed = groups.reduce((sum, group) => sum + group.count, 0);
@@ -23,14 +24,14 @@ export function failureView(proposals: readonly LoggedProposal[]): Html {
   const rejected = proposals.filter(isRejected).length;
   return html`<p>${failed} of ${plural(calls, 'call')} (${formatNumber((100 * failed) / calls, 3)} %) gave no usable parameters; ${rejected === 0 ? 'every proposal came through in the end' : `${plural(rejected, 'proposal')} came to nothing`}.</p>
 <div class="scroll" tabindex="0"><table class="failures">
-<caption>Mended: a later call of the same proposal was accepted.</caption>
 <thead><tr><th scope="col">kind</th><th scope="col" class="number">calls</th><th scope="col" class="bar-cell"></th><th scope="col" class="number">mended</th><th scope="col">meaning, and the latest</th></tr></thead>
 <tbody>${groups.map(
     ({ kind, count, mended, last }) => html`<tr><th scope="row">${kind}</th><td class="number">${count}</td>
 <td class="bar-cell"><svg width="100%" height="12" aria-hidden="true"><rect class="bar" width="${percent(count / most)}" height="12" rx="2"/></svg></td>
-<td class="number mended">${mended}</td><td>${failureMeaning[kind]}<br><a href="#${proposalId(last.proposal)}">iteration ${last.proposal.iteration}</a>: <span class="muted">${last.text.slice(0, 200)}</span></td></tr>`,
+<td class="number mended">${mended}</td><td>${failureMeaning[kind]}<br><a href="#${proposalId(last.proposal)}">${placeName(last.proposal, config)}</a>: <span class="muted">${last.text.slice(0, 200)}</span></td></tr>`,
   )}</tbody>
-</table></div>`;
+</table></div>
+<p class="note">Mended: a later call of the same proposal was accepted.</p>`;
 }
 
 /** The most frequent first; equal ones by name. */

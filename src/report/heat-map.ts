@@ -10,9 +10,10 @@ import {
 } from './palette.js';
 import { figure, numberedTicks } from './plot.js';
 import { pngDataUri, type Rgba } from './png.js';
+import { placeName } from './proposals.js';
 import { formatNumber, formatParameter, plural } from './quantities.js';
 import type { RunData } from './run-data.js';
-import { coordinate, percent, robustDomain } from './scale.js';
+import { coordinate, percent, robustDomain, tickStep } from './scale.js';
 import type { TaskLabels } from './task-labels.js';
 
 const stripHeight = 12;
@@ -33,7 +34,7 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
   const colours = colouring(data, labels);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
   const best = entries.reduce((b, entry, i) => (entry.score > entries[b]!.score ? i : b), 0);
-  const labelled = Math.max(1, Math.ceil(11 / rowHeight));
+  const labelled = rowHeight >= 11 ? 1 : tickStep(16 / rowHeight);
   const x = (column: number) => percent(column / columns);
 
   const chart = html`<div class="heat-map${names.every((name) => name.length <= 12) && ' short-names'}">
@@ -68,7 +69,8 @@ ${embedJson('heat-data', {
   names: spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
   columns: entries.map((entry) => entry.parameters.map(formatParameter).join(' ')),
   evaluations: entries.map(
-    (entry, i) => `evaluation ${i + 1} (${placeOf(entry)}): score ${formatNumber(entry.score, 5)}`,
+    (entry, i) =>
+      `evaluation ${i + 1} (${placeName(entry, data.config)}): score ${formatNumber(entry.score, 5)}`,
   ),
 })}`;
 }
@@ -138,12 +140,4 @@ function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLa
     );
   }
   return Array.from({ length: spec.count }, (_, i) => spec.names?.[i] ?? `params[${i}]`);
-}
-
-function placeOf(entry: {
-  readonly source: string;
-  readonly iteration: number;
-  readonly candidate: number;
-}): string {
-  return entry.source === 'proposal' ? `iteration ${entry.iteration}` : entry.source;
 }

@@ -1,55 +1,13 @@
-import type { BufferEntry } from '../replay-buffer.js';
 import type { Confirmation } from '../run-log.js';
-import { standardDeviation } from '../statistics.js';
+import { curvePoints, isBinary, isProposal, type Point, type Timeline } from './curve-points.js';
 import { type Html, html } from './html.js';
-import { figure, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
+import { figure, intervalMark, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { isRejected, type LoggedProposal, proposalId } from './proposals.js';
 import { formatNumber, plural } from './quantities.js';
 import { finalConfirmation, type RunData } from './run-data.js';
-import { coordinate, linearScale, percent, quantile, robustDomain, type Scale } from './scale.js';
+import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
 
 const height = 320;
-
-/** Where an evaluation stands on the horizontal axis: warm-up first, then one slot an iteration. */
-export interface Timeline {
-  readonly warmup: number;
-  readonly iterations: number;
-  readonly slots: number;
-  /** Left edge and width, in slots. Candidates of one iteration share its slot. */
-  place(iteration: number, candidate: number): { readonly at: number; readonly width: number };
-}
-
-export function timelineOf(data: RunData): Timeline {
-  const warmup = data.entries.filter((entry) => entry.source !== 'proposal').length;
-  let iterations = data.manifest.iterations.done;
-  let candidates = 1;
-  for (const { iteration, candidate } of [...data.calls, ...data.entries.filter(isProposal)]) {
-    iterations = Math.max(iterations, iteration);
-    candidates = Math.max(candidates, candidate + 1);
-  }
-  return {
-    warmup,
-    iterations,
-    slots: Math.max(1, warmup + iterations),
-    place: (iteration, candidate) => ({
-      at: warmup + iteration - 1 + candidate / candidates,
-      width: 1 / candidates,
-    }),
-  };
-}
-
-interface Point {
-  readonly entry: BufferEntry;
-  readonly at: number;
-  readonly width: number;
-  /** Position in the replay buffer, from 1. */
-  readonly number: number;
-  readonly best: number;
-  /** Outer and inner ends of the whisker, ascending. */
-  readonly spread: Spread;
-}
-
-type Spread = readonly [number, number, number, number];
 
 /** Score of every evaluation, the spread of its episodes, best so far, confirmed interval and target. */
 export function learningCurve(data: RunData, proposals: readonly LoggedProposal[], timeline: Timeline): Html {
@@ -64,7 +22,7 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
     const point = points.find(
       ({ entry }) => entry.iteration === c.iteration && entry.candidate === c.candidate,
     );
-    return point ? middle(point) : timeline.slots;
+    return point ? point.at + 0.5 : timeline.slots;
   };
   const episodes = data.config.evaluation.episodes;
   const below = points.filter((point) => point.entry.score < y.low);
@@ -77,6 +35,7 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
     x: { slots: timeline.slots, ticks: iterationTicks(timeline), title: 'Iteration' },
     background: [
       timeline.warmup > 0 && html`<rect class="warmup" width="${x(timeline.warmup)}" height="${height}"/>`,
+      iterationEdges(timeline),
       confirmed && confirmedBand(confirmed, confirmedAt(confirmed), timeline.slots, y),
     ],
     paths: [
@@ -85,14 +44,18 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
       html`<path class="best" d="${bestSoFar(points, y, timeline.slots)}"/>`,
     ],
     marks: [
-      html`<defs><path id="cross" d="M-3.5-3.5 3.5 3.5M3.5-3.5-3.5 3.5"/><path id="below" d="M-4-4H4L0 3z"/><path id="diamond" d="M0-6 5 0 0 6-5 0z"/></defs>`,
+      html`<defs><path id="cross" d="M-3.5-3.5 3.5 3.5M3.5-3.5-3.5 3.5"/><path id="below" d="M-4-4H4L0 3z"/></defs>`,
       target !== undefined && targetLine(target, y),
-      html`<g class="points">${points.map((point) => mark(point, x(middle(point)), y))}</g>`,
+      html`<g class="points">${points.map((point) => mark(point, x(point.at + 0.5), y))}</g>`,
       html`<g class="rejected">${rejected.map((proposal) => {
-        const { at, width } = timeline.place(proposal.iteration, proposal.candidate);
-        return html`<use href="#cross" x="${x(at + width / 2)}" y="${height - 8}"/>`;
+        return html`<use href="#cross" x="${x(timeline.slot(proposal) + 0.5)}" y="${height - 8}"/>`;
       })}</g>`,
-      html`<g class="confirmed">${confirmed && confirmedMark(confirmed, x(confirmedAt(confirmed)), y)}</g>`,
+      confirmed &&
+        intervalMark(
+          { mean: confirmed.mean, interval: confirmed.ci95 },
+          confirmedAt(confirmed) / timeline.slots,
+          y,
+        ),
     ],
     columns: columns(points, rejected, timeline),
   });
@@ -105,42 +68,6 @@ ${rejected.length > 0 && html`<li><span class="key cross"></span>no usable propo
 ${below.length > 0 && html`<li><span class="key below"></span>below the axis (${below.length}, down to ${formatNumber(Math.min(...below.map((p) => p.entry.score)))})</li>`}
 </ul>`;
   return figure(chart, caption, 'Point at a column for its figures; a click opens its log.');
-}
-
-function curvePoints(data: RunData, timeline: Timeline): Point[] {
-  const spread = isBinary(data.entries) ? standardError : quartiles;
-  let warmup = 0;
-  let best = Number.NEGATIVE_INFINITY;
-  return data.entries.map((entry, i) => {
-    best = Math.max(best, entry.score);
-    const place = isProposal(entry)
-      ? timeline.place(entry.iteration, entry.candidate)
-      : { at: warmup++, width: 1 };
-    return { entry, ...place, number: i + 1, best, spread: spread(entry) };
-  });
-}
-
-/** Whether every episode ended in one of two returns (success or not): quartiles would then tell nothing. */
-function isBinary(entries: readonly BufferEntry[]): boolean {
-  const values = new Set<number>();
-  for (const entry of entries) {
-    for (const value of entry.returns) {
-      values.add(value);
-      if (values.size > 2) return false;
-    }
-  }
-  return true;
-}
-
-function quartiles({ returns, score }: BufferEntry): Spread {
-  if (returns.length === 0) return [score, score, score, score];
-  const sorted = returns.toSorted((a, b) => a - b);
-  return [sorted[0]!, quantile(sorted, 0.25), quantile(sorted, 0.75), sorted.at(-1)!];
-}
-
-function standardError({ returns, score }: BufferEntry): Spread {
-  const error = returns.length < 2 ? 0 : standardDeviation(returns) / Math.sqrt(returns.length);
-  return [score - error, score - error, score + error, score + error];
 }
 
 function verticalScale(points: readonly Point[], data: RunData): Scale {
@@ -159,7 +86,7 @@ function whiskers(points: readonly Point[], y: Scale, from: 0 | 1, to: 2 | 3): s
   let d = '';
   for (const point of points) {
     const [low, high] = [y.at(point.spread[from]), y.at(point.spread[to])];
-    if (low - high > 0.5) d += `M${coordinate(middle(point))} ${coordinate(low)}V${coordinate(high)}`;
+    if (low - high > 0.5) d += `M${coordinate(point.at + 0.5)} ${coordinate(low)}V${coordinate(high)}`;
   }
   return d;
 }
@@ -170,18 +97,20 @@ function bestSoFar(points: readonly Point[], y: Scale, slots: number): string {
     const last = steps.at(-1);
     const level = y.at(point.best);
     if (last !== undefined && last[1] === level) continue;
-    if (last !== undefined) steps.push([middle(point), last[1]]);
-    steps.push([middle(point), level]);
+    if (last !== undefined) steps.push([point.at + 0.5, last[1]]);
+    steps.push([point.at + 0.5, level]);
   }
   steps.push([slots, steps.at(-1)![1]]);
   return line(steps);
 }
 
 function mark(point: Point, x: string, y: Scale): Html {
-  const { score, source } = point.entry;
+  const {
+    improved,
+    entry: { score },
+  } = point;
   if (score < y.low) return html`<use href="#below" x="${x}" y="${height - 4}"/>`;
   const at = coordinate(y.at(score));
-  const improved = score === point.best && source === 'proposal';
   return html`<circle cx="${x}" cy="${at}" r="${improved ? 3.5 : 2.5}"${improved && html` class="improved"`}/>`;
 }
 
@@ -190,19 +119,25 @@ function confirmedBand(confirmed: Confirmation, at: number, slots: number, y: Sc
   return html`<rect class="confirmed-band" x="${percent(at / slots)}" width="${percent(1 - at / slots)}" y="${coordinate(high)}" height="${coordinate(Math.max(1.5, low - high))}"/>`;
 }
 
-function confirmedMark(confirmed: Confirmation, at: string, y: Scale): Html {
-  const [low, high] = confirmed.ci95;
-  return html`<line x1="${at}" x2="${at}" y1="${coordinate(y.at(low))}" y2="${coordinate(y.at(high))}"/><use href="#diamond" x="${at}" y="${coordinate(y.at(confirmed.mean))}"/>`;
-}
-
 function targetLine(target: number, y: Scale): Html {
   const at = y.at(target);
   return html`<g class="target"><line x1="0" x2="100%" y1="${coordinate(at)}" y2="${coordinate(at)}"/></g>`;
 }
 
+/** Lines between iterations of several candidates, while they stand apart. */
+function iterationEdges({ warmup, iterations, candidates, slots }: Timeline): Html | undefined {
+  if (candidates === 1 || iterations > 60) return undefined;
+  const edges = Array.from({ length: iterations }, (_, i) => percent((warmup + i * candidates) / slots));
+  return html`<g class="grid">${edges.map((x) => html`<line x1="${x}" x2="${x}" y1="0" y2="${height}"/>`)}</g>`;
+}
+
 function iterationTicks(timeline: Timeline): { at: number; label: string }[] {
-  const ticks = numberedTicks(timeline.iterations, timeline.warmup);
-  return timeline.warmup === 0 ? ticks : [{ at: timeline.warmup / 2, label: 'warm-up' }, ...ticks];
+  const { warmup, iterations, candidates, slots } = timeline;
+  const ticks = numberedTicks(iterations).map(({ at, label }) => ({ at: warmup + at * candidates, label }));
+  if (warmup === 0) return ticks;
+  // The label of the first iteration only where that of the warm-up leaves room for it.
+  const room = (warmup / 2 + candidates / 2) / slots > 0.18;
+  return [{ at: warmup / 2, label: 'warm-up' }, ...ticks.filter(({ label }) => room || label !== '1')];
 }
 
 function columns(
@@ -212,21 +147,21 @@ function columns(
 ): PlotColumn[] {
   const evaluated = points.map((point): PlotColumn => {
     const { entry } = point;
-    const name = isProposal(entry) ? placeName(entry, point.width) : `Warm-up policy ${entry.candidate + 1}`;
+    const name = isProposal(entry) ? placeName(entry, timeline) : `Warm-up policy ${entry.candidate + 1}`;
     const range = entry.returns.length > 1 ? `, ${returnRange(entry.returns)}` : '';
     const text = `${name}: ${formatNumber(entry.score, 5)}${range}; best so far ${formatNumber(point.best, 5)}`;
     return {
       at: point.at,
-      width: point.width,
+      width: 1,
       text,
       ...(isProposal(entry) && { href: `#${proposalId(entry)}` }),
     };
   });
   const failed = rejected.map((proposal): PlotColumn => {
-    const place = timeline.place(proposal.iteration, proposal.candidate);
     return {
-      ...place,
-      text: `${placeName(proposal, place.width)}: no usable proposal after ${plural(proposal.attempts.length, 'call')}`,
+      at: timeline.slot(proposal),
+      width: 1,
+      text: `${placeName(proposal, timeline)}: no usable proposal after ${plural(proposal.attempts.length, 'call')}`,
       href: `#${proposalId(proposal)}`,
     };
   });
@@ -238,8 +173,8 @@ function returnRange(returns: readonly number[]): string {
   return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
 }
 
-function placeName(place: { iteration: number; candidate: number }, width: number): string {
-  return `Iteration ${place.iteration}${width < 1 ? `, candidate ${place.candidate + 1}` : ''}`;
+function placeName(place: { iteration: number; candidate: number }, timeline: Timeline): string {
+  return `Iteration ${place.iteration}${timeline.candidates > 1 ? `, candidate ${place.candidate + 1}` : ''}`;
 }
 
 function describe(points: readonly Point[], confirmed: number | undefined): string {
@@ -247,12 +182,4 @@ function describe(points: readonly Point[], confirmed: number | undefined): stri
   const last = points.at(-1)!;
   const end = confirmed === undefined ? '' : `; confirmed mean ${formatNumber(confirmed)}`;
   return `Learning curve of ${plural(points.length, 'evaluation')}: best so far rises from ${formatNumber(first.best)} to ${formatNumber(last.best)}${end}.`;
-}
-
-function middle(point: Point): number {
-  return point.at + point.width / 2;
-}
-
-function isProposal(entry: BufferEntry): boolean {
-  return entry.source === 'proposal';
 }

@@ -1,8 +1,9 @@
+import type { Config } from '../config.js';
 import { unreachable } from '../errors.js';
 import type { BufferEntry } from '../replay-buffer.js';
 import type { Confirmation, LoggedEvent, StopReason } from '../run-log.js';
 import { type Content, type Html, html } from './html.js';
-import { isRejected, type LoggedProposal, proposalId } from './proposals.js';
+import { isRejected, type LoggedProposal, placeName, proposalId } from './proposals.js';
 import {
   formatCompact,
   formatCost,
@@ -62,15 +63,15 @@ export function headline(data: RunData, proposals: readonly LoggedProposal[]): H
   const { usage } = manifest;
   return html`<dl class="headline main">
 ${confirmedTile(finalConfirmation(manifest.confirmations))}
-${best && tile('Best observed mean return', formatReturn(best.score), observedNote(best, config.evaluation.episodes))}
+${best && tile('Best observed mean return', formatReturn(best.score), observedNote(best, config))}
 </dl>
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
 ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} of them warm-up` : 'no warm-up')}
-${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(calls.length)}; ${rejected === 0 ? 'all mended' : `${plural(rejected, 'proposal')} lost`}`)}
+${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(calls.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all mended' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of the price')}
-${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'model calls take none')}
+${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'none of it in model calls')}
 </dl>`;
 }
 
@@ -86,12 +87,12 @@ function confirmedTile(confirmed: Confirmation | undefined): Html {
   );
 }
 
-function observedNote(best: BufferEntry, episodes: number): Html {
+function observedNote(best: BufferEntry, config: Config): Html {
   const where =
     best.source === 'proposal'
-      ? html`<a href="#${proposalId(best)}">iteration ${best.iteration}</a>`
+      ? html`<a href="#${proposalId(best)}">${placeName(best, config)}</a>`
       : html`the warm-up`;
-  return html`of ${plural(episodes, 'episode')}, in ${where}; the highest of many noisy means, so optimistic`;
+  return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; the highest of many noisy means, so optimistic`;
 }
 
 /** One headline figure. */
@@ -100,20 +101,21 @@ export function tile(name: string, value: Content, note: Content, className = ''
 }
 
 /** Every candidate that was evaluated again, beside the score that selected it. */
-export function confirmationTable(confirmations: readonly Confirmation[]): Html | undefined {
+export function confirmationTable(
+  confirmations: readonly Confirmation[],
+  config: Pick<Config, 'candidates'>,
+): Html | undefined {
   if (confirmations.length === 0) return undefined;
-  return html`<div class="scroll" tabindex="0"><table class="confirmations">
-<caption>Unseen episodes chose among the best observed; further ones measured the chosen.</caption>
+  return html`<div><div class="scroll" tabindex="0"><table class="confirmations">
 <thead><tr><th scope="col">candidate</th><th scope="col" class="number">observed</th><th scope="col" class="number">unseen</th><th scope="col" class="number">95 % interval</th><th scope="col" class="number">episodes</th></tr></thead>
 <tbody>${confirmations.map((c) => {
-    const place =
-      c.iteration === 0
-        ? `warm-up policy ${c.candidate + 1}`
-        : html`<a href="#${proposalId(c)}">iteration ${c.iteration}${c.candidate > 0 && `.${c.candidate + 1}`}</a>`;
+    const name = placeName(c, config);
+    const place = c.iteration === 0 ? name : html`<a href="#${proposalId(c)}">${name}</a>`;
     const final = c.stage === 'final';
     return html`<tr${final && html` class="final"`}><th scope="row">${place}${final && ', chosen'}</th><td class="number">${formatReturn(c.observed)}</td><td class="number">${formatReturn(c.mean)}</td><td class="number">${formatReturn(c.ci95[0])} … ${formatReturn(c.ci95[1])}</td><td class="number">${c.episodes}</td></tr>`;
   })}</tbody>
-</table></div>`;
+</table></div>
+<p class="note">Unseen episodes chose among the best observed; further ones measured the chosen.</p></div>`;
 }
 
 /** Warnings of the run, each once with its count. */

@@ -45,7 +45,7 @@ export function plotChart(plot: Plot): Html {
   const { x, y, height } = plot;
   const format = plot.formatY ?? ((value: number) => formatNumber(value));
   const share = (at: number) => percent(at / x.slots);
-  return html`<div class="plot">
+  return html`<div class="plot${x.slots > 150 && ' dense'}">
 <p class="y-title">${plot.yTitle}</p>
 <svg class="y-axis" width="52" height="${height + tickLabels}" aria-hidden="true">${y.ticks.map(
     (tick) => html`<text x="46" y="${coordinate(y.at(tick))}" dy="0.35em">${format(tick)}</text>`,
@@ -79,14 +79,25 @@ ${chart}
 </figure>`;
 }
 
-/** Labels at round numbers of `count` slots that are numbered from 1 and start `offset` slots from the left. */
-export function numberedTicks(count: number, offset = 0): { readonly at: number; readonly label: string }[] {
+/** A diamond at a mean with its interval as a bar; `share` of the width from the left. */
+export function intervalMark(
+  value: { readonly mean: number; readonly interval: readonly [number, number] },
+  share: number,
+  y: Scale,
+): Html {
+  const x = percent(share);
+  const [low, high] = value.interval.map((end) => coordinate(y.at(end)));
+  return html`<defs><path id="diamond" d="M0-6 5 0 0 6-5 0z"/></defs>
+<g class="confirmed"><line x1="${x}" x2="${x}" y1="${low}" y2="${high}"/><use href="#diamond" x="${x}" y="${coordinate(y.at(value.mean))}"/></g>`;
+}
+
+/** Labels at 1 and at round numbers of `count` slots that are numbered from 1. */
+export function numberedTicks(count: number): { readonly at: number; readonly label: string }[] {
   const step = Math.max(1, tickStep(count / 6));
   const ticks: { at: number; label: string }[] = [];
   for (let number = 1; number <= count; number++) {
-    const first = number === 1 && offset === 0;
-    if (first || (number % step === 0 && number > step / 2)) {
-      ticks.push({ at: offset + number - 0.5, label: String(number) });
+    if (number === 1 || (number % step === 0 && number > step / 2)) {
+      ticks.push({ at: number - 0.5, label: String(number) });
     }
   }
   return ticks;

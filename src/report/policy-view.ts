@@ -24,8 +24,7 @@ function weightMatrix(parameters: ParameterVector, policy: LinearDescription, la
   const scale = Math.max(...parameters.map(Math.abs), 0);
   const rows = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
   const difference = policy.discrete && policy.outputs === 2;
-  return html`<div class="scroll" tabindex="0"><table class="weights">
-<caption>${policy.discrete ? 'The action with the highest sum of weight × observation is taken.' : 'The action is the sum of weight × observation.'}</caption>
+  return html`<div><div class="scroll tall" tabindex="0"><table class="weights">
 <thead><tr><th scope="col">weight of</th>${labels.actions.map((action) => html`<th scope="col">${action}</th>`)}${difference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
 <tbody>${rows.map((row, i) => {
     const weights = parameters.slice(i * policy.outputs, (i + 1) * policy.outputs);
@@ -33,10 +32,20 @@ function weightMatrix(parameters: ParameterVector, policy: LinearDescription, la
       (weight) => html`<td class="${cellClass(weight, scale)}">${formatParameter(weight)}</td>`,
     )}${difference && html`<td class="muted">${formatNumber(weights[1]! - weights[0]!)}</td>`}</tr>`;
   })}</tbody>
-</table></div>`;
+</table></div>
+<p class="note">${policy.discrete ? 'The action with the highest sum of weight × observation is taken.' : 'The action is the sum of weight × observation.'}</p></div>`;
 }
 
-const arrows: Readonly<Record<string, string>> = { left: '←', right: '→', up: '↑', down: '↓' };
+const arrows: Readonly<Record<string, string>> = {
+  left: '←',
+  right: '→',
+  up: '↑',
+  down: '↓',
+  west: '←',
+  east: '→',
+  north: '↑',
+  south: '↓',
+};
 
 /** Up to this many states fit in a picture; more are listed in rows. */
 const statesPerRow = 20;
@@ -59,22 +68,22 @@ function actionTable(
   const [first, second] = policy.bins ?? [];
   if (first !== undefined && second !== undefined && policy.bins?.length === 2) {
     const columns = second.edges.length + 1;
-    return html`<div class="scroll" tabindex="0"><table class="states">
-<caption>Action by ${labels.observations[0] ?? 'observation[0]'} (rows) and ${labels.observations[1] ?? 'observation[1]'} (columns)</caption>
+    return html`<div><div class="scroll tall" tabindex="0"><table class="states">
 <thead><tr><td></td>${binNames(second.edges).map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
 <tbody>${binNames(first.edges).map((name, row) => html`<tr><th scope="row">${name}</th>${Array.from({ length: columns }, (_, c) => cell(row * columns + c))}</tr>`)}</tbody>
-</table></div>`;
+</table></div>
+<p class="note">Action by ${labels.observations[0] ?? 'observation[0]'} (rows) and ${labels.observations[1] ?? 'observation[1]'} (columns)</p></div>`;
   }
   const width = Math.min(policy.states, statesPerRow);
-  return html`<div class="scroll" tabindex="0"><table class="states">
-<caption>Action by state: the number of a state is that of its row plus that of its column</caption>
+  return html`<div><div class="scroll tall" tabindex="0"><table class="states">
 <thead><tr><td></td>${Array.from({ length: width }, (_, c) => html`<th scope="col">+${c}</th>`)}</tr></thead>
 <tbody>${Array.from({ length: Math.ceil(policy.states / width) }, (_, row) => {
     const start = row * width;
     const length = Math.min(width, policy.states - start);
     return html`<tr><th scope="row">${start}</th>${Array.from({ length }, (_, c) => cell(start + c))}</tr>`;
   })}</tbody>
-</table></div>`;
+</table></div>
+<p class="note">Action by state: the number of a state is that of its row plus that of its column</p></div>`;
 }
 
 /** Index of the action taken in each state, the first on ties. */
@@ -104,8 +113,7 @@ const places: Readonly<Record<string, { name: string; final: boolean }>> = {
 
 function gridView(grid: GridMap, cell: (state: number, extra?: Content) => Html, labels: TaskLabels): Html {
   const width = grid.rows[0]!.length;
-  return html`<div class="scroll" tabindex="0"><table class="grid-world">
-<caption>Action in each cell (${labels.actions.map((action) => `${arrows[action] ?? ''} ${action}`.trim()).join(', ')})</caption>
+  return html`<div><div class="scroll tall" tabindex="0"><table class="grid-world">
 <tbody>${grid.rows.map(
     (row, y) =>
       html`<tr>${[...row].map((letter, x) => {
@@ -115,7 +123,8 @@ function gridView(grid: GridMap, cell: (state: number, extra?: Content) => Html,
         return cell(y * width + x, place && html`<small>${place.name}</small>`);
       })}</tr>`,
   )}</tbody>
-</table></div>`;
+</table></div>
+<p class="note">Action in each cell (${labels.actions.map((action) => `${arrows[action] ?? ''} ${action}`.trim()).join(', ')})</p></div>`;
 }
 
 function binNames(edges: readonly number[]): readonly string[] {

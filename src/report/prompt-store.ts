@@ -5,7 +5,7 @@ import type { ChatMessage } from '../models/language-model.js';
  * it slides), so each distinct line is stored once, and a message is a list of runs of consecutive lines.
  */
 export interface PackedPrompts {
-  /** Every distinct line, in order of first appearance. */
+  /** Every distinct line. */
   readonly lines: readonly string[];
   /** Every distinct message: role, then start and length of each run of lines. */
   readonly messages: readonly (readonly [role: ChatMessage['role'], ...runs: number[]])[];
@@ -14,30 +14,44 @@ export interface PackedPrompts {
 }
 
 export function packPrompts(prompts: readonly (readonly ChatMessage[])[]): PackedPrompts {
-  const lines = new Map<string, number>();
-  const messages = new Map<string, number>();
-  const packed: [ChatMessage['role'], ...number[]][] = [];
-  const intern = (message: ChatMessage): number => {
-    const key = `${message.role}\n${message.content}`;
-    const known = messages.get(key);
-    if (known !== undefined) return known;
-    messages.set(key, packed.length);
-    packed.push([message.role, ...lineRuns(message.content, lines)]);
-    return packed.length - 1;
+  const positions = new Map<string, number>();
+  const distinct: ChatMessage[] = [];
+  const calls = prompts.map((prompt) =>
+    prompt.map((message) => {
+      const key = `${message.role}\n${message.content}`;
+      const known = positions.get(key);
+      if (known !== undefined) return known;
+      positions.set(key, distinct.length);
+      return distinct.push(message) - 1;
+    }),
+  );
+  const lines = orderedLines(distinct);
+  const index = new Map(lines.map((line, i) => [line, i]));
+  return {
+    lines,
+    messages: distinct.map(({ role, content }) => [role, ...lineRuns(content, index)]),
+    prompts: calls,
   };
-  const calls = prompts.map((prompt) => prompt.map(intern));
-  return { lines: [...lines.keys()], messages: packed, prompts: calls };
 }
 
-function lineRuns(text: string, known: Map<string, number>): number[] {
+/**
+ * Lines that recur first, each kind in order of appearance: lines that stand in one message only, such as the number
+ * of the iteration, would otherwise stand between the lines of the history and break its runs.
+ */
+function orderedLines(messages: readonly ChatMessage[]): readonly string[] {
+  const recurs = new Map<string, boolean>();
+  for (const { content } of messages) {
+    for (const line of content.split('\n')) recurs.set(line, recurs.has(line));
+  }
+  const lines = [...recurs.keys()];
+  return [...lines.filter((line) => recurs.get(line)), ...lines.filter((line) => !recurs.get(line))];
+}
+
+function lineRuns(text: string, index: ReadonlyMap<string, number>): number[] {
   const runs: number[] = [];
   let next = -1;
   for (const line of text.split('\n')) {
-    let position = known.get(line);
-    if (position === undefined) {
-      position = known.size;
-      known.set(line, position);
-    }
+    const position = index.get(line)!;
     if (position === next) runs[runs.length - 1]!++;
     else runs.push(position, 1);
     next = position + 1;

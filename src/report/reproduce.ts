@@ -4,14 +4,13 @@ import type { RunData } from './run-data.js';
 /** The commands that repeat, check and continue the run, and what must be equal for the same result. */
 export function reproduction(data: RunData): Html {
   const { manifest } = data;
-  const directory = shellQuote(`buffers/${manifest.run}`);
   const commands = [
     '# the same experiment again, in a new directory',
-    `npx policyloop run ${shellQuote(`buffers/${manifest.run}/config.yaml`)} --run-dir ${shellQuote(`buffers/${manifest.run}-again`)}`,
+    `npx policyloop run config.yaml --run-dir ${shellQuote(`../${manifest.run}-again`)}`,
     '# its best policy on fresh seeds',
-    `npx policyloop evaluate ${directory}`,
+    'npx policyloop evaluate .',
     '# go on where it stopped',
-    `npx policyloop resume ${directory}`,
+    'npx policyloop resume .',
   ];
   const { policyloop, node, commit } = manifest.versions;
   const rows: readonly (readonly [string, string | undefined])[] = [
@@ -22,7 +21,8 @@ export function reproduction(data: RunData): Html {
     ['fingerprint of the config', manifest.fingerprint],
     ['hash of the prompt templates', manifest.prompts],
   ];
-  return html`${preformatted(commands.join('\n'))}
+  return html`<p>In the directory of this file:</p>
+${preformatted(commands.join('\n'))}
 <p>The same config, seed and version give the same <code>evaluations.jsonl</code>, byte for byte, as far as the model gives the same replies.</p>
 <div class="scroll" tabindex="0"><table class="versions"><tbody>${rows.map(
     ([name, value]) =>

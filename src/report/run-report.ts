@@ -1,12 +1,13 @@
 import { callLog } from './call-log.js';
+import { timelineOf } from './curve-points.js';
 import { failureView } from './failure-view.js';
 import { parameterHeatMap } from './heat-map.js';
 import { type Html, html, preformatted } from './html.js';
-import { learningCurve, timelineOf } from './learning-curve.js';
+import { learningCurve } from './learning-curve.js';
 import { confirmationTable, headline, runHeader, warnings } from './overview.js';
 import { page, type Section } from './page.js';
 import { policyView } from './policy-view.js';
-import { loggedProposals } from './proposals.js';
+import { loggedProposals, placeName } from './proposals.js';
 import { formatReturn, formatTime } from './quantities.js';
 import { reproduction } from './reproduce.js';
 import { bestEntry, finalConfirmation, type RunData } from './run-data.js';
@@ -28,7 +29,7 @@ export function renderReport(data: RunData): string {
     { id: 'curve', title: 'Learning curve', content: learningCurve(data, proposals, timelineOf(data)) },
     { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
     { id: 'policy', title: 'Best policy', content: bestPolicy(data) },
-    { id: 'failures', title: 'Failures', content: failureView(proposals) },
+    { id: 'failures', title: 'Failures', content: failureView(proposals, data.config) },
     { id: 'usage', title: 'Usage', content: usageView(data) },
     { id: 'log', title: 'Log', content: callLog(data, proposals) },
     { id: 'config', title: 'Config', content: preformatted(data.configYaml) },
@@ -48,7 +49,6 @@ function bestPolicy(data: RunData): Html {
   const observed = bestEntry(data.entries);
   const best = confirmed ?? observed;
   if (best === undefined) return html`<p class="empty">Nothing was evaluated.</p>`;
-  const place = best.iteration === 0 ? 'the warm-up' : `iteration ${best.iteration}`;
   const why =
     confirmed === undefined
       ? `highest observed mean return, ${formatReturn(observed?.score)}; it was not confirmed`
@@ -56,10 +56,10 @@ function bestPolicy(data: RunData): Html {
   const labels = taskLabels(data.manifest.environment, data.policy);
   const grid =
     data.policy.kind === 'q-table' ? gridMap(data.config.environment, data.policy.states) : undefined;
-  return html`<p>From ${place}: ${why}.</p>
+  return html`<p>From ${placeName(best, data.config)}: ${why}.</p>
 <div class="side-by-side">
 ${policyView(best.parameters, data.policy, data.parameters, labels, grid)}
-${confirmationTable(data.manifest.confirmations)}
+${confirmationTable(data.manifest.confirmations, data.config)}
 </div>
 <details><summary>As a parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`;
 }

@@ -43,17 +43,17 @@ footer{color:var(--muted);font-size:13px}
 .tile .note{font-size:13px;line-height:1.4;color:var(--muted)}
 .tile .note b{color:var(--text);font-weight:600}
 .warnings{margin:0;padding-left:20px;overflow-wrap:anywhere}
-.note{color:var(--muted);font-size:14px}
-.scroll{overflow-x:auto;max-width:100%}
+.note{margin:8px 0 0;color:var(--muted);font-size:13px}
+.scroll{overflow:auto;max-width:100%}
+.scroll.tall{max-height:560px}
 table{border-collapse:collapse;font-size:14px}
-caption{caption-side:bottom;padding-top:8px;text-align:left;font-size:13px;color:var(--muted)}
 th,td{padding:5px 10px;text-align:left;vertical-align:top}
 th{font-weight:500}
 thead th{color:var(--muted);font-size:13px;white-space:nowrap}
 tbody tr{border-top:1px solid var(--rule)}
 .number{text-align:right;white-space:nowrap}
 .weights td,.weights thead th+th{text-align:right;min-width:64px}
-.weights tbody th{white-space:nowrap}
+tbody th{white-space:nowrap}
 .weights .bias{border-top:2px solid var(--rule)}
 .states,.grid-world{border-spacing:2px;border-collapse:separate}
 .states td,.states th{padding:2px 6px;text-align:center;font-size:13px;white-space:nowrap}
@@ -66,10 +66,10 @@ tbody tr{border-top:1px solid var(--rule)}
 .grid-world .goal{background:var(--good-soft);color:var(--good);font-weight:600}
 .side-by-side{display:flex;flex-wrap:wrap;gap:20px 40px;align-items:flex-start;margin-bottom:10px}
 .side-by-side>*{min-width:0}
+.side-by-side .note{width:0;min-width:100%}
 .failures{width:100%}
 .confirmations .final{font-weight:650}
 .confirmations .final th{font-weight:650}
-.failures tbody th{white-space:nowrap}
 .failures td:last-child{min-width:260px;overflow-wrap:anywhere}
 .bar-cell{width:22%;min-width:90px}
 .bar-cell svg{margin-top:5px}
@@ -78,8 +78,8 @@ pre{margin:0;padding:10px 12px;max-height:480px;overflow:auto;background:var(--s
 code{font:.92em ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}
 summary{cursor:pointer}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
-@media (max-width:640px){body{padding:18px 12px 48px;font-size:15px}section{padding:16px 14px 18px;border-radius:8px}h1{font-size:22px}.headline{grid-template-columns:1fr 1fr;gap:14px 16px}.headline.main{grid-template-columns:1fr}.tile .value{font-size:22px}.main .value{font-size:34px}.grid-world td{width:34px;height:34px;font-size:17px}.grid-world small,.grid-world .place{font-size:9px}}
-@media (max-width:640px){.failures,.failures tbody,.failures caption{display:block}.failures thead{display:none}.failures tr{display:grid;grid-template-columns:minmax(0,1fr) auto 40%;padding:4px 0}.failures th,.failures td{padding:2px 4px}.failures td.mended{display:none}.failures td:last-child{grid-column:1/-1;min-width:0}}
+@media (max-width:640px){th,td{padding:5px 6px}.weights td,.weights thead th+th{min-width:48px}body{padding:18px 12px 48px;font-size:15px}section{padding:16px 14px 18px;border-radius:8px}h1{font-size:22px}.headline{grid-template-columns:1fr 1fr;gap:14px 16px}.headline.main{grid-template-columns:1fr}.tile .value{font-size:22px}.main .value{font-size:34px}.grid-world td{width:34px;height:34px;font-size:17px}.grid-world small,.grid-world .place{font-size:9px}}
+@media (max-width:640px){.failures,.failures tbody{display:block}.failures thead{display:none}.failures tr{display:grid;grid-template-columns:minmax(0,1fr) auto 40%;padding:4px 0}.failures th,.failures td{padding:2px 4px}.failures td.mended{display:none}.failures td:last-child{grid-column:1/-1;min-width:0}}
 @media (prefers-reduced-motion:reduce){html{scroll-behavior:auto}}`;
 
 const charts = `
@@ -100,8 +100,15 @@ figcaption{margin-top:6px;font-size:13px;color:var(--muted)}
 .range{stroke:var(--range);stroke-width:1}
 .quartiles{stroke:var(--spread);stroke-width:3;stroke-opacity:.75}
 .paths .best{stroke:var(--accent);stroke-width:2}
+.paths .band{fill:var(--accent);fill-opacity:.16}
+.paths .repeat{stroke:var(--point);stroke-opacity:.55;stroke-width:1}
+.swatch.band{background:var(--accent);opacity:.25}
+.key.thin{border-top:1px solid var(--point)}
 .points circle{fill:var(--point)}
 .points .improved{fill:var(--accent)}
+.dense .quartiles{stroke-width:1.5}
+.dense .points circle{r:1.8px}
+.dense .points .improved{r:2.8px}
 .points use{fill:var(--point)}
 .rejected use{stroke:var(--bad);stroke-width:1.6}
 .confirmed line{stroke:var(--good);stroke-width:2}
@@ -141,7 +148,7 @@ figcaption{margin-top:6px;font-size:13px;color:var(--muted)}
 .paths .latency{fill:var(--point)}
 .paths .cost{stroke:var(--accent);stroke-width:2}
 .paths .cost-area{fill:var(--accent);fill-opacity:.12}
-@media (max-width:640px){.quartiles{stroke-width:1.5}.points circle{r:1.8px}.points .improved{r:2.8px}.heat-map,.heat-map.short-names{grid-template-columns:34px minmax(0,1fr)}.row-names .wide{display:none}.row-names .narrow{display:inline}.plot{grid-template-columns:44px minmax(0,1fr)}.y-axis{width:44px;transform:translateX(-8px)}}`;
+@media (max-width:640px){.best-column{stroke-width:.75}.quartiles{stroke-width:1.5}.points circle{r:1.8px}.points .improved{r:2.8px}.heat-map,.heat-map.short-names{grid-template-columns:34px minmax(0,1fr)}.row-names .wide{display:none}.row-names .narrow{display:inline}.plot{grid-template-columns:44px minmax(0,1fr)}.y-axis{width:44px;transform:translateX(-8px)}}`;
 
 const log = `
 .filter{display:flex;flex-wrap:wrap;gap:4px 18px;margin:0 0 12px;padding:0;border:0;font-size:14px}

@@ -82,6 +82,6 @@ export function gridMap(environment: EnvironmentConfig, states: number): GridMap
 function frozenLakeRows(options: Readonly<Record<string, unknown>>): readonly string[] | undefined {
   const map = options.desc;
   if (Array.isArray(map)) return map.every((row): row is string => typeof row === 'string') ? map : undefined;
-  const name = options.map_name ?? '4x4';
+  const name = options.map_name === undefined ? '4x4' : options.map_name;
   return typeof name === 'string' && Object.hasOwn(frozenLakeMaps, name) ? frozenLakeMaps[name] : undefined;
 }

@@ -22,7 +22,8 @@ export function usageView(data: RunData): Html {
   const usage = usageByIteration(data);
   const { usage: totals } = data.manifest;
   const tokens = totals.promptTokens + totals.completionTokens > 0;
-  const slow = usage.some((iteration) => iteration.latencyMs >= 1);
+  // The time of a control is noise.
+  const slow = usage.some((iteration) => iteration.latencyMs >= 100);
   return html`<div class="charts">
 ${tokens && tokenChart(usage)}
 ${slow && latencyChart(usage)}
@@ -163,6 +164,7 @@ function totalsTable(data: RunData): Html {
   const share = (part: number, whole: number) =>
     whole > 0 ? ` (${Math.round((100 * part) / whole)} %)` : '';
   const finished = usage.calls - usage.errors;
+  const tokens = usage.promptTokens + usage.completionTokens > 0;
   const perCall = (total: number) => (finished > 0 ? formatCompact(total / finished) : '–');
   const row = (name: string, total: string, mean: string) =>
     html`<tr><th scope="row">${name}</th><td class="number">${total}</td><td class="number">${mean}</td></tr>`;
@@ -171,10 +173,22 @@ function totalsTable(data: RunData): Html {
 <tbody>
 ${row('calls', `${formatCount(usage.calls)}${usage.errors > 0 ? ` (${formatCount(usage.errors)} without a reply)` : ''}`, '')}
 ${row('HTTP retries', formatCount(usage.retries), '')}
-${row('prompt tokens', formatCount(usage.promptTokens), perCall(usage.promptTokens))}
-${row('of them cached', `${formatCount(usage.cachedTokens)}${share(usage.cachedTokens, usage.promptTokens)}`, perCall(usage.cachedTokens))}
-${row('completion tokens', formatCount(usage.completionTokens), perCall(usage.completionTokens))}
-${row('of them reasoning', `${formatCount(usage.reasoningTokens)}${share(usage.reasoningTokens, usage.completionTokens)}`, perCall(usage.reasoningTokens))}
+${
+  tokens && [
+    row('prompt tokens', formatCount(usage.promptTokens), perCall(usage.promptTokens)),
+    row(
+      'of them cached',
+      `${formatCount(usage.cachedTokens)}${share(usage.cachedTokens, usage.promptTokens)}`,
+      perCall(usage.cachedTokens),
+    ),
+    row('completion tokens', formatCount(usage.completionTokens), perCall(usage.completionTokens)),
+    row(
+      'of them reasoning',
+      `${formatCount(usage.reasoningTokens)}${share(usage.reasoningTokens, usage.completionTokens)}`,
+      perCall(usage.reasoningTokens),
+    ),
+  ]
+}
 ${row('model latency', formatDuration(usage.latencyMs), finished > 0 ? formatDuration(usage.latencyMs / finished) : '–')}
 ${usage.cost !== undefined && row('cost', formatCost(usage.cost), finished > 0 ? formatCost(usage.cost / finished) : '–')}
 </tbody>

@@ -177,6 +177,19 @@ describe('a server that takes no seed', () => {
   });
 });
 
+describe('a server that knows the newer name of the token limit only', () => {
+  it('is asked by that name from then on', async () => {
+    const { server, model } = await start(
+      { reply: () => 'ok', refuses: ['max_tokens'], hint: "use 'max_completion_tokens' instead" },
+      { maxTokens: 50 },
+    );
+    expect(await model.generate(messages, options)).toMatchObject({ text: 'ok', retries: 1 });
+    expect(await model.generate(messages, options)).toMatchObject({ text: 'ok', retries: 0 });
+    expect(server.requests.map(({ body }) => body.max_tokens)).toEqual([50, undefined, undefined]);
+    expect(server.requests[2]?.body.max_completion_tokens).toBe(50);
+  });
+});
+
 describe('what the user is told', () => {
   it('names the variable of a missing key, the field and the remedy', () => {
     const create = () => createModel(openaiConfig({ apiKeyEnv: 'MY_KEY' }), { OPENAI_API_KEY: key });

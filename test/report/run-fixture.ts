@@ -155,7 +155,7 @@ export function runFixture(options: FixtureOptions = {}): RunData {
         );
       }
     }
-    events.push({ time: clock(400), kind: 'iteration-finished', iteration, entries: entries.length, usage });
+    events.push({ time: clock(400), kind: 'iteration-finished', iteration, usage });
   }
   events.push({
     time: clock(0),

@@ -21,6 +21,7 @@ export type OllamaReply =
 
 /** An Ollama server: `POST /api/chat`, without streaming. Reads no more of a prompt than `num_ctx` tokens, silently. */
 export function startFakeOllama(options: {
+  /** Called for every request, also for one that then goes wrong. */
   readonly reply: (request: OllamaRequest) => OllamaReply;
   readonly faults?: FaultPlan;
   /** The models it has (default: any). */

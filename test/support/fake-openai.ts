@@ -31,6 +31,7 @@ export type OpenAIReply =
 
 /** An OpenAI-compatible server: `POST /v1/chat/completions`. Its `url` ends in `/v1`. */
 export async function startFakeOpenAI(options: {
+  /** Called for every request, also for one that then goes wrong. */
   readonly reply: (request: OpenAIRequest) => OpenAIReply;
   readonly faults?: FaultPlan;
   /** Refuses every other key with 401. */
@@ -41,6 +42,8 @@ export async function startFakeOpenAI(options: {
   readonly maxChoices?: number;
   /** Fields that are refused with 400. */
   readonly refuses?: readonly string[];
+  /** What the refusal adds. */
+  readonly hint?: string;
 }): Promise<FakeServer> {
   const server = await startFakeServer({
     faults: options.faults,
@@ -71,7 +74,7 @@ function answer(received: ReceivedRequest, options: Parameters<typeof startFakeO
   }
   const refused = options.refuses?.find((field) => field in received.body);
   if (refused !== undefined)
-    return refuse(400, `Unsupported parameter: '${refused}'`, 'unsupported_parameter');
+    return refuse(400, `Unsupported parameter: '${refused}' ${options.hint ?? ''}`, 'unsupported_parameter');
 
   const count = Math.min(body.n ?? 1, options.maxChoices ?? Number.POSITIVE_INFINITY);
   const replies = Array.from({ length: count }, (_, choice) => {

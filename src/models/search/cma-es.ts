@@ -5,16 +5,15 @@
  * (PPSN 2008).
  */
 import type { CmaEsConfig } from '../../config.js';
-import type { ParameterVector } from '../../policies/policy.js';
-import { createGenerator, type RandomGenerator } from '../../random.js';
+import { createGenerator } from '../../random.js';
 import type { Evaluated, LanguageModel, Task } from '../language-model.js';
 import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
-import { createValueGrid, type ValueGrid } from './value-grid.js';
+import { createValueGrid, drawPoint, type ValueGrid } from './value-grid.js';
 
 /** Above this many parameters only the diagonal of the covariance matrix is adapted. */
 const fullCovarianceLimit = 100;
-/** Beyond this the distribution is degenerate: the search starts anew. */
+/** Beyond this the distribution is degenerate. */
 const longestAxisRatio = 1e7;
 
 /** What follows from the number of parameters and the population. */
@@ -41,6 +40,9 @@ interface Distribution {
   path: readonly number[];
   stepPath: readonly number[];
   generations: number;
+  /** The best score since the start of this distribution, and the generation that brought it. */
+  best: number;
+  bestGeneration: number;
 }
 
 interface Search {
@@ -58,7 +60,8 @@ interface Search {
 /**
  * Starts at the best point of the warm-up, or in the middle of the range. Every `population` evaluations update the
  * distribution. Samples are clamped and rounded to what the parameters may be, and it is those points that it learns
- * from. When the distribution has shrunk below the grid of the values, it starts anew from a random point.
+ * from. When the distribution has shrunk below the grid of the values and finds nothing better, the search starts anew
+ * from a random point.
  */
 export function createCmaEs(config: CmaEsConfig): LanguageModel {
   const fold = foldHistory<Search>(
@@ -76,7 +79,8 @@ export function createCmaEs(config: CmaEsConfig): LanguageModel {
       if (search.generation.length < search.strategy.population) return;
       update(search);
       if (isExhausted(search)) {
-        search.distribution = createDistribution(randomPoint(search, createGenerator(index)), config.sigma);
+        const mean = drawPoint(search.grid, search.task.parameters.count, createGenerator(index));
+        search.distribution = createDistribution(mean, config.sigma);
       }
       search.generation = [];
     },
@@ -84,10 +88,14 @@ export function createCmaEs(config: CmaEsConfig): LanguageModel {
   return createControl('control/cma-es', (task, random) => {
     const { seen, grid, distribution } = fold(task);
     const { mean, sigma, covariance } = distribution;
-    return sampleUnseen(seen, (widening) => {
-      const y = covariance.color(mean.map(() => random.normal()));
-      return mean.map((value, i) => grid.value(grid.index(value + sigma * widening * y[i]!)));
-    });
+    return sampleUnseen(
+      seen,
+      (widening) => {
+        const y = covariance.color(mean.map(() => random.normal()));
+        return mean.map((value, i) => grid.value(grid.index(value + sigma * widening * y[i]!)));
+      },
+      () => drawPoint(grid, mean.length, random),
+    );
   });
 }
 
@@ -113,17 +121,20 @@ function createDistribution(mean: readonly number[], sigma: number): Distributio
     path: Array<number>(n).fill(0),
     stepPath: Array<number>(n).fill(0),
     generations: 0,
+    best: Number.NEGATIVE_INFINITY,
+    bestGeneration: 0,
   };
 }
 
-function randomPoint({ task, grid }: Search, random: RandomGenerator): ParameterVector {
-  return Array.from({ length: task.parameters.count }, () => grid.value(random.integers(0, grid.size)));
-}
-
-/** Whether sampling can bring little that is new: every coordinate keeps to its value, or the shape is degenerate. */
-function isExhausted({ distribution: { sigma, covariance }, grid }: Search): boolean {
-  const widest = sigma * Math.max(...covariance.deviations);
-  return !(widest >= grid.step / 4 && covariance.axisRatio < longestAxisRatio);
+/**
+ * Whether there is little left to find here: the shape is degenerate, or every coordinate keeps to a few values and
+ * nothing better was found for a while.
+ */
+function isExhausted({ distribution, grid }: Search): boolean {
+  const { mean, sigma, covariance, generations, bestGeneration } = distribution;
+  const isNarrow = sigma * Math.max(...covariance.deviations) < 2 * grid.step;
+  const patience = 10 + mean.length;
+  return !(covariance.axisRatio < longestAxisRatio) || (isNarrow && generations - bestGeneration >= patience);
 }
 
 /** One generation: ranks the candidates and moves mean, paths, covariance and step size. */
@@ -135,11 +146,15 @@ function update({ distribution, strategy, generation, task }: Search): void {
     distribution.sigma = Math.min(distribution.sigma * Math.exp(exponent), high - low);
   };
   if (ranked[0]!.score === ranked.at(-1)!.score) {
-    // A plateau ranks nothing. Look further away (the tutorial's advice for flat fitness, appendix B.3).
+    // A plateau ranks nothing. Look further away (the tutorial's advice for flat fitness).
     widen(0.2 + stepPathRate / stepDamping);
     return;
   }
   distribution.generations++;
+  if (ranked[0]!.score > distribution.best) {
+    distribution.best = ranked[0]!.score;
+    distribution.bestGeneration = distribution.generations;
+  }
   const steps = ranked.map(({ parameters }) =>
     parameters.map((value, i) => (value - distribution.mean[i]!) / distribution.sigma),
   );
@@ -197,7 +212,7 @@ function strategyFor(n: number, given: number | undefined): Strategy {
   const effectiveParents = sum(parents) ** 2 / sum(parents.map((w) => w ** 2));
   const effectiveRest = sum(rest) ** 2 / sum(rest.map((w) => w ** 2));
 
-  // With the diagonal alone there is less to learn, so it can be learnt faster (Ros and Hansen, equation 4).
+  // With the diagonal alone there is less to learn, so it can be learnt faster (Ros and Hansen).
   const speed = n > fullCovarianceLimit ? (n + 2) / 3 : 1;
   const rankOneRate = speed * (2 / ((n + 1.3) ** 2 + effectiveParents));
   const rankMuRate = Math.min(

@@ -65,19 +65,20 @@ export function pointKey(parameters: ParameterVector): string {
   return parameters.join(',');
 }
 
-const unseenTries = 100;
-
 /**
- * The first sample that was not evaluated before; the last one tried, where there seems to be none. `widening` is 1
- * for the first ten tries, then grows by a tenth each time.
+ * The first sample that was not evaluated before. `near(widening)` samples as the algorithm would, with steps that are
+ * `widening` times as long: 1 for the first ten tries, then a tenth more each time. Where that finds nothing, `anywhere`
+ * is tried; when that finds nothing either, there is hardly anything left, and its last sample is taken.
  */
 export function sampleUnseen(
   seen: ReadonlySet<string>,
-  sample: (widening: number) => ParameterVector,
+  near: (widening: number) => ParameterVector,
+  anywhere: () => ParameterVector,
 ): ParameterVector {
-  let parameters = sample(1);
-  for (let tries = 1; tries < unseenTries && seen.has(pointKey(parameters)); tries++) {
-    parameters = sample(1.1 ** Math.max(0, tries - 9));
+  let parameters: ParameterVector = [];
+  for (let tries = 0; tries < 100; tries++) {
+    parameters = tries < 40 ? near(1.1 ** Math.max(0, tries - 9)) : anywhere();
+    if (!seen.has(pointKey(parameters))) break;
   }
   return parameters;
 }

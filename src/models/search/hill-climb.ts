@@ -3,7 +3,7 @@ import type { ParameterVector } from '../../policies/policy.js';
 import type { RandomGenerator } from '../../random.js';
 import type { Evaluated, LanguageModel } from '../language-model.js';
 import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
-import { createValueGrid, type ValueGrid } from './value-grid.js';
+import { createValueGrid, drawPoint, type ValueGrid } from './value-grid.js';
 
 /**
  * A random step from the best point so far (from the newest of equals, so that it wanders over plateaus): Gaussian
@@ -22,15 +22,18 @@ export function createHillClimb(config: HillClimbConfig): LanguageModel {
     const spec = task.parameters;
     const grid = createValueGrid(spec);
     const listed = spec.kind === 'integer' || spec.choices !== undefined;
-    return sampleUnseen(seen, (widening) => {
-      if (best === undefined)
-        return Array.from({ length: spec.count }, () => grid.value(random.integers(0, grid.size)));
-      return listed
-        ? mutate(best.parameters, grid, widening, random)
-        : best.parameters.map((value) =>
-            grid.value(grid.index(value + config.sigma * widening * random.normal())),
-          );
-    });
+    const anywhere = () => drawPoint(grid, spec.count, random);
+    if (best === undefined) return anywhere();
+    const step = (value: number, widening: number) =>
+      grid.value(grid.index(value + config.sigma * widening * random.normal()));
+    return sampleUnseen(
+      seen,
+      (widening) =>
+        listed
+          ? mutate(best.parameters, grid, widening, random)
+          : best.parameters.map((value) => step(value, widening)),
+      anywhere,
+    );
   });
 }
 

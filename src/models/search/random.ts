@@ -1,6 +1,6 @@
 import type { LanguageModel } from '../language-model.js';
 import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
-import { createValueGrid } from './value-grid.js';
+import { createValueGrid, drawPoint } from './value-grid.js';
 
 /** Uniform random search: the least that a method must beat. */
 export function createRandomSearch(): LanguageModel {
@@ -10,8 +10,7 @@ export function createRandomSearch(): LanguageModel {
   );
   return createControl('control/random', (task, random) => {
     const grid = createValueGrid(task.parameters);
-    return sampleUnseen(evaluatedPoints(task), () =>
-      Array.from({ length: task.parameters.count }, () => grid.value(random.integers(0, grid.size))),
-    );
+    const draw = () => drawPoint(grid, task.parameters.count, random);
+    return sampleUnseen(evaluatedPoints(task), draw, draw);
   });
 }

@@ -1,4 +1,5 @@
-import type { ParameterSpec } from '../../policies/policy.js';
+import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
+import type { RandomGenerator } from '../../random.js';
 
 /** The values that a parameter may have, numbered from 0 in ascending order. */
 export interface ValueGrid {
@@ -42,4 +43,9 @@ function choiceGrid(choices: readonly number[]): ValueGrid {
       return nearest;
     },
   };
+}
+
+/** A vector of `count` values of the grid, each equally likely. */
+export function drawPoint(grid: ValueGrid, count: number, random: RandomGenerator): ParameterVector {
+  return Array.from({ length: count }, () => grid.value(random.integers(0, grid.size)));
 }

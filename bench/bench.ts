@@ -1,0 +1,15 @@
+/** `npm run bench`: figures of this machine, now. Ratios within one run are what counts. */
+import process from 'node:process';
+import { formatTable } from '../src/terminal.js';
+import { benchIterations } from './iterations.js';
+import { benchRollouts } from './rollouts.js';
+import { benchStartUp } from './start-up.js';
+
+const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
+const findings = [...(await benchRollouts(python)), ...(await benchIterations()), ...benchStartUp()];
+process.stdout.write(
+  `${formatTable(
+    ['what', 'figure', ''],
+    findings.map(({ name, value, note }) => [name, value, note ?? '']),
+  )}\n`,
+);

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { assemble, experimentIn, newManifest } from '../src/assemble.js';
+import { runExperiment } from '../src/experiment.js';
+import { parseConfig, resolvedYaml } from '../src/load-config.js';
+import type { LanguageModel } from '../src/models/language-model.js';
+import { formatParameters } from '../src/prompting/parameter-format.js';
+import { createGenerator } from '../src/random.js';
+import { createRunDirectory } from '../src/run-directory.js';
+import type { Finding } from './finding.js';
+import { median } from './rollouts.js';
+
+const iterations = 400;
+
+/**
+ * What an iteration costs beside the model and the environment: prompt, parsing, recording on disk. A scripted model
+ * answers at once and every episode ends after a step, so that nearly all the time is ours.
+ */
+export async function benchIterations(): Promise<readonly Finding[]> {
+  const root = mkdtempSync(join(tmpdir(), 'policyloop-bench-'));
+  try {
+    const config = parseConfig({
+      environment: 'CartPole-v1',
+      model: { provider: 'ollama', name: 'scripted' },
+      prompts: { set: 'numeric' },
+      iterations,
+      memory: { tokens: 1_000_000 },
+      evaluation: { episodes: 1, maxSteps: 1 },
+      confirmation: { candidates: 0 },
+    });
+    const assembly = { ...(await assemble(config, {})), model: scriptedModel() };
+    const now = () => new Date();
+    const directory = createRunDirectory(join(root, 'run'), {
+      configYaml: resolvedYaml(assembly.config),
+      manifest: newManifest(assembly, 'run', now()),
+      now,
+    });
+    const times: number[] = [];
+    let last = performance.now();
+    const experiment = experimentIn(assembly, directory, {
+      now,
+      emit(event) {
+        directory.record(event);
+        if (event.kind !== 'iteration-finished') return;
+        const time = performance.now();
+        times.push(time - last);
+        last = time;
+      },
+    });
+    const never = new AbortController().signal;
+    await runExperiment(experiment, { finish: never, abort: never });
+    await directory.close();
+    const window = (from: number, to: number) => median(times.slice(from, to));
+    const [early, late] = [window(20, 60), window(360, 400)];
+    return [
+      { name: 'overhead of an iteration, around 40', value: `${early.toFixed(2)} ms` },
+      {
+        name: `overhead of an iteration, around ${iterations - 20}`,
+        value: `${late.toFixed(2)} ms`,
+        note: `aim ≤ 3 ms, all ${iterations + 20} evaluations in the prompt; ratio to the early ones ${(late / early).toFixed(2)}`,
+      },
+    ];
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+function scriptedModel(): LanguageModel {
+  return {
+    id: 'scripted',
+    generate(_messages, { seed, task }) {
+      const random = createGenerator(seed);
+      const { count, low, high, decimals } = task.parameters;
+      const vector = Array.from({ length: count }, () => Number(random.uniform(low, high).toFixed(decimals)));
+      return Promise.resolve({
+        text: `${formatParameters(vector, task.parameters)}\nA reason.`,
+        finishReason: 'stop',
+        usage: { promptTokens: 1, completionTokens: 1 },
+        latencyMs: 0,
+        retries: 0,
+      });
+    },
+  };
+}

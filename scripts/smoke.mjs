@@ -1,0 +1,34 @@
+/** The package as a user gets it: `npx` in the checkout, and the packed files on their own. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const place = mkdtempSync(join(tmpdir(), 'policyloop-smoke-'));
+const say = (text) => process.stdout.write(`${text}\n`);
+const run = (command, args, cwd) =>
+  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+
+try {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const shown = run('npx', ['policyloop', '--version'], root).trim();
+  if (shown !== version) throw new Error(`npx policyloop --version says ${shown}, not ${version}`);
+  say(`npx policyloop in the checkout: ${shown}`);
+
+  const [{ filename, size, entryCount }] = JSON.parse(
+    run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', place], root),
+  );
+  run('tar', ['-xf', filename], place);
+  symlinkSync(join(root, 'node_modules'), join(place, 'package', 'node_modules'));
+  const cli = join(place, 'package', 'dist', 'src', 'cli.js');
+  const lines = run(process.execPath, [cli, 'run', 'quickstart', '--json'], place).trimEnd().split('\n');
+  const { confirmed, report } = JSON.parse(lines.at(-1));
+  if (!(confirmed.mean >= 475)) throw new Error(`quickstart confirmed only ${confirmed.mean}`);
+  readFileSync(join(place, report));
+  say(
+    `packed: ${entryCount} files, ${(size / 1024).toFixed(0)} kB; its quickstart confirms ${confirmed.mean}`,
+  );
+} finally {
+  rmSync(place, { recursive: true, force: true });
+}

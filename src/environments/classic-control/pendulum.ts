@@ -1,0 +1,61 @@
+import type { RandomGenerator } from '../../random.js';
+import type { BoxSpace, Observation } from '../environment.js';
+import type { OpenStep, Task } from '../task.js';
+import { isSingle } from './single-precision.js';
+
+const maxSpeed = 8; // rad/s
+const maxTorque = 2; // N·m
+const timeStep = 0.05; // s
+const { PI } = Math;
+
+/**
+ * A pendulum of 1 kg and 1 m, to be swung up and kept upright with a limited torque.
+ * Observation: cosine and sine of the angle (0 is upright), angular velocity. Action: the torque, in ±2 N·m.
+ */
+export class Pendulum implements Task<readonly number[]> {
+  readonly observationSpace: BoxSpace = { kind: 'box', low: [-1, -1, -maxSpeed], high: [1, 1, maxSpeed] };
+  readonly actionSpace: BoxSpace = { kind: 'box', low: [-maxTorque], high: [maxTorque] };
+  /** 3g / 2l. */
+  readonly #gravity: number;
+  #angle = 0;
+  #velocity = 0;
+
+  constructor(options: { readonly g: number }) {
+    this.#gravity = (3 * options.g) / 2;
+  }
+
+  reset(random: RandomGenerator): Observation {
+    this.#angle = random.uniform(-PI, PI);
+    this.#velocity = random.uniform(-1, 1);
+    return this.#observe();
+  }
+
+  step(action: readonly number[]): OpenStep {
+    const single = isSingle(action[0]!);
+    const torque = Math.min(maxTorque, Math.max(-maxTorque, action[0]!));
+    const effort = single
+      ? Math.fround(Math.fround(0.001) * Math.fround(torque * torque))
+      : 0.001 * (torque * torque);
+    const push = single ? Math.fround(3 * torque) : 3 * torque;
+    const angle = normalize(this.#angle);
+    const cost = angle * angle + 0.1 * (this.#velocity * this.#velocity) + effort;
+    const velocity = this.#velocity + (this.#gravity * Math.sin(this.#angle) + push) * timeStep;
+    this.#velocity = Math.min(maxSpeed, Math.max(-maxSpeed, velocity));
+    this.#angle += this.#velocity * timeStep;
+    return { observation: this.#observe(), reward: -cost, terminated: false, truncated: false };
+  }
+
+  #observe(): number[] {
+    return [
+      Math.fround(Math.cos(this.#angle)),
+      Math.fround(Math.sin(this.#angle)),
+      Math.fround(this.#velocity),
+    ];
+  }
+}
+
+/** The same angle in [-π, π). */
+function normalize(angle: number): number {
+  const turns = (angle + PI) % (2 * PI);
+  return (turns < 0 ? turns + 2 * PI : turns) - PI;
+}

@@ -1,0 +1,47 @@
+/**
+ * Where Gymnasium computes with 32-bit floats, so do we: `Math.fround` rounds each result of +, −, × and ÷ exactly as
+ * single-precision arithmetic does.
+ */
+const { fround } = Math;
+
+/**
+ * Whether an action is computed with in single precision. Python takes an action as an array, of float32 (the action
+ * space's type) or of float64, and NumPy computes with the array's type. A number that float32 cannot hold must have come
+ * from a float64 array; any other is taken for a float32.
+ */
+export function isSingle(action: number): boolean {
+  return fround(action) === action;
+}
+
+/** Cosine of a float32 within ±π/4, with the polynomial and the rounding of NumPy's vectorised float32 loop. */
+export function singleCos(x: number): number {
+  const square = fround(x * x);
+  let sum = multiplyAdd(c8, square, c6);
+  sum = multiplyAdd(sum, square, c4);
+  sum = multiplyAdd(sum, square, c2);
+  return multiplyAdd(sum, square, 1);
+}
+
+/** Sine of a float32 within ±π/4, likewise. */
+export function singleSin(x: number): number {
+  const square = fround(x * x);
+  let sum = multiplyAdd(s9, square, s7);
+  sum = multiplyAdd(sum, square, s5);
+  sum = multiplyAdd(sum, square, s3);
+  return multiplyAdd(fround(sum * square), x, x);
+}
+
+/** Coefficients near those of the Taylor series: 1/8!, −1/6!, 1/4!, −1/2! and 1/9!, −1/7!, 1/5!, −1/3!. */
+const c8 = 2.4372266125283204e-5;
+const c6 = -0.001388652017340064;
+const c4 = 0.04166661947965622;
+const c2 = -0.5;
+const s9 = 2.8404097065504175e-6;
+const s7 = -0.00019856491417158395;
+const s5 = 0.008333397097885609;
+const s3 = -0.1666666716337204;
+
+/** a × b + c, rounded once: the product of two float32 is exact in a double. */
+function multiplyAdd(a: number, b: number, c: number): number {
+  return fround(a * b + c);
+}

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { nearest, type Problem, UserError } from '../errors.js';
+
+/** Any environment takes this beside its own options. */
+const limitSchema = z.strictObject({
+  /** Steps after which an episode is truncated, instead of the registered number; -1 for no limit. */
+  max_episode_steps: z.union([z.literal(-1), z.int().min(1)]).nullish(),
+});
+
+/** The names of all options of an environment, as Gymnasium spells them. */
+export function optionNames(schema: z.ZodObject): readonly string[] {
+  return [...Object.keys(schema.shape), ...Object.keys(limitSchema.shape)];
+}
+
+export interface ParsedOptions<S extends z.ZodObject> {
+  readonly own: z.output<S>;
+  /** Undefined for the registered limit, -1 for none. */
+  readonly maxEpisodeSteps: number | undefined;
+}
+
+/**
+ * Reads the options of an environment: Gymnasium's names, in snake_case or camelCase.
+ * @throws UserError that lists every unknown name and every unusable value
+ */
+export function parseOptions<S extends z.ZodObject>(
+  id: string,
+  schema: S,
+  options: Readonly<Record<string, unknown>>,
+): ParsedOptions<S> {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new UserError({
+      field: 'options',
+      message: `the options of ${id} must be an object`,
+      value: options,
+      remedy: 'give names and values, e.g. {max_episode_steps: 100}',
+    });
+  }
+  const names = optionNames(schema);
+  const problems: Problem[] = [];
+  const own: Record<string, unknown> = {};
+  const limit: Record<string, unknown> = {};
+  for (const [given, value] of Object.entries(options)) {
+    const name = toSnakeCase(given);
+    if (!names.includes(name)) problems.push(unknownOption(id, given, names));
+    else if (name in own || name in limit) problems.push({ field: given, message: 'is given twice' });
+    else if (name in limitSchema.shape) limit[name] = value;
+    else if (value !== undefined) own[name] = value;
+  }
+  const ownResult = schema.safeParse(own);
+  const limitResult = limitSchema.safeParse(limit);
+  const issues = [...(ownResult.error?.issues ?? []), ...(limitResult.error?.issues ?? [])];
+  problems.push(...issues.map((issue) => unusableValue(issue, { ...own, ...limit })));
+  if (ownResult.data === undefined || limitResult.data === undefined || problems.length > 0) {
+    throw new UserError(problems);
+  }
+  return { own: ownResult.data, maxEpisodeSteps: limitResult.data.max_episode_steps ?? undefined };
+}
+
+function toSnakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function unknownOption(id: string, given: string, names: readonly string[]): Problem {
+  const meant = nearest(toSnakeCase(given), names);
+  return {
+    field: given,
+    message: `${id} has no such option`,
+    alternatives: names,
+    ...(meant === undefined ? {} : { remedy: `did you mean ${meant}?` }),
+  };
+}
+
+function unusableValue(issue: z.core.$ZodIssue, given: Readonly<Record<string, unknown>>): Problem {
+  const [name] = issue.path;
+  const field = issue.path.join('.');
+  const value = typeof name === 'string' ? given[name] : undefined;
+  if (name === 'max_episode_steps') {
+    return {
+      field,
+      message: 'must be a positive integer',
+      value,
+      remedy: 'give the number of steps, or -1 for no limit',
+    };
+  }
+  return { field, message: issue.message, value };
+}

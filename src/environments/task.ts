@@ -1,0 +1,20 @@
+import type { RandomGenerator } from '../random.js';
+import type { Action, Observation, Space, Step } from './environment.js';
+
+/** A step whose `truncated` is still open: a task always says false, the time limit may set it. */
+export interface OpenStep extends Step {
+  truncated: boolean;
+}
+
+/**
+ * The dynamics of an environment, without time limit and checks: `limited-environment.ts` adds both. It steps a task only
+ * between `reset` and the end of an episode, and only with valid actions.
+ */
+export interface Task<A extends Action = Action> {
+  readonly observationSpace: Space;
+  readonly actionSpace: Space;
+  /** Starts an episode. The task may keep `random` and draw from it until the next reset. */
+  reset(random: RandomGenerator): Observation;
+  /** Takes one step; what it returns belongs to the caller. */
+  step(action: A): OpenStep;
+}

@@ -1,0 +1,42 @@
+import { type Outcome, TabularTask } from './tabular-task.js';
+
+const rows = 4;
+const columns = 12;
+const start = 36;
+const goal = 47;
+
+/** Row and column steps of the actions up, right, down, left. */
+const directions = [
+  [-1, 0],
+  [0, 1],
+  [1, 0],
+  [0, -1],
+] as const;
+
+/**
+ * A walk along a cliff (Sutton and Barto, example 6.6): stepping into it costs 100 and leads back to the start.
+ * Observation: row · 12 + column. Action: 0 up, 1 right, 2 down, 3 left; on slippery ground each of the wanted direction
+ * and the two across it has probability 1/3.
+ */
+export function cliffWalking(options: { readonly is_slippery: boolean }): TabularTask {
+  return new TabularTask({
+    states: rows * columns,
+    actions: directions.length,
+    initial: Array.from({ length: rows * columns }, (_, state) => (state === start ? 1 : 0)),
+    outcomes: (state, action) =>
+      options.is_slippery
+        ? [(action + 3) % 4, action, (action + 1) % 4].map((direction) => move(state, direction, 1 / 3))
+        : [move(state, action, 1)],
+  });
+}
+
+function move(state: number, direction: number, probability: number): Outcome {
+  const [down, right] = directions[direction]!;
+  const row = Math.min(rows - 1, Math.max(0, Math.floor(state / columns) + down));
+  const column = Math.min(columns - 1, Math.max(0, (state % columns) + right));
+  const next = row * columns + column;
+  const fell = next > start && next < goal;
+  return fell
+    ? { probability, state: start, reward: -100, terminated: false }
+    : { probability, state: next, reward: -1, terminated: next === goal };
+}

@@ -1,0 +1,95 @@
+import { UserError } from '../../errors.js';
+import { type Outcome, TabularTask } from './tabular-task.js';
+
+/** The two lakes that come with Gymnasium. S: start, F: frozen, H: hole, G: goal. */
+const maps = {
+  '4x4': ['SFFF', 'FHFH', 'FFFH', 'HFFG'],
+  '8x8': ['SFFFFFFF', 'FFFFFFFF', 'FFFHFFFF', 'FFFFFHFF', 'FFFHFFFF', 'FHHFFFHF', 'FHFFHFHF', 'FFFHFFFG'],
+} as const;
+
+export interface FrozenLakeOptions {
+  /** Rows of a map of one's own, instead of `map_name`. */
+  readonly desc?: readonly string[] | null | undefined;
+  readonly map_name: keyof typeof maps | null;
+  readonly is_slippery: boolean;
+  /** Probability of the wanted direction on slippery ice; the two directions across share the rest. */
+  readonly success_rate: number;
+  /** Rewards of reaching the goal, a hole, and any other tile. */
+  readonly reward_schedule: readonly [goal: number, hole: number, frozen: number];
+}
+
+/** Row and column steps of the actions left, down, right, up. */
+const directions = [
+  [0, -1],
+  [1, 0],
+  [0, 1],
+  [-1, 0],
+] as const;
+
+/**
+ * A walk over a frozen lake to the goal, past holes that end the episode.
+ * Observation: row · columns + column. Action: 0 left, 1 down, 2 right, 3 up.
+ * @throws UserError for a map that is empty, not a rectangle, without a start, or with other letters than S, F, H, G
+ */
+export function frozenLake(options: FrozenLakeOptions): TabularTask {
+  const map = chooseMap(options);
+  const [rows, columns] = [map.length, map[0]!.length];
+  const [goalReward, holeReward, frozenReward] = options.reward_schedule;
+  const tiles = map.join('');
+  const starts = tiles.split('S').length - 1;
+  const failRate = (1 - options.success_rate) / 2;
+
+  const move = (state: number, action: number, probability: number): Outcome => {
+    const [down, right] = directions[action]!;
+    const row = Math.min(rows - 1, Math.max(0, Math.floor(state / columns) + down));
+    const column = Math.min(columns - 1, Math.max(0, (state % columns) + right));
+    const next = row * columns + column;
+    const tile = tiles[next];
+    const reward = tile === 'G' ? goalReward : tile === 'H' ? holeReward : frozenReward;
+    return { probability, state: next, reward, terminated: tile === 'G' || tile === 'H' };
+  };
+
+  return new TabularTask({
+    states: tiles.length,
+    actions: directions.length,
+    initial: Array.from(tiles, (tile) => (tile === 'S' ? 1 / starts : 0)),
+    outcomes: (state, action) =>
+      options.is_slippery
+        ? [
+            move(state, (action + 3) % 4, failRate),
+            move(state, action, options.success_rate),
+            move(state, (action + 1) % 4, failRate),
+          ]
+        : [move(state, action, 1)],
+  });
+}
+
+function chooseMap({ desc, map_name }: FrozenLakeOptions): readonly string[] {
+  if (desc !== undefined && desc !== null) {
+    checkMap(desc);
+    return desc;
+  }
+  if (map_name !== null) return maps[map_name];
+  throw new UserError({
+    field: 'map_name',
+    message: 'a random map is not offered: runs must be repeatable',
+    value: map_name,
+    alternatives: Object.keys(maps),
+    remedy: 'draw a map once and give its rows as `desc`',
+  });
+}
+
+function checkMap(desc: readonly string[]): void {
+  const problem = (message: string, remedy: string) =>
+    new UserError({ field: 'desc', message, value: desc, remedy });
+  const columns = desc[0]?.length ?? 0;
+  if (columns === 0) throw problem('the map is empty', 'give one string a row, e.g. ["SF", "HG"]');
+  if (desc.some((row) => row.length !== columns)) {
+    throw problem('the rows of the map differ in length', `make each row ${columns} letters long`);
+  }
+  const strange = /[^SFHG]/.exec(desc.join(''));
+  if (strange !== null) {
+    throw problem(`the map has a tile ${strange[0]}`, 'use S (start), F (frozen), H (hole) and G (goal)');
+  }
+  if (!desc.some((row) => row.includes('S'))) throw problem('the map has no start', 'make one tile an S');
+}

@@ -1,0 +1,165 @@
+import type { RandomGenerator } from '../../random.js';
+import type { DiscreteSpace, Observation } from '../environment.js';
+import type { OpenStep, Task } from '../task.js';
+
+export interface TaxiOptions {
+  /** The taxi may drift to either side of the wanted direction. */
+  readonly is_rainy: boolean;
+  /** The passenger may change the destination at the first move after the first pick-up. */
+  readonly fickle_passenger: boolean;
+  /** Probability of the wanted direction in the rain; the two sides share the rest. */
+  readonly rainy_probability: number;
+  /** Probability that the passenger of an episode is fickle. */
+  readonly fickle_probability: number;
+}
+
+const size = 5;
+const inTaxi = 4;
+
+/** Row and column of red, green, yellow and blue. */
+const stands = [
+  [0, 0],
+  [0, 4],
+  [4, 0],
+  [4, 3],
+] as const;
+
+/** Columns whose right side is a wall, for each row. */
+const walls: readonly (readonly number[])[] = [[1], [1], [], [0, 2], [0, 2]];
+
+/** Row and column steps of the actions south, north, east and west. */
+const directions = [
+  [1, 0],
+  [-1, 0],
+  [0, 1],
+  [0, -1],
+] as const;
+/** The actions that lead to the left and to the right of each. */
+const sides = [
+  [2, 3],
+  [3, 2],
+  [1, 0],
+  [0, 1],
+] as const;
+const pickUp = 4;
+
+interface Situation {
+  readonly row: number;
+  readonly column: number;
+  /** Index of the stand where the passenger waits, or `inTaxi`. */
+  readonly passenger: number;
+  readonly destination: number;
+}
+
+/**
+ * A taxi that fetches a passenger at one of four stands and brings them to another (Dietterich, 2000).
+ * Observation: ((row · 5 + column) · 5 + passenger) · 4 + destination, where passenger 4 sits in the taxi.
+ * Action: 0 south, 1 north, 2 east, 3 west, 4 pick up, 5 drop off.
+ */
+export class Taxi implements Task<number> {
+  readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: size * size * 5 * 4 };
+  readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 6 };
+  readonly #options: TaxiOptions;
+  /** Probabilities of going straight, left and right. */
+  readonly #drift: readonly number[];
+  #random!: RandomGenerator;
+  #situation: Situation = decode(0);
+  #fickle = false;
+
+  constructor(options: TaxiOptions) {
+    this.#options = options;
+    const side = (1 - options.rainy_probability) / 2;
+    this.#drift = options.is_rainy ? [options.rainy_probability, side, side] : certain;
+  }
+
+  reset(random: RandomGenerator): Observation {
+    this.#random = random;
+    const state = random.categorical(initial);
+    this.#situation = decode(state);
+    this.#fickle = this.#options.fickle_passenger && random.random() < this.#options.fickle_probability;
+    return state;
+  }
+
+  step(action: number): OpenStep {
+    if (action < pickUp) return this.#drive(action);
+    this.#random.categorical(certain); // Gymnasium spends a random number here too.
+    return action === pickUp ? this.#pickUp() : this.#dropOff();
+  }
+
+  #drive(action: number): OpenStep {
+    const before = this.#situation;
+    const drift = this.#random.categorical(this.#drift);
+    // A taxi that cannot move in the wanted direction does not drift either.
+    const blocked = isBlocked(before.row, before.column, action);
+    const direction = drift === 0 ? action : sides[action]![drift - 1]!;
+    const moved = !blocked && !isBlocked(before.row, before.column, direction);
+    if (!moved) return this.#arrive(before, -1, false);
+    const [down, right] = directions[direction]!;
+    const after = { ...before, row: before.row + down, column: before.column + right };
+    if (!this.#fickle || before.passenger !== inTaxi) return this.#arrive(after, -1, false);
+    this.#fickle = false;
+    const others = [0, 1, 2, 3].filter((stand) => stand !== before.destination);
+    return this.#arrive({ ...after, destination: this.#random.choice(others) }, -1, false);
+  }
+
+  #pickUp(): OpenStep {
+    const before = this.#situation;
+    const waiting = before.passenger !== inTaxi && standAt(before) === before.passenger;
+    return waiting
+      ? this.#arrive({ ...before, passenger: inTaxi }, -1, false)
+      : this.#arrive(before, -10, false);
+  }
+
+  #dropOff(): OpenStep {
+    const before = this.#situation;
+    const stand = standAt(before);
+    if (before.passenger !== inTaxi || stand === -1) return this.#arrive(before, -10, false);
+    const delivered = stand === before.destination;
+    return this.#arrive({ ...before, passenger: stand }, delivered ? 20 : -1, delivered);
+  }
+
+  #arrive(situation: Situation, reward: number, terminated: boolean): OpenStep {
+    this.#situation = situation;
+    return { observation: encode(situation), reward, terminated, truncated: false };
+  }
+}
+
+function isBlocked(row: number, column: number, direction: number): boolean {
+  switch (direction) {
+    case 0:
+      return row === size - 1;
+    case 1:
+      return row === 0;
+    case 2:
+      return column === size - 1 || walls[row]!.includes(column);
+    default:
+      return column === 0 || walls[row]!.includes(column - 1);
+  }
+}
+
+/** Index of the stand the taxi is at, or -1. */
+function standAt({ row, column }: Situation): number {
+  return stands.findIndex(([standRow, standColumn]) => standRow === row && standColumn === column);
+}
+
+function encode({ row, column, passenger, destination }: Situation): number {
+  return ((row * size + column) * 5 + passenger) * 4 + destination;
+}
+
+function decode(state: number): Situation {
+  const place = Math.floor(state / 20);
+  return {
+    row: Math.floor(place / size),
+    column: place % size,
+    passenger: Math.floor(state / 4) % 5,
+    destination: state % 4,
+  };
+}
+
+const certain: readonly number[] = [1];
+
+/** Every state where the passenger waits at a stand that is not the destination, with equal probability. */
+const initial: readonly number[] = Array.from({ length: size * size * 5 * 4 }, (_, state) => {
+  const { passenger, destination } = decode(state);
+  return passenger !== inTaxi && passenger !== destination ? 1 / 300 : 0;
+});

@@ -1,0 +1,69 @@
+import type { MemoryConfig } from '../config.js';
+import type { ParameterSpec } from '../policies/policy.js';
+import type { BufferEntry } from '../replay-buffer.js';
+import type { EpisodeRecord } from '../run-log.js';
+import { formatParameters, formatValue } from './parameter-format.js';
+import { estimateTokens } from './token-estimate.js';
+import { trajectoryRows, trajectorySummary } from './trajectory-summary.js';
+
+/** The evaluations that a prompt shows, as text. */
+export interface HistoryPart {
+  /** One line for each evaluation, with its trajectory indented below it where the memory shows one. */
+  readonly text: string;
+  /** How many evaluations the text holds. */
+  readonly shown: number;
+  /** How many it was chosen from. */
+  readonly total: number;
+}
+
+/** Formats every evaluation once. */
+export interface History {
+  /** Estimated tokens of an evaluation in a prompt: what `selectHistory` budgets. */
+  readonly tokens: (entry: BufferEntry) => number;
+  /** The text of these evaluations, chosen from `total`. */
+  readonly part: (shown: readonly BufferEntry[], total: number) => HistoryPart;
+}
+
+/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45` */
+export function historyLine(entry: Pick<BufferEntry, 'parameters' | 'score'>, spec: ParameterSpec): string {
+  return `${formatParameters(entry.parameters, spec, '; ')}; f(params): ${formatValue(entry.score, 2)}`;
+}
+
+/** @param trajectory the first recorded episode of an evaluation, where there is one */
+export function createHistory(options: {
+  readonly spec: ParameterSpec;
+  readonly memory: MemoryConfig;
+  readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
+}): History {
+  const { spec, memory, trajectory } = options;
+  const formatted = new WeakMap<BufferEntry, { readonly text: string; readonly tokens: number }>();
+  const format = (entry: BufferEntry) => {
+    const known = formatted.get(entry);
+    if (known !== undefined) return known;
+    const lines = [historyLine(entry, spec), ...trajectoryLines(trajectory?.(entry), memory)];
+    const text = lines.join('\n  ');
+    const made = { text, tokens: estimateTokens(text) + 1 };
+    formatted.set(entry, made);
+    return made;
+  };
+  return {
+    tokens: (entry) => format(entry).tokens,
+    part: (shown, total) => ({
+      text: shown.map((entry) => format(entry).text).join('\n'),
+      shown: shown.length,
+      total,
+    }),
+  };
+}
+
+function trajectoryLines(episode: EpisodeRecord | undefined, memory: MemoryConfig): readonly string[] {
+  if (episode === undefined) return [];
+  switch (memory.trajectories) {
+    case 'none':
+      return [];
+    case 'rows':
+      return trajectoryRows(episode, memory.rows);
+    case 'summary':
+      return trajectorySummary(episode);
+  }
+}

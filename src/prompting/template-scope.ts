@@ -1,0 +1,135 @@
+/** Where a variable path of a template leads. */
+import { nearest, type Problem } from '../errors.js';
+import type { Shape } from './template-variables.js';
+
+export type Path = hbs.AST.PathExpression;
+
+/** What the names in one part of a template mean. */
+export interface Scope {
+  /** The whole context: `@root`. */
+  readonly root: Shape;
+  /** The current one: `this`. */
+  readonly shape: Shape;
+  /** The scope that `../` leads to; undefined at the top of a template or partial. */
+  readonly parent: Scope | undefined;
+  /** Whether `@index`, `@first` and `@last` exist. */
+  readonly inLoop: boolean;
+  /** Paths below `shape`, and below `@root`, that an enclosing `#if` found to be there. */
+  readonly present: ReadonlySet<string>;
+  readonly blockParams: ReadonlyMap<string, Shape>;
+}
+
+export function rootScope(context: Shape): Scope {
+  return {
+    root: context,
+    shape: context,
+    parent: undefined,
+    inLoop: false,
+    present: new Set(),
+    blockParams: new Map(),
+  };
+}
+
+/** The scope within `#if path`: what is optional there is known to be present. */
+export function assured(scope: Scope, path: Path, depth = path.data ? 0 : path.depth): Scope {
+  if (depth > 0) {
+    return scope.parent === undefined ? scope : { ...scope, parent: assured(scope.parent, path, depth - 1) };
+  }
+  const key = path.data ? `@${path.parts.join('.')}` : path.parts.join('.');
+  return { ...scope, present: new Set([...scope.present, key]) };
+}
+
+/** The scope within `#with` or `#each`, whose context is `shape`. */
+export function innerScope(scope: Scope, shape: Shape, blockParam: string | undefined, loop: boolean): Scope {
+  return {
+    root: scope.root,
+    shape,
+    parent: scope,
+    inLoop: scope.inLoop || loop,
+    present: new Set([...scope.present].filter((key) => key.startsWith('@'))),
+    blockParams:
+      blockParam === undefined ? scope.blockParams : new Map([...scope.blockParams, [blockParam, shape]]),
+  };
+}
+
+export type Resolved =
+  | { readonly kind: 'shape'; readonly shape: Shape }
+  | { readonly kind: 'problem'; readonly problem: Problem };
+
+const value: Shape = { kind: 'value', optional: false };
+const loopData = ['index', 'first', 'last'];
+
+export function resolvePath(path: Path, scope: Scope): Resolved {
+  return path.data ? resolveData(path, scope) : resolveField(path, scope);
+}
+
+function resolveData(path: Path, scope: Scope): Resolved {
+  const [name = '', ...rest] = path.parts;
+  if (name === 'root') return walk(path, scope.root, rest, '@root', scope.present);
+  if (scope.inLoop && rest.length === 0 && loopData.includes(name)) return { kind: 'shape', shape: value };
+  const known = ['@root', ...(scope.inLoop ? loopData.map((item) => `@${item}`) : [])];
+  return problem({ message: `there is no @${path.parts.join('.')} here`, alternatives: known });
+}
+
+function resolveField(path: Path, scope: Scope): Resolved {
+  let from: Scope | undefined = scope;
+  for (let up = 0; up < path.depth && from !== undefined; up++) from = from.parent;
+  if (from === undefined) {
+    return problem({
+      message: `${path.original} leads out of the template`,
+      remedy: 'start from the whole context, with @root',
+    });
+  }
+  const [first = '', ...rest] = path.parts;
+  const param = path.depth === 0 ? from.blockParams.get(first) : undefined;
+  if (param !== undefined) return walk(path, param, rest, first, new Set());
+  return walk(path, from.shape, path.parts, '../'.repeat(path.depth).slice(0, -1), from.present);
+}
+
+/** Follows `parts` from `shape`, which the template calls `start` (empty for the current context). */
+function walk(
+  path: Path,
+  start: Shape,
+  parts: readonly string[],
+  startName: string,
+  present: ReadonlySet<string>,
+): Resolved {
+  let shape = start;
+  let name = startName;
+  for (const [i, part] of parts.entries()) {
+    const key = [...(startName === '@root' ? ['@root'] : []), ...parts.slice(0, i)].join('.');
+    if (i > 0 && shape.optional && !present.has(key)) {
+      return problem({
+        message: `${name} may be absent`,
+        remedy: `put this within {{#if ${name}}} … {{/if}} or {{#with ${name}}} … {{/with}}`,
+      });
+    }
+    const field = fieldOf(shape, part);
+    if (field === undefined) return unknownVariable(path, name, part, shape);
+    shape = field;
+    name = name === '' ? part : `${name}${name.endsWith('..') ? '/' : '.'}${part}`;
+  }
+  return { kind: 'shape', shape };
+}
+
+function fieldOf(shape: Shape, name: string): Shape | undefined {
+  if (shape.kind === 'list' && name === 'length') return value;
+  return shape.kind === 'object' && Object.hasOwn(shape.fields, name) ? shape.fields[name] : undefined;
+}
+
+export function fieldNames(shape: Shape): readonly string[] {
+  return shape.kind === 'object' ? Object.keys(shape.fields) : [];
+}
+
+function unknownVariable(path: Path, parent: string, part: string, shape: Shape): Resolved {
+  const names = fieldNames(shape);
+  const meant = nearest(part, names);
+  return problem({
+    message: `there is no variable ${part}${parent === '' ? '' : ` in ${parent}`}`,
+    value: path.original,
+    alternatives: names,
+    ...(meant !== undefined && { remedy: `did you mean ${parent === '' ? '' : `${parent}.`}${meant}?` }),
+  });
+}
+
+const problem = (found: Problem): Resolved => ({ kind: 'problem', problem: found });

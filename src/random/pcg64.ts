@@ -1,0 +1,110 @@
+/**
+ * PCG64 (O'Neill's PCG XSL-RR 128/64): a 128-bit linear congruential generator with a permuted 64-bit output, as NumPy
+ * has it. Numbers of 128 bits are four 32-bit words, least significant first.
+ */
+
+/** The multiplier 0x2360ed051fc65da44385df649fccf645. */
+const m0 = 0x9fccf645;
+const m1 = 0x4385df64;
+const m2 = 0x1fc65da4;
+const m3 = 0x2360ed05;
+const inverseWord = 2 ** -32;
+
+/** The bit stream of one generator. After `next` the 64 bits lie in `high` and `low`. */
+export class Pcg64 {
+  /** Upper 32 bits of the last output, as a signed integer. */
+  high = 0;
+  /** Lower 32 bits of the last output, as a signed integer. */
+  low = 0;
+  // Signed 32-bit integers: V8 keeps these unboxed in the object.
+  #s0 = 0;
+  #s1 = 0;
+  #s2 = 0;
+  #s3 = 0;
+  readonly #i0: number;
+  readonly #i1: number;
+  readonly #i2: number;
+  readonly #i3: number;
+
+  /**
+   * @param words eight words of a seed sequence. NumPy reads them as four 64-bit numbers, low word first: the upper and
+   *   lower half of the initial state, then those of the stream number.
+   */
+  constructor(words: readonly number[]) {
+    // The increment is 2 · stream + 1: it must be odd.
+    this.#i0 = (words[6]! << 1) | 1;
+    this.#i1 = (words[7]! << 1) | (words[6]! >>> 31);
+    this.#i2 = (words[4]! << 1) | (words[7]! >>> 31);
+    this.#i3 = (words[5]! << 1) | (words[4]! >>> 31);
+    this.next();
+    let column = (this.#s0 >>> 0) + words[2]!;
+    this.#s0 = column | 0;
+    column = Math.floor(column * inverseWord) + (this.#s1 >>> 0) + words[3]!;
+    this.#s1 = column | 0;
+    column = Math.floor(column * inverseWord) + (this.#s2 >>> 0) + words[0]!;
+    this.#s2 = column | 0;
+    column = Math.floor(column * inverseWord) + (this.#s3 >>> 0) + words[1]!;
+    this.#s3 = column | 0;
+    this.next();
+  }
+
+  /** Advances the state by one step and puts the output into `high` and `low`. */
+  next(): void {
+    const s0 = this.#s0 >>> 0;
+    const s1 = this.#s1 >>> 0;
+    const s2 = this.#s2 >>> 0;
+    const s3 = this.#s3;
+    // Schoolbook multiplication modulo 2^128. Each column sums fewer than 2^21 words and is therefore exact in a double.
+    const low00 = Math.imul(s0, m0) >>> 0;
+    const low01 = Math.imul(s0, m1) >>> 0;
+    const low10 = Math.imul(s1, m0) >>> 0;
+    const low02 = Math.imul(s0, m2) >>> 0;
+    const low11 = Math.imul(s1, m1) >>> 0;
+    const low20 = Math.imul(s2, m0) >>> 0;
+    let column = low00 + (this.#i0 >>> 0);
+    const r0 = column | 0;
+    column = Math.floor(column * inverseWord) + highWord(s0, m0, low00) + low01 + low10 + (this.#i1 >>> 0);
+    const r1 = column | 0;
+    column =
+      Math.floor(column * inverseWord) +
+      highWord(s0, m1, low01) +
+      highWord(s1, m0, low10) +
+      low02 +
+      low11 +
+      low20 +
+      (this.#i2 >>> 0);
+    const r2 = column | 0;
+    const r3 =
+      (Math.floor(column * inverseWord) +
+        highWord(s0, m2, low02) +
+        highWord(s1, m1, low11) +
+        highWord(s2, m0, low20) +
+        (Math.imul(s0, m3) + Math.imul(s1, m2) + Math.imul(s2, m1) + Math.imul(s3, m0)) +
+        this.#i3) |
+      0;
+    this.#s0 = r0;
+    this.#s1 = r1;
+    this.#s2 = r2;
+    this.#s3 = r3;
+    // Output: the two halves xored, rotated right by the six top bits.
+    const high = r3 ^ r1;
+    const low = r2 ^ r0;
+    const rotation = r3 >>> 26;
+    const shift = rotation & 31;
+    const back = 32 - shift;
+    const swapped = rotation >= 32;
+    const upper = swapped ? low : high;
+    const lower = swapped ? high : low;
+    // A shift by 32 is a shift by 0 in JavaScript, so `back` is applied in two steps.
+    this.high = (upper >>> shift) | ((lower << 1) << (back - 1));
+    this.low = (lower >>> shift) | ((upper << 1) << (back - 1));
+  }
+}
+
+/**
+ * Upper word of the 64-bit product of two words whose lower word is `low`. The double product errs by less than 2^11,
+ * so that the difference to `low` is a multiple of 2^32 but for that error, which adding one half rounds away.
+ */
+function highWord(a: number, b: number, low: number): number {
+  return Math.floor((a * b - low) * inverseWord + 0.5);
+}

@@ -1,0 +1,196 @@
+import { interquartileMean, mean, meanInterval95 } from '../statistics.js';
+import { type Html, html, preformatted } from './html.js';
+import { tile } from './overview.js';
+import { page } from './page.js';
+import { figure, intervalMark, line, numberedTicks, plotChart } from './plot.js';
+import {
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatReturn,
+  formatTime,
+  plural,
+} from './quantities.js';
+import { bestEntry, finalConfirmation, type RunData } from './run-data.js';
+import { linearScale, robustDomain, type Scale } from './scale.js';
+
+/** One repeat, and where its own report stands relative to the group's. */
+export interface RepeatData {
+  readonly data: Pick<RunData, 'manifest' | 'config' | 'configYaml' | 'entries'>;
+  readonly href: string;
+}
+
+const height = 320;
+
+/** `report.html` of the repeats of one experiment: what they say together, with links to each. */
+export function renderGroupReport(repeats: readonly RepeatData[]): string {
+  const first = repeats[0]?.data;
+  if (first === undefined) {
+    const header = html`<header><h1>No repeat was begun</h1></header>`;
+    return page({ title: 'policyloop repeats', header, sections: [], footer: undefined });
+  }
+  const { manifest, config, configYaml } = first;
+  const task = `${manifest.environment} by ${manifest.model}`;
+  return page({
+    title: `${config.name ?? task}, ${plural(repeats.length, 'repeat')}`,
+    header: html`<header>
+<p class="kicker">policyloop repeats <b>${config.name}</b></p>
+<h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
+</header>`,
+    sections: [
+      { id: 'result', title: 'Result', content: groupHeadline(repeats) },
+      { id: 'curve', title: 'Learning curve', content: groupCurve(repeats) },
+      { id: 'repeats', title: 'Repeats', content: repeatTable(repeats) },
+      {
+        id: 'config',
+        title: 'Config',
+        content: html`<p>Of the first repeat; the others differ in their seed.</p>${preformatted(configYaml)}`,
+      },
+    ],
+    footer: html`<p>State as of ${formatTime(latest(repeats))}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
+  });
+}
+
+function groupHeadline(repeats: readonly RepeatData[]): Html {
+  const means = confirmedMeans(repeats);
+  const observed = repeats.flatMap(({ data: { entries } }) => bestEntry(entries)?.score ?? []);
+  const [low, high] = meanInterval95(means);
+  const done = repeats.filter(({ data: { manifest } }) => manifest.status === 'completed').length;
+  const total = (value: (data: RepeatData['data']) => number) =>
+    repeats.reduce((sum, repeat) => sum + value(repeat.data), 0);
+  const tokens = total(({ manifest: { usage } }) => usage.promptTokens + usage.completionTokens);
+  const cost = total(({ manifest }) => manifest.usage.cost ?? 0);
+  const interval =
+    means.length < 2
+      ? 'one confirmed repeat has no interval'
+      : html`<b>${formatReturn(low)} … ${formatReturn(high)}</b> is the 95 % interval over ${plural(means.length, 'repeat')}, each measured on unseen episodes`;
+  return html`<dl class="headline main">
+${
+  means.length === 0
+    ? tile('Confirmed mean return', '–', 'no repeat was confirmed on unseen episodes')
+    : tile('Confirmed mean return', formatReturn(mean(means)), interval, 'confirmed')
+}
+${observed.length > 0 && tile('Best observed mean return', formatReturn(mean(observed)), `mean over repeats, from ${formatReturn(Math.min(...observed))} to ${formatReturn(Math.max(...observed))}; each the highest of many noisy means, so optimistic`)}
+</dl>
+<dl class="headline">
+${means.length > 0 && tile('Interquartile mean', formatReturn(interquartileMean(means)), 'of the confirmed means')}
+${tile('Repeats', formatCount(repeats.length), done === repeats.length ? 'all completed' : `${formatCount(done)} completed`)}
+${tile('Evaluations', formatCount(total(({ entries }) => entries.length)), 'over all repeats')}
+${tokens > 0 && tile('Tokens', formatCompact(tokens), 'over all repeats')}
+${cost > 0 && tile('Cost', formatCost(cost), 'in the currency of the price')}
+${tile('Time', formatDuration(total(({ manifest }) => manifest.activeMs)), 'over all repeats')}
+</dl>`;
+}
+
+function confirmedMeans(repeats: readonly RepeatData[]): readonly number[] {
+  return repeats.flatMap(({ data: { manifest } }) => finalConfirmation(manifest.confirmations)?.mean ?? []);
+}
+
+/** Best so far of each repeat over its iterations, their mean, and the 95 % interval of the mean. */
+function groupCurve(repeats: readonly RepeatData[]): Html {
+  const last = Math.max(...repeats.map(({ data: { manifest } }) => manifest.iterations.done));
+  const curves = repeats
+    .map((repeat) => bestByIteration(repeat.data, last))
+    .filter((curve) => curve.length > 0);
+  if (curves.length === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
+  const slots = last + 1;
+  const summary = Array.from({ length: slots }, (_, i) => {
+    const values = curves.flatMap((curve) => curve[i] ?? []);
+    return { mean: mean(values), interval: meanInterval95(values), count: values.length };
+  }).filter(({ count }) => count > 0);
+  const means = confirmedMeans(repeats);
+  const confirmed = means.length === 0 ? undefined : { mean: mean(means), interval: meanInterval95(means) };
+  const [low, high] = robustDomain([...curves.flat(), ...means]);
+  const y = linearScale([low, high], [height, 0], { ticks: 6, nice: true });
+  const x = (i: number) => i + 0.5;
+  const path = (values: readonly number[]) => line(values.map((value, i) => [x(i), y.at(value)]));
+  const chart = plotChart({
+    description: `Best return so far over ${plural(last, 'iteration')}: mean of ${plural(curves.length, 'repeat')}.`,
+    height,
+    y,
+    yTitle: 'Best mean return so far',
+    x: {
+      slots,
+      ticks: [{ at: 0.5, label: '0' }, ...iterationTicks(last)],
+      title: 'Iteration (0: the warm-up)',
+    },
+    paths: [
+      curves.length > 1 && html`<path class="band" d="${bandPath(summary, x, y)}"/>`,
+      curves.map((curve) => html`<path class="repeat" d="${path(curve)}"/>`),
+      html`<path class="best" d="${path(summary.map((point) => point.mean))}"/>`,
+    ],
+    marks: confirmed && intervalMark(confirmed, (slots - 0.5) / slots, y),
+    columns: summary.map((point, i) => ({
+      at: i,
+      width: 1,
+      text: `${i === 0 ? 'After the warm-up' : `Iteration ${i}`}: mean ${formatReturn(point.mean)}, 95 % interval ${point.interval.map(formatReturn).join(' … ')}, ${plural(point.count, 'repeat')}`,
+    })),
+  });
+  const caption = html`<ul class="legend">
+<li><span class="key step"></span>mean over the repeats</li>
+${curves.length > 1 && html`<li><span class="swatch band"></span>95 % interval of the mean (Student's t)</li>`}
+<li><span class="key thin"></span>one repeat</li>
+${confirmed && html`<li><span class="key diamond"></span>mean of the confirmed means, with 95 % interval</li>`}
+</ul>`;
+  return figure(chart, caption, 'Point at a column for its figures.');
+}
+
+function iterationTicks(last: number): { at: number; label: string }[] {
+  const ticks = numberedTicks(last).map(({ at, label }) => ({ at: at + 1, label }));
+  return last > 6 ? ticks.filter(({ label }) => label !== '1') : ticks;
+}
+
+/**
+ * The highest score up to each iteration, from iteration 0. It ends where the repeat ended, but goes on unchanged to
+ * `last` where the repeat stopped because it had reached its target.
+ */
+function bestByIteration({ manifest, entries }: RepeatData['data'], last: number): readonly number[] {
+  const until = manifest.reason?.kind === 'target' ? last : manifest.iterations.done;
+  const best: number[] = [];
+  let highest = Number.NEGATIVE_INFINITY;
+  let next = 0;
+  for (let iteration = 0; iteration <= until; iteration++) {
+    for (; next < entries.length && entries[next]!.iteration <= iteration; next++) {
+      highest = Math.max(highest, entries[next]!.score);
+    }
+    if (Number.isFinite(highest)) best.push(highest);
+    // Without a warm-up there is no score before the first evaluation: the curve starts level with it.
+    else if (next < entries.length) best.push(entries[next]!.score);
+  }
+  return best;
+}
+
+function bandPath(
+  summary: readonly { readonly interval: readonly [number, number] }[],
+  x: (i: number) => number,
+  y: Scale,
+): string {
+  const upper = summary.map(({ interval }, i): [number, number] => [x(i), y.at(interval[1])]);
+  const lower = summary.map(({ interval }, i): [number, number] => [x(i), y.at(interval[0])]);
+  return `${line([...upper, ...lower.toReversed()])}Z`;
+}
+
+function repeatTable(repeats: readonly RepeatData[]): Html {
+  const priced = repeats.some(({ data: { manifest } }) => manifest.usage.cost !== undefined);
+  return html`<div class="scroll" tabindex="0"><table class="repeats">
+<thead><tr><th scope="col">repeat</th><th scope="col" class="number">seed</th><th scope="col">status</th><th scope="col" class="number">iterations</th><th scope="col" class="number">evaluations</th><th scope="col" class="number">observed</th><th scope="col" class="number">confirmed</th><th scope="col" class="number">95 % interval</th><th scope="col" class="number">tokens</th>${priced && html`<th scope="col" class="number">cost</th>`}<th scope="col" class="number">time</th></tr></thead>
+<tbody>${repeats.map(({ data: { manifest, entries }, href }) => {
+    const confirmed = finalConfirmation(manifest.confirmations);
+    const { usage } = manifest;
+    return html`<tr><th scope="row"><a href="${relativeLink(href)}">${manifest.run}</a></th><td class="number">${manifest.seed}</td><td><span class="status ${manifest.status}">${manifest.status}</span></td><td class="number">${manifest.iterations.done}</td><td class="number">${entries.length}</td><td class="number">${formatReturn(bestEntry(entries)?.score)}</td><td class="number"><b>${formatReturn(confirmed?.mean)}</b></td><td class="number">${confirmed ? confirmed.ci95.map(formatReturn).join(' … ') : '–'}</td><td class="number">${formatCompact(usage.promptTokens + usage.completionTokens)}</td>${priced && html`<td class="number">${formatCost(usage.cost ?? 0)}</td>`}<td class="number">${formatDuration(manifest.activeMs)}</td></tr>`;
+  })}</tbody>
+</table></div>`;
+}
+
+/** A path below the page as a link that can't be anything else, such as a script. */
+function relativeLink(path: string): string {
+  return `./${path.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+function latest(repeats: readonly RepeatData[]): string {
+  return repeats
+    .map(({ data }) => data.manifest.updated)
+    .toSorted()
+    .at(-1)!;
+}

@@ -1,0 +1,568 @@
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../../src/errors.js';
+import { loadConfig } from '../../src/load-config.js';
+
+const valid = "environment: CartPole-v1\nmodel: {provider: ollama, name: 'qwen3:8b'}\n";
+
+/** What the user reads. */
+function screen(text: string, ...overrides: readonly string[]): string {
+  try {
+    loadConfig({ file: 'my.yaml', overrides, readFile: () => text });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const lines = error.message.split('\n');
+    expect(lines.length).toBeLessThanOrEqual(24);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(420);
+    expect(error.message).not.toMatch(/^\s+at /m);
+    return error.message;
+  }
+  throw new Error('this config was accepted');
+}
+
+describe('keys', () => {
+  it('unknown, with the nearest one', () => {
+    expect(screen(`${valid}iteration: 50`)).toMatchInlineSnapshot(`
+      "my.yaml:3:1: iteration: unknown key
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        remedy: did you mean \`iterations\`?"
+    `);
+  });
+  it('unknown, several in one object', () => {
+    expect(screen(`${valid}iteration: 50\nmodle: x\nsteps: 3`)).toMatchInlineSnapshot(`
+      "my.yaml:3:1: iteration: unknown key
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        remedy: did you mean \`iterations\`?
+      my.yaml:4:1: modle: unknown key
+        remedy: did you mean \`model\`?
+      my.yaml:5:1: steps: unknown key"
+    `);
+  });
+  it('unknown here, known elsewhere', () => {
+    expect(screen(`${valid}episodes: 20\nbase_url: http://x`)).toMatchInlineSnapshot(`
+      "my.yaml:3:1: episodes: unknown key
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        remedy: elsewhere there is \`evaluation.episodes\` and \`confirmation.episodes\`
+      my.yaml:4:1: base_url: unknown key
+        remedy: elsewhere there is \`model.baseUrl\` (provider: openai)"
+    `);
+  });
+  it('of another provider', () => {
+    expect(
+      screen(`environment: CartPole-v1\nmodel:\n  provider: openai\n  name: gpt-5-mini\n  sigma: 2`),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:5:3: model.sigma: unknown key
+        one of: provider, name, baseUrl, apiKeyEnv, maxTokens, reasoningEffort, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, maxRetryAfterSeconds, price
+        remedy: elsewhere there is \`model.sigma\` (provider: hill-climb or cma-es)"
+    `);
+  });
+  it('inside an item of a list', () => {
+    expect(
+      screen(`${valid}policy: {kind: q-table, discretize: [{low: 0, high: 1, bins: 2}, {edgs: [1]}]}`),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:3:67: policy.discretize.1.edgs: unknown key
+        expected: edges
+        remedy: did you mean \`edges\`?"
+    `);
+  });
+  it('that would garble the screen', () => {
+    expect(screen(`${valid}"a\\e[31m\\nb": 1\n"${'k'.repeat(500)}": 1`)).toMatchInlineSnapshot(`
+      "my.yaml:3:1: "a?[31m?b": unknown key
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+      my.yaml:4:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk…: unknown key"
+    `);
+  });
+  it('in another style', () => {
+    expect(
+      screen('environment: CartPole-v1\nmodel: {provider: openai, name: m, base_url: http://x}'),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:2:36: model.base_url: unknown key
+        one of: provider, name, baseUrl, apiKeyEnv, maxTokens, reasoningEffort, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, maxRetryAfterSeconds, price
+        remedy: did you mean \`baseUrl\`?"
+    `);
+  });
+  it('of Object.prototype', () => {
+    expect(screen(`${valid}constructor: 1\n__proto__: {x: 1}`)).toMatchInlineSnapshot(`
+      "my.yaml:3:1: constructor: unknown key
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+      my.yaml:4:1: __proto__: unknown key"
+    `);
+  });
+  it('missing', () => {
+    expect(screen('seed: 1')).toMatchInlineSnapshot(`
+      "my.yaml:1:1: environment: missing
+        expected: text or a mapping {id, options} (Environment id, or \`{id, options}\`)
+        remedy: add it, for example \`environment: CartPole-v1\`
+      my.yaml:1:1: model: missing
+        expected: a mapping with provider: openai, ollama, random, hill-climb or cma-es (Who proposes parameters: a language model, or a control)
+        remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`"
+    `);
+  });
+  it('missing within a section', () => {
+    expect(
+      screen(`environment: {options: {}}\nmodel:\n  provider: ollama\ntarget: {hold: 2}`),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:1:1: environment.id: missing
+        expected: text (Environment id, e.g. \`CartPole-v1\`)
+        remedy: add \`id\`
+      my.yaml:2:1: model.name: missing
+        expected: text (Model name, e.g. \`qwen3:8b\`)
+        remedy: add \`name\`
+      my.yaml:4:1: target.return: missing
+        expected: a number (Mean return to reach)
+        remedy: add \`return\`"
+    `);
+  });
+  it('misspelt and so missing', () => {
+    expect(screen(`${valid}target: {retrun: 3}`)).toMatchInlineSnapshot(`
+      "my.yaml:3:10: target.retrun: unknown key
+        one of: return, hold
+        remedy: did you mean \`return\`?"
+    `);
+  });
+});
+
+describe('values', () => {
+  it('of a wrong type', () => {
+    expect(
+      screen(
+        `${valid}iterations: "50"\nseed: [1]\nname: 3\npolicy: {kind: linear, bias: 'yes'}\nwarmup: many`,
+      ),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:3:13: iterations: must be a whole number of at least 1
+        got: "50"
+        remedy: remove the quotes
+      my.yaml:4:7: seed: must be a whole number of at least 0
+        got: [1]
+      my.yaml:5:7: name: must be text
+        got: 3
+        remedy: put it in quotes: "3"
+      my.yaml:6:30: policy.bias: must be true or false
+        got: "yes"
+        remedy: write \`true\`, without quotes
+      my.yaml:7:9: warmup: must be a whole number of at least 0 or a mapping {policies, from}
+        got: "many""
+    `);
+  });
+  it('out of range', () => {
+    expect(
+      screen(
+        `${valid}iterations: 0\nseed: -1\nrepeats: 1.5\ncorrections: 1e300\npolicy: {kind: linear, decimals: 9}`,
+      ),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:3:13: iterations: must be a whole number of at least 1
+        got: 0
+      my.yaml:4:7: seed: must be a whole number of at least 0
+        got: -1
+      my.yaml:5:10: repeats: must be a whole number of at least 1
+        got: 1.5
+      my.yaml:6:14: corrections: must be within ±9007199254740991
+        got: 1e+300
+      my.yaml:7:34: policy.decimals: must be a whole number from 0 to 6
+        got: 9"
+    `);
+  });
+  it('not finite', () => {
+    expect(screen(`${valid}prompts: {optimum: .inf}\ntarget: .nan`)).toMatchInlineSnapshot(`
+      "my.yaml:3:20: prompts.optimum: must be finite, not Infinity
+      my.yaml:4:9: target: must be finite, not NaN"
+    `);
+  });
+  it('not one of the words', () => {
+    expect(screen(`${valid}record: frist\nmemory: recent`)).toMatchInlineSnapshot(`
+      "my.yaml:3:9: record: must be none, first or all
+        got: "frist"
+        remedy: did you mean \`first\`?
+      my.yaml:4:9: memory: must be all, none or a mapping {best, recent, order, tokens, …}
+        got: "recent""
+    `);
+  });
+  it('empty', () => {
+    expect(screen(`${valid}limits:\nname: ''`)).toMatchInlineSnapshot(`
+      "my.yaml:3:1: limits: has no value
+        expected: a mapping {calls, tokens, cost, minutes}
+        remedy: give it a value, or remove the key
+      my.yaml:4:7: name: use letters, digits, dot, hyphen and underscore
+        got: """
+    `);
+  });
+  it('of no URL', () => {
+    expect(
+      screen(`environment: CartPole-v1\nmodel: {provider: openai, name: m, baseUrl: 'localhost:8080'}`),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:2:45: model.baseUrl: must be an http(s) URL
+        got: "localhost:8080""
+    `);
+  });
+  it('deep in a list', () => {
+    expect(
+      screen(`${valid}policy: {kind: q-table, discretize: [{edges: [1, two]}], actions: [[1], []]}`),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:3:50: policy.discretize.0.edges.1: must be a number
+        got: "two"
+      my.yaml:3:73: policy.actions.1: must be a non-empty list, each a number
+        got: []"
+    `);
+  });
+});
+
+describe('unions', () => {
+  it('of a value and a mapping: neither', () => {
+    expect(screen(`environment: 3\nmodel: {provider: random}`)).toMatchInlineSnapshot(`
+      "my.yaml:1:14: environment: must be text or a mapping {id, options}
+        got: 3"
+    `);
+  });
+  it('of a value and a mapping: a wrong value', () => {
+    expect(screen(`${valid}warmup: -1`)).toMatchInlineSnapshot(`
+      "my.yaml:3:9: warmup: must be a whole number of at least 0 or a mapping {policies, from}
+        got: -1"
+    `);
+  });
+  it('of a value and a mapping: a wrong mapping', () => {
+    expect(screen(`${valid}warmup: {policies: -1, form: x}`)).toMatchInlineSnapshot(`
+      "my.yaml:3:20: warmup.policies: must be a whole number of at least 0
+        got: -1
+      my.yaml:3:24: warmup.form: unknown key
+        one of: policies, from
+        remedy: did you mean \`from\`? (elsewhere there is \`policy.form\` (kind: q-table))"
+    `);
+  });
+  it('of words and a mapping', () => {
+    expect(screen(`${valid}prompts: {conversation: freshh}`)).toMatchInlineSnapshot(`
+      "my.yaml:3:25: prompts.conversation: must be fresh or a mapping {turns}
+        got: "freshh"
+        remedy: did you mean \`fresh\`?"
+    `);
+  });
+  it('by provider: unknown', () => {
+    expect(
+      screen(`environment: CartPole-v1\nmodel: {provider: olama, name: 'qwen3:8b'}`),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:2:19: model.provider: must be openai, ollama, random, hill-climb or cma-es
+        got: "olama"
+        remedy: did you mean \`ollama\`?"
+    `);
+  });
+  it('by provider: missing', () => {
+    expect(screen(`environment: CartPole-v1\nmodel: {name: 'qwen3:8b'}`)).toMatchInlineSnapshot(`
+      "my.yaml:2:1: model.provider: missing
+        expected: openai, ollama, random, hill-climb or cma-es
+        remedy: add \`provider\`"
+    `);
+  });
+  it('by provider: given as a word', () => {
+    expect(screen(`environment: CartPole-v1\nmodel: ollama\npolicy: linear`)).toMatchInlineSnapshot(`
+      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, random, hill-climb or cma-es
+        got: "ollama"
+        remedy: write \`model: {provider: ollama, …}\`
+      my.yaml:3:9: policy: must be a mapping with kind: linear or q-table
+        got: "linear"
+        remedy: write \`policy: {kind: linear, …}\`"
+    `);
+  });
+  it('of a boolean and words', () => {
+    expect(
+      screen(`environment: CartPole-v1\nmodel: {provider: ollama, name: m, think: hgh}`),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:2:43: model.think: must be true, false, low, medium or high
+        got: "hgh"
+        remedy: did you mean \`high\`?"
+    `);
+  });
+});
+
+describe('settings that contradict each other', () => {
+  it('ranges and edges', () => {
+    expect(
+      screen(
+        `${valid}policy:\n  kind: q-table\n  low: 3\n  high: 3\n  discretize:\n    - {low: 1, high: 0, bins: 3}\n    - {edges: [0, 2, 2]}\n  actions: [[1], [0, 1], [1]]`,
+      ),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:5:8: policy.low: must be below policy.high, which is 3
+        got: 3
+        remedy: widen the range
+      my.yaml:8:13: policy.discretize.0.low: must be below policy.discretize.0.high, which is 0
+        got: 1
+        remedy: swap the two: low: 0, high: 1
+      my.yaml:9:22: policy.discretize.1.edges.2: edges must ascend, but 2 follows 2
+        remedy: sort the edges and remove repeated ones
+      my.yaml:10:18: policy.actions.1: has 2 numbers, but the first action has 1
+        got: [0,1]
+        remedy: give every action one number for each dimension of the action space
+      my.yaml:10:26: policy.actions.2: repeats an earlier action
+        got: [1]"
+    `);
+  });
+  it('a range with room for one number', () => {
+    expect(screen(`${valid}policy: {kind: linear, low: 0.01, high: 0.14}`)).toMatchInlineSnapshot(`
+      "my.yaml:3:1: policy.decimals: fewer than two numbers with 1 decimal lie between 0.01 and 0.14
+        got: 1
+        remedy: use more decimals or a wider range"
+    `);
+  });
+  it('a cap without what it caps', () => {
+    expect(screen(`${valid}limits: {cost: 5}`)).toMatchInlineSnapshot(`
+      "my.yaml:3:16: limits.cost: needs model.price, or no cost is known
+        got: 5
+        remedy: add model.price: {input: …, output: …} (per million tokens), or use limits.tokens"
+    `);
+  });
+  it("a target that can't be held", () => {
+    expect(screen(`${valid}iterations: 5\ntarget: {return: 475, hold: 10}`)).toMatchInlineSnapshot(`
+      "my.yaml:4:29: target.hold: can never be reached: it asks for 10 iterations in a row, but iterations is 5
+        got: 10
+        remedy: lower target.hold or raise iterations"
+    `);
+  });
+  it('memory that shows nothing, in an order', () => {
+    expect(
+      screen(`${valid}memory: {best: 0, recent: 0, order: best-last, trajectories: rows}`),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:3:37: memory.order: has no effect: with best: 0 and recent: 0 a prompt shows no evaluation
+        got: "best-last"
+        remedy: remove memory.order, or set memory.best or memory.recent
+      my.yaml:3:62: memory.trajectories: has no effect: with best: 0 and recent: 0 a prompt shows no evaluation
+        got: "rows"
+        remedy: remove memory.trajectories, or set memory.best or memory.recent"
+    `);
+  });
+  it('trajectories that are not recorded', () => {
+    expect(screen(`${valid}memory: {trajectories: summary}\nrecord: none`)).toMatchInlineSnapshot(`
+      "my.yaml:3:24: memory.trajectories: needs the trajectories of episodes, but record is none
+        got: "summary"
+        remedy: set record to first or all, or memory.trajectories to none"
+    `);
+  });
+  it('a context with no room', () => {
+    expect(
+      screen(`environment: CartPole-v1\nmodel: {provider: ollama, name: m, contextTokens: 4096}`),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:2:51: model.contextTokens: leaves no room for a prompt: the context must hold it and a reply of up to 4096 tokens (model.maxTokens)
+        got: 4096
+        remedy: raise model.contextTokens, lower model.maxTokens, or leave contextTokens out so that it follows the prompt"
+    `);
+  });
+});
+
+describe('files', () => {
+  it('empty', () => {
+    expect(screen('')).toMatchInlineSnapshot(`
+      "my.yaml:1:1: is empty: a config needs at least environment and model
+        remedy: for example two lines: \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+    `);
+  });
+  it('only comments', () => {
+    expect(screen('# nothing yet\n')).toMatchInlineSnapshot(`
+      "my.yaml:1:1: is empty: a config needs at least environment and model
+        remedy: for example two lines: \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+    `);
+  });
+  it('a list', () => {
+    expect(screen('- environment\n- model')).toMatchInlineSnapshot(`
+      "my.yaml:1:1: is no config: it holds a list instead of keys and values
+        remedy: for example two lines: \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+    `);
+  });
+  it('a single value', () => {
+    expect(screen('CartPole-v1')).toMatchInlineSnapshot(`
+      "my.yaml:1:1: is no config: it holds a single value instead of keys and values
+        remedy: for example two lines: \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+    `);
+  });
+  it('an unclosed bracket', () => {
+    expect(screen('environment: [CartPole-v1\nmodel: x\n')).toMatchInlineSnapshot(
+      `"my.yaml:2:1: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]"`,
+    );
+  });
+  it('a duplicate key', () => {
+    expect(screen(`${valid}seed: 1\nseed: 2\n`)).toMatchInlineSnapshot(`
+      "my.yaml:4:1: duplicate key: seed
+        remedy: keep one of the two"
+    `);
+  });
+  it('a tab', () => {
+    expect(screen('environment:\n\tid: CartPole-v1')).toMatchInlineSnapshot(`
+      "my.yaml:2:1: not valid YAML: tabs may not indent
+        remedy: indent with spaces"
+    `);
+  });
+  it('a bad indent', () => {
+    expect(screen('environment: CartPole-v1\n  model: x')).toMatchInlineSnapshot(`
+      "my.yaml:1:14: not valid YAML: a key and its value begin inside a value
+        remedy: indent all keys of one section alike; put a value that holds \`: \` in quotes"
+    `);
+  });
+  it('two documents', () => {
+    expect(screen(`${valid}---\n${valid}`)).toMatchInlineSnapshot(`
+      "my.yaml:3:1: not valid YAML: a second document begins here
+        remedy: keep one config a file"
+    `);
+  });
+  it('a tag', () => {
+    expect(screen('environment: !env CartPole-v1\nmodel: {provider: random}')).toMatchInlineSnapshot(
+      `"my.yaml:1:14: not valid YAML: Unresolved tag: !env"`,
+    );
+  });
+  it('an alias without its anchor', () => {
+    expect(screen('environment: *task\nmodel: {provider: random}')).toMatchInlineSnapshot(
+      `"my.yaml:1:14: not valid YAML: *task refers to no anchor before it"`,
+    );
+  });
+  it('an alias inside its anchor', () => {
+    expect(screen('environment: &task {options: {again: *task}}')).toMatchInlineSnapshot(
+      `"my.yaml:1:38: not valid YAML: *task refers to what contains it"`,
+    );
+  });
+  it('aliases that multiply', () => {
+    expect(
+      screen(
+        `a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]`,
+      ),
+    ).toMatchInlineSnapshot(`"my.yaml:1:1: not valid YAML: its aliases multiply too often"`);
+  });
+  it('nested beyond measure', () => {
+    // How deep is too deep is up to the stack.
+    const seen = screen(`environment: ${'['.repeat(20_000)}`).replace(/^my.yaml:1:\d+/, 'my.yaml:1:…');
+    expect(seen).toMatchInlineSnapshot(`"my.yaml:1:…: not valid YAML: nested too deeply"`);
+  });
+  it('more problems than fit a screen', () => {
+    expect(
+      screen(valid + Array.from({ length: 40 }, (_, i) => `unknown${i}: 1\n`).join('')),
+    ).toMatchInlineSnapshot(`
+      "my.yaml:3:1: unknown0: unknown key
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+      my.yaml:4:1: unknown1: unknown key
+      my.yaml:5:1: unknown2: unknown key
+      my.yaml:6:1: unknown3: unknown key
+      my.yaml:7:1: unknown4: unknown key
+      my.yaml:8:1: unknown5: unknown key
+      and 34 more"
+    `);
+  });
+  it('of another program', () => {
+    expect(
+      screen(`task: cont_space_llm_num_optim
+gym_env_name: CartPole-v1
+num_episodes: 400
+num_evaluation_episodes: 20
+warmup_episodes: 20
+bias: true
+optimum: 500
+search_step_size: 1.0
+`),
+    ).toMatchInlineSnapshot(`
+  "my.yaml:2:1: gym_env_name: this is a config of ProPS or LLM-RL-finetune, whose keys differ from those of policyloop
+    remedy: write what it says with the keys of policyloop:
+      gym_env_name → environment
+      num_episodes → iterations
+      bias → policy.bias
+      num_evaluation_episodes → evaluation.episodes
+      warmup_episodes → warmup.policies
+      optimum → prompts.optimum
+      search_step_size → prompts.stepSize"
+`);
+  });
+});
+
+describe('overrides', () => {
+  const file = `${valid}policy: {kind: q-table, discretize: [{low: 0, high: 1, bins: 2}]}`;
+  it('without a value', () => {
+    expect(screen(file, 'iterations')).toMatchInlineSnapshot(`
+      "override iterations: an override is written key=value
+        remedy: for example iterations=50 or model.name=qwen3:8b"
+    `);
+  });
+  it('without a key', () => {
+    expect(screen(file, '=3')).toMatchInlineSnapshot(`
+      "override =3: an override is written key=value
+        remedy: for example iterations=50 or model.name=qwen3:8b"
+    `);
+  });
+  it('with an unknown key', () => {
+    expect(screen(file, 'modle.name=x')).toMatchInlineSnapshot(`
+      "override modle.name=x: modle: unknown key
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        remedy: did you mean \`model\`?"
+    `);
+  });
+  it('with an unknown part', () => {
+    expect(screen(file, 'model.temprature=0.5')).toMatchInlineSnapshot(`
+      "override model.temprature=0.5: model.temprature: unknown key
+        one of: provider, name, host, maxTokens, contextTokens, think, keepAlive, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, maxRetryAfterSeconds, price
+        remedy: did you mean \`temperature\`?"
+    `);
+  });
+  it('into what has no parts', () => {
+    expect(screen(file, 'model.name.size=8')).toMatchInlineSnapshot(
+      `"override model.name.size=8: model.name: is text, without a part named size"`,
+    );
+  });
+  it('into an item that is not there', () => {
+    expect(screen(file, 'policy.discretize.2.bins=4')).toMatchInlineSnapshot(
+      `"override policy.discretize.2.bins=4: policy.discretize.2: no such item: the list has 1, counted from 0"`,
+    );
+  });
+  it('with a broken value', () => {
+    expect(screen(file, 'policy.low=[1')).toMatchInlineSnapshot(`
+      "override policy.low=[1: the value is not valid YAML: Flow sequence must end with a ]
+        remedy: put it in quotes: 'policy.low="…"'"
+    `);
+  });
+  it('with a value of a wrong type', () => {
+    expect(screen(file, 'iterations=abc')).toMatchInlineSnapshot(`
+      "override iterations=abc: iterations: must be a whole number of at least 1
+        got: "abc""
+    `);
+  });
+  it('with an unknown provider', () => {
+    expect(screen(file, 'model.provider=cma')).toMatchInlineSnapshot(`
+      "override model.provider=cma: model.provider: must be openai, ollama, random, hill-climb or cma-es
+        got: "cma"
+        remedy: did you mean \`cma-es\`?"
+    `);
+  });
+  it('to a provider that needs more', () => {
+    expect(screen(file, 'model.provider=openai', 'model.name=')).toMatchInlineSnapshot(`
+      "override model.name=: model.name: missing
+        expected: text (Model name at the server, e.g. \`gpt-5-mini\`)
+        remedy: add \`name\`"
+    `);
+  });
+  it('that take out what is needed', () => {
+    expect(screen(file, 'environment=')).toMatchInlineSnapshot(`
+      "override environment=: environment: missing
+        expected: text or a mapping {id, options} (Environment id, or \`{id, options}\`)
+        remedy: add it, for example \`environment: CartPole-v1\`"
+    `);
+  });
+  it('to an incomplete section', () => {
+    expect(screen(file, 'target.hold=3')).toMatchInlineSnapshot(`
+      "override target.hold=3: target.return: missing
+        expected: a number (Mean return to reach)
+        remedy: add \`return\`"
+    `);
+  });
+  it('that contradict the file', () => {
+    expect(screen(file, 'limits.cost=5')).toMatchInlineSnapshot(`
+      "override limits.cost=5: limits.cost: needs model.price, or no cost is known
+        got: 5
+        remedy: add model.price: {input: …, output: …} (per million tokens), or use limits.tokens"
+    `);
+  });
+  it('into Object.prototype', () => {
+    expect(screen(file, '__proto__.x=1', 'environment.options.__proto__.x=1')).toMatchInlineSnapshot(`
+      "override __proto__.x=1: __proto__: unknown key
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+      override environment.options.__proto__.x=1: environment.options.__proto__: unknown key"
+    `);
+  });
+  it('several at once', () => {
+    expect(screen(file, 'iterations', 'memory.bset=3', 'seed=1')).toMatchInlineSnapshot(`
+      "override iterations: an override is written key=value
+        remedy: for example iterations=50 or model.name=qwen3:8b
+      override memory.bset=3: memory.bset: unknown key
+        one of: best, recent, order, tokens, trajectories, rows
+        remedy: did you mean \`best\`?"
+    `);
+  });
+});

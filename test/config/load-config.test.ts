@@ -1,0 +1,231 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { UserError } from '../../src/errors.js';
+import { loadConfig, parseConfig, resolvedYaml } from '../../src/load-config.js';
+import { packageRoot } from '../../src/package-root.js';
+
+const load = (text: string, ...overrides: readonly string[]) =>
+  loadConfig({ file: 'my.yaml', overrides, readFile: () => text });
+
+const two = 'environment: CartPole-v1\nmodel: {provider: ollama, name: qwen3:8b}\n';
+
+describe('a config of two lines', () => {
+  it('gets every default', () => {
+    expect(load(two).config).toEqual({
+      environment: { id: 'CartPole-v1', options: {} },
+      model: {
+        provider: 'ollama',
+        name: 'qwen3:8b',
+        maxTokens: 4096,
+        format: 'text',
+        concurrency: 4,
+        timeoutSeconds: 600,
+        maxRetries: 4,
+        maxRetryAfterSeconds: 60,
+      },
+      seed: 0,
+      repeats: 1,
+      iterations: 100,
+      candidates: 1,
+      corrections: 3,
+      limits: {},
+      warmup: { policies: 20 },
+      evaluation: { episodes: 20, seeds: 'common', maxSteps: 1000 },
+      confirmation: { candidates: 3, episodes: 100 },
+      memory: { order: 'chronological', tokens: 16_000, trajectories: 'none', rows: 10 },
+      prompts: { set: 'semantic', conversation: 'fresh' },
+      record: 'first',
+    });
+  });
+
+  it('may be JSON, have CRLF line ends, a byte order mark, and a $schema', () => {
+    const { config } = load(two);
+    expect(
+      load(JSON.stringify({ $schema: 'x', environment: 'CartPole-v1', model: config.model })).config,
+    ).toEqual(config);
+    expect(load(`\uFEFF${two.replaceAll('\n', '\r\n')}`).config).toEqual(config);
+  });
+
+  it('may use anchors', () => {
+    const { config } = load(`${two}target: &t {return: 3}\nlimits: {minutes: &m 5}\nprompts: {optimum: *m}`);
+    expect(config.prompts.optimum).toBe(5);
+  });
+});
+
+describe('shorthands', () => {
+  it('are written out', () => {
+    const { config } = load(`${two}target: 475\nwarmup: 5\nmemory: none`);
+    expect(config.target).toEqual({ return: 475, hold: 1 });
+    expect(config.warmup).toEqual({ policies: 5 });
+    expect(config.memory).toMatchObject({ best: 0, recent: 0, order: 'chronological' });
+  });
+
+  it('mean what their long forms mean', () => {
+    const short = load(`${two}target: 475\nwarmup: 5\nmemory: all`).config;
+    const long = load(
+      'environment: {id: CartPole-v1}\nmodel: {provider: ollama, name: qwen3:8b}\n' +
+        'target: {return: 475}\nwarmup: {policies: 5}\nmemory: {}',
+    ).config;
+    expect(short).toEqual(long);
+  });
+});
+
+describe('resolvedYaml', () => {
+  it.each([
+    ['a small config', two],
+    [
+      'a config of everything',
+      `name: "1e3"
+environment: {id: FrozenLake-v1, options: {desc: [SF, "FG"], is_slippery: true, success_rate: 0.5, note: "no: 1\\n# x", none: null}}
+policy: {kind: q-table, form: values, low: -1e-3, high: 1e21, decimals: 6, discretize: [{low: -1, high: 1, bins: 3}, {edges: [0, 1]}], actions: [[-0.5], [0.5]]}
+model: {provider: openai, name: "null", baseUrl: "http://127.0.0.1:8080/v1", temperature: 0, price: {input: 1, output: 2}}
+target: {return: -0.5, hold: 3}
+limits: {calls: 5, tokens: 6, cost: 7.5, minutes: 0.5}
+warmup: {policies: 0, from: "runs/a b"}
+memory: {best: 3, recent: 4, order: best-last, trajectories: rows, rows: 2}
+prompts: {set: ./mine, description: "~", optimum: -13, stepSize: 0.1, conversation: {turns: 2}}
+record: all
+`,
+    ],
+  ])('of %s loads back to the same', (_, text) => {
+    const { config } = load(text);
+    expect(load(resolvedYaml(config)).config).toEqual(config);
+    expect(resolvedYaml(load(resolvedYaml(config)).config)).toBe(resolvedYaml(config));
+  });
+
+  it('writes shared values out instead of naming them', () => {
+    const shared = [1, 2];
+    const config = parseConfig({
+      environment: { id: 'X', options: { a: shared, b: shared } },
+      model: { provider: 'random' },
+    });
+    expect(resolvedYaml(config)).not.toMatch(/[&*]a/);
+  });
+});
+
+describe('parseConfig', () => {
+  it('takes data', () => {
+    const input = { environment: 'CartPole-v1', model: { provider: 'ollama', name: 'qwen3:8b' } } as const;
+    expect(parseConfig(input)).toEqual(load(two).config);
+  });
+
+  it('reports all problems, without places', () => {
+    const input = { environment: 'CartPole-v1', model: { provider: 'random' }, seed: -1, iteration: 2 };
+    expect(() => parseConfig(input)).toThrow(UserError);
+    expect(() => parseConfig(input)).toThrow(/^seed: must be.*^iteration: unknown key/ms);
+  });
+});
+
+describe('locate', () => {
+  const { locate } = load(`${two}policy:\n  kind: linear\n  low: -1\n`, 'iterations=5');
+
+  it('adds the place to a problem that was found later', () => {
+    const located = locate(
+      new UserError([
+        { field: 'policy.low', message: 'a' },
+        { field: 'model.baseUrl', message: 'b' },
+      ]),
+    );
+    expect(located.message).toBe('my.yaml:5:8: policy.low: a\nmy.yaml:2:1: model.baseUrl: b');
+  });
+
+  it('names the override that set the field', () => {
+    expect(locate(new UserError({ field: 'iterations', message: 'a' })).message).toBe(
+      'override iterations=5: iterations: a',
+    );
+  });
+
+  it('leaves alone what names no field, or has a place', () => {
+    const error = new UserError([
+      { message: 'a' },
+      { field: 'policy.low', message: 'b', file: 'x.hbs', line: 3, column: 4 },
+    ]);
+    expect(locate(error).message).toBe(error.message);
+  });
+});
+
+describe('the file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'policyloop-config-'));
+  const at = (name: string) => join(folder, name);
+  const messageOf = (file: string): string => {
+    try {
+      loadConfig({ file });
+    } catch (error) {
+      if (error instanceof UserError)
+        return error.message.replaceAll(folder, '<folder>').replaceAll(packageRoot(), '<package>');
+      throw error;
+    }
+    throw new Error(`${file} was found`);
+  };
+
+  beforeAll(() => {
+    writeFileSync(at('pendulum.yaml'), two);
+    writeFileSync(at('broken.yml'), 'a: [');
+    writeFileSync(at('huge.yaml'), '#'.repeat(1_500_000));
+    mkdirSync(at('experiments'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('is found by its path', () => {
+    expect(loadConfig({ file: at('pendulum.yaml') })).toMatchObject({ file: at('pendulum.yaml'), notes: [] });
+  });
+
+  it('is found by the name of one that comes with the package', () => {
+    const { file, config } = loadConfig({ file: 'quickstart' });
+    expect(file).toBe(join(packageRoot(), 'configs', 'quickstart.yaml'));
+    expect(config.model.provider).toBe('cma-es');
+    expect(loadConfig({ file: 'providers/ollama' }).config.model.provider).toBe('ollama');
+  });
+
+  it('may be missing, with one of a similar name beside it', () => {
+    expect(messageOf(at('pendulum'))).toContain('did you mean `<folder>/pendulum.yaml`?');
+    expect(messageOf(at('pendlum.yaml'))).toContain('did you mean `<folder>/pendulum.yaml`?');
+  });
+
+  it('may be missing, with a similar name among those of the package', () => {
+    const message = messageOf('quickstrat');
+    expect(message).toMatch(
+      /^quickstrat: no such config: neither a file nor the name of one that comes with policyloop\n/,
+    );
+    expect(message).toContain('acrobot-numeric, acrobot-semantic');
+    expect(message).toContain('did you mean `quickstart`?');
+    expect(messageOf('nowhere/cartpole-numeric.yaml')).toContain('did you mean `cartpole-numeric`?');
+  });
+
+  it('may be missing, with nothing like it', () => {
+    expect(messageOf(at('zzzzzzzz.yaml'))).toContain(
+      'remedy: give the path of a YAML file, or one of the names',
+    );
+    expect(messageOf(at('pendulum.yaml/x'))).toContain('no such config');
+    expect(messageOf('')).toContain('no such config');
+    expect(messageOf('../package')).toContain('no such config');
+  });
+
+  it('may be a folder', () => {
+    expect(messageOf(at(''))).toMatchInlineSnapshot(`
+      "<folder>: is a folder, not a config
+        one of: <folder>/broken.yml, <folder>/huge.yaml, <folder>/pendulum.yaml
+        remedy: give the path of a YAML file"
+    `);
+    expect(messageOf(at('experiments'))).toMatchInlineSnapshot(`
+      "<folder>/experiments: is a folder, not a config
+        remedy: give the path of a YAML file"
+    `);
+  });
+
+  it('may be no config by its size', () => {
+    expect(messageOf(at('huge.yaml'))).toMatchInlineSnapshot(`
+      "<folder>/huge.yaml: is no config: it has 1.5 MB
+        remedy: give the path of a YAML file"
+    `);
+  });
+
+  it('may not be readable', () => {
+    const readFile = () => {
+      throw Object.assign(new Error("EACCES: permission denied, open 'my.yaml'"), { code: 'EACCES' });
+    };
+    expect(() => loadConfig({ file: 'my.yaml', readFile })).toThrow(/^my.yaml: cannot be read: EACCES/);
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/load-config.js';
+
+const text = `environment: MountainCar-v0
+policy: {kind: q-table, form: values, low: -3, discretize: [{low: -1.2, high: 0.6, bins: 4}, {edges: [0]}]}
+model: {provider: ollama, name: 'qwen3:8b', think: false, temperature: 0.7, price: {input: 1, output: 2}}
+target: -120
+warmup: 5
+memory: none
+prompts: {optimum: -110}
+`;
+
+const load = (...overrides: readonly string[]) =>
+  loadConfig({ file: 'my.yaml', overrides, readFile: () => text });
+const config = (...overrides: readonly string[]) => load(...overrides).config;
+
+describe('an override', () => {
+  it('sets a field, with a value in YAML', () => {
+    expect(config('iterations=50').iterations).toBe(50);
+    expect(config('policy.low=-1.5').policy).toMatchObject({ low: -1.5 });
+    expect(config('model.think=high').model).toMatchObject({ think: 'high' });
+    expect(config('memory={best: 3, recent: 4}').memory).toMatchObject({ best: 3, recent: 4 });
+    expect(config(' seed = 7 ').seed).toBe(7);
+    expect(config('model.name=llama3.1:8b').model).toMatchObject({ name: 'llama3.1:8b' });
+    expect(config('prompts.description=a=b.hbs').prompts.description).toBe('a=b.hbs');
+  });
+
+  it('sets a field that the file does not have, and its section', () => {
+    expect(config('limits.calls=9').limits).toEqual({ calls: 9 });
+    expect(config('prompts.conversation.turns=3').prompts.conversation).toEqual({ turns: 3 });
+  });
+
+  it('gives text where only text is meant', () => {
+    expect(config('model.name=123').model).toMatchObject({ name: '123' });
+    expect(config('name=2024').name).toBe('2024');
+    expect(config('model.keepAlive=10').model).toMatchObject({ keepAlive: '10' });
+  });
+
+  it('reaches items of a list', () => {
+    const { policy } = config('policy.discretize.0.bins=8', 'policy.discretize.1.edges=[-0.01, 0, 0.01]');
+    expect(policy).toMatchObject({ discretize: [{ bins: 8, low: -1.2 }, { edges: [-0.01, 0, 0.01] }] });
+  });
+
+  it('writes a shorthand out that stands in its way', () => {
+    const { environment, target, warmup, memory } = config(
+      'environment.options.goal_velocity=0.1',
+      'target.hold=2',
+      'warmup.from=runs/earlier',
+      'memory.best=5',
+    );
+    expect(environment).toEqual({ id: 'MountainCar-v0', options: { goal_velocity: 0.1 } });
+    expect(target).toEqual({ return: -120, hold: 2 });
+    expect(warmup).toEqual({ policies: 5, from: 'runs/earlier' });
+    expect(memory).toMatchObject({ best: 5, recent: 0 });
+  });
+
+  it('without a value takes the field out', () => {
+    const { target, prompts, warmup } = config('target=', 'prompts.optimum=', 'warmup=');
+    expect(target).toBeUndefined();
+    expect(prompts.optimum).toBeUndefined();
+    expect(warmup).toEqual({ policies: 20 });
+  });
+
+  it('comes after those before it', () => {
+    expect(config('seed=1', 'seed=2').seed).toBe(2);
+    expect(config('environment.options.x=1', 'environment=CartPole-v1').environment.options).toEqual({});
+    expect(config('environment=CartPole-v1', 'environment.options.x=1').environment).toEqual({
+      id: 'CartPole-v1',
+      options: { x: 1 },
+    });
+    expect(config('model.sigma=0.5', 'model.provider=cma-es').model).toEqual({
+      provider: 'cma-es',
+      sigma: 0.5,
+    });
+  });
+});
+
+describe('a change of provider or kind', () => {
+  it('drops what the new one does not have, and says so', () => {
+    const { config, notes } = load('model.provider=random');
+    expect(config.model).toEqual({ provider: 'random' });
+    expect(notes).toEqual([
+      'model.provider=random: left out model.name, model.think, model.temperature, model.price of the file, which random does not have',
+    ]);
+  });
+
+  it('keeps what the new one has too, and says what may not suit it', () => {
+    const { config, notes } = load('model.provider=openai');
+    expect(config.model).toMatchObject({ provider: 'openai', name: 'qwen3:8b', temperature: 0.7 });
+    expect(notes).toEqual([
+      'model.provider=openai: left out model.think of the file, which openai does not have',
+      'model.provider is now openai, but model.name is still qwen3:8b, from the file',
+    ]);
+    expect(load('model.provider=openai', 'model.name=gpt-5-mini').notes).toHaveLength(1);
+  });
+
+  it('works for the policy', () => {
+    const { config, notes } = load('policy.kind=linear');
+    expect(config.policy).toEqual({ kind: 'linear', bias: true, low: -3, high: 6, decimals: 1 });
+    expect(notes).toEqual([
+      'policy.kind=linear: left out policy.form, policy.discretize of the file, which linear does not have',
+    ]);
+  });
+
+  it('does not drop what the command line sets', () => {
+    expect(() => load('model.provider=random', 'model.sigma=2')).toThrow(
+      /^override model.sigma=2: model.sigma: unknown key/,
+    );
+  });
+
+  it('to the same one changes nothing', () => {
+    expect(load('model.provider=ollama')).toMatchObject({ notes: [], config: load().config });
+  });
+});
+
+describe('a change of environment', () => {
+  it('says what the file still holds for the old one', () => {
+    expect(load('environment=CartPole-v1').notes).toEqual([
+      'environment is now CartPole-v1, but policy, target, prompts.optimum in the file were written for MountainCar-v0',
+    ]);
+    expect(load('environment.id=CartPole-v1', 'policy=', 'target=475', 'prompts.optimum=').notes).toEqual([]);
+    expect(load('environment=MountainCar-v0').notes).toEqual([]);
+  });
+});

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { assemble } from '../../src/assemble.js';
+import { bundledConfigs } from '../../src/config-file.js';
+import { loadConfig, parseConfig, resolvedYaml } from '../../src/load-config.js';
+import { packageRoot } from '../../src/package-root.js';
+
+const names = bundledConfigs();
+const environments = [
+  'acrobot',
+  'blackjack',
+  'cartpole',
+  'cliffwalking',
+  'frozenlake',
+  'mountaincar',
+  'mountaincar-continuous',
+  'pendulum',
+  'taxi',
+];
+const providers = ['openai', 'ollama', 'random', 'hill-climb', 'cma-es'];
+
+const textOf = (name: string) => readFileSync(join(packageRoot(), 'configs', `${name}.yaml`), 'utf8');
+
+describe('the configs that come with the package', () => {
+  it('cover every environment with both prompt sets', () => {
+    for (const environment of environments) {
+      for (const set of ['numeric', 'semantic']) {
+        const { config } = loadConfig({ file: `${environment}-${set}` });
+        expect(config.name).toBe(`${environment}-${set}`);
+        expect(config.prompts.set).toBe(set);
+      }
+    }
+  });
+
+  it('cover every provider', () => {
+    for (const provider of providers) {
+      expect(loadConfig({ file: `providers/${provider}` }).config.model.provider).toBe(provider);
+    }
+    const { config } = loadConfig({ file: 'providers/openai-compatible' });
+    expect(config.model).toMatchObject({ provider: 'openai', baseUrl: 'http://127.0.0.1:8080/v1' });
+  });
+
+  it.each(names)('%s loads, and its resolved form loads to the same', (name) => {
+    const { config, notes } = loadConfig({ file: name });
+    expect(notes).toEqual([]);
+    expect(loadConfig({ file: 'resolved.yaml', readFile: () => resolvedYaml(config) }).config).toEqual(
+      config,
+    );
+    expect(parseConfig(config)).toEqual(config);
+  });
+
+  it.each(names)('%s names the schema for editors and says how it is run', (name) => {
+    const text = textOf(name);
+    const schema = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text)?.[1];
+    const folder = dirname(join(packageRoot(), 'configs', `${name}.yaml`));
+    expect(schema && resolve(folder, schema)).toBe(join(packageRoot(), 'configs', 'schema.json'));
+    expect(text).toContain(`policyloop run ${name}\n`);
+  });
+
+  it.each(names)('%s: the overrides that its comments suggest work', (name) => {
+    const commands = [...textOf(name).matchAll(/policyloop run (\S+) (\S.*=.*)$/gm)];
+    for (const [, config, overrides] of commands) {
+      const file = config === '<any' ? 'acrobot-semantic' : config!;
+      expect(() =>
+        loadConfig({ file, overrides: overrides!.replace('config> ', '').split(' ') }),
+      ).not.toThrow();
+    }
+  });
+
+  it.each(names)('%s turns into each control with one override', (name) => {
+    for (const control of ['random', 'hill-climb', 'cma-es']) {
+      const { config } = loadConfig({ file: name, overrides: [`model.provider=${control}`] });
+      expect(config.model.provider).toBe(control);
+    }
+  });
+
+  it.each(names)(
+    '%s can be assembled, with as many parameters as its comment says (CartPole: 10)',
+    async (name) => {
+      const written = loadConfig({ file: name }).config;
+      const { config, family } = await assemble(written, { OPENAI_API_KEY: 'none' });
+      const stated = /(\d+) parameters$/m.exec(textOf(name))?.[1];
+      expect(config).toMatchObject(written);
+      expect(family.parameters.count).toBe(stated === undefined ? 10 : Number(stated));
+    },
+  );
+
+  it('cut episodes of tasks that have no limit of their own', () => {
+    for (const set of ['numeric', 'semantic']) {
+      expect(loadConfig({ file: `cliffwalking-${set}` }).config.evaluation.maxSteps).toBe(100);
+    }
+  });
+});

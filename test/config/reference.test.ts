@@ -1,0 +1,119 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { bundledConfigs } from '../../src/config-file.js';
+import { configReference, configSummary, schemaJson, withReference } from '../../src/config-reference.js';
+import { loadConfig, parseConfig } from '../../src/load-config.js';
+import { packageRoot } from '../../src/package-root.js';
+
+const file = (path: string) => join(packageRoot(), path);
+const read = (path: string) => readFileSync(file(path), 'utf8');
+
+describe('what is generated from the schema is fresh (npm run generate)', () => {
+  it('configs/schema.json', () => {
+    expect(read('configs/schema.json')).toBe(schemaJson());
+  });
+
+  it('docs/configuration.md', () => {
+    const text = read('docs/configuration.md');
+    expect(text).toBe(withReference(text, configReference()));
+    expect(text).toContain(configReference());
+  });
+
+  it('README.md, where it has the markers', () => {
+    const text = existsSync(file('README.md')) ? read('README.md') : '';
+    expect(text).toBe(withReference(text, configSummary()));
+  });
+});
+
+describe('configs/schema.json, as an editor uses it', () => {
+  const schema = z.fromJSONSchema(JSON.parse(read('configs/schema.json')));
+
+  it('accepts every config of the package', () => {
+    for (const name of bundledConfigs()) {
+      expect(schema.safeParse(parse(read(`configs/${name}.yaml`))).success, name).toBe(true);
+    }
+  });
+
+  it('accepts shorthands and long forms, and a resolved config', () => {
+    const long = {
+      $schema: './schema.json',
+      environment: { id: 'FrozenLake-v1', options: { is_slippery: false } },
+      model: { provider: 'cma-es' },
+      target: { return: 0.7 },
+      warmup: { policies: 3 },
+      memory: { best: 3 },
+    };
+    for (const config of [long, { ...long, target: 1, warmup: 3, memory: 'none' }, parseConfig(long)]) {
+      expect(schema.safeParse(JSON.parse(JSON.stringify(config))).success).toBe(true);
+    }
+  });
+
+  it('refuses what the program refuses', () => {
+    const good = { environment: 'CartPole-v1', model: { provider: 'random' } };
+    for (const bad of [
+      {},
+      { ...good, iteration: 3 },
+      { ...good, iterations: 0 },
+      { ...good, model: { provider: 'cma' } },
+      { ...good, model: { provider: 'random', sigma: 1 } },
+      { ...good, memory: 'some' },
+    ]) {
+      expect(schema.safeParse(bad).success, JSON.stringify(bad)).toBe(false);
+    }
+  });
+});
+
+describe('configReference', () => {
+  const reference = configReference();
+
+  it('has a section for every provider and kind of policy', () => {
+    for (const title of [
+      'provider: openai',
+      'provider: ollama',
+      'provider: random',
+      'provider: hill-climb',
+      'provider: cma-es',
+      'kind: linear',
+      'kind: q-table',
+    ]) {
+      expect(reference).toMatch(new RegExp(`^### .* with \`${title}\`$`, 'm'));
+    }
+  });
+
+  it('gives type, default and meaning of a key', () => {
+    expect(reference).toContain('| `evaluation.episodes` | integer ≥ 1 | `20` | Episodes an evaluation');
+    expect(reference).toContain('| `model.topP` | number > 0, ≤ 1 |');
+    expect(reference).toContain('| `environment` | text, mapping | required |');
+  });
+
+  it('explains every key', () => {
+    const rows = reference.split('\n').filter((line) => line.startsWith('| `'));
+    expect(rows.length).toBeGreaterThan(60);
+    for (const row of rows) expect(row).toMatch(/\| [^|]+ \|$/);
+  });
+});
+
+describe('withReference', () => {
+  it('replaces what stands between the markers only, and is idempotent', () => {
+    const text = 'a\n<!-- config-reference:start -->\nold\n<!-- config-reference:end -->\nb\n';
+    const once = withReference(text, 'new');
+    expect(once).toBe('a\n<!-- config-reference:start -->\n\nnew\n\n<!-- config-reference:end -->\nb\n');
+    expect(withReference(once, 'new')).toBe(once);
+    expect(withReference('no markers', 'new')).toBe('no markers');
+  });
+});
+
+describe('docs/configuration.md', () => {
+  it('shows configs that load', () => {
+    const examples = [...read('docs/configuration.md').matchAll(/```yaml\n(.*?)```/gs)].map(
+      ([, yaml]) => yaml!,
+    );
+    const configs = examples.filter((yaml) => yaml.includes('environment:'));
+    expect(configs).toHaveLength(2);
+    for (const yaml of configs)
+      expect(() => loadConfig({ file: 'example.yaml', readFile: () => yaml })).not.toThrow();
+  });
+});

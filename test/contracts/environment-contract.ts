@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'vitest';
+import type { Action, Environment, Observation, Space, Step } from '../../src/environments/environment.js';
+import { UserError } from '../../src/errors.js';
+import { createGenerator, type RandomGenerator } from '../../src/random.js';
+
+export interface EnvironmentContract {
+  readonly name: string;
+  make(options?: Readonly<Record<string, unknown>>): Promise<Environment>;
+  /** Whether `make` takes `max_episode_steps`. Default: yes. */
+  readonly limitable?: boolean;
+}
+
+/** What every environment promises, whatever it is made of. */
+export function describeEnvironment({ name, make, limitable = true }: EnvironmentContract): void {
+  describe(`${name} keeps the environment contract`, () => {
+    test('observations lie in the observation space, rewards are finite', async () => {
+      const environment = await make();
+      const { starts, steps } = play(environment, 11, 400);
+      for (const observation of [...starts, ...steps.map((step) => step.observation)]) {
+        expect(problemsOf(observation, environment.observationSpace)).toEqual([]);
+      }
+      expect(steps.every(({ reward }) => Number.isFinite(reward))).toBe(true);
+    });
+
+    test('equal seeds and actions give equal episodes, also those that go on with the stream', async () => {
+      const [one, other] = [await make(), await make()];
+      play(other, 99, 30);
+      expect(play(one, 7, 300)).toEqual(play(other, 7, 300));
+    });
+
+    test('a seed may be a bigint larger than 2^64', async () => {
+      const environment = await make();
+      const first = environment.reset(2n ** 80n + 1n);
+      environment.reset(1);
+      expect(environment.reset(2n ** 80n + 1n)).toEqual(first);
+      expect(environment.reset(5n)).toEqual(environment.reset(5));
+    });
+
+    test('an unseeded first reset works', async () => {
+      const environment = await make();
+      expect(problemsOf(environment.reset(), environment.observationSpace)).toEqual([]);
+    });
+
+    test.each([-1, 1.5, Number.NaN, -3n])(
+      'refuses the seed %s and goes on as if it had not been given',
+      async (seed) => {
+        const [disturbed, calm] = [await make(), await make()];
+        disturbed.reset(3);
+        calm.reset(3);
+        expect(() => disturbed.reset(seed)).toThrow(UserError);
+        expect(disturbed.reset()).toEqual(calm.reset());
+      },
+    );
+
+    test('nothing that was returned changes later', async () => {
+      const environment = await make();
+      const played = play(environment, 5, 200);
+      const before = JSON.stringify(played);
+      play(environment, 6, 200);
+      expect(JSON.stringify(played)).toBe(before);
+    });
+
+    test('an action stays as the caller made it', async () => {
+      const environment = await make();
+      environment.reset(1);
+      const action = Object.freeze(sample(environment.actionSpace, createGenerator(1)));
+      expect(() => environment.step(action)).not.toThrow();
+    });
+
+    test('a step before the first reset is refused', async () => {
+      const environment = await make();
+      const action = sample(environment.actionSpace, createGenerator(0));
+      expect(() => environment.step(action)).toThrow(UserError);
+      expect(() => environment.step(action)).toThrow(/reset/);
+    });
+
+    test('an episode may be left in the middle', async () => {
+      const [left, fresh] = [await make(), await make()];
+      left.reset(1);
+      left.step(sample(left.actionSpace, createGenerator(0)));
+      expect(play(left, 2, 50)).toEqual(play(fresh, 2, 50));
+    });
+
+    test('an invalid action is refused and changes nothing', async () => {
+      const [disturbed, calm] = [await make(), await make()];
+      disturbed.reset(4);
+      calm.reset(4);
+      for (const action of invalidActions(calm.actionSpace)) {
+        expect(() => disturbed.step(action), JSON.stringify(action)).toThrow(UserError);
+        expect(() => disturbed.step(action), JSON.stringify(action)).toThrow(/^action: /);
+      }
+      const action = sample(calm.actionSpace, createGenerator(1));
+      expect(disturbed.step(action)).toEqual(calm.step(action));
+    });
+
+    test('a continuous action beyond its bounds is accepted', async () => {
+      const environment = await make();
+      const space = environment.actionSpace;
+      if (space.kind !== 'box') return;
+      for (const beyond of [space.high.map((high) => high * 3 + 1), space.low.map((low) => low * 3 - 1)]) {
+        environment.reset(2);
+        const step = environment.step(beyond);
+        expect(problemsOf(step.observation, environment.observationSpace)).toEqual([]);
+      }
+    });
+
+    test('an episode is truncated at its last step and not before', async () => {
+      const environment = await make();
+      const limit = environment.maxSteps;
+      if (limit === undefined) return;
+      for (let seed = 0; seed < 5; seed++) {
+        const episode = playEpisode(environment, seed, limit + 1);
+        expect(episode.length).toBeLessThanOrEqual(limit);
+        expect(episode.map(({ truncated }) => truncated)).toEqual(episode.map((_, i) => i + 1 === limit));
+      }
+    });
+
+    test('a finished episode takes no further step', async () => {
+      const environment = await make(limitable ? { max_episode_steps: 4 } : {});
+      const episode = playEpisode(environment, 8, 100_000);
+      const last = episode.at(-1)!;
+      expect(last.terminated || last.truncated).toBe(true);
+      const action = sample(environment.actionSpace, createGenerator(0));
+      expect(() => environment.step(action)).toThrow(UserError);
+      expect(() => environment.step(action)).toThrow(/reset/);
+      environment.reset();
+      expect(() => environment.step(action)).not.toThrow();
+    });
+
+    test.runIf(limitable)('max_episode_steps replaces the limit', async () => {
+      const environment = await make({ max_episode_steps: 3 });
+      expect(environment.maxSteps).toBe(3);
+      for (let seed = 0; seed < 20; seed++) {
+        const episode = playEpisode(environment, seed, 10);
+        expect(episode.length).toBeLessThanOrEqual(3);
+        expect(episode.at(-1)!.truncated).toBe(episode.length === 3);
+      }
+      const unlimited = await make({ max_episode_steps: -1 });
+      expect(unlimited.maxSteps).toBeUndefined();
+    });
+  });
+}
+
+/** Plays `count` random steps over as many episodes as it takes; the first is seeded. */
+function play(
+  environment: Environment,
+  seed: number,
+  count: number,
+): { starts: Observation[]; steps: Step[] } {
+  const random = createGenerator(seed, [1]);
+  const starts = [environment.reset(seed)];
+  const steps: Step[] = [];
+  while (steps.length < count) {
+    const step = environment.step(sample(environment.actionSpace, random));
+    steps.push(step);
+    if (step.terminated || step.truncated) starts.push(environment.reset());
+  }
+  return { starts, steps };
+}
+
+function playEpisode(environment: Environment, seed: number, atMost: number): Step[] {
+  const random = createGenerator(seed, [2]);
+  const steps: Step[] = [];
+  environment.reset(seed);
+  while (steps.length < atMost) {
+    const step = environment.step(sample(environment.actionSpace, random));
+    steps.push(step);
+    if (step.terminated || step.truncated) break;
+  }
+  return steps;
+}
+
+function sample(space: Space, random: RandomGenerator): Action {
+  switch (space.kind) {
+    case 'discrete':
+      return random.integers(space.start ?? 0, (space.start ?? 0) + space.n);
+    case 'box':
+      return space.low.map((low, i) => random.uniform(Math.max(low, -10), Math.min(space.high[i]!, 10)));
+    case 'tuple':
+      return space.spaces.map((part) => sample(part, random) as number);
+  }
+}
+
+function invalidActions(space: Space): readonly Action[] {
+  const nonsense: unknown[] = [undefined, null, '0', true, {}, Number.NaN, Number.POSITIVE_INFINITY, 0.5];
+  switch (space.kind) {
+    case 'discrete': {
+      const start = space.start ?? 0;
+      return [...nonsense, start - 1, start + space.n, [start], []] as Action[];
+    }
+    case 'box': {
+      const valid = space.low.map(() => 0);
+      const spoilt = [Number.NaN, Number.NEGATIVE_INFINITY, '0', null].map((value) =>
+        valid.with(0, value as number),
+      );
+      return [...nonsense, ...spoilt, 0, [], [...valid, 0]] as Action[];
+    }
+    case 'tuple':
+      return [...nonsense, [], space.spaces.map(({ n, start = 0 }) => n + start)] as Action[];
+  }
+}
+
+/** Why a value does not lie in a space; empty where it does. */
+function problemsOf(value: Observation, space: Space): readonly string[] {
+  switch (space.kind) {
+    case 'discrete': {
+      const start = space.start ?? 0;
+      const inside = Number.isInteger(value) && Number(value) >= start && Number(value) < start + space.n;
+      return inside ? [] : [`${value} is not in ${start}…${start + space.n - 1}`];
+    }
+    case 'tuple':
+      if (typeof value === 'number' || value.length !== space.spaces.length) return ['has the wrong shape'];
+      return space.spaces.flatMap((part, i) => problemsOf(value[i]!, part));
+    case 'box':
+      if (typeof value === 'number' || value.length !== space.low.length) return ['has the wrong shape'];
+      return value.flatMap((component, i) => {
+        if (!Number.isFinite(component)) return [`component ${i} is ${component}`];
+        if (Math.fround(component) !== component) return [`component ${i}, ${component}, is no float32`];
+        const inside = component >= space.low[i]! && component <= space.high[i]!;
+        return inside ? [] : [`component ${i}, ${component}, is outside ${space.low[i]}…${space.high[i]}`];
+      });
+  }
+}

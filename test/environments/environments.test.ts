@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/index.js';
+import { UserError } from '../../src/errors.js';
+import { describeEnvironment } from '../contracts/environment-contract.js';
+import { scenarios } from './scenarios.js';
+
+for (const id of environmentIds()) {
+  describeEnvironment({ name: id, make: (options) => makeEnvironment(id, options) });
+}
+const variants = new Map(
+  scenarios.map(({ env, kwargs }) => [`${env} ${JSON.stringify(kwargs)}`, { env, kwargs }]),
+);
+for (const [name, { env, kwargs }] of variants) {
+  if (Object.keys(kwargs).length === 0) continue;
+  describeEnvironment({ name, make: (options) => makeEnvironment(env, { ...kwargs, ...options }) });
+}
+
+describe('the ids', () => {
+  test('are those of Gymnasium', () => {
+    expect(environmentIds()).toEqual([
+      'CartPole-v0',
+      'CartPole-v1',
+      'MountainCar-v0',
+      'MountainCarContinuous-v0',
+      'Pendulum-v1',
+      'Acrobot-v1',
+      'FrozenLake-v1',
+      'CliffWalking-v1',
+      'Taxi-v4',
+      'Blackjack-v1',
+    ]);
+  });
+
+  test.each(environmentIds())('%s is what its info says', async (id) => {
+    const environment = await makeEnvironment(id);
+    const info = environmentInfo(id);
+    expect(environment.id).toBe(id);
+    expect(environment.maxSteps).toBe(info.maxSteps);
+    expect(info.options).toContain('max_episode_steps');
+  });
+
+  test.each([
+    ['CliffWalking-v0', 'CliffWalking-v1'],
+    ['Taxi-v3', 'Taxi-v4'],
+  ])('%s is another name of %s', async (alias, id) => {
+    expect((await makeEnvironment(alias)).id).toBe(id);
+    expect(environmentInfo(id).aliases).toEqual([alias]);
+    expect(environmentInfo(alias)).toEqual(environmentInfo(id));
+  });
+
+  test.each([
+    ['cartpole-v1', /case of the letters[\s\S]*did you mean CartPole-v1\?/],
+    ['Cartpole-v1', /did you mean CartPole-v1\?/],
+    ['FrozenLake-v0', /FrozenLake has no version v0[\s\S]*use FrozenLake-v1/],
+    ['frozenlake-v7', /FrozenLake has no version v7/],
+    ['Taxi-v2', /Taxi has no version v2/],
+    ['CartPole-v2', /one of: CartPole-v0, CartPole-v1/],
+    ['CartPole', /version is missing/],
+    ['CartPol-v1', /did you mean CartPole-v1\?/],
+    ['MountainCarContinous-v0', /did you mean MountainCarContinuous-v0\?/],
+    ['NoSuchThing-v1', /there is no such environment[\s\S]*one of: CartPole-v0/],
+    ['', /there is no such environment/],
+    ['gymnasium:Ant-v5', /environments of gymnasium: are not supported/],
+    ['gymnasium:CartPole-v1', /CartPole-v1 is built in: leave out the prefix/],
+    ['ALE/Pong-v5', /environments of ALE\/ are not supported/],
+    ['constructor', /there is no such environment/],
+  ])('%j is refused', async (id, message) => {
+    await expect(makeEnvironment(id)).rejects.toThrow(UserError);
+    await expect(makeEnvironment(id)).rejects.toThrow(message);
+    expect(() => environmentInfo(id)).toThrow(message);
+  });
+});
+
+describe('spaces', () => {
+  test('have the bounds of Gymnasium', async () => {
+    const cartPole = await makeEnvironment('CartPole-v1');
+    const { POSITIVE_INFINITY: infinity } = Number;
+    expect(cartPole.observationSpace).toEqual({
+      kind: 'box',
+      low: [-4.800000190734863, -infinity, -0.41887903213500977, -infinity],
+      high: [4.800000190734863, infinity, 0.41887903213500977, infinity],
+    });
+    expect((await makeEnvironment('MountainCar-v0')).observationSpace).toEqual({
+      kind: 'box',
+      low: [-1.2000000476837158, -0.07000000029802322],
+      high: [0.6000000238418579, 0.07000000029802322],
+    });
+    expect((await makeEnvironment('Acrobot-v1')).observationSpace).toEqual({
+      kind: 'box',
+      low: [-1, -1, -1, -1, -12.566370964050293, -28.274333953857422],
+      high: [1, 1, 1, 1, 12.566370964050293, 28.274333953857422],
+    });
+    expect((await makeEnvironment('Pendulum-v1')).actionSpace).toEqual({ kind: 'box', low: [-2], high: [2] });
+    expect((await makeEnvironment('Taxi-v4')).observationSpace).toEqual({ kind: 'discrete', n: 500 });
+    expect((await makeEnvironment('Blackjack-v1')).observationSpace).toEqual({
+      kind: 'tuple',
+      spaces: [32, 11, 2].map((n) => ({ kind: 'discrete', n })),
+    });
+  });
+
+  test('follow the map', async () => {
+    const lake = await makeEnvironment('FrozenLake-v1', { desc: ['SFF', 'HFG'] });
+    expect(lake.observationSpace).toEqual({ kind: 'discrete', n: 6 });
+  });
+});
+
+describe('the end of an episode', () => {
+  test('may be termination and truncation at once', async () => {
+    const lake = await makeEnvironment('FrozenLake-v1', {
+      desc: ['SFG'],
+      is_slippery: false,
+      max_episode_steps: 2,
+    });
+    lake.reset(0);
+    lake.step(2);
+    expect(lake.step(2)).toEqual({ observation: 2, reward: 1, terminated: true, truncated: true });
+  });
+
+  test('needs the velocity that goal_velocity asks for', async () => {
+    const endings = [0, 0.08].map(async (goal_velocity) => {
+      const car = await makeEnvironment('MountainCar-v0', { goal_velocity });
+      let observation = car.reset(0) as readonly number[];
+      for (;;) {
+        const step = car.step(observation[1]! > 0 ? 2 : 0);
+        observation = step.observation as readonly number[];
+        if (step.terminated || step.truncated) return step.terminated;
+      }
+    });
+    expect(await Promise.all(endings)).toEqual([true, false]);
+  });
+});

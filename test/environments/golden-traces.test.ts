@@ -1,0 +1,50 @@
+/** The recorded traces of Gymnasium: those committed, and the full set where it lies beside the checkout. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { makeEnvironment } from '../../src/environments/index.js';
+import { replay, type Trace, tolerance } from './trace.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const committed = join(root, 'test/fixtures/golden');
+const complete = join(root, '../shared/golden');
+
+const files = [
+  ...traceFiles(committed, ['gymnasium-1.3.0', 'gymnasium-1.1.1', 'variants']),
+  ...traceFiles(complete, ['gymnasium-1.3.0', 'gymnasium-1.1.1']),
+];
+
+describe('golden traces', () => {
+  test.each(files)('$name', async ({ path }) => {
+    const traces = readTraces(path);
+    expect(traces.length).toBeGreaterThan(0);
+    let environment = await makeEnvironment(traces[0]!.env, traces[0]!.kwargs);
+    for (const trace of traces) {
+      const label = `${JSON.stringify(trace.kwargs)} seed ${trace.seed}, episode ${trace.episode}`;
+      if (trace.episode === 0) environment = await makeEnvironment(trace.env, trace.kwargs);
+      const deviation = replay(environment, trace);
+      expect(deviation, label).toMatchObject({ resetEqual: true, flags: -1 });
+      expect(deviation.observation, label).toBeLessThanOrEqual(tolerance(environment));
+      expect(deviation.reward, label).toBeLessThanOrEqual(tolerance(environment));
+    }
+  });
+});
+
+function traceFiles(folder: string, sets: readonly string[]): readonly { name: string; path: string }[] {
+  const present = sets.map((set) => join(folder, set)).filter((path) => existsSync(path));
+  return present.flatMap((path) =>
+    readdirSync(path)
+      .filter((file) => file.endsWith('.jsonl.gz'))
+      .map((file) => ({
+        name: `${folder === complete ? 'complete, ' : ''}${basename(path)}: ${file}`,
+        path: join(path, file),
+      })),
+  );
+}
+
+function readTraces(path: string): readonly Trace[] {
+  const lines = gunzipSync(readFileSync(path)).toString('utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as Trace);
+}

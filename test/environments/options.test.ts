@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { environmentInfo, makeEnvironment } from '../../src/environments/index.js';
+import { UserError } from '../../src/errors.js';
+
+async function problemsOf(id: string, options: unknown): Promise<UserError['problems']> {
+  const error = await makeEnvironment(id, options as Record<string, unknown>).catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(UserError);
+  return (error as UserError).problems;
+}
+
+describe('options', () => {
+  test('have the names of Gymnasium', () => {
+    expect(environmentInfo('FrozenLake-v1').options).toEqual([
+      'desc',
+      'map_name',
+      'is_slippery',
+      'success_rate',
+      'reward_schedule',
+      'max_episode_steps',
+    ]);
+    expect(environmentInfo('Taxi-v4').options).toEqual([
+      'is_rainy',
+      'fickle_passenger',
+      'rainy_probability',
+      'fickle_probability',
+      'max_episode_steps',
+    ]);
+  });
+
+  test('may be written in camelCase', async () => {
+    const snake = await makeEnvironment('FrozenLake-v1', {
+      map_name: '8x8',
+      is_slippery: false,
+      max_episode_steps: 9,
+    });
+    const camel = await makeEnvironment('FrozenLake-v1', {
+      mapName: '8x8',
+      isSlippery: false,
+      maxEpisodeSteps: 9,
+    });
+    expect(camel.observationSpace).toEqual(snake.observationSpace);
+    expect(camel.maxSteps).toBe(9);
+    camel.reset(3);
+    expect(camel.step(2).observation).toBe(1);
+  });
+
+  test('null stands for the default where Gymnasium has None', async () => {
+    const lake = await makeEnvironment('FrozenLake-v1', { desc: null, max_episode_steps: null });
+    expect(lake.observationSpace).toEqual({ kind: 'discrete', n: 16 });
+    expect(lake.maxSteps).toBe(100);
+    const custom = await makeEnvironment('FrozenLake-v1', { desc: ['SG'], map_name: null });
+    expect(custom.observationSpace).toEqual({ kind: 'discrete', n: 2 });
+  });
+
+  test('a map of one’s own comes before map_name', async () => {
+    const lake = await makeEnvironment('FrozenLake-v1', { desc: ['SG'], map_name: '8x8' });
+    expect(lake.observationSpace).toEqual({ kind: 'discrete', n: 2 });
+  });
+
+  test('an unknown name suggests the nearest and lists all', async () => {
+    const [problem] = await problemsOf('FrozenLake-v1', { isSlipery: true });
+    expect(problem).toMatchObject({ field: 'isSlipery', remedy: 'did you mean is_slippery?' });
+    expect(problem!.alternatives).toContain('success_rate');
+  });
+
+  test('an option of another environment is unknown', async () => {
+    const [problem] = await problemsOf('CartPole-v1', { is_slippery: true });
+    expect(problem!.message).toBe('CartPole-v1 has no such option');
+  });
+
+  test('every problem is reported at once', async () => {
+    const problems = await problemsOf('FrozenLake-v1', {
+      nonsense: 1,
+      map_name: '5x5',
+      is_slippery: 'false',
+      success_rate: 2,
+      reward_schedule: [1, 2],
+      max_episode_steps: 0,
+    });
+    expect(problems.map(({ field }) => field)).toEqual([
+      'nonsense',
+      'map_name',
+      'is_slippery',
+      'success_rate',
+      'reward_schedule',
+      'max_episode_steps',
+    ]);
+    expect(problems[2]).toMatchObject({ value: 'false' });
+  });
+
+  test.each([
+    ['CartPole-v1', { sutton_barto_reward: 1 }, 'sutton_barto_reward'],
+    ['Pendulum-v1', { g: '9.8' }, 'g'],
+    ['Pendulum-v1', { g: Number.NaN }, 'g'],
+    ['MountainCar-v0', { goal_velocity: Number.POSITIVE_INFINITY }, 'goal_velocity'],
+    ['Taxi-v4', { rainy_probability: -0.1 }, 'rainy_probability'],
+    ['Blackjack-v1', { natural: null }, 'natural'],
+    ['CartPole-v1', { max_episode_steps: 1.5 }, 'max_episode_steps'],
+    ['CartPole-v1', { max_episode_steps: -2 }, 'max_episode_steps'],
+    ['CartPole-v1', { max_episode_steps: '10' }, 'max_episode_steps'],
+    ['CartPole-v1', { max_episode_steps: 5, maxEpisodeSteps: 6 }, 'maxEpisodeSteps'],
+    ['FrozenLake-v1', { desc: [] }, 'desc'],
+    ['FrozenLake-v1', { desc: ['', ''] }, 'desc'],
+    ['FrozenLake-v1', { desc: 'SFFG' }, 'desc'],
+    ['FrozenLake-v1', { desc: ['SF', 'F'] }, 'desc'],
+    ['FrozenLake-v1', { desc: ['SX'] }, 'desc'],
+    ['FrozenLake-v1', { desc: ['FG'] }, 'desc'],
+    ['FrozenLake-v1', { map_name: null }, 'map_name'],
+    ['CartPole-v1', null, 'options'],
+    ['CartPole-v1', [1], 'options'],
+  ])('%s %j is refused', async (id, options, field) => {
+    expect((await problemsOf(id, options)).map((problem) => problem.field)).toEqual([field]);
+  });
+});
+
+describe('invalid actions say what to do', () => {
+  test.each([
+    ['Pendulum-v1', 0.5, /takes a vector[\s\S]*remedy: pass \[0\.5\]/],
+    ['Pendulum-v1', [1, 2], /has length 2, but actions of Pendulum-v1 have length 1/],
+    ['Pendulum-v1', [Number.NaN], /not a finite number/],
+    ['CartPole-v1', 2, /out of range for CartPole-v1[\s\S]*0–1/],
+    ['CartPole-v1', 0.5, /takes an integer/],
+    ['CartPole-v1', [1], /pass the number, not an array/],
+  ])('%s %j', async (id, action, message) => {
+    const environment = await makeEnvironment(id);
+    environment.reset(0);
+    expect(() => environment.step(action)).toThrow(message);
+  });
+});

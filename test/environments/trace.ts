@@ -1,0 +1,56 @@
+import type { Action, Environment, Observation } from '../../src/environments/environment.js';
+
+/** One recorded episode of Python Gymnasium, as `record-traces.py` writes it. */
+export interface Trace {
+  readonly env: string;
+  readonly kwargs: Readonly<Record<string, unknown>>;
+  /** A number, or a string where it may be larger than a double holds. */
+  readonly seed: number | string;
+  /** 0 was started by `reset(seed)`, later ones by `reset()` on the same stream. */
+  readonly episode: number;
+  readonly reset_obs: Observation;
+  readonly actions: readonly Action[];
+  readonly observations: readonly Observation[];
+  readonly rewards: readonly number[];
+  readonly terminated: readonly boolean[];
+  readonly truncated: readonly boolean[];
+}
+
+export interface Deviation {
+  /** Whether the observation after the reset is the same number for number. */
+  readonly resetEqual: boolean;
+  /** Largest absolute difference of an observation. */
+  readonly observation: number;
+  /** Largest absolute difference of a reward. */
+  readonly reward: number;
+  /** First step whose `terminated` or `truncated` differ, or -1. */
+  readonly flags: number;
+}
+
+/** Plays a trace's actions in the episode that the environment is about to start. */
+export function replay(environment: Environment, trace: Trace, steps = trace.actions.length): Deviation {
+  const start = environment.reset(trace.episode === 0 ? BigInt(trace.seed) : undefined);
+  const resetEqual = JSON.stringify(start) === JSON.stringify(trace.reset_obs);
+  let [observation, reward] = [0, 0];
+  for (let i = 0; i < Math.min(steps, trace.actions.length); i++) {
+    const step = environment.step(trace.actions[i]!);
+    observation = Math.max(observation, distance(step.observation, trace.observations[i]!));
+    reward = Math.max(reward, Math.abs(step.reward - trace.rewards[i]!));
+    if (step.terminated !== trace.terminated[i] || step.truncated !== trace.truncated[i]) {
+      return { resetEqual, observation, reward, flags: i };
+    }
+  }
+  return { resetEqual, observation, reward, flags: -1 };
+}
+
+/** Largest absolute difference of a component; NaN where the shapes differ. */
+function distance(a: Observation, b: Observation): number {
+  if (typeof a === 'number' || typeof b === 'number') return Math.abs(Number(a) - Number(b));
+  if (a.length !== b.length) return Number.NaN;
+  return Math.max(...a.map((value, i) => Math.abs(value - b[i]!)));
+}
+
+/** How far an environment may be from Gymnasium: V8's sine and cosine differ from C's in the last bit now and then. */
+export function tolerance(environment: Environment): number {
+  return environment.observationSpace.kind === 'box' ? 1e-6 : 0;
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import type { Environment } from '../../src/environments/environment.js';
+import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/index.js';
+import { loadPromptSet } from '../../src/prompting/prompt-set.js';
+
+async function describeEnvironment(
+  id: string,
+  options: Readonly<Record<string, unknown>> = {},
+  maxSteps = 1000,
+) {
+  return loadPromptSet({
+    set: 'semantic',
+    environment: await makeEnvironment(id, options),
+    options,
+    maxSteps,
+  }).description;
+}
+
+/** Another value than the default for every option that changes a task. */
+const changes: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>> = {
+  sutton_barto_reward: [{ sutton_barto_reward: true }],
+  goal_velocity: [{ goal_velocity: 0.02 }],
+  g: [{ g: 9.81 }, { g: 2 }],
+  desc: [{ desc: ['SFF', 'FHG'] }],
+  map_name: [{ map_name: '8x8' }],
+  is_slippery: [{ is_slippery: true }, { is_slippery: false }],
+  success_rate: [{ success_rate: 0.8 }],
+  reward_schedule: [{ reward_schedule: [10, -1, -0.1] }],
+  is_rainy: [{ is_rainy: true }],
+  rainy_probability: [{ is_rainy: true, rainy_probability: 0.6 }],
+  fickle_passenger: [{ fickle_passenger: true }],
+  fickle_probability: [{ fickle_passenger: true, fickle_probability: 0.5 }],
+  natural: [{ natural: true, sab: false }],
+  sab: [{ sab: false }],
+};
+
+describe.each(environmentIds())('the description of %s', (id) => {
+  it('names every observation, every action and the reward', async () => {
+    const { observationSpace, actionSpace } = await makeEnvironment(id);
+    const text = await describeEnvironment(id);
+    expect(text).not.toContain('There is no description');
+    if (observationSpace.kind !== 'discrete') {
+      const { length } = observationSpace.kind === 'box' ? observationSpace.low : observationSpace.spaces;
+      for (let i = 0; i < length; i++) expect(text).toContain(`- observation[${i}]: `);
+      expect(text).not.toContain(`observation[${length}]`);
+    }
+    if (actionSpace.kind === 'discrete') {
+      const listed = text
+        .slice(text.indexOf('Actions:'))
+        .match(/^- \d+: /gm)
+        ?.map((line) => Number(line.slice(2, -2)));
+      expect(listed).toEqual(Array.from({ length: actionSpace.n }, (_, a) => a));
+    } else {
+      expect(text).toContain('- action[0]: ');
+    }
+    expect(text).toMatch(/^Reward/m);
+    expect(text).toMatch(/^End: /m);
+  });
+
+  it('changes with every option', async () => {
+    const texts = new Set([await describeEnvironment(id)]);
+    for (const name of environmentInfo(id).options.filter((option) => option !== 'max_episode_steps')) {
+      expect(changes, `a change of the option ${name}`).toHaveProperty(name);
+      const described = await Promise.all(changes[name]!.map((options) => describeEnvironment(id, options)));
+      expect(
+        described.some((text) => !texts.has(text)),
+        name,
+      ).toBe(true);
+      for (const text of described) texts.add(text);
+    }
+  });
+
+  it('has neither gaps nor stray marks', async () => {
+    const text = await describeEnvironment(id);
+    expect(text).not.toMatch(/\n{3}|[ \t]\n|undefined|NaN|\{\{|null|\[object/);
+  });
+});
+
+describe('a description', () => {
+  it('understands options in camelCase', async () => {
+    expect(await describeEnvironment('FrozenLake-v1', { isSlippery: false })).toBe(
+      await describeEnvironment('FrozenLake-v1', { is_slippery: false }),
+    );
+  });
+
+  it.each(['4x4', '8x8'])(
+    'of the %s lake knows the holes and the goal that are really there',
+    async (name) => {
+      const options = { map_name: name, is_slippery: false };
+      const lake = await makeEnvironment('FrozenLake-v1', options);
+      const { holes, goals, start } = explore(lake);
+      const text = await describeEnvironment('FrozenLake-v1', options);
+      const listed = (label: string) =>
+        new RegExp(`^- ${label}: ([\\d, ]+)$`, 'm').exec(text)![1]!.split(', ').map(Number);
+      expect(listed('start')).toEqual([start]);
+      expect(listed('goal')).toEqual(goals);
+      // A hole that is walled in by others can't be reached.
+      expect(listed('holes')).toEqual(expect.arrayContaining(holes));
+      expect(listed('holes').length - holes.length).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it('tells the step limit that really applies', async () => {
+    expect(await describeEnvironment('CartPole-v1')).toContain('at most 500.');
+    expect(await describeEnvironment('CartPole-v1', {}, 300)).toContain('at most 300.');
+    expect(await describeEnvironment('CartPole-v0')).toContain('at most 200.');
+    expect(await describeEnvironment('CartPole-v1', { max_episode_steps: 50 })).toContain('at most 50.');
+  });
+
+  it('of an unknown environment tells its spaces', () => {
+    const environment: Environment = {
+      id: 'Custom/Thing-v3',
+      observationSpace: {
+        kind: 'box',
+        low: [-1, Number.NEGATIVE_INFINITY],
+        high: [1.5, Number.POSITIVE_INFINITY],
+      },
+      actionSpace: { kind: 'discrete', n: 3, start: 1 },
+      reset: () => [0, 0],
+      step: () => ({ observation: [0, 0], reward: 0, terminated: true, truncated: false }),
+    };
+    const options = { wind: true, size: [2, 3] };
+    const { description } = loadPromptSet({ set: 'semantic', environment, options, maxSteps: 10 });
+    expect(description).toMatchInlineSnapshot(`
+      "There is no description of this environment; only its interface is known.
+      Options: wind = true, size = [2,3].
+
+      Observation:
+      A vector of real numbers:
+      - [0]: from -1 to 1.5
+      - [1]: unbounded
+
+      Action:
+      One integer from 1 to 3.
+
+      What the numbers mean, and what is rewarded, has to be inferred from the evaluations."
+    `);
+  });
+});
+
+/** Walks a lake without slipping, from every tile that can be reached, with every action. */
+function explore(lake: Environment) {
+  const start = lake.reset(0) as number;
+  const paths = new Map<number, readonly number[]>([[start, []]]);
+  const holes = new Set<number>();
+  const goals = new Set<number>();
+  for (const [, path] of paths) {
+    for (const action of [0, 1, 2, 3]) {
+      lake.reset(0);
+      for (const earlier of path) lake.step(earlier);
+      const { observation, reward, terminated } = lake.step(action);
+      const tile = observation as number;
+      if (terminated) (reward > 0 ? goals : holes).add(tile);
+      else if (!paths.has(tile)) paths.set(tile, [...path, action]);
+    }
+  }
+  const sorted = (tiles: Set<number>) => [...tiles].sort((a, b) => a - b);
+  return { start, holes: sorted(holes), goals: sorted(goals) };
+}

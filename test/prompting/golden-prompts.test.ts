@@ -1,0 +1,124 @@
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ConfigInput } from '../../src/config.js';
+import type { ParseFailure } from '../../src/prompting/parse-failure.js';
+import { situation } from './situation.js';
+
+/** Prompts as a model gets them. After a change: read them, then accept with `vitest -u`. */
+const folder = resolve(import.meta.dirname, '../fixtures/prompts');
+
+const mountainCarTable: ConfigInput['policy'] = {
+  kind: 'q-table',
+  discretize: [{ low: -1.2, high: 0.6, bins: 4 }, { edges: [-0.02, 0, 0.02] }],
+};
+
+const situations: Readonly<Record<string, Omit<ConfigInput, 'model'> & { readonly json?: boolean }>> = {
+  'numeric-linear': { environment: 'CartPole-v1', prompts: { set: 'numeric', optimum: 500, stepSize: 1 } },
+  'numeric-table': {
+    environment: 'FrozenLake-v1',
+    prompts: { set: 'numeric' },
+    evaluation: { seeds: 'fresh' },
+  },
+  'semantic-linear': { environment: 'CartPole-v1' },
+  'semantic-linear-without-bias': {
+    environment: 'Acrobot-v1',
+    policy: { kind: 'linear', bias: false },
+    candidates: 4,
+  },
+  'semantic-linear-continuous': { environment: 'MountainCarContinuous-v0', prompts: { stepSize: 0.5 } },
+  'semantic-table': { environment: 'FrozenLake-v1', evaluation: { episodes: 1 } },
+  'semantic-table-of-values': {
+    environment: { id: 'FrozenLake-v1', options: { desc: ['SF', 'HG'], is_slippery: false } },
+    policy: { kind: 'q-table', form: 'values' },
+  },
+  'semantic-table-of-bins': { environment: 'MountainCar-v0', policy: mountainCarTable },
+  'semantic-table-of-vectors': {
+    environment: 'Pendulum-v1',
+    policy: {
+      kind: 'q-table',
+      discretize: [{ edges: [0] }, { edges: [-0.5, 0.5] }, { edges: [0] }],
+      actions: [[-2], [0], [2]],
+    },
+  },
+  'semantic-table-of-tuples': {
+    environment: 'Blackjack-v1',
+    memory: { recent: 1 },
+    policy: { kind: 'q-table' },
+  },
+  'semantic-rows': { environment: 'CartPole-v1', memory: { trajectories: 'rows', rows: 4 } },
+  'semantic-summary': { environment: 'MountainCar-v0', memory: { trajectories: 'summary' } },
+  'semantic-best-and-recent': {
+    environment: 'CartPole-v1',
+    memory: { best: 1, recent: 2, order: 'best-last' },
+  },
+  'semantic-nothing-shown': { environment: 'CartPole-v1', memory: 'none' },
+  'semantic-json': { environment: 'Pendulum-v1', json: true },
+};
+
+describe('golden prompts', () => {
+  it.each(Object.entries(situations))('%s', async (name, { json = false, ...config }) => {
+    const model = { provider: 'openai', name: 'test', format: json ? 'json' : 'text' } as const;
+    const { prompts, task, play, context } = await situation({ ...config, model });
+    const entries = play(4);
+    const text = [
+      `===== system\n${prompts.system(task)}`,
+      `===== user, iteration 1, nothing evaluated yet\n${prompts.user(context(1, []))}`,
+      `===== user, iteration 4\n${prompts.user(context(4, entries))}`,
+    ].join('\n\n');
+    await expect(`${text}\n`).toMatchFileSnapshot(resolve(folder, `${name}.txt`));
+  });
+
+  it('continued conversation', async () => {
+    const { prompts, play, context } = await situation({ environment: 'CartPole-v1' });
+    const entries = play(4);
+    const text = [
+      `===== user, one new evaluation\n${prompts.user(context(4, entries, entries.slice(3)))}`,
+      `===== user, nothing new\n${prompts.user(context(4, entries, []))}`,
+    ].join('\n\n');
+    await expect(`${text}\n`).toMatchFileSnapshot(resolve(folder, 'continued-conversation.txt'));
+  });
+
+  it('corrections', async () => {
+    const linear = await situation({ environment: 'CartPole-v1' });
+    const table = await situation({
+      environment: 'FrozenLake-v1',
+      model: { provider: 'openai', name: 'test', format: 'json' },
+    });
+    const correct = ({ prompts, context }: typeof linear, failure: ParseFailure): string =>
+      prompts.formatCorrection(context(4, []), failure);
+    const failures: readonly (readonly [string, typeof linear, ParseFailure])[] = [
+      ['missing', linear, { kind: 'missing' }],
+      ['truncated', linear, { kind: 'truncated' }],
+      ['echo', linear, { kind: 'echo' }],
+      ['count, absent', linear, { kind: 'count', expected: 10, found: 8, absent: [6, 8], unknown: [] }],
+      ['count, unknown', linear, { kind: 'count', expected: 10, found: 12, absent: [], unknown: [10, 11] }],
+      ['duplicate-index', linear, { kind: 'duplicate-index', indices: [1, 4] }],
+      ['not-finite', linear, { kind: 'not-finite', values: [{ index: 2, text: 'NaN' }] }],
+      [
+        'range',
+        linear,
+        {
+          kind: 'range',
+          values: [
+            { index: 3, text: '-6.1' },
+            { index: 4, text: '1e9' },
+          ],
+          low: -6,
+          high: 6,
+        },
+      ],
+      ['decimals', linear, { kind: 'decimals', values: [{ index: 0, text: '1.25' }], decimals: 1 }],
+      ['repeated', linear, { kind: 'repeated', iteration: 3, score: 42 }],
+      ['repeated, from the warm-up', linear, { kind: 'repeated', iteration: 0, score: 9.5 }],
+      ['repeated, in the same group', linear, { kind: 'repeated', iteration: 4 }],
+      ['repeated, source unknown', linear, { kind: 'repeated' }],
+      [
+        'choices, as JSON',
+        table,
+        { kind: 'range', values: [{ index: 3, text: '4' }], low: 0, high: 3, choices: [0, 1, 2, 3] },
+      ],
+    ];
+    const text = failures.map(([name, of, failure]) => `===== ${name}\n${correct(of, failure)}`).join('\n\n');
+    await expect(`${text}\n`).toMatchFileSnapshot(resolve(folder, 'corrections.txt'));
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { createHistory, historyLine } from '../../src/prompting/history.js';
+import { parseParameters } from '../../src/prompting/parameter-format.js';
+import { estimateTokens } from '../../src/prompting/token-estimate.js';
+import { situation } from './situation.js';
+
+describe('history lines', () => {
+  it('hold the parameters with the decimals of the spec, and the score with two', async () => {
+    const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
+    expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456 }, family.parameters)).toBe(
+      'params[0]: 1.2; params[1]: -0.5; params[2]: 3.0; f(params): 123.46',
+    );
+    expect(historyLine({ parameters: [0, 0, 0], score: -0.001 }, family.parameters)).toMatch(
+      /f\(params\): 0\.00$/,
+    );
+  });
+
+  it('are formatted once', async () => {
+    const { config, family, play } = await situation({
+      environment: 'CartPole-v1',
+      memory: { trajectories: 'summary' },
+    });
+    let asked = 0;
+    const history = createHistory({
+      spec: family.parameters,
+      memory: config.memory,
+      trajectory: () => {
+        asked++;
+        return undefined;
+      },
+    });
+    const entries = play(5);
+    for (let i = 0; i < 3; i++) history.part(entries, 5);
+    for (const entry of entries) history.tokens(entry);
+    expect(asked).toBe(5);
+  });
+});
+
+describe('a model that repeats its prompt', () => {
+  it.each([
+    ['CartPole-v1', {}],
+    ['CartPole-v1', { memory: { trajectories: 'rows' } } as const],
+    ['FrozenLake-v1', { memory: { trajectories: 'summary' } } as const],
+    ['Pendulum-v1', { model: { provider: 'openai', name: 'test', format: 'json' } } as const],
+  ])('proposes nothing (%s, %j)', async (id, more) => {
+    const { prompts, task, context, play, family } = await situation({ environment: id, ...more });
+    const full = context(3, play(3));
+    for (const text of [
+      prompts.system(task),
+      prompts.user(full),
+      `${prompts.system(task)}\n\n${prompts.user(full)}`,
+    ]) {
+      expect(parseParameters(text, family.parameters)).toEqual({ ok: false, failure: { kind: 'echo' } });
+    }
+    expect(parseParameters(full.history.text, family.parameters)).toEqual({
+      ok: false,
+      failure: { kind: 'echo' },
+    });
+  });
+});
+
+describe('estimateTokens', () => {
+  it('counts digits, marks and lines singly, and letters by fours', () => {
+    expect(estimateTokens('')).toBe(0);
+    expect(estimateTokens('word')).toBe(1);
+    expect(estimateTokens('words and more')).toBe(4);
+    expect(estimateTokens('12.5')).toBe(4);
+    expect(estimateTokens('a\nb')).toBe(3);
+    expect(estimateTokens('params[0]: 1.2; ')).toBe(11);
+  });
+});

@@ -1,0 +1,288 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Environment } from '../../src/environments/environment.js';
+import { makeEnvironment } from '../../src/environments/index.js';
+import { UserError } from '../../src/errors.js';
+import { packageRoot } from '../../src/package-root.js';
+import {
+  correctionContextSchema,
+  promptContextSchema,
+  taskContextSchema,
+} from '../../src/prompting/prompt-context.js';
+import { loadPromptSet } from '../../src/prompting/prompt-set.js';
+import { situation } from './situation.js';
+
+let folder: string;
+let environment: Environment;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'prompts-'));
+  cpSync(join(packageRoot(), 'prompts', 'semantic'), folder, { recursive: true });
+  environment = await makeEnvironment('CartPole-v1');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const load = (more: { readonly set?: string; readonly description?: string } = {}) =>
+  loadPromptSet({ set: folder, environment, options: {}, maxSteps: 1000, ...more });
+
+/** The message of the error that loading the set gives once `file` holds `text`. */
+function refusal(text: string, file = 'user.hbs'): string {
+  writeFileSync(join(folder, file), text);
+  try {
+    load();
+  } catch (error) {
+    expect(error).toBeInstanceOf(UserError);
+    return (error as UserError).message.replaceAll(`${folder}/`, '');
+  }
+  throw new Error('the template was accepted');
+}
+
+describe('a set of prompts of the user', () => {
+  it('is rendered like a built-in one', async () => {
+    const { task, prompts, context, play } = await situation({ environment: 'CartPole-v1' });
+    const own = load();
+    const full = context(3, play(3));
+    expect(own.system(task)).toBe(prompts.system(task));
+    expect(own.user(full)).toBe(prompts.user(full));
+    expect(own.formatCorrection(full, { kind: 'missing' })).toBe(
+      prompts.formatCorrection(full, { kind: 'missing' }),
+    );
+    expect(own.hash).toBe(prompts.hash);
+  });
+
+  it('can use and replace the partials of the package', async () => {
+    const { context } = await situation({ environment: 'CartPole-v1' });
+    mkdirSync(join(folder, 'partials'));
+    writeFileSync(join(folder, 'partials', 'history.hbs'), 'HISTORY OF {{environment.id}}\n');
+    expect(load().user(context(1, []))).toMatch(/^HISTORY OF CartPole-v1\n\nThis is iteration 1 of 100\./);
+  });
+
+  it('can describe an environment in its own words', () => {
+    mkdirSync(join(folder, 'environments'));
+    writeFileSync(
+      join(folder, 'environments', 'CartPole.hbs'),
+      '{{id}}, {{stepLimit}} steps, {{facts.suttonBarto}}',
+    );
+    expect(load().description).toBe('CartPole-v1, 500 steps, false');
+    writeFileSync(
+      join(folder, 'mine.hbs'),
+      '{{#each action.tuple.parts}}{{index}}{{else}}two actions{{/each}}',
+    );
+    expect(() => load({ description: join(folder, 'mine.hbs') })).toThrow('action.tuple may be absent');
+    writeFileSync(join(folder, 'mine.hbs'), 'Balance!');
+    expect(load({ description: join(folder, 'mine.hbs') }).description).toBe('Balance!');
+  });
+
+  it('has a hash that changes with every template it uses, and with no other', () => {
+    const { hash } = load();
+    mkdirSync(join(folder, 'partials'));
+    writeFileSync(join(folder, 'partials', 'unused.hbs'), 'unused');
+    expect(load().hash).toBe(hash);
+    writeFileSync(join(folder, 'partials', 'order.hbs'), 'in some order');
+    const changed = load().hash;
+    expect(changed).not.toBe(hash);
+    writeFileSync(join(folder, 'system.hbs'), 'Optimise.');
+    expect(load().hash).not.toBe(changed);
+  });
+
+  it('renders text as it is', async () => {
+    const { context } = await situation({ environment: 'CartPole-v1' });
+    writeFileSync(join(folder, 'user.hbs'), '{{answer.example}}');
+    expect(load().user(context(1, []))).toContain('<number>');
+  });
+
+  it('must be there', () => {
+    expect(() => load({ set: 'sematic' })).toThrow(
+      /prompts\.set: there is no such prompt set(.|\n)*did you mean semantic\?/,
+    );
+    expect(() => load({ set: './nowhere' })).toThrow('prompts.set: there is no such folder');
+    expect(() => load({ description: '/nowhere.hbs' })).toThrow('prompts.description: there is no such file');
+    rmSync(join(folder, 'format-correction.hbs'));
+    expect(() => load()).toThrow(/the prompt set lacks format-correction\.hbs/);
+  });
+});
+
+describe('the check of templates', () => {
+  it.each([
+    ['Iteration {{iteraton}}', 'user.hbs:1:13: there is no variable iteraton', 'did you mean iteration?'],
+    [
+      'a\n  {{#if history.txt}}x{{/if}}',
+      'user.hbs:2:9: there is no variable txt in history',
+      'did you mean history.text?',
+    ],
+    [
+      '{{#unless envronment}}x{{/unless}}',
+      'user.hbs:1:11: there is no variable envronment',
+      'did you mean environment?',
+    ],
+    ['{{#each optiions}}x{{/each}}', 'user.hbs:1:9: there is no variable optiions', 'one of'],
+    [
+      '{{#each environment.options}}{{nam}}{{/each}}',
+      'user.hbs:1:32: there is no variable nam',
+      'did you mean name?',
+    ],
+    [
+      '{{#each environment.options}}{{iteration}}{{/each}}',
+      'there is no variable iteration',
+      'one of: name, value',
+    ],
+    [
+      '{{#each environment.options}}{{../iteratoin}}{{/each}}',
+      'user.hbs:1:32: there is no variable iteratoin',
+      'iteration?',
+    ],
+    [
+      '{{#each environment.options}}{{../../iteration}}{{/each}}',
+      '../../iteration leads out of the template',
+      '@root',
+    ],
+    ['{{@index}}', 'user.hbs:1:3: there is no @index here', '@root'],
+    ['{{#each environment.options}}{{@idx}}{{/each}}', 'there is no @idx here', '@root, @index'],
+    ['{{@root.candidats}}', 'there is no variable candidats in @root', 'did you mean @root.candidates?'],
+    ['{{> space envronment.action}}', 'user.hbs:1:11: there is no variable envronment', 'environment'],
+    ['{{> order x=best.scor}}', 'user.hbs:1:13: best may be absent', '{{#if best}}'],
+    ['{{> odrer}}', 'user.hbs:1:5: there is no partial odrer', 'did you mean order?'],
+    ['{{#iff best}}x{{/iff}}', 'user.hbs:1:4: there is no helper iff', 'did you mean #if?'],
+    ['{{lookup history "text"}}', 'there is no helper lookup', '#if, #unless, #each, #with'],
+    ['{{#if (eq 1 2)}}x{{/if}}', '#if takes one variable and nothing else', ''],
+    ['{{#each best}}x{{/each}}', 'user.hbs:1:9: #each needs a list, and best is none', ''],
+    ['{{best.score}}', 'user.hbs:1:3: best may be absent', '{{#with best}}'],
+    ['{{#unless best}}{{best.score}}{{/unless}}', 'best may be absent', ''],
+    ['{{#if best}}x{{else}}{{best.score}}{{/if}}', 'best may be absent', ''],
+    ['{{history}}', 'user.hbs:1:3: history has parts and no text of its own', 'history.text'],
+    ['{{environment.options}}', 'environment.options is a list', '{{#each environment.options}}'],
+    ['{{constructor}}', 'there is no variable constructor', ''],
+    ['{{environment.__proto__}}', 'there is no variable __proto__ in environment', ''],
+    ['{{failure.missing}}', 'there is no variable failure', ''],
+    ['{{#*inline "x"}}y{{/inline}}', 'inline partials, partial blocks and decorators are not supported', ''],
+    ['{{#> order}}y{{/order}}', 'inline partials, partial blocks and decorators are not supported', ''],
+    ['{{#if best}}x', 'user.hbs:1:14: the template ends before everything is closed', ''],
+    ['a\n{{#if best}}x{{/unless}}', 'user.hbs:2:4: {{#if}} is closed by {{/unless}}', ''],
+    ['a\nb {{iteration', 'user.hbs:2:5: this is no Handlebars syntax', ''],
+    ['line\nx {{/if}}', 'user.hbs:2:3: this {{/…}} closes nothing', ''],
+    ['x {{a b=}}', 'user.hbs:1:9: this is no Handlebars syntax', ''],
+  ])('refuses %s', (template, message, more) => {
+    const text = refusal(template);
+    expect(text).toContain(message);
+    expect(text).toContain(more);
+    expect(text).not.toMatch(/Expecting|Parse error|at Object/);
+  });
+
+  it('accepts everything that is there', async () => {
+    const { context, play } = await situation({
+      environment: { id: 'CartPole-v1', options: { sutton_barto_reward: true } },
+    });
+    const template = `{{#each environment.options as |option|}}{{@index}}{{option.name}}={{value}} {{../iteration}}{{@root.iterations}}{{/each}}
+{{#if best}}{{best.score}}{{#with best}}{{line}}{{/with}}{{/if}}{{#unless best}}none{{else}}{{best.iteration}}{{/unless}}
+{{#with environment.observation.box}}{{#each components}}{{index}}:{{low}}{{#unless @last}},{{/unless}}{{/each}}{{/with}}
+{{! a comment }}{{environment.options.length}}{{this.iteration}}{{#if optimum}}{{optimum}}{{/if}}`;
+    writeFileSync(join(folder, 'user.hbs'), template);
+    const text = load().user(context(3, play(2)));
+    expect(text).toContain('0sutton_barto_reward=true 3100');
+    expect(text).toContain('0:-4.8,1:,2:-0.4189,3:');
+  });
+
+  it('finds a mistake in a partial where the partial is included', () => {
+    mkdirSync(join(folder, 'partials'));
+    writeFileSync(join(folder, 'partials', 'mine.hbs'), 'line\n{{iteratons}}');
+    expect(refusal('{{> mine}}{{> mine}}')).toMatch(
+      /^partials\/mine\.hbs:2:3: there is no variable iteratons\n(?!.*there is)/,
+    );
+    writeFileSync(join(folder, 'partials', 'mine.hbs'), '{{> mine}}');
+    expect(refusal('{{> mine}}')).toContain('the partial mine includes itself');
+  });
+
+  it('lets a system prompt use only what stays the same during a run', () => {
+    expect(refusal('{{iteration}}', 'system.hbs')).toContain(
+      'system.hbs:1:3: there is no variable iteration',
+    );
+  });
+
+  it('reports all mistakes at once', () => {
+    writeFileSync(join(folder, 'system.hbs'), '{{a}}');
+    const text = refusal('{{b}}{{c}}');
+    for (const name of ['a', 'b', 'c']) expect(text).toContain(`there is no variable ${name}\n`);
+  });
+});
+
+describe('the context', () => {
+  it.each([
+    ['CartPole-v1', {}],
+    ['FrozenLake-v1', { prompts: { optimum: 0.7, stepSize: 1 }, candidates: 3 }],
+    ['Blackjack-v1', { policy: { kind: 'q-table', form: 'values' } as const, memory: { best: 2 } }],
+    ['MountainCarContinuous-v0', { memory: 'none' as const, evaluation: { episodes: 1 } }],
+  ])('of %s is what its schema says', async (id, more) => {
+    const { task, context, play } = await situation({ environment: id, ...more });
+    expect(taskContextSchema.parse(task)).toEqual(task);
+    for (const full of [context(1, []), context(3, play(3)), context(3, play(3), [])]) {
+      expect(promptContextSchema.parse(full)).toEqual(full);
+    }
+  });
+
+  it('of a correction is what its schema says', async () => {
+    const { context } = await situation({ environment: 'CartPole-v1' });
+    const { failureContext } = await import('../../src/prompting/failure-context.js');
+    const full = { ...context(1, []), failure: failureContext({ kind: 'repeated', iteration: 0 }) };
+    expect(correctionContextSchema.parse(full)).toEqual(full);
+  });
+});
+
+describe('prompts of successive iterations', () => {
+  it.each(['numeric', 'semantic'])(
+    'share everything up to the end of the earlier history (%s)',
+    async (set) => {
+      const { prompts, task, context, play } = await situation({
+        environment: 'CartPole-v1',
+        prompts: { set },
+      });
+      const entries = play(60);
+      expect(prompts.system(task)).toBe(prompts.system({ ...task, ...context(1, []) }));
+      for (let t = 1; t < entries.length; t++) {
+        const now = context(t, entries.slice(0, t));
+        const end = prompts.user(now).indexOf(now.history.text) + now.history.text.length;
+        expect(
+          prompts.user(context(t + 1, entries.slice(0, t + 1))).startsWith(prompts.user(now).slice(0, end)),
+        ).toBe(true);
+      }
+    },
+  );
+
+  it('change nothing before the history when the budget drops old evaluations', async () => {
+    const { prompts, context, play } = await situation({
+      environment: 'CartPole-v1',
+      memory: { tokens: 3000 },
+    });
+    const entries = play(80);
+    let shared = 0;
+    for (let t = 30; t < entries.length; t++) {
+      const now = context(t, entries.slice(0, t));
+      const next = prompts.user(context(t + 1, entries.slice(0, t + 1)));
+      if (next.includes(now.history.text)) shared++;
+      expect(next).toContain('most recent of');
+    }
+    // The window moves by a quarter of the budget at a time: most prompts go on from the one before.
+    expect(shared).toBeGreaterThan(40);
+  });
+});
+
+describe('the numeric set', () => {
+  it('tells nothing of the task', async () => {
+    for (const id of ['CartPole-v1', 'FrozenLake-v1', 'Pendulum-v1']) {
+      const { prompts, task, context, play } = await situation({
+        environment: id,
+        prompts: { set: 'numeric' },
+      });
+      const full = context(3, play(3));
+      const text = [
+        prompts.system(task),
+        prompts.user(full),
+        prompts.formatCorrection(full, { kind: 'missing' }),
+      ].join('\n');
+      expect(text).not.toMatch(
+        /cart|pole|lake|pendulum|polic|environment|episode|return|reward|state|action|observation|agent/i,
+      );
+    }
+  });
+});

@@ -1,0 +1,89 @@
+import { type ConfigInput, configSchema, resolveConfig } from '../../src/config.js';
+import { makeEnvironment } from '../../src/environments/index.js';
+import { selectHistory } from '../../src/memory.js';
+import { createPolicyFamily } from '../../src/policies/index.js';
+import type { ParameterVector } from '../../src/policies/policy.js';
+import { createHistory } from '../../src/prompting/history.js';
+import type { PromptContext } from '../../src/prompting/prompt-context.js';
+import { loadPromptSet } from '../../src/prompting/prompt-set.js';
+import { progressContext, taskContext } from '../../src/prompting/task-context.js';
+import { createGenerator } from '../../src/random.js';
+import { type BufferEntry, createReplayBuffer } from '../../src/replay-buffer.js';
+import { rollout, type Trajectory } from '../../src/rollout.js';
+import type { EpisodeRecord } from '../../src/run-log.js';
+
+/** All that prompts are made of, for a config. */
+export async function situation(
+  input: Omit<ConfigInput, 'model'> & { readonly model?: ConfigInput['model'] },
+) {
+  const config = resolveConfig(configSchema.parse({ model: { provider: 'openai', name: 'test' }, ...input }));
+  const environment = await makeEnvironment(config.environment.id, config.environment.options);
+  const table = environment.observationSpace.kind === 'discrete';
+  const policy =
+    config.policy ?? configSchema.shape.policy.unwrap().parse({ kind: table ? 'q-table' : 'linear' });
+  const family = createPolicyFamily(policy, environment);
+  const { maxSteps } = config.evaluation;
+  const prompts = loadPromptSet({
+    ...config.prompts,
+    environment,
+    options: config.environment.options,
+    maxSteps,
+  });
+  const task = taskContext({ config, environment, family, description: prompts.description });
+  const episodes = new Map<BufferEntry, EpisodeRecord>();
+
+  /** Random policies, each played for one episode. */
+  function play(count: number, from = 0): readonly BufferEntry[] {
+    const random = createGenerator(from + 1);
+    return Array.from({ length: count }, (_, i) => {
+      const entry = { iteration: from + i, group: from + i, candidate: 0, source: 'proposal' as const };
+      return measure(family.initial(random), entry);
+    });
+  }
+
+  function measure(
+    parameters: ParameterVector,
+    rest: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source'>,
+  ) {
+    const record: Trajectory = { observations: [], actions: [], rewards: [] };
+    const episode = rollout(environment, family.build(parameters), { seed: 7, maxSteps, record });
+    const entry: BufferEntry = {
+      ...rest,
+      parameters,
+      returns: [episode.return],
+      lengths: [episode.length],
+      score: episode.return,
+    };
+    const { terminated, truncated } = episode;
+    episodes.set(entry, { ...rest, episode: 0, seed: 7, ...record, terminated, truncated });
+    return entry;
+  }
+
+  const history = createHistory({
+    spec: family.parameters,
+    memory: config.memory,
+    trajectory: (entry) => episodes.get(entry),
+  });
+
+  /** The context of the prompt for an iteration; `added` are the entries since the last prompt, in a conversation. */
+  function context(
+    iteration: number,
+    entries: readonly BufferEntry[],
+    added?: readonly BufferEntry[],
+  ): PromptContext {
+    const shown = added ?? selectHistory(entries, config.memory, history.tokens);
+    return {
+      ...task,
+      ...progressContext({
+        iteration,
+        iterations: config.iterations,
+        history: history.part(shown, added === undefined ? entries.length : added.length),
+        best: createReplayBuffer(entries).best,
+        spec: family.parameters,
+        continued: added !== undefined,
+      }),
+    };
+  }
+
+  return { config, environment, family, prompts, task, play, context, history };
+}

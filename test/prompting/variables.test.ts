@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { environmentIds } from '../../src/environments/index.js';
+import { packageRoot } from '../../src/package-root.js';
+import { environmentFacts, environmentName } from '../../src/prompting/environment-facts.js';
+import {
+  correctionContextSchema,
+  descriptionSchema,
+  promptContextSchema,
+} from '../../src/prompting/prompt-context.js';
+import { shapeOfData, shapeOfSchema, variablesOf } from '../../src/prompting/template-variables.js';
+
+describe('the variables of templates', () => {
+  it('are listed in prompts/README.md', () => {
+    const readme = readFileSync(join(packageRoot(), 'prompts', 'README.md'), 'utf8');
+    const documented = cellsOf(readme).filter(([name = '']) => !/^`(facts\.|[\w-]+\.hbs)/.test(name));
+    const known = variablesOf(correctionContextSchema).map(({ path, type, description }) => [
+      `\`${path}\``,
+      type,
+      description,
+    ]);
+    expect(documented).toEqual(known);
+  });
+
+  it('include the facts of environments', () => {
+    const readme = readFileSync(join(packageRoot(), 'prompts', 'README.md'), 'utf8');
+    const documented = cellsOf(readme).flatMap(([fact = '', names = '']) =>
+      fact.startsWith('`facts.') ? names.split(', ').map((name) => `${name}: ${fact.slice(7, -1)}`) : [],
+    );
+    const known = environmentIds().flatMap((id) =>
+      Object.keys(environmentFacts(id, {})).map((fact) => `${environmentName(id)}: ${fact}`),
+    );
+    expect(documented.sort()).toEqual([...new Set(known)].sort());
+  });
+
+  it('all have a description', () => {
+    const nameless = (
+      ['environment', 'policy', 'parameters', 'answer', 'evaluation', 'memory', 'history', 'failure'] as const
+    )
+      .map((name) => correctionContextSchema.shape[name].description)
+      .filter((description) => description === undefined);
+    expect(nameless).toEqual([]);
+  });
+
+  it('have the shape of the schema', () => {
+    expect(shapeOfSchema(descriptionSchema)).toMatchObject({
+      kind: 'object',
+      optional: false,
+      fields: {
+        id: { kind: 'value', optional: false },
+        observation: { kind: 'object', fields: { box: { kind: 'object', optional: true } } },
+        options: { kind: 'list', item: { kind: 'object', fields: { name: { kind: 'value' } } } },
+      },
+    });
+    expect(shapeOfSchema(promptContextSchema)).toMatchObject({
+      fields: { optimum: { kind: 'value', optional: true } },
+    });
+  });
+
+  it('have the shape of given data', () => {
+    expect(shapeOfData({ rows: [{ first: 1 }], none: [], on: true })).toEqual({
+      kind: 'object',
+      optional: false,
+      fields: {
+        rows: {
+          kind: 'list',
+          optional: false,
+          item: { kind: 'object', optional: false, fields: { first: { kind: 'value', optional: false } } },
+        },
+        none: { kind: 'list', optional: false, item: { kind: 'value', optional: false } },
+        on: { kind: 'value', optional: false },
+      },
+    });
+  });
+});
+
+/** The cells of all table rows that begin with code. */
+function cellsOf(markdown: string): readonly (readonly string[])[] {
+  const rows = markdown.split('\n').filter((line) => line.startsWith('| `'));
+  return rows.map((row) =>
+    row
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+}

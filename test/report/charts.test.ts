@@ -1,0 +1,141 @@
+import { inflateSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { curvePoints, timelineOf } from '../../src/report/curve-points.js';
+import { parameterHeatMap } from '../../src/report/heat-map.js';
+import { render } from '../../src/report/html.js';
+import { learningCurve } from '../../src/report/learning-curve.js';
+import { divergingIndex, divergingPalette } from '../../src/report/palette.js';
+import { loggedProposals } from '../../src/report/proposals.js';
+import type { RunData } from '../../src/report/run-data.js';
+import { taskLabels } from '../../src/report/task-labels.js';
+import { elementsOf, scriptContent, visibleText } from './markup.js';
+import { frozenLake, runFixture } from './run-fixture.js';
+
+const data = runFixture({ iterations: 30 });
+const curveOf = (run: RunData) => render(learningCurve(run, loggedProposals(run), timelineOf(run)));
+const heatMapOf = (run: RunData) =>
+  render(parameterHeatMap(run, taskLabels(run.config.environment.id, run.policy)));
+
+describe('the learning curve', () => {
+  it('marks every evaluation and where it led', () => {
+    const circles = elementsOf(curveOf(data)).filter(({ name }) => name === 'circle');
+    expect(circles).toHaveLength(data.entries.length);
+    expect(visibleText(curveOf(data))).toMatch(
+      /Iteration 30: [\d.]+, 20 episodes from \d+ to \d+; best so far [\d.]+/,
+    );
+  });
+
+  it('puts the warm-up first and candidates of one iteration side by side', () => {
+    const entries = data.entries
+      .map((entry, i) => (i < 21 ? entry : { ...entry, iteration: 2, candidate: i - 21 }))
+      .slice(0, 24);
+    const run: RunData = {
+      ...data,
+      entries,
+      calls: [],
+      manifest: { ...data.manifest, iterations: { done: 2, of: 2 } },
+    };
+    const points = curvePoints(run, timelineOf(run));
+    expect(points.slice(0, 3).map(({ at }) => at)).toEqual([0, 1, 2]);
+    expect(points.slice(-4).map(({ at }) => at)).toEqual([20, 23, 24, 25]);
+  });
+
+  it('highlights only what passed everything before it', () => {
+    const improved = curvePoints(data, timelineOf(data)).filter((point) => point.improved);
+    const scores = improved.map(({ entry }) => entry.score);
+    expect(scores.length).toBeGreaterThan(3);
+    expect(scores).toEqual([...new Set(scores)].toSorted((a, b) => a - b));
+    const level = data.entries.map((entry) => ({ ...entry, score: 5 }));
+    expect(curvePoints({ ...data, entries: level }, timelineOf(data)).some((point) => point.improved)).toBe(
+      false,
+    );
+  });
+
+  it('does not let one disaster flatten the rest', () => {
+    const disaster = { ...data.entries[3]!, score: -100_000, returns: [-100_000] };
+    const page = curveOf({ ...data, entries: data.entries.with(3, disaster) });
+    expect(visibleText(page)).toContain('below the axis (1, down to −100\u202f000)');
+    expect(page).toContain('href="#below"');
+  });
+
+  it('shows the standard error where episodes only succeed or fail', () => {
+    const lake = runFixture({ task: frozenLake, iterations: 10 });
+    expect(visibleText(curveOf(lake))).toContain('with the standard error of its mean');
+    const returns = Array.from({ length: 20 }, (_, i) => i % 2);
+    const [point] = curvePoints(
+      { ...lake, entries: [{ ...lake.entries[0]!, returns, score: 0.5 }] },
+      timelineOf(lake),
+    );
+    const error = Math.sqrt((0.25 * 20) / 19 / 20);
+    expect(point?.spread[1]).toBeCloseTo(0.5 - error, 12);
+    expect(point?.spread[2]).toBeCloseTo(0.5 + error, 12);
+  });
+});
+
+describe('the heat map', () => {
+  it('has a pixel of the right colour for every parameter of every evaluation', () => {
+    const images = elementsOf(heatMapOf(data)).filter(({ name }) => name === 'image');
+    const { width, height, pixels, palette } = readPng(images[1]!.attributes.href!);
+    expect([width, height]).toEqual([data.entries.length, 10]);
+    const scale = Math.max(...data.entries.flatMap(({ parameters }) => parameters.map(Math.abs)));
+    for (const [column, { parameters }] of data.entries.entries()) {
+      for (const [row, value] of parameters.entries()) {
+        const [r, , b, opacity] = palette[pixels[row * width + column]!]!;
+        expect(opacity! / 255).toBeCloseTo(Math.abs(value) / scale, 1);
+        if (Math.abs(value) > 0.1) expect(r! > b!).toBe(value > 0);
+      }
+    }
+  });
+
+  it('gives each choice its own colour', () => {
+    const lake = runFixture({ task: frozenLake, iterations: 10 });
+    const images = elementsOf(heatMapOf(lake)).filter(({ name }) => name === 'image');
+    const { width, pixels } = readPng(images[1]!.attributes.href!);
+    for (const [column, { parameters }] of lake.entries.entries()) {
+      expect(parameters.map((_, row) => pixels[row * width + column])).toEqual(parameters);
+    }
+    expect(visibleText(heatMapOf(lake))).toContain('0 left 1 down 2 right 3 up');
+  });
+
+  it('embeds the exact values for its tooltip', () => {
+    const embedded = JSON.parse(scriptContent(heatMapOf(data), 'heat-data')) as {
+      names: string[];
+      columns: string[];
+    };
+    expect(embedded.names[5]).toBe('pole angle → right (weight of observation[2] for action 1)');
+    const values = embedded.columns.map((column) =>
+      column.split(' ').map((value) => Number(value.replace('−', '-'))),
+    );
+    expect(values).toEqual(data.entries.map(({ parameters }) => parameters));
+  });
+
+  it('centres its colours on 0', () => {
+    expect(divergingPalette[divergingIndex(0, 6)]![3]).toBe(0);
+    expect(divergingPalette[divergingIndex(6, 6)]).toEqual([217, 84, 33, 255]);
+    expect(divergingPalette[divergingIndex(-6, 6)]).toEqual([38, 110, 224, 255]);
+    expect(divergingPalette[divergingIndex(3, 6)]![3]).toBeCloseTo(127.5, -1);
+  });
+});
+
+/** Reads a PNG as the report writes it: colour type 3, rows without filter. */
+function readPng(uri: string): { width: number; height: number; pixels: Uint8Array; palette: number[][] } {
+  const png = Buffer.from(uri.replace('data:image/png;base64,', ''), 'base64');
+  const chunks: Record<string, Buffer> = {};
+  for (let at = 8; at < png.length; ) {
+    const length = png.readUInt32BE(at);
+    chunks[png.toString('latin1', at + 4, at + 8)] = png.subarray(at + 8, at + 8 + length);
+    at += length + 12;
+  }
+  const [width, height] = [chunks.IHDR!.readUInt32BE(0), chunks.IHDR!.readUInt32BE(4)];
+  const rows = inflateSync(chunks.IDAT!);
+  const pixels = new Uint8Array(width * height);
+  for (let y = 0; y < height; y++) {
+    expect(rows[y * (width + 1)]).toBe(0);
+    pixels.set(rows.subarray(y * (width + 1) + 1, (y + 1) * (width + 1)), y * width);
+  }
+  const palette = Array.from(chunks.tRNS!, (opacity, i) => [
+    ...chunks.PLTE!.subarray(3 * i, 3 * i + 3),
+    opacity,
+  ]);
+  return { width, height, pixels, palette };
+}

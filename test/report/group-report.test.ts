@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { type RepeatData, renderGroupReport } from '../../src/report/group-report.js';
+import { interquartileMean, mean, meanInterval95 } from '../../src/statistics.js';
+import { elementsOf, visibleText } from './markup.js';
+import { runFixture } from './run-fixture.js';
+
+const repeats: readonly RepeatData[] = Array.from({ length: 5 }, (_, i) => ({
+  data: runFixture({ seed: i + 2, iterations: 40 }),
+  href: `repeat-${i + 1}/report.html`,
+}));
+
+describe('renderGroupReport', () => {
+  const page = renderGroupReport(repeats);
+  const text = visibleText(page);
+
+  it('links to the report of each repeat', () => {
+    const links = elementsOf(page).flatMap(({ name, attributes }) =>
+      name === 'a' ? (attributes.href ?? []) : [],
+    );
+    expect(links.filter((link) => !link.startsWith('#'))).toEqual(repeats.map(({ href }) => `./${href}`));
+  });
+
+  it('sums the confirmed means up', () => {
+    const means = repeats.map(
+      ({ data }) => data.manifest.confirmations.find(({ stage }) => stage === 'final')!.mean,
+    );
+    const [low, high] = meanInterval95(means);
+    expect(text).toContain(
+      `Confirmed mean return ${fourDigits(mean(means))} ${fourDigits(low)} … ${fourDigits(high)} is the 95 % interval over 5 repeats`,
+    );
+    expect(text).toContain(`Interquartile mean ${fourDigits(interquartileMean(means))}`);
+  });
+
+  it('averages best-so-far over the repeats at each iteration', () => {
+    const bestAfter = (iteration: number) =>
+      mean(
+        repeats.map(({ data }) =>
+          Math.max(...data.entries.filter((entry) => entry.iteration <= iteration).map(({ score }) => score)),
+        ),
+      );
+    expect(text).toContain(`After the warm-up: mean ${fourDigits(bestAfter(0))},`);
+    expect(text).toContain(`Iteration 17: mean ${fourDigits(bestAfter(17))},`);
+    expect(text).toContain(`Iteration 40: mean ${fourDigits(bestAfter(40))},`);
+  });
+
+  it('carries a repeat that reached its target on, and drops one that was cut short', () => {
+    const stopped = (reason: 'target' | 'interrupted'): RepeatData => {
+      const { data, href } = repeats[0]!;
+      return {
+        href,
+        data: {
+          ...data,
+          manifest: {
+            ...data.manifest,
+            iterations: { done: 10, of: 40 },
+            reason: reason === 'target' ? { kind: 'target', return: 1 } : { kind: 'interrupted' },
+          },
+          entries: data.entries.filter(({ iteration }) => iteration <= 10),
+        },
+      };
+    };
+    const counts = (list: readonly RepeatData[]) =>
+      visibleText(renderGroupReport(list)).match(/Iteration 11: mean [^:]*?, (\d) repeats?/)?.[1];
+    expect(counts([stopped('target'), ...repeats.slice(1)])).toBe('5');
+    expect(counts([stopped('interrupted'), ...repeats.slice(1)])).toBe('4');
+  });
+
+  it('can link to nothing but a path below it', () => {
+    const { data } = repeats[0]!;
+    const hostile = renderGroupReport([{ data, href: 'javascript:alert(1)//"><script>' }]);
+    const links = elementsOf(hostile).flatMap(({ name, attributes }) =>
+      name === 'a' ? (attributes.href ?? []) : [],
+    );
+    expect(links).toContain('./javascript%3Aalert(1)//%22%3E%3Cscript%3E');
+  });
+
+  it('shows one repeat, and none', () => {
+    expect(visibleText(renderGroupReport(repeats.slice(0, 1)))).toContain(
+      'one confirmed repeat has no interval',
+    );
+    expect(visibleText(renderGroupReport([]))).toContain('No repeat was begun');
+  });
+});
+
+function fourDigits(value: number): string {
+  const size = Math.abs(value);
+  return `${value < 0 ? '−' : ''}${size.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3)}`;
+}

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import type { ParameterSpec, PolicyDescription } from '../../src/policies/policy.js';
+import { render } from '../../src/report/html.js';
+import { policyView } from '../../src/report/policy-view.js';
+import { gridMap, taskLabels } from '../../src/report/task-labels.js';
+import { elementsOf, visibleText } from './markup.js';
+
+const spec: ParameterSpec = { count: 0, kind: 'float', low: -10, high: 10, decimals: 1 };
+
+describe('a linear policy', () => {
+  it('stands as weights of observations for actions, the bias last', () => {
+    const policy: PolicyDescription = {
+      kind: 'linear',
+      bias: true,
+      observations: 2,
+      outputs: 3,
+      discrete: true,
+      firstAction: 0,
+    };
+    const labels = taskLabels('MountainCar-v0', policy);
+    const shown = visibleText(
+      render(policyView([1, 2, 3, 4, 5, 6, 7, 8, -9], policy, spec, labels, undefined)),
+    );
+    expect(shown).toContain('weight of left none right position 1 2 3 velocity 4 5 6 bias 7 8 −9');
+  });
+
+  it('has plain indices where the task is not known', () => {
+    const policy: PolicyDescription = {
+      kind: 'linear',
+      bias: false,
+      observations: 2,
+      outputs: 1,
+      discrete: false,
+      firstAction: 0,
+    };
+    const shown = visibleText(
+      render(policyView([1, -2], policy, spec, taskLabels('Own-v0', policy), undefined)),
+    );
+    expect(shown).toContain('action[0] observation[0] 1 observation[1] −2');
+  });
+
+  it('does not trust names that belong to another shape', () => {
+    const policy: PolicyDescription = {
+      kind: 'linear',
+      bias: false,
+      observations: 3,
+      outputs: 2,
+      discrete: true,
+      firstAction: 1,
+    };
+    expect(taskLabels('CartPole-v1', policy)).toEqual({
+      observations: ['observation[0]', 'observation[1]', 'observation[2]'],
+      actions: ['left', 'right'],
+    });
+    expect(taskLabels('constructor-v1', policy).actions).toEqual(['action 1', 'action 2']);
+  });
+});
+
+describe('a Q-table', () => {
+  const actions: PolicyDescription = {
+    kind: 'q-table',
+    form: 'actions',
+    states: 16,
+    actions: ['0', '1', '2', '3'],
+  };
+  const choices: ParameterSpec = {
+    count: 16,
+    kind: 'integer',
+    low: 0,
+    high: 3,
+    decimals: 0,
+    choices: [0, 1, 2, 3],
+  };
+
+  it('of a lake is a map with arrows, holes and the goal', () => {
+    const grid = gridMap({ id: 'FrozenLake-v1', options: {} }, 16);
+    const table = Array.from({ length: 16 }, (_, s) => s % 4);
+    const shown = visibleText(
+      render(policyView(table, actions, choices, taskLabels('FrozenLake-v1', actions), grid)),
+    );
+    expect(shown).toContain('← start ↓ → ↑ ← hole → hole ← ↓ → hole hole ↓ → goal');
+  });
+
+  it('of a map of one own is drawn on that map, and of an unknown one as a table', () => {
+    expect(gridMap({ id: 'FrozenLake-v1', options: { desc: ['SF', 'HG'] } }, 4)?.rows).toEqual(['SF', 'HG']);
+    expect(gridMap({ id: 'FrozenLake-v1', options: { desc: null, map_name: null } }, 64)).toBeUndefined();
+    expect(gridMap({ id: 'FrozenLake-v1', options: { desc: ['SF', 'HG'] } }, 16)).toBeUndefined();
+    expect(gridMap({ id: 'CliffWalking-v1', options: {} }, 48)?.rows[3]).toBe('SCCCCCCCCCCG');
+    expect(gridMap({ id: 'Taxi-v4', options: {} }, 500)).toBeUndefined();
+  });
+
+  it('of values shows the action with the highest value, the first on ties', () => {
+    const policy: PolicyDescription = { kind: 'q-table', form: 'values', states: 3, actions: ['0', '1'] };
+    const labels = taskLabels('Blackjack-v1', policy);
+    const cells = elementsOf(render(policyView([1, 2, 5, 5, -1, -3], policy, spec, labels, undefined)));
+    const titles = cells.flatMap(({ attributes }) => attributes.title ?? []);
+    expect(titles).toEqual(['state 0: hit', 'state 1: stick', 'state 2: stick']);
+  });
+
+  it('over two binned dimensions is a matrix of them', () => {
+    const policy: PolicyDescription = {
+      kind: 'q-table',
+      form: 'actions',
+      states: 6,
+      actions: ['[-1]', '[0]', '[1]'],
+      bins: [{ edges: [0] }, { edges: [-0.5, 0.5] }],
+    };
+    const three: ParameterSpec = { ...choices, count: 6, high: 2, choices: [0, 1, 2] };
+    const labels = taskLabels('MountainCarContinuous-v0', policy);
+    const shown = visibleText(render(policyView([0, 1, 2, 2, 1, 0], policy, three, labels, undefined)));
+    expect(shown).toContain('< −0.5 −0.5 … 0.5 ≥ 0.5 < 0 [-1] [0] [1] ≥ 0 [1] [0] [-1]');
+  });
+
+  it('of many states is a table of twenty a row', () => {
+    const policy: PolicyDescription = { kind: 'q-table', form: 'actions', states: 45, actions: ['0', '1'] };
+    const two: ParameterSpec = { ...choices, count: 45, high: 1, choices: [0, 1] };
+    const page = render(
+      policyView(
+        Array.from({ length: 45 }, (_, s) => s % 2),
+        policy,
+        two,
+        taskLabels('Own-v0', policy),
+        undefined,
+      ),
+    );
+    const titles = elementsOf(page).flatMap(({ attributes }) => attributes.title ?? []);
+    expect(titles).toEqual(Array.from({ length: 45 }, (_, s) => `state ${s}: ${s % 2}`));
+  });
+});

@@ -1,0 +1,246 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { RunData } from '../../src/report/run-data.js';
+import { renderReport } from '../../src/report/run-report.js';
+import { collapse, elementsOf, scriptContent, visibleText } from './markup.js';
+import { cartPole, frozenLake, runFixture } from './run-fixture.js';
+
+const data = runFixture();
+const page = renderReport(data);
+const text = visibleText(page);
+
+describe('renderReport', () => {
+  it('gives the same bytes for the same data', () => {
+    expect(renderReport(runFixture())).toBe(page);
+  });
+
+  it('is well-formed, with unique ids and links that lead somewhere', () => {
+    const elements = elementsOf(page);
+    const ids = elements.flatMap(({ attributes }) => attributes.id ?? []);
+    expect(new Set(ids).size).toBe(ids.length);
+    const links = elements.flatMap(({ name, attributes }) => (name === 'a' ? (attributes.href ?? []) : []));
+    expect(links.length).toBeGreaterThan(100);
+    for (const link of links) expect(ids).toContain(link.slice(1));
+    expect(elements.find(({ name }) => name === 'html')?.attributes.lang).toBe('en');
+    for (const chart of elements.filter(({ attributes }) => attributes.role === 'img')) {
+      expect(chart.attributes['aria-label']).toMatch(/\w/);
+    }
+  });
+
+  it('asks for nothing beyond itself, and admits its own script and style only', () => {
+    const elements = elementsOf(page);
+    const policy = elements.find(({ attributes }) => attributes['http-equiv'] === 'Content-Security-Policy');
+    const hash = (content: string) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+    const style = /<style>([\s\S]*?)<\/style>/.exec(page)![1]!;
+    expect(policy?.attributes.content).toBe(
+      `default-src 'none'; style-src ${hash(style)}; script-src ${hash(scriptContent(page))}; img-src data:; base-uri 'none'; form-action 'none'`,
+    );
+    for (const { attributes } of elements) {
+      expect(attributes.src).toBeUndefined();
+      expect(attributes.style).toBeUndefined();
+      if (attributes.href !== undefined)
+        expect(attributes.href).toMatch(/^(#|data:image\/png;base64,|data:,$)/);
+    }
+    expect(style).not.toMatch(/url\(|@import/);
+  });
+
+  it('leads with the confirmed mean and its interval, beside the observed maximum', () => {
+    const final = data.manifest.confirmations.find(({ stage }) => stage === 'final')!;
+    expect(final.mean).toBeLessThan(data.manifest.best!.return);
+    expect(text).toContain(
+      `Confirmed mean return ${final.mean.toFixed(1)} ${final.ci95[0].toFixed(1)} … ${final.ci95[1].toFixed(1)}`,
+    );
+    expect(text).toContain(
+      `Best observed mean return ${data.manifest.best!.return.toFixed(1)} of 20 episodes`,
+    );
+    expect(text).toContain('Iterations 100 of 100');
+    expect(text).toContain('Evaluations 120 20 of them warm-up');
+  });
+
+  it('says so when nothing was confirmed', () => {
+    const unconfirmed = visibleText(renderReport(runFixture({ unconfirmed: true })));
+    expect(unconfirmed).toContain('Confirmed mean return – the best was not evaluated again');
+    expect(unconfirmed).toContain('it was not confirmed');
+    expect(unconfirmed).toContain('interrupted by the user');
+  });
+
+  it('shows every reply, stated reason and failure without its script', () => {
+    const shown = visibleText(page);
+    for (const call of data.calls) {
+      if (call.completion !== undefined) expect(shown).toContain(collapse(call.completion.text));
+    }
+    expect(page).toContain('<noscript>');
+    expect(shown).toContain('Found 8 of 10 parameters; absent: params[8], params[9].');
+  });
+
+  it('counts failures by kind', () => {
+    const failed = data.calls.filter(({ outcome }) => outcome.kind !== 'accepted');
+    const ofRange = failed.filter(
+      ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'range',
+    );
+    expect(text).toContain(`${failed.length} of ${data.calls.length} calls`);
+    expect(page).toContain(`<th scope="row">range</th><td class="number">${ofRange.length}</td>`);
+  });
+
+  it('adds usage up', () => {
+    const { usage } = data.manifest;
+    const digits = text.replaceAll('\u202f', '');
+    expect(digits).toContain(`prompt tokens ${usage.promptTokens} `);
+    expect(digits).toContain(`completion tokens ${usage.completionTokens} `);
+    expect(digits).toContain(`cost ${usage.cost!.toFixed(2)} `);
+  });
+
+  it('quotes run names for the shell', () => {
+    const renamed: RunData = { ...data, manifest: { ...data.manifest, run: "a'; rm -rf ~; '" } };
+    expect(visibleText(renderReport(renamed))).toContain(
+      String.raw`--run-dir '../a'\''; rm -rf ~; '\''-again'`,
+    );
+  });
+});
+
+describe('untrusted text', () => {
+  const attack = `</script></style></pre></title>--><script>alert(1)</script><img src=x onerror="alert(1)"> ' " \` & &lt; \u2028 \u202e \0`;
+  const poisoned = poison(runFixture({ iterations: 12, failureRate: 0.5, reason: attack }), attack);
+  const poisonedPage = renderReport(poisoned);
+
+  it('stays text in every place', () => {
+    const elements = elementsOf(poisonedPage);
+    expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
+    const scripts = elements
+      .filter(({ name }) => name === 'script')
+      .map(({ attributes }) => attributes.type ?? 'script');
+    expect(scripts.toSorted()).toEqual(['application/json', 'application/json', 'script']);
+    for (const { attributes } of elements) {
+      expect(Object.keys(attributes).filter((name) => name.startsWith('on'))).toEqual([]);
+    }
+  });
+
+  it('is shown as it was', () => {
+    const shown = visibleText(poisonedPage);
+    const expected = collapse(attack.replaceAll('\0', '\u{fffd}'));
+    expect(shown.split(expected).length).toBeGreaterThan(20);
+  });
+
+  it('leaves the embedded data readable', () => {
+    const prompts = JSON.parse(scriptContent(poisonedPage, 'prompts')) as { lines: string[] };
+    expect(prompts.lines).toContain(attack);
+    expect(JSON.parse(scriptContent(poisonedPage, 'heat-data'))).toHaveProperty('columns');
+  });
+});
+
+describe('unusual runs', () => {
+  it('shows a run that has done nothing yet', () => {
+    const { confirmations: _, best: __, reason: ___, ...manifest } = data.manifest;
+    const empty = renderReport({
+      ...data,
+      manifest: { ...manifest, status: 'running', confirmations: [], iterations: { done: 0, of: 100 } },
+      entries: [],
+      calls: [],
+      events: [],
+    });
+    expect(elementsOf(empty).length).toBeGreaterThan(50);
+    expect(visibleText(empty)).toContain('Nothing was evaluated.');
+    expect(visibleText(empty)).toContain('The model was not called.');
+  });
+
+  it('shows a run whose every call failed', () => {
+    const failing = runFixture({ iterations: 5, failureRate: 1, unconfirmed: true });
+    const shown = renderReport(failing);
+    elementsOf(shown);
+    expect(visibleText(shown)).toContain('5 proposals lost');
+    expect(shown.match(/href="#cross"/g)).toHaveLength(5);
+  });
+
+  it('shows calls that an interruption made twice under one proposal', () => {
+    const repeated = renderReport({ ...data, calls: [...data.calls, data.calls.at(-1)!] });
+    const ids = elementsOf(repeated).flatMap(({ attributes }) => attributes.id ?? []);
+    expect(ids.filter((id) => id === 'iteration-100-0')).toHaveLength(1);
+  });
+
+  it('shows several candidates an iteration', () => {
+    const pairs = data.entries.map((entry, i) =>
+      entry.source === 'proposal'
+        ? { ...entry, iteration: Math.ceil((i - 19) / 2), candidate: (i - 20) % 2 }
+        : entry,
+    );
+    const shown = renderReport({
+      ...data,
+      entries: pairs,
+      calls: [],
+      manifest: { ...data.manifest, iterations: { done: 50, of: 50 } },
+    });
+    elementsOf(shown);
+    expect(visibleText(shown)).toContain('Iteration 50, candidate 2: ');
+  });
+
+  it('cuts a reply of megabytes', () => {
+    const [first, ...others] = data.calls;
+    const completion = { ...first!.completion!, text: '<'.repeat(3_000_000) };
+    const long = renderReport({ ...data, calls: [{ ...first!, completion }, ...others] });
+    expect(long.length - page.length).toBeLessThan(1_000_000);
+    expect(visibleText(long)).toContain('… and 2\u202f900\u202f000 more characters, in calls.jsonl');
+  });
+
+  it('shows a Q-table of a lake as a map', () => {
+    const lake = renderReport(runFixture({ task: frozenLake, iterations: 20 }));
+    elementsOf(lake);
+    expect(visibleText(lake)).toMatch(/Action in each cell \(← left, ↓ down, → right, ↑ up\)/);
+  });
+});
+
+describe('the size of a report', () => {
+  it('stays in single-digit megabytes with 400 iterations and prompts of 40 KB', () => {
+    const long = runFixture({ iterations: 400, historyCharacters: 40_000 });
+    const prompts = long.calls
+      .flatMap(({ messages }) => messages)
+      .reduce((sum, { content }) => sum + content.length, 0);
+    expect(prompts).toBeGreaterThan(14_000_000);
+    expect(renderReport(long).length).toBeLessThan(2_500_000);
+  });
+
+  it('grows with the parameters, not with their product with the prompts', () => {
+    const task = {
+      ...cartPole,
+      parameters: { count: 500, kind: 'float', low: -6, high: 6, decimals: 1 },
+      policy: { kind: 'linear', bias: false, observations: 50, outputs: 10, discrete: false, firstAction: 0 },
+    } as const;
+    const wide = runFixture({ task, iterations: 100, historyCharacters: 800_000 });
+    expect(renderReport(wide).length).toBeLessThan(3_500_000);
+  });
+});
+
+/** Puts the text wherever a run directory may hold any. */
+function poison(run: RunData, attack: string): RunData {
+  const { manifest, policy } = run;
+  return {
+    ...run,
+    manifest: {
+      ...manifest,
+      run: attack,
+      environment: attack,
+      model: attack,
+      reason: { kind: 'model-error', message: attack },
+      fingerprint: attack,
+      prompts: attack,
+      versions: { policyloop: attack, node: attack, commit: attack },
+      created: attack,
+      updated: attack,
+    },
+    config: { ...run.config, name: attack },
+    configYaml: `name: ${attack}`,
+    parameters: { ...run.parameters, names: run.parameters.names!.map((name) => name + attack) },
+    policy,
+    calls: run.calls.map((call) => ({
+      ...call,
+      messages: [...call.messages, { role: 'user' as const, content: `x\n${attack}\ny` }],
+      ...(call.completion && { completion: { ...call.completion, reasoning: attack, warnings: [attack] } }),
+      outcome:
+        call.outcome.kind === 'rejected' && call.outcome.failure.kind === 'range'
+          ? { ...call.outcome, failure: { ...call.outcome.failure, values: [{ index: 0, text: attack }] } }
+          : call.outcome.kind === 'error'
+            ? { ...call.outcome, message: attack }
+            : call.outcome,
+    })),
+    events: [{ time: attack, kind: 'warning', message: attack }],
+  };
+}

@@ -1,0 +1,126 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Assembly, assemble } from '../../src/assemble.js';
+import { startRun } from '../../src/commands/single-run.js';
+import type { ConfigInput } from '../../src/config.js';
+import { loadConfig, parseConfig } from '../../src/load-config.js';
+import type { LanguageModel } from '../../src/models/language-model.js';
+import { formatParameters } from '../../src/prompting/parameter-format.js';
+import { createGenerator } from '../../src/random.js';
+import { resumeRunDirectory, runFiles } from '../../src/run-directory.js';
+import type { RunEvent } from '../../src/run-log.js';
+import { runInDirectory } from '../../src/run-session.js';
+import type { CommandContext } from '../../src/terminal.js';
+import { createScriptedModel, type ScriptedModel } from './scripted-model.js';
+
+export const temporaryDirectory = () => mkdtempSync(join(tmpdir(), 'policyloop-'));
+
+/** A config that plays quickly. */
+export const quick = {
+  environment: 'CartPole-v1',
+  iterations: 6,
+  warmup: 3,
+  evaluation: { episodes: 3, maxSteps: 60 },
+  confirmation: { candidates: 2, episodes: 5 },
+} as const;
+
+const never = new AbortController().signal;
+
+/** A clock that ticks a second a look. */
+export function tickingClock(): () => Date {
+  let time = Date.UTC(2026, 0, 1);
+  return () => {
+    time += 1000;
+    return new Date(time);
+  };
+}
+
+export interface PlayOptions {
+  readonly path?: string;
+  /** Instead of the config's model. */
+  readonly model?: LanguageModel;
+  readonly finish?: AbortSignal;
+  readonly abort?: AbortSignal;
+  readonly onEvent?: (event: RunEvent) => void;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+async function play(
+  assembly: Assembly,
+  directory: Parameters<typeof runInDirectory>[1],
+  options: PlayOptions,
+) {
+  const events: RunEvent[] = [];
+  const sink = (event: RunEvent) => {
+    events.push(event);
+    options.onEvent?.(event);
+  };
+  const now = tickingClock();
+  await runInDirectory(assembly, directory, sink, {
+    now,
+    stop: { finish: options.finish ?? never, abort: options.abort ?? never },
+  });
+  return { path: directory.path, events };
+}
+
+/** Runs an experiment to its end in a new directory. */
+export async function runExperimentFrom(config: ConfigInput, options: PlayOptions = {}) {
+  const assembly = await assemble(parseConfig(config), options.env ?? {});
+  const chosen = { ...assembly, model: options.model ?? assembly.model };
+  const path = options.path ?? join(temporaryDirectory(), 'run');
+  return play(chosen, startRun(chosen, path, { now: tickingClock() }), options);
+}
+
+/** Goes on with a run. */
+export async function resumeExperiment(
+  path: string,
+  options: PlayOptions & { readonly overrides?: readonly string[] } = {},
+) {
+  const { config } = loadConfig({ file: join(path, runFiles.config), overrides: options.overrides ?? [] });
+  const assembly = await assemble(config, options.env ?? {});
+  const chosen = { ...assembly, model: options.model ?? assembly.model };
+  return play(chosen, resumeRunDirectory(path, tickingClock()), options);
+}
+
+export const readRunFile = (path: string, file: keyof typeof runFiles) =>
+  readFileSync(join(path, runFiles[file]), 'utf8');
+
+/**
+ * A model whose answer depends on nothing but its seed: valid ones, and some broken in each way, `wrong` of all.
+ */
+export function seededModel(wrong = 0): ScriptedModel {
+  return createScriptedModel(({ options }) => {
+    const random = createGenerator(options.seed);
+    const { parameters } = options.task;
+    const vector = Array.from({ length: parameters.count }, () =>
+      Number(random.uniform(parameters.low, parameters.high).toFixed(parameters.decimals)),
+    );
+    const answer = formatParameters(vector, parameters);
+    if (random.random() >= wrong) return `${answer}\nA step from the best.`;
+    const broken = [
+      'I do not know.',
+      answer.slice(0, answer.length / 2),
+      answer.replace(/: -?[\d.]+/, ': 99'),
+      '',
+    ];
+    return random.choice(broken);
+  });
+}
+
+/** A command's context that keeps what was printed. */
+export function recordingContext(cwd: string, changes: Partial<CommandContext> = {}) {
+  const printed: string[] = [];
+  const noted: string[] = [];
+  const context: CommandContext = {
+    print: (text) => printed.push(text),
+    note: (text) => noted.push(text),
+    terminal: undefined,
+    env: {},
+    cwd,
+    now: tickingClock(),
+    stop: { finish: never, abort: never },
+    ...changes,
+  };
+  return { context, printed, noted };
+}
