@@ -1,9 +1,10 @@
 /** Writes a Hugging Face model directory with random weights, for measurements: `tsx scripts/random-model.ts <shape> <directory> [dtype]`. */
 import { closeSync, cpSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { parseDecoderConfig } from '../src/models/local/hf-config.js';
 import { decoderTensors } from '../src/models/local/parameters.js';
+import { packageRoot } from '../src/package-root.js';
 
 /** Sizes of published models. */
 export const shapes = {
@@ -42,9 +43,9 @@ export function writeRandomModel(shape: ShapeName, directory: string, dtype: Ran
   mkdirSync(directory, { recursive: true });
   const config = { ...shapes[shape], torch_dtype: dtype === 'F32' ? 'float32' : 'bfloat16', eos_token_id: 2 };
   writeFileSync(path.join(directory, 'config.json'), JSON.stringify(config, undefined, 2));
-  const reference = new URL('../test/fixtures/reference-models/qwen3-fp32/', import.meta.url);
+  const reference = path.join(packageRoot(), 'test/fixtures/reference-models/qwen3-fp32');
   for (const file of ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'])
-    cpSync(fileURLToPath(new URL(file, reference)), path.join(directory, file));
+    cpSync(path.join(reference, file), path.join(directory, file));
   const width = dtype === 'F32' ? 4 : 2;
   const header: Record<string, unknown> = {};
   const sizes: number[] = [];

@@ -1,7 +1,7 @@
-import * as ort from 'onnxruntime-node';
 import { messageOf, UserError } from '../../errors.js';
 import type { Device, LocalConfig } from './config.js';
 import { GraphBuilder } from './graph.js';
+import { ort } from './onnx-runtime.js';
 
 /** Devices that `auto` tries before the processor. WebGPU on Linux may be a software renderer, slower than the processor. */
 const preferred: readonly Device[] =

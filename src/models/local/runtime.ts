@@ -1,7 +1,7 @@
-import * as ort from 'onnxruntime-node';
 import type { BuiltGraph } from './graph.js';
 import type { DecoderConfig } from './hf-config.js';
 import type { KeyValueCache, NewEntries } from './key-value-cache.js';
+import { ort } from './onnx-runtime.js';
 
 export interface SessionSettings {
   /** Execution provider of the runtime: `cpu`, `cuda`, `webgpu`, … */

@@ -1,10 +1,10 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import * as ort from 'onnxruntime-node';
 import { afterEach, expect, test, vi } from 'vitest';
 import { GraphBuilder } from '../../../src/models/local/graph.js';
 import { readDecoderConfig } from '../../../src/models/local/hf-config.js';
+import { ort } from '../../../src/models/local/onnx-runtime.js';
 import { quantizeRows, toFloat32 } from '../../../src/models/local/quantization.js';
 import { measureQuantizationLoss } from '../../../src/models/local/quantization-loss.js';
 import { quantizedWeights } from '../../../src/models/local/quantized-weights.js';
