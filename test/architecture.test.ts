@@ -98,7 +98,7 @@ describe('imports run one way', () => {
 
 describe('effects have one place', () => {
   it.each([
-    ['process.env and process.argv', /process\.(env|argv)\b/, /^src\/cli\.ts$/],
+    ['process.env and process.argv', /process\.(env|argv)\b/, /^src\/(cli|models\/local\/onnx-runtime)\.ts$/],
     ['the exit code', /process\.(exit\(|exitCode)/, /^src\/cli\.ts$/],
     ['the clock', /\bDate\.now\(|new Date\(\)/, /^src\/cli\.ts$/],
     ['unseeded randomness', /Math\.random/, /^$/],

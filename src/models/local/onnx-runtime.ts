@@ -1,6 +1,10 @@
+/** The runtime, and the only place that imports it. */
 import * as ort from 'onnxruntime-node';
 
-// The runtime throws what went wrong; it need not write it to the terminal too.
+// From 1.29 on it reports sessions (model and graph names, hashes, device id) to its maker unless told not to. It looks
+// when the first session is made.
+process.env.ORT_DISABLE_TELEMETRY = '1';
+// What goes wrong is thrown; it need not be written to the terminal too.
 ort.env.logLevel = 'fatal';
 
 export { ort };

@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { GenerateOptions, LanguageModel, ModelError } from '../../../src/models/language-model.js';
@@ -165,7 +168,7 @@ test('a directory without a model is refused before anything starts', () => {
 });
 
 /** Runs a program of its own that prints the id of its model's process. Rejects like execFile when it is killed. */
-function program(body: string): Promise<{ stdout: string }> {
+function program(body: string, home?: string): Promise<{ stdout: string }> {
   const source = new URL('../../../src/models/local/model-process.ts', import.meta.url).href;
   const settings = { path, threads: 1, device: 'cpu', quantization: 'none', template: {} };
   const script = `
@@ -176,7 +179,8 @@ function program(body: string): Promise<{ stdout: string }> {
     process.stdout.write(String(model.pid));
     ${body}`;
   const options = ['--import', 'tsx', '--input-type=module', '--eval', script];
-  return promisify(execFile)(process.execPath, options, { timeout: 25_000 });
+  const env = { ...process.env, ...(home !== undefined && { HOME: home, USERPROFILE: home }) };
+  return promisify(execFile)(process.execPath, options, { timeout: 25_000, env });
 }
 
 async function expectGone(pid: string): Promise<void> {
@@ -184,9 +188,13 @@ async function expectGone(pid: string): Promise<void> {
   await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow(/ESRCH/), { timeout: 5000 });
 }
 
-test('a program ends by itself while its model is idle, and the process ends with it', async () => {
-  const { stdout } = await program('await model.generate(job);');
+test('a program ends by itself while its model is idle, the process with it, and nothing is left in the home directory', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'home-'));
+  const { stdout } = await program('await model.generate(job);', home);
   await expectGone(stdout);
+  // The runtime's telemetry would keep a device id there.
+  expect(readdirSync(home, { recursive: true })).toEqual([]);
+  rmSync(home, { recursive: true });
 });
 
 test('a program that is killed in the middle of a call leaves no process behind', async () => {
