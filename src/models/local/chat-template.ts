@@ -53,6 +53,9 @@ export function openChatTemplate(
       try {
         return renderTemplate(template, {
           ...tokens,
+          // Transformers passes these two as none, and templates ask `is not none`.
+          tools: null,
+          documents: null,
           messages: messages.map(({ role, content }) => ({ role, content })),
           add_generation_prompt: true,
           ...variables,

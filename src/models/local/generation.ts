@@ -58,8 +58,17 @@ export interface TextGenerator {
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation>;
 }
 
-/** Tokens prefilled in one run: enough to use the processor well, few enough to keep scores small and aborts quick. */
-const prefillChunk = 256;
+/** Tokens prefilled in one run: enough to use the processor well, few enough for quick aborts. */
+const longestChunk = 256;
+const shortestChunk = 32;
+
+/** Attention scores held at once, in float32 numbers (64 MB): far into a long prompt the chunks get shorter. */
+const scoresAtOnce = 2 ** 24;
+
+function chunkLength(config: DecoderConfig, position: number): number {
+  const fitting = Math.floor(scoresAtOnce / (config.heads * (position + longestChunk)));
+  return Math.max(shortestChunk, Math.min(longestChunk, fitting));
+}
 
 /** Slots by which the cache of a candidate grows. */
 const ownBlock = 32;
@@ -82,7 +91,7 @@ export function createTextGenerator(
     let logits = new Float32Array();
     while (prompt.length < ids.length) {
       if (hooks.aborted()) throw new AbortedError();
-      const chunk = ids.slice(prompt.length, prompt.length + prefillChunk);
+      const chunk = ids.slice(prompt.length, prompt.length + chunkLength(config, prompt.length));
       const last = prompt.length + chunk.length === ids.length;
       const output = await session.forward({
         ids: chunk,

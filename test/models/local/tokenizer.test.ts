@@ -108,7 +108,7 @@ test('special tokens and extra variables reach the template; the date is the sam
   const directory = copyTokenizer();
   writeFileSync(
     path.join(directory, 'chat_template.jinja'),
-    '{{ bos_token }}{{ strftime_now("%d %b %Y") }}{% if thinking %}think{% endif %}{{ messages[0].content }}',
+    '{{ bos_token }}{{ strftime_now("%d %b %Y") }}{% if tools is not none %}tools{% endif %}{% if thinking %}think{% endif %}{{ messages[0].content }}',
   );
   writeFileSync(
     path.join(directory, 'tokenizer_config.json'),
