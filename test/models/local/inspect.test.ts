@@ -2,7 +2,6 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { chooseDevice, usableDevices } from '../../../src/models/local/device.js';
 import { checkModel, inspectModel } from '../../../src/models/local/inspect.js';
 import { freeCores } from '../../../src/models/local/threads.js';
 import { referenceDirectory } from './fixture.js';
@@ -48,12 +47,6 @@ test('a template that takes no system message is told apart', () => {
     "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}{{ messages[0].content }}",
   );
   expect(inspectModel(directory).tokenizer?.takesSystem).toBe(false);
-});
-
-test('the processor can always be used, and `auto` finds something usable', async () => {
-  expect(await chooseDevice('cpu')).toBe('cpu');
-  expect(await usableDevices()).toContain('cpu');
-  expect(await usableDevices()).toContain(await chooseDevice('auto'));
 });
 
 test('threads are at least one and at most the cores', () => {
