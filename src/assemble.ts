@@ -1,5 +1,5 @@
 /** Composition root: config → experiment. */
-import type { Config } from './config.js';
+import { type Config, isLanguageModel } from './config.js';
 import type { Environment } from './environments/environment.js';
 import { makeEnvironment } from './environments/index.js';
 import { UserError } from './errors.js';
@@ -130,7 +130,7 @@ function ledgerOf({ config }: Assembly) {
     limits: config.limits,
     price: 'price' in model ? model.price : undefined,
     maxTokens: 'maxTokens' in model ? model.maxTokens : undefined,
-    usesTokens: 'name' in model,
+    usesTokens: isLanguageModel(model),
   });
 }
 

@@ -133,8 +133,16 @@ function memoryProblems({ memory, record }: Config): Problem[] {
 
 function stoppingProblems({ model, limits, target, iterations }: Config): Problem[] {
   const problems: Problem[] = [];
-  const hasTokens = model.provider === 'openai' || model.provider === 'ollama';
-  if (limits.cost !== undefined && hasTokens && model.price === undefined) {
+  if (limits.cost !== undefined && model.provider === 'local') {
+    problems.push({
+      field: 'limits.cost',
+      message: 'has no effect: a local model has no price',
+      value: limits.cost,
+      remedy: 'use limits.tokens or limits.minutes',
+    });
+  }
+  const hasPrice = model.provider === 'openai' || model.provider === 'ollama';
+  if (limits.cost !== undefined && hasPrice && model.price === undefined) {
     problems.push({
       field: 'limits.cost',
       message: 'needs model.price, or no cost is known',

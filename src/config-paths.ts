@@ -12,9 +12,10 @@ export function absolutePaths(config: Config, file: string, cwd: string): Config
     const beside = resolve(dirname(resolve(cwd, file)), path);
     return existsSync(beside) ? beside : resolve(cwd, path);
   };
-  const { prompts, warmup } = config;
+  const { model, prompts, warmup } = config;
   return {
     ...config,
+    model: model.provider === 'local' ? { ...model, path: absolute(model.path) } : model,
     prompts: {
       ...prompts,
       set: /[\\/]/.test(prompts.set) ? absolute(prompts.set) : prompts.set,

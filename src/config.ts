@@ -3,6 +3,7 @@
  * all come from these schemas. `load-config.ts` reads files and reports errors by line and column.
  */
 import { z } from 'zod';
+import { localSchema } from './models/local/config.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
@@ -144,6 +145,7 @@ const cmaEsSchema = z.strictObject({
 const modelSchema = z.discriminatedUnion('provider', [
   openaiSchema,
   ollamaSchema,
+  localSchema,
   randomSchema,
   hillClimbSchema,
   cmaEsSchema,
@@ -275,6 +277,11 @@ export const configSchema = z.strictObject({
 /** A config as a user may write it. */
 export type ConfigInput = z.input<typeof configSchema>;
 type ParsedConfig = z.output<typeof configSchema>;
+
+/** Whether it reads prompts, as the controls don't. */
+export function isLanguageModel({ provider }: Pick<ModelConfig, 'provider'>): boolean {
+  return provider === 'openai' || provider === 'ollama' || provider === 'local';
+}
 
 export type PolicyConfig = z.output<typeof policySchema>;
 export type LinearConfig = z.output<typeof linearSchema>;

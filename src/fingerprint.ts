@@ -20,6 +20,8 @@ const mayChange: ReadonlySet<string> = new Set([
   'model.host',
   'model.apiKeyEnv',
   'model.keepAlive',
+  'model.device',
+  'model.threads',
 ]);
 
 /** SHA-256 of the parts of a config that must not change within a run, and of its prompt templates. */

@@ -21,11 +21,19 @@ export interface RunArguments {
   readonly json: boolean;
 }
 
-/** `policyloop run <config>`. */
+/** `policyloop run <config>`. What is wrong with the config is reported where it stands there, whenever it shows. */
 export async function runCommand(args: RunArguments, context: CommandContext): Promise<number> {
   const loaded = loadConfig({ file: args.config, overrides: args.overrides });
   for (const note of loaded.notes) context.note(note);
-  const assembly = await assembleLoaded(loaded, context);
+  try {
+    return await runLoaded(loaded, args, context);
+  } catch (error) {
+    throw error instanceof UserError ? loaded.locate(error) : error;
+  }
+}
+
+async function runLoaded(loaded: LoadedConfig, args: RunArguments, context: CommandContext): Promise<number> {
+  const assembly = await assemble(absolutePaths(loaded.config, loaded.file, context.cwd), context.env);
   const { config } = assembly;
   if (args.dryRun) return dryRun(assembly, context);
 
@@ -35,15 +43,6 @@ export async function runCommand(args: RunArguments, context: CommandContext): P
       : resolve(context.cwd, args.runDir);
   if (config.repeats > 1) return finishGroup(createGroup(path, config), args, context);
   return finishRun(assembly, startRun(assembly, path, context), args, context);
-}
-
-/** Assembles a config from a file: what is wrong with it is reported where it stands there. */
-async function assembleLoaded(loaded: LoadedConfig, context: CommandContext): Promise<Assembly> {
-  try {
-    return await assemble(absolutePaths(loaded.config, loaded.file, context.cwd), context.env);
-  } catch (error) {
-    throw error instanceof UserError ? loaded.locate(error) : error;
-  }
 }
 
 /** `<config's name>-<date>-<time>`, UTC. */

@@ -1,6 +1,9 @@
+import { relative } from 'node:path';
 import type { ModelConfig } from '../config.js';
-import { unreachable } from '../errors.js';
+import { type Problem, UserError, unreachable } from '../errors.js';
 import type { LanguageModel } from './language-model.js';
+import type { LocalConfig } from './local/config.js';
+import { createLocalModel } from './local/index.js';
 import { createOllama } from './ollama.js';
 import { createOpenAI } from './openai.js';
 import { type Wait, waitOnClock } from './retry.js';
@@ -11,7 +14,7 @@ import { createRandomSearch } from './search/random.js';
 /**
  * The model that a config names. `environment` holds the environment variables; `wait` is how the hosted models wait
  * before they try a failed call again.
- * @throws UserError when an API key is missing, or an address is none.
+ * @throws UserError when an API key is missing, an address is none, or a directory holds no model that can be run.
  */
 export function createModel(
   config: ModelConfig,
@@ -23,6 +26,8 @@ export function createModel(
       return createOpenAI(config, environment, wait);
     case 'ollama':
       return createOllama(config, environment, wait);
+    case 'local':
+      return createLocal(config);
     case 'random':
       return createRandomSearch();
     case 'hill-climb':
@@ -32,4 +37,29 @@ export function createModel(
     default:
       return unreachable(config);
   }
+}
+
+/** What is wrong inside the model's directory is wrong with the field that names the directory. */
+function createLocal(config: LocalConfig): LanguageModel {
+  try {
+    return createLocalModel(config);
+  } catch (error) {
+    throw error instanceof UserError
+      ? new UserError(error.problems.map((problem) => atPath(problem, config.path)))
+      : error;
+  }
+}
+
+function atPath({ file, field, value, message, ...rest }: Problem, directory: string): Problem {
+  if (file === undefined)
+    return { ...rest, field: field ?? 'model.path', value: value ?? directory, message };
+  const inside = relative(directory, file);
+  const place = [inside.startsWith('..') ? file : inside, field].filter((part) => part !== undefined);
+  const given = value === undefined ? '' : ` (${JSON.stringify(value)})`;
+  return {
+    ...rest,
+    field: 'model.path',
+    value: directory,
+    message: `${place.join(', ')}${given}: ${message}`,
+  };
 }

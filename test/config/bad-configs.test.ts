@@ -93,7 +93,7 @@ describe('keys', () => {
         expected: text or a mapping {id, options} (Environment id, or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
-        expected: a mapping with provider: openai, ollama, random, hill-climb or cma-es (Who proposes parameters: a language model, or a control)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb or cma-es (Who proposes parameters: a language model, or a control)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
@@ -238,7 +238,7 @@ describe('unions', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel: {provider: olama, name: 'qwen3:8b'}`),
     ).toMatchInlineSnapshot(`
-      "my.yaml:2:19: model.provider: must be openai, ollama, random, hill-climb or cma-es
+      "my.yaml:2:19: model.provider: must be openai, ollama, local, random, hill-climb or cma-es
         got: "olama"
         remedy: did you mean \`ollama\`?"
     `);
@@ -246,13 +246,13 @@ describe('unions', () => {
   it('by provider: missing', () => {
     expect(screen(`environment: CartPole-v1\nmodel: {name: 'qwen3:8b'}`)).toMatchInlineSnapshot(`
       "my.yaml:2:1: model.provider: missing
-        expected: openai, ollama, random, hill-climb or cma-es
+        expected: openai, ollama, local, random, hill-climb or cma-es
         remedy: add \`provider\`"
     `);
   });
   it('by provider: given as a word', () => {
     expect(screen(`environment: CartPole-v1\nmodel: ollama\npolicy: linear`)).toMatchInlineSnapshot(`
-      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, random, hill-climb or cma-es
+      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb or cma-es
         got: "ollama"
         remedy: write \`model: {provider: ollama, …}\`
       my.yaml:3:9: policy: must be a mapping with kind: linear or q-table
@@ -516,7 +516,7 @@ describe('overrides', () => {
   });
   it('with an unknown provider', () => {
     expect(screen(file, 'model.provider=cma')).toMatchInlineSnapshot(`
-      "override model.provider=cma: model.provider: must be openai, ollama, random, hill-climb or cma-es
+      "override model.provider=cma: model.provider: must be openai, ollama, local, random, hill-climb or cma-es
         got: "cma"
         remedy: did you mean \`cma-es\`?"
     `);

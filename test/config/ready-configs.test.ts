@@ -5,6 +5,7 @@ import { assemble } from '../../src/assemble.js';
 import { bundledConfigs } from '../../src/config-file.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/load-config.js';
 import { packageRoot } from '../../src/package-root.js';
+import { referenceDirectory } from '../models/local/fixture.js';
 
 const names = bundledConfigs();
 const environments = [
@@ -18,7 +19,7 @@ const environments = [
   'pendulum',
   'taxi',
 ];
-const providers = ['openai', 'ollama', 'random', 'hill-climb', 'cma-es'];
+const providers = ['openai', 'ollama', 'local', 'random', 'hill-climb', 'cma-es'];
 
 const textOf = (name: string) => readFileSync(join(packageRoot(), 'configs', `${name}.yaml`), 'utf8');
 
@@ -78,7 +79,9 @@ describe('the configs that come with the package', () => {
   it.each(names)(
     '%s can be assembled, with as many parameters as its comment says (CartPole: 10)',
     async (name) => {
-      const written = loadConfig({ file: name }).config;
+      // The model of this one is for the user to download.
+      const overrides = name === 'providers/local' ? [`model.path=${referenceDirectory('qwen3-fp32')}`] : [];
+      const written = loadConfig({ file: name, overrides }).config;
       const { config, family } = await assemble(written, { OPENAI_API_KEY: 'none' });
       const stated = /(\d+) parameters$/m.exec(textOf(name))?.[1];
       expect(config).toMatchObject(written);

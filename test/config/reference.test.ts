@@ -73,6 +73,7 @@ describe('configReference', () => {
     for (const title of [
       'provider: openai',
       'provider: ollama',
+      'provider: local',
       'provider: random',
       'provider: hill-climb',
       'provider: cma-es',
