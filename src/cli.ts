@@ -8,6 +8,9 @@ import { UserError } from './errors.js';
 import { type CommandContext, exitCodes } from './terminal.js';
 import { version } from './version.js';
 
+/** What is said at the first Ctrl-C. */
+let finishing = 'finishing the iteration (Ctrl-C again stops at once; nothing recorded is lost)';
+
 function createContext(): CommandContext {
   const finish = new AbortController();
   const abort = new AbortController();
@@ -18,7 +21,7 @@ function createContext(): CommandContext {
       return;
     }
     finish.abort();
-    note('\nfinishing the iteration (Ctrl-C again stops at once; nothing recorded is lost)');
+    note(`\n${finishing}`);
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
@@ -58,6 +61,9 @@ function report(error: unknown): number {
   context.note(`${styleText('red', 'unexpected error')} ${text}\nThis is a bug of policyloop.`);
   return exitCodes.failure;
 }
+
+/** Set as soon as the subcommands are known. */
+let showModels = () => {};
 
 const json = { type: 'boolean', default: false, describe: 'Print JSON for machines' } as const;
 const runsDir = { type: 'string', default: 'buffers', describe: 'Directory that holds the runs' } as const;
@@ -157,6 +163,68 @@ await yargs(hideBin(process.argv))
     (y) => y.positional('id', { type: 'string', describe: 'Environment id' }).option('json', json),
     (args) =>
       run(async () => (await import('./commands/environments.js')).environmentsCommand(args, context)),
+  )
+  .command(
+    'models',
+    'Local models: what a directory holds, and whether it can be run',
+    (y) => {
+      const commands = y.usage('$0 models <command>').command(
+        'check <directory>',
+        'Explain a model directory: size, memory, context, template, devices, what is missing',
+        (check) =>
+          check
+            .positional('directory', {
+              type: 'string',
+              demandOption: true,
+              describe: 'Directory of a Hugging Face model',
+            })
+            .option('quantization', {
+              type: 'string',
+              describe: 'Measure what int8 or int4 weights lose',
+            })
+            .option('json', json)
+            .example('$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4', ''),
+        (args) => run(async () => (await import('./commands/models.js')).checkModelCommand(args, context)),
+      );
+      showModels = () => commands.showHelp('log');
+      return commands;
+    },
+    () => showModels(),
+  )
+  .command(
+    'serve',
+    'Serve a local model as an OpenAI-compatible endpoint, to programs of this machine',
+    (y) =>
+      y
+        .option('model', {
+          type: 'string',
+          demandOption: true,
+          describe: 'Directory of a Hugging Face model',
+        })
+        .option('port', { type: 'number', default: 8000, describe: 'Port, 0 for any free one' })
+        .option('host', { type: 'string', default: '127.0.0.1', describe: '127.0.0.1 or ::1' })
+        .option('device', {
+          type: 'string',
+          default: 'auto',
+          describe: 'auto, cpu, cuda, webgpu, dml or coreml',
+        })
+        .option('quantization', { type: 'string', default: 'none', describe: 'none, int8 or int4' })
+        .option('threads', { type: 'number', describe: 'Processor threads (default: the free cores)' })
+        .option('context-tokens', {
+          type: 'number',
+          describe: "Longest prompt and answer together (default: the model's own)",
+        })
+        .option('template', {
+          type: 'string',
+          array: true,
+          default: [],
+          describe: 'name=value for the chat template, e.g. enable_thinking=false',
+        })
+        .option('json', { ...json, describe: 'One JSON line when it is ready' }),
+    (args) => {
+      finishing = 'answering what was asked for (Ctrl-C again stops at once)';
+      return run(async () => (await import('./commands/serve.js')).serveCommand(args, context));
+    },
   )
   .demandCommand(1, 'Name a command; policyloop --help lists them.')
   .strict()

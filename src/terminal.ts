@@ -34,6 +34,13 @@ export function formatCount(value: number): string {
   return `${(value / 1e6).toFixed(1)}M`;
 }
 
+/** `12.3 kB`, `988 MB`, `1.98 GB`: decimal units. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(bytes < 1e5 ? 1 : 0)} kB`;
+  if (bytes < 1e9) return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
+  return `${(bytes / 1e9).toFixed(2)} GB`;
+}
+
 /** `820 ms`, `12.3 s`, `4 min 5 s`, `2 h 3 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;

@@ -1,0 +1,103 @@
+/** What `policyloop models check` tells of a model directory, as data. */
+import { messageOf, type Problem, UserError } from '../errors.js';
+import { type Device, type Quantization, quantizations } from '../models/local/config.js';
+import { type GenerationDefaults, readGenerationDefaults } from '../models/local/generation-defaults.js';
+import type { DecoderConfig } from '../models/local/hf-config.js';
+import { inspectModel, type ModelReport } from '../models/local/inspect.js';
+import { decoderTensors } from '../models/local/parameters.js';
+import { blockSize } from '../models/local/quantization.js';
+import type { QuantizationLoss } from '../models/local/quantization-loss.js';
+
+export interface ModelFacts extends ModelReport {
+  readonly memory?: MemoryNeed;
+  /** The publisher's recommendation for sampling, and the tokens that end an answer. */
+  readonly generation?: GenerationDefaults;
+  /** Devices that a model can run on here, and the one that `auto` takes. */
+  readonly devices: { readonly usable: readonly Device[]; readonly auto: Device };
+  /** Measured, when it was asked for. */
+  readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
+}
+
+/** In bytes. */
+export interface MemoryNeed {
+  /** Weights in memory, by quantization. */
+  readonly weights: Readonly<Record<Quantization, number>>;
+  /** Keys and values of one token. */
+  readonly contextToken: number;
+}
+
+/** @param quantization whose loss of quality is to be measured, which takes a minute for half a billion parameters */
+export async function modelFacts(
+  directory: string,
+  quantization: Exclude<Quantization, 'none'> | undefined,
+): Promise<ModelFacts> {
+  const report = inspectModel(directory);
+  const problems: Problem[] = [...report.problems, ...templateProblems(report)];
+  let generation: GenerationDefaults | undefined;
+  try {
+    generation = readGenerationDefaults(directory);
+  } catch (error) {
+    problems.push(...(error instanceof UserError ? error.problems : [{ message: messageOf(error) }]));
+  }
+  // Only now, for it loads the runtime.
+  const { chooseDevice, usableDevices } = await import('../models/local/device.js');
+  const devices = { usable: await usableDevices(), auto: await chooseDevice('auto') };
+  const loss =
+    quantization === undefined || problems.length > 0
+      ? undefined
+      : await (await import('../models/local/quantization-loss.js')).measureQuantizationLoss(
+          directory,
+          quantization,
+        );
+  return {
+    ...report,
+    problems,
+    devices,
+    ...(report.config && { memory: memoryNeed(report.config) }),
+    ...(generation && { generation }),
+    ...(loss && quantization && { loss: { quantization, ...loss } }),
+  };
+}
+
+/** Every prompt of an experiment has a system message. */
+function templateProblems({ tokenizer }: ModelReport): Problem[] {
+  if (tokenizer === undefined || tokenizer.takesSystem) return [];
+  return [
+    {
+      file: tokenizer.templateFile,
+      message: 'the chat template takes no system message, which every prompt of an experiment has',
+      remedy:
+        "write a chat_template.jinja that puts the system message before the first user's, where the model was trained so",
+    },
+  ];
+}
+
+/** Bytes of a weight, the scale of its block included. */
+const bytesPerWeight: Readonly<Record<Quantization, number>> = {
+  none: 4,
+  int8: 1 + 4 / blockSize,
+  int4: 0.5 + 4 / blockSize,
+};
+
+/**
+ * What must be in memory. An embedding that is not the output layer too stays on disk, as its rows are looked up one by
+ * one; vectors are always float32.
+ */
+export function memoryNeed(config: DecoderConfig): MemoryNeed {
+  let matrices = 0;
+  let vectors = 0;
+  for (const { name, shape } of decoderTensors(config)) {
+    const size = shape.reduce((a, b) => a * b, 1);
+    if (shape.length === 1) vectors += size;
+    else if (config.tied || name !== 'model.embed_tokens.weight') matrices += size;
+  }
+  const weights = (quantization: Quantization) =>
+    Math.round(matrices * bytesPerWeight[quantization] + vectors * 4);
+  return {
+    weights: Object.fromEntries(quantizations.map((name) => [name, weights(name)])) as Record<
+      Quantization,
+      number
+    >,
+    contextToken: 2 * 4 * config.layers.length * config.kvHeads * config.headDim,
+  };
+}

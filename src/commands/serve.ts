@@ -1,0 +1,155 @@
+import { basename, resolve } from 'node:path';
+import { parse } from 'yaml';
+import { type Problem, UserError } from '../errors.js';
+import { type LocalConfig, localSchema } from '../models/local/config.js';
+import { checkModel } from '../models/local/inspect.js';
+import { openModelProcess } from '../models/local/model-process.js';
+import { type ChatTokenizer, openTokenizer } from '../models/local/tokenizer.js';
+import { type LoopbackHost, loopbackHosts } from '../serve/access.js';
+import { type RunningServer, startServer } from '../serve/server.js';
+import type { CommandContext } from '../terminal.js';
+
+export interface ServeArguments {
+  readonly model: string;
+  readonly host: string;
+  readonly port: number;
+  readonly device: string;
+  readonly quantization: string;
+  readonly threads?: number | undefined;
+  readonly contextTokens?: number | undefined;
+  /** `name=value`, the value in YAML. */
+  readonly template: readonly string[];
+  readonly json: boolean;
+}
+
+/** `policyloop serve --model <directory>`: serves until Ctrl-C. */
+export async function serveCommand(args: ServeArguments, context: CommandContext): Promise<number> {
+  const host = readHost(args.host);
+  const port = readPort(args.port);
+  const settings = readSettings(args, context.cwd);
+  const name = basename(settings.path);
+  try {
+    checkModel(settings.path);
+    let tokenizer: ChatTokenizer | undefined;
+    const model = openModelProcess(`local/${name}`, settings);
+    try {
+      context.note(`loading ${name} …`);
+      const loaded = await untilAborted(model.load(), context.stop.finish);
+      if (loaded === undefined) return 0;
+      const server = await startServer({
+        host,
+        port,
+        model: {
+          name,
+          created: Math.floor(context.now().getTime() / 1000),
+          process: model,
+          bytes() {
+            tokenizer ??= openTokenizer(settings.path, settings.template);
+            return tokenizer.bytes;
+          },
+        },
+        now: context.now,
+        note: context.note,
+      });
+      const { device, threads, contextTokens } = loaded;
+      context.note(`${name} on ${device}, ${threads} threads, ${contextTokens} tokens of context`);
+      context.print(
+        args.json
+          ? JSON.stringify({ url: server.url, model: name, device, threads, contextTokens })
+          : server.url,
+      );
+      await untilStopped(server, context.stop);
+      return 0;
+    } finally {
+      await model.close();
+    }
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(error.problems.map(asOption)) : error;
+  }
+}
+
+/** The first signal lets what was asked for be answered, the second does not. */
+async function untilStopped(server: RunningServer, { finish, abort }: CommandContext['stop']): Promise<void> {
+  await aborted(finish);
+  const finished = server.finish();
+  await Promise.race([finished, aborted(abort)]);
+  server.abort();
+  await finished;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done();
+    else signal.addEventListener('abort', () => done(), { once: true });
+  });
+}
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return Promise.race([work, aborted(signal).then(() => undefined)]);
+}
+
+function readSettings(args: ServeArguments, cwd: string): LocalConfig {
+  const { device, quantization, threads, contextTokens } = args;
+  const parsed = localSchema.safeParse({
+    provider: 'local',
+    path: resolve(cwd, args.model),
+    device,
+    quantization,
+    ...(threads !== undefined && { threads }),
+    ...(contextTokens !== undefined && { contextTokens }),
+    template: Object.fromEntries(args.template.map(readVariable)),
+  });
+  if (parsed.success) return parsed.data;
+  throw new UserError(
+    parsed.error.issues.map((issue) => ({
+      field: optionOf(String(issue.path[0])),
+      value: args[issue.path[0] as keyof ServeArguments],
+      message: issue.message,
+    })),
+  );
+}
+
+function readVariable(text: string): readonly [string, unknown] {
+  const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined)
+    throw new UserError({
+      field: '--template',
+      value: text,
+      message: 'is no name=value',
+      remedy: 'e.g. --template enable_thinking=false',
+    });
+  return [name, parse(value)];
+}
+
+function readHost(given: string): LoopbackHost {
+  const host = loopbackHosts.find((known) => known === given);
+  if (host !== undefined) return host;
+  throw new UserError({
+    field: '--host',
+    value: given,
+    message: 'only this machine itself is served',
+    alternatives: loopbackHosts,
+    remedy: 'to reach it from another machine, forward the port, e.g. ssh -L 8000:127.0.0.1:8000',
+  });
+}
+
+function readPort(given: number): number {
+  if (Number.isInteger(given) && given >= 0 && given <= 65_535) return given;
+  throw new UserError({
+    field: '--port',
+    value: given,
+    message: 'is no port',
+    alternatives: ['a whole number from 0 (any free one) to 65535'],
+  });
+}
+
+/** What the config calls `model.contextTokens` is an option here. */
+function asOption(problem: Problem): Problem {
+  const [section, key] = problem.field?.split('.') ?? [];
+  if (section !== 'model' || key === undefined) return problem;
+  return { ...problem, field: key === 'path' ? '--model' : optionOf(key) };
+}
+
+function optionOf(key: string): string {
+  return `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}

@@ -1,0 +1,138 @@
+/** Reads a request for chat completions. What would change the answer and can't be honoured is refused, never ignored. */
+import { randomInt } from 'node:crypto';
+import { z } from 'zod';
+import type { ChatMessage } from '../models/language-model.js';
+import type { GenerateJob } from '../models/local/protocol.js';
+import { type AnswerShape, answerShape } from './answer-shape.js';
+import { badRequest, HttpError } from './http-error.js';
+
+export interface ChatRequest {
+  readonly job: GenerateJob;
+  readonly stream: boolean;
+  /** Whether a stream ends with what it took. */
+  readonly includeUsage: boolean;
+  /** The form that the answers are brought into, if any. */
+  readonly shape: AnswerShape | undefined;
+}
+
+/** Longest answer in tokens where the request sets no limit, as in an experiment's config. */
+const defaultMaxTokens = 1024;
+const mostChoices = 32;
+
+const content = z.union([
+  z.string(),
+  z
+    .array(z.object({ type: z.literal('text', 'only text can be read'), text: z.string() }))
+    .transform((parts) => parts.map(({ text }) => text).join('')),
+]);
+const messageSchema = z.object({
+  role: z
+    .enum(['system', 'developer', 'user', 'assistant'])
+    .transform((role) => (role === 'developer' ? 'system' : role)),
+  content,
+});
+
+const isNeutral = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  value === 0 ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+const unsupported = z.unknown().refine(isNeutral, 'is not supported');
+
+const requestSchema = z.looseObject({
+  model: z.string().nullish(),
+  messages: z.array(messageSchema).min(1),
+  n: z.int().min(1).max(mostChoices).nullish(),
+  seed: z
+    .int()
+    .min(0)
+    .max(2 ** 53 - 1 - mostChoices)
+    .nullish(),
+  temperature: z.number().min(0).max(5).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+  top_k: z.int().min(0).nullish(),
+  min_p: z.number().min(0).lt(1).nullish(),
+  repetition_penalty: z.number().positive().nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  stop: z.union([z.string().min(1), z.array(z.string().min(1))]).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: unsupported,
+  response_format: z.looseObject({ type: z.string() }).nullish(),
+  frequency_penalty: unsupported,
+  presence_penalty: unsupported,
+  logit_bias: unsupported,
+  tools: unsupported,
+  functions: unsupported,
+  reasoning_effort: unsupported,
+  chat_template_kwargs: unsupported,
+});
+
+/**
+ * @param model name of the served model
+ * @throws HttpError with the field that is wrong
+ */
+export function readChatRequest(body: unknown, model: string): ChatRequest {
+  const parsed = requestSchema.safeParse(body);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]!;
+    const param = issue.path.join('.');
+    throw badRequest(param === '' ? issue.message : `${param}: ${issue.message}`, param || undefined);
+  }
+  const request = parsed.data;
+  if (request.model != null && request.model !== model)
+    throw new HttpError(
+      404,
+      'not_found_error',
+      `there is no model "${request.model}" here, only "${model}"`,
+      {
+        param: 'model',
+      },
+    );
+  const shape = readFormat(request.response_format);
+  const stop = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
+  if (shape !== undefined && stop.length > 0)
+    throw badRequest('stop texts could cut an answer that must follow a schema', 'stop');
+  if (shape !== undefined && request.logprobs === true)
+    throw badRequest('there are no log-probabilities of an answer that follows a schema', 'logprobs');
+  const seed = request.seed ?? randomInt(2 ** 31);
+  return {
+    job: {
+      messages: request.messages satisfies ChatMessage[],
+      seeds: Array.from({ length: request.n ?? 1 }, (_, choice) => seed + choice),
+      maxTokens: request.max_completion_tokens ?? request.max_tokens ?? defaultMaxTokens,
+      sampling: {
+        ...(request.temperature != null && { temperature: request.temperature }),
+        ...(request.top_p != null && { topP: request.top_p }),
+        ...(request.top_k != null && { topK: request.top_k }),
+        ...(request.min_p != null && { minP: request.min_p }),
+        ...(request.repetition_penalty != null && { repetitionPenalty: request.repetition_penalty }),
+      },
+      stop,
+      logProbabilities: request.logprobs ?? false,
+      ...(shape && { constraint: shape.spec }),
+    },
+    stream: request.stream ?? false,
+    includeUsage: request.stream_options?.include_usage ?? false,
+    shape,
+  };
+}
+
+function readFormat(
+  format: { readonly type: string; readonly [key: string]: unknown } | null | undefined,
+): AnswerShape | undefined {
+  switch (format?.type ?? 'text') {
+    case 'text':
+      return undefined;
+    case 'json_schema':
+      return answerShape((format?.json_schema as { readonly schema?: unknown } | undefined)?.schema);
+    default:
+      throw badRequest(
+        `the response format "${format?.type}" is not supported: text and json_schema are`,
+        'response_format.type',
+      );
+  }
+}

@@ -1,0 +1,146 @@
+/** A local model behind an OpenAI-compatible endpoint, for programs of this machine. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { UserError } from '../errors.js';
+import { authority, type LoopbackHost, requireLocal } from './access.js';
+import { type ChatService, createChatHandler } from './chat-completions.js';
+import { HttpError, httpErrorOf } from './http-error.js';
+
+export interface ServerOptions extends ChatService {
+  readonly host: LoopbackHost;
+  /** 0 takes a free one. */
+  readonly port: number;
+}
+
+export interface RunningServer {
+  /** Base URL of the API, e.g. `http://127.0.0.1:8000/v1`. */
+  readonly url: string;
+  /** Takes no more requests and waits for those in progress. */
+  finish(): Promise<void>;
+  /** Gives up those in progress. */
+  abort(): void;
+}
+
+/** @throws UserError when the address can't be listened on */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const stop = new AbortController();
+  const chat = createChatHandler(options);
+  let port = options.port;
+  const server = createServer((request, response) => {
+    const started = performance.now();
+    // A request that is answered before it was read to its end would break the next one on its connection.
+    response.on('finish', () => request.resume());
+    const site = { port, model: options.model, chat: () => chat(request, response, stop.signal) };
+    answer(request, response, site).then(
+      (remark) => {
+        const seconds = ((performance.now() - started) / 1000).toFixed(1);
+        options.note(`${request.method} ${request.url} ${remark} (${seconds} s)`);
+      },
+      (error: unknown) => response.destroy(error instanceof Error ? error : undefined),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, options)));
+    server.listen({ host: options.host, port, exclusive: true }, resolve);
+  });
+  ({ port } = server.address() as AddressInfo);
+  return {
+    url: `http://${authority(options.host, port)}/v1`,
+    finish: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+      }),
+    abort() {
+      stop.abort();
+      // The last words to clients are said by then.
+      setImmediate(() => server.closeAllConnections());
+    },
+  };
+}
+
+/** @returns what the log says of it */
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  site: {
+    readonly port: number;
+    readonly model: ChatService['model'];
+    readonly chat: () => Promise<string>;
+  },
+): Promise<string> {
+  const { model } = site;
+  try {
+    requireLocal(request, site.port);
+    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    switch (path) {
+      case '/health':
+        requireMethod(request, 'GET');
+        return json(response, { status: 'ok' });
+      case '/v1/models':
+        requireMethod(request, 'GET');
+        return json(response, { object: 'list', data: [modelObject(model)] });
+      case `/v1/models/${encodeURIComponent(model.name)}`:
+        requireMethod(request, 'GET');
+        return json(response, modelObject(model));
+      case '/v1/chat/completions':
+        requireMethod(request, 'POST');
+        return await site.chat();
+      default:
+        throw new HttpError(404, 'not_found_error', `there is nothing at ${path}`);
+    }
+  } catch (error) {
+    return fail(response, httpErrorOf(error));
+  }
+}
+
+function modelObject({ name, created }: ChatService['model']) {
+  return { id: name, object: 'model', created, owned_by: 'local' };
+}
+
+function requireMethod({ method }: IncomingMessage, wanted: string): void {
+  if (method === wanted) return;
+  throw new HttpError(405, 'invalid_request_error', `${method} is not allowed here, only ${wanted}`, {
+    headers: { allow: wanted },
+  });
+}
+
+function json(response: ServerResponse, body: object): string {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  return '200';
+}
+
+function fail(response: ServerResponse, error: HttpError): string {
+  if (response.destroyed) return 'given up by the client';
+  if (response.headersSent) {
+    response.end(`data: ${JSON.stringify(error.body)}\n\n`);
+  } else {
+    response
+      .writeHead(error.status, { 'content-type': 'application/json', ...error.headers })
+      .end(JSON.stringify(error.body));
+  }
+  return `${error.status} ${error.message}`;
+}
+
+function listenError(error: NodeJS.ErrnoException, { host, port }: ServerOptions): Error {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new UserError({
+        field: '--port',
+        value: port,
+        message: 'another program listens on this port',
+        remedy: 'name another port; 0 takes a free one',
+      });
+    case 'EACCES':
+      return new UserError({
+        field: '--port',
+        value: port,
+        message: 'this port needs privileges',
+        remedy: 'name one above 1023',
+      });
+    case 'EADDRNOTAVAIL':
+      return new UserError({ field: '--host', value: host, message: 'this machine has no such address' });
+    default:
+      return error;
+  }
+}
