@@ -1,19 +1,19 @@
 /** What `policyloop models check` tells of a model directory, as data. */
 import { messageOf, type Problem, UserError } from '../errors.js';
-import { type Device, type Quantization, quantizations } from '../models/local/config.js';
+import { type Quantization, quantizations } from '../models/local/config.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../models/local/generation-defaults.js';
 import type { DecoderConfig } from '../models/local/hf-config.js';
 import { inspectModel, type ModelReport } from '../models/local/inspect.js';
 import { decoderTensors } from '../models/local/parameters.js';
 import { blockSize } from '../models/local/quantization.js';
 import type { QuantizationLoss } from '../models/local/quantization-loss.js';
+import { type Devices, findDevices } from './find-devices.js';
 
 export interface ModelFacts extends ModelReport {
   readonly memory?: MemoryNeed;
   /** The publisher's recommendation for sampling, and the tokens that end an answer. */
   readonly generation?: GenerationDefaults;
-  /** Devices that a model can run on here, and the one that `auto` takes. */
-  readonly devices: { readonly usable: readonly Device[]; readonly auto: Device };
+  readonly devices?: Devices;
   /** Measured, when it was asked for. */
   readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
 }
@@ -33,15 +33,12 @@ export async function modelFacts(
 ): Promise<ModelFacts> {
   const report = inspectModel(directory);
   const problems: Problem[] = [...report.problems, ...templateProblems(report)];
-  let generation: GenerationDefaults | undefined;
-  try {
-    generation = readGenerationDefaults(directory);
-  } catch (error) {
+  const noted = (error: unknown) => {
     problems.push(...(error instanceof UserError ? error.problems : [{ message: messageOf(error) }]));
-  }
-  // Only now, for it loads the runtime.
-  const { chooseDevice, usableDevices } = await import('../models/local/device.js');
-  const devices = { usable: await usableDevices(), auto: await chooseDevice('auto') };
+    return undefined;
+  };
+  const generation = report.config && attempt(() => readGenerationDefaults(directory), noted);
+  const devices = await findDevices().catch(noted);
   const loss =
     quantization === undefined || problems.length > 0
       ? undefined
@@ -52,11 +49,19 @@ export async function modelFacts(
   return {
     ...report,
     problems,
-    devices,
+    ...(devices && { devices }),
     ...(report.config && { memory: memoryNeed(report.config) }),
     ...(generation && { generation }),
     ...(loss && quantization && { loss: { quantization, ...loss } }),
   };
+}
+
+function attempt<T>(read: () => T, noted: (error: unknown) => undefined): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    return noted(error);
+  }
 }
 
 /** Every prompt of an experiment has a system message. */

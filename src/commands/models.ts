@@ -65,7 +65,8 @@ function screen(facts: ModelFacts): string {
     rows.push(['tokenizer', `tokenizer.json, an answer ends at token ${ends.join(' or ') || '(none)'}`]);
   }
   if (generation !== undefined) rows.push(['sampling', samplingText(generation)]);
-  rows.push(['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`]);
+  if (devices !== undefined)
+    rows.push(['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`]);
   if (loss !== undefined) rows.push([`${loss.quantization} loses`, lossText(loss)]);
   rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
   const width = Math.max(...rows.map(([name]) => name.length));

@@ -38,7 +38,7 @@ const isNeutral = (value: unknown): boolean =>
   value === 0 ||
   value === false ||
   (typeof value === 'object' && Object.keys(value).length === 0);
-const unsupported = z.unknown().refine(isNeutral, 'is not supported');
+const unsupported = z.unknown().refine(isNeutral, 'is not supported').optional();
 
 const requestSchema = z.looseObject({
   model: z.string().nullish(),

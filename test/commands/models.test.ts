@@ -1,0 +1,108 @@
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type ModelFacts, memoryNeed } from '../../src/commands/model-facts.js';
+import { checkModelCommand } from '../../src/commands/models.js';
+import { parseDecoderConfig } from '../../src/models/local/hf-config.js';
+import { referenceDirectory } from '../models/local/fixture.js';
+import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+
+const reference = referenceDirectory('llama3-rope-bf16');
+
+/** A copy of a reference model whose files may be changed. */
+function copy(change: (directory: string) => void): string {
+  const directory = join(temporaryDirectory(), 'model');
+  cpSync(reference, directory, { recursive: true });
+  change(directory);
+  return directory;
+}
+
+async function check(directory: string, options: { quantization?: string; json?: boolean } = {}) {
+  const { context, printed } = recordingContext(temporaryDirectory());
+  const code = await checkModelCommand({ directory, json: false, ...options }, context);
+  return { code, text: printed.join('\n') };
+}
+
+test('a sound model is explained on one screen', async () => {
+  const { code, text } = await check(reference);
+  expect(code).toBe(0);
+  expect(text).toMatch(/^architecture +llama, 3 layers of width 64/m);
+  expect(text).toMatch(/^parameters +[\d,]+, BF16, \d+ kB in 1 file$/m);
+  expect(text).toMatch(/^memory +\d+ kB \(none\), \d+ kB \(int8\), [\d.]+ kB \(int4\) of weights/m);
+  expect(text).toMatch(/^context +512 tokens/m);
+  expect(text).toMatch(/^template +chat_template\.jinja, takes a system message$/m);
+  expect(text).toMatch(/^tokenizer +tokenizer\.json, an answer ends at token \d/m);
+  expect(text).toMatch(/^devices +cpu.*; auto takes \w+$/m);
+  expect(text).toMatch(/^verdict +can be run$/m);
+  expect(text.split('\n').length).toBeLessThan(20);
+});
+
+test('what quantised weights lose is measured when asked for', async () => {
+  const directory = copy(() => {});
+  const { code, text } = await check(directory, { quantization: 'int4' });
+  expect(code).toBe(0);
+  expect(text).toMatch(/^int4 loses +perplexity [\d.]+ → [\d.]+, divergence [\d.]+ nats a token/m);
+  const loss = async (quantization: string) => {
+    const { text: json } = await check(directory, { quantization, json: true });
+    return (JSON.parse(json) as ModelFacts).loss!;
+  };
+  const [int8, int4] = [await loss('int8'), await loss('int4')];
+  expect(int8.divergence).toBeGreaterThan(0);
+  expect(int8.divergence).toBeLessThan(int4.divergence / 4);
+  await expect(check(directory, { quantization: 'int2' })).rejects.toThrow(/--quantization[\s\S]*int8, int4/);
+});
+
+test('JSON holds the same', async () => {
+  const facts = JSON.parse((await check(reference, { json: true })).text) as ModelFacts;
+  expect(facts).toMatchObject({
+    config: { architecture: 'llama', contextTokens: 512 },
+    weights: { dtypes: ['BF16'] },
+    devices: { usable: expect.arrayContaining(['cpu']) },
+    problems: [],
+  });
+  const { none, int8, int4 } = facts.memory!.weights;
+  expect(none).toBe(facts.weights!.parameters * 4);
+  expect(int8).toBeLessThan(none / 3);
+  expect(int4).toBeLessThan(int8);
+});
+
+test('what is missing or not supported is listed with remedies, and the exit code tells', async () => {
+  const cases: readonly (readonly [(directory: string) => void, RegExp])[] = [
+    [(d) => rmSync(join(d, 'tokenizer.json')), /tokenizer\.json: this file is missing[\s\S]*remedy: /],
+    [
+      (d) => rmSync(join(d, 'chat_template.jinja')),
+      /has no chat template[\s\S]*remedy: take the instruction-tuned/,
+    ],
+    [(d) => rmSync(join(d, 'model.safetensors')), /safetensors/],
+    [
+      (d) => writeFileSync(join(d, 'generation_config.json'), '{"top_k": "many"}'),
+      /generation_config\.json: top_k/,
+    ],
+    [
+      (d) => writeFileSync(join(d, 'config.json'), '{"model_type": "mamba"}'),
+      /model_type: this architecture is not supported[\s\S]*one of: llama, mistral, qwen2, qwen3/,
+    ],
+    [
+      (d) =>
+        writeFileSync(
+          join(d, 'chat_template.jinja'),
+          "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}",
+        ),
+      /takes no system message[\s\S]*remedy: /,
+    ],
+  ];
+  for (const [change, pattern] of cases) {
+    const { code, text } = await check(copy(change));
+    expect(text).toMatch(pattern);
+    expect(text).toMatch(/^verdict +can't be run as it is$/m);
+    expect(code).toBe(1);
+  }
+  expect((await check(join(temporaryDirectory(), 'nowhere'))).text).toMatch(/there is no such directory/);
+});
+
+test('an embedding that is no output layer is not counted as memory', () => {
+  const config = JSON.parse(readFileSync(join(reference, 'config.json'), 'utf8')) as object;
+  const need = (tied: boolean) =>
+    memoryNeed(parseDecoderConfig({ ...config, tie_word_embeddings: tied }, 'config.json')).weights;
+  expect(need(true)).toEqual(need(false));
+});

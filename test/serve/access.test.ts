@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requireLocal } from '../../src/serve/access.js';
+import { longestBody } from '../../src/serve/json-body.js';
+import { messages, post, send, startLocalServer } from './local-server.js';
+
+let server: Awaited<ReturnType<typeof startLocalServer>>;
+let port: number;
+beforeAll(async () => {
+  server = await startLocalServer();
+  port = Number(new URL(server.url).port);
+});
+afterAll(() => server.close());
+
+const health = (headers: Record<string, string>) => send(server.url.replace('/v1', '/health'), { headers });
+
+describe('only programs of this machine are served', () => {
+  it.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('as %s', async (name) => {
+    expect((await health({ host: `${name}:${port}` })).status).toBe(200);
+  });
+
+  it.each([
+    'evil.example',
+    'localhost',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '127.0.0.2',
+    '127.0.0.1:1',
+  ])('a rebound name is refused: %s', async (name) => {
+    const host = name.includes(':') || name === 'localhost' ? name : `${name}:${port}`;
+    const { status, body } = await health({ host });
+    expect(status).toBe(403);
+    expect(body).toContain('permission_error');
+  });
+
+  it('pages of other origins are refused, its own is not', async () => {
+    const own = [`http://127.0.0.1:${port}`, `http://localhost:${port}`];
+    for (const origin of own) expect((await health({ origin })).status).toBe(200);
+    const foreign = [
+      'null',
+      'http://evil.example',
+      `https://127.0.0.1:${port}`,
+      'http://127.0.0.1',
+      `http://127.0.0.1:${port}.evil.example`,
+    ];
+    for (const origin of foreign) expect((await health({ origin })).status, origin).toBe(403);
+    const ask = { messages, max_tokens: 1 };
+    expect((await post(server.url, ask, { origin: 'http://evil.example' })).status).toBe(403);
+  });
+
+  it('the port may be left out where it is the default', () => {
+    expect(() => requireLocal({ headers: { host: 'localhost' } }, 80)).not.toThrow();
+    expect(() => requireLocal({ headers: {} }, 8000)).toThrow(/Host ""/);
+  });
+});
+
+describe('bodies', () => {
+  it('must be JSON by name and by nature', async () => {
+    expect((await post(server.url, '{}', { 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await post(server.url, '{"messages":')).status).toBe(400);
+    expect((await post(server.url, '[]')).status).toBe(400);
+    const headers = { 'content-type': 'application/json' };
+    const latin1 = Buffer.from('{"messages":[{"role":"user","content":"\xe9"}]}', 'latin1');
+    const refused = await send(`${server.url}/chat/completions`, { method: 'POST', headers, body: latin1 });
+    expect(refused.body).toMatch(/no JSON in UTF-8/);
+  });
+
+  it('have a longest length, stated or not', async () => {
+    const long = `{"messages":"${'x'.repeat(longestBody)}"}`;
+    expect((await post(server.url, long)).status).toBe(413);
+    expect((await post(server.url, long, { 'transfer-encoding': 'chunked' })).status).toBe(413);
+    expect((await post(server.url, { messages, max_tokens: 1 })).status).toBe(200);
+  });
+});

@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createModel } from '../../src/models/index.js';
+import type { GenerateOptions } from '../../src/models/language-model.js';
+import { createLocalModel } from '../../src/models/local/index.js';
+import { parseParameters } from '../../src/prompting/parameter-format.js';
+import { openaiConfig } from '../models/model-configs.js';
+import { eventsOf, localConfig, messages, post, send, startLocalServer, stream } from './local-server.js';
+
+let server: Awaited<ReturnType<typeof startLocalServer>>;
+beforeAll(async () => {
+  server = await startLocalServer();
+});
+afterAll(() => server.close());
+
+const parameters = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
+const task: GenerateOptions['task'] = { parameters, history: [], warmup: 0 };
+const ask = { model: 'tiny', messages, seed: 7, max_tokens: 16 };
+
+interface Body {
+  readonly choices: readonly {
+    readonly index: number;
+    readonly message: { readonly role: string; readonly content: string };
+    readonly finish_reason: string;
+    readonly logprobs: {
+      readonly content: readonly { readonly token: string; readonly logprob: number }[];
+    } | null;
+  }[];
+  readonly usage: Record<string, unknown>;
+}
+const complete = async (body: object): Promise<Body> =>
+  JSON.parse((await post(server.url, { ...ask, ...body })).body) as Body;
+
+test('our own openai provider gets the text that the model gives in-process, for one answer and for several', async () => {
+  const sampling = { temperature: 0.9, topP: 0.95, maxTokens: 24 };
+  const served = createModel(openaiConfig({ baseUrl: server.url, name: 'tiny', ...sampling }), {});
+  const local = createLocalModel(localConfig(sampling));
+  try {
+    for (const seed of [3, 4]) {
+      const [a, b] = await Promise.all([served, local].map((m) => m.generate(messages, { task, seed })));
+      expect(a!.text).toBe(b!.text);
+      expect(a!.text).not.toBe('');
+      expect(a).toMatchObject({ finishReason: b!.finishReason, retries: 0 });
+      expect(a!.usage.completionTokens).toBe(b!.usage.completionTokens);
+    }
+    const seeds = [11, 12, 13];
+    const [a, b] = await Promise.all([served, local].map((m) => m.generateGroup!(messages, { task, seeds })));
+    expect(a!.map(({ text }) => text)).toEqual(b!.map(({ text }) => text));
+    expect(a).toHaveLength(3);
+  } finally {
+    await local.close?.();
+  }
+});
+
+test('our own openai provider gets valid JSON from random weights', async () => {
+  const served = createModel(
+    openaiConfig({ baseUrl: server.url, name: 'tiny', maxTokens: 120, format: 'json' }),
+    {},
+  );
+  const texts = new Set<string>();
+  for (const spec of [
+    parameters,
+    { count: 5, kind: 'integer', low: 0, high: 3, decimals: 0, choices: [0, 1, 3] } as const,
+  ]) {
+    for (let seed = 0; seed < 5; seed++) {
+      const { text, finishReason } = await served.generate(messages, {
+        task: { ...task, parameters: spec },
+        seed,
+      });
+      expect(Object.keys(JSON.parse(text) as object)).toEqual(['reason', 'params']);
+      expect(parseParameters(text, spec, { finishReason })).toMatchObject({ ok: true });
+      texts.add(text);
+    }
+  }
+  expect(texts.size).toBe(10);
+});
+
+test('a completion says what it took; choices differ and each is that of its seed', async () => {
+  const { choices, usage, ...head } = await complete({ n: 3, seed: 20 });
+  expect(head).toMatchObject({ object: 'chat.completion', model: 'tiny', created: 5 });
+  expect(choices.map(({ index }) => index)).toEqual([0, 1, 2]);
+  expect(new Set(choices.map(({ message }) => message.content)).size).toBe(3);
+  expect((await complete({ seed: 22 })).choices[0]!.message).toEqual(choices[2]!.message);
+  expect(choices[0]).toMatchObject({ message: { role: 'assistant' }, finish_reason: 'length' });
+  expect(usage).toMatchObject({ prompt_tokens: 66, completion_tokens: 48, total_tokens: 114 });
+  expect((await complete({ seed: 23 })).usage).toMatchObject({
+    prompt_tokens_details: { cached_tokens: 65 },
+  });
+});
+
+test('stop texts, greedy decoding, content in parts, and two names of the limit', async () => {
+  const { choices } = await complete({ temperature: 0, max_completion_tokens: 24, max_tokens: 3 });
+  const text = choices[0]!.message.content;
+  const stop = text.slice(6, 9);
+  const cut = await complete({ temperature: 0, max_tokens: 24, stop });
+  expect(cut.choices[0]).toMatchObject({
+    message: { content: text.slice(0, text.indexOf(stop)) },
+    finish_reason: 'stop',
+  });
+  const inParts = messages.map(({ role, content }) => ({ role, content: [{ type: 'text', text: content }] }));
+  expect((await complete({ messages: inParts })).choices).toEqual((await complete({})).choices);
+});
+
+test('without a seed every answer is another', async () => {
+  const texts = await Promise.all([1, 2].map(() => complete({ seed: null, max_tokens: 24 })));
+  expect(texts[0]!.choices).not.toEqual(texts[1]!.choices);
+});
+
+test('log-probabilities of the tokens, under the model', async () => {
+  const { choices } = await complete({ logprobs: true, temperature: 0, max_tokens: 5 });
+  const { content } = choices[0]!.logprobs!;
+  expect(content).toHaveLength(5);
+  expect(content.map(({ token }) => token).join('')).toBe(choices[0]!.message.content);
+  for (const { logprob } of content) expect(logprob).toBeLessThan(0);
+});
+
+test('a stream says the same, choice by choice, then what it took', async () => {
+  const whole = await complete({ n: 2 });
+  const reply = await post(server.url, {
+    ...ask,
+    n: 2,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  const chunks = eventsOf(reply) as {
+    choices: { index: number; delta: { role?: string; content?: string }; finish_reason: string | null }[];
+    usage?: object;
+  }[];
+  const parts = chunks.flatMap(({ choices }) => choices);
+  for (const { index, message, finish_reason } of whole.choices) {
+    const own = parts.filter((part) => part.index === index);
+    expect(own[0]!.delta.role).toBe('assistant');
+    expect(own.map(({ delta }) => delta.content ?? '').join('')).toBe(message.content);
+    expect(own.map((part) => part.finish_reason).filter(Boolean)).toEqual([finish_reason]);
+  }
+  expect(parts.length).toBeGreaterThan(10);
+  expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 32 } });
+  expect(eventsOf(await post(server.url, { ...ask, stream: true }))).not.toContainEqual(
+    expect.objectContaining({ usage: expect.anything() }),
+  );
+});
+
+test('a stream of an answer that follows a schema is that JSON', async () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      values: { type: 'array', items: { type: 'number', minimum: 0, maximum: 1 }, minItems: 2, maxItems: 2 },
+    },
+  };
+  const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } };
+  const reply = await post(server.url, { ...ask, max_tokens: 60, stream: true, response_format });
+  const deltas = eventsOf(reply) as { choices: { delta: { content?: string } }[] }[];
+  const text = deltas.map(({ choices }) => choices[0]!.delta.content ?? '').join('');
+  const { values } = JSON.parse(text) as { values: number[] };
+  expect(values).toHaveLength(2);
+  for (const value of values) expect(value >= 0 && value <= 1).toBe(true);
+});
+
+test('requests that come together are each answered as if alone', async () => {
+  const alone: Body[] = [];
+  for (const seed of [31, 32, 33, 34]) alone.push(await complete({ seed }));
+  const together = await Promise.all([31, 32, 33, 34].map((seed) => complete({ seed })));
+  expect(together.map(({ choices }) => choices)).toEqual(alone.map(({ choices }) => choices));
+});
+
+const refusals: readonly (readonly [string, object, number, RegExp])[] = [
+  ['no messages', { messages: [] }, 400, /"param":"messages"/],
+  ['an unknown role', { messages: [{ role: 'robot', content: '' }] }, 400, /messages\.0\.role/],
+  [
+    'a picture',
+    { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] },
+    400,
+    /messages\.0\.content/,
+  ],
+  ['another model', { model: 'gpt-5' }, 404, /no model \\"gpt-5\\" here, only \\"tiny\\"/],
+  ['a penalty', { frequency_penalty: 0.5 }, 400, /frequency_penalty: is not supported/],
+  ['tools', { tools: [{ type: 'function' }] }, 400, /tools: is not supported/],
+  ['too many choices', { n: 1000 }, 400, /"param":"n"/],
+  ['a negative seed', { seed: -1 }, 400, /"param":"seed"/],
+  ['any JSON at all', { response_format: { type: 'json_object' } }, 400, /text and json_schema are/],
+  [
+    'a schema of something else',
+    {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { schema: { type: 'object', properties: { a: { type: 'string' } } } },
+      },
+    },
+    400,
+    /can’t be enforced/,
+  ],
+  [
+    'a prompt beyond the context',
+    { messages: [{ role: 'user', content: 'params '.repeat(600) }] },
+    400,
+    /context holds 512/,
+  ],
+];
+test.each(refusals)('%s is refused in a way that says why', async (_name, change, status, pattern) => {
+  const reply = await post(server.url, { ...ask, ...change });
+  expect(reply.status).toBe(status);
+  expect(reply.body).toMatch(pattern);
+  expect(JSON.parse(reply.body)).toMatchObject({
+    error: { message: expect.any(String), type: expect.any(String) },
+  });
+  const streamed = await post(server.url, { ...ask, ...change, stream: true });
+  expect(streamed.status).toBe(status);
+});
+
+test('what has no effect is allowed', async () => {
+  const neutral = {
+    frequency_penalty: 0,
+    logit_bias: {},
+    tools: [],
+    user: 'me',
+    metadata: { a: 1 },
+    top_logprobs: null,
+  };
+  expect((await complete(neutral)).choices).toEqual((await complete({})).choices);
+});
+
+test('a client that goes away ends its answer: the next is served by the same process', async () => {
+  const { pid } = server.model;
+  let texts = 0;
+  server.watch.onText = () => texts++;
+  await stream(server.url, { ...ask, seed: 8, max_tokens: 440 }, (_received, sent) => sent.destroy());
+  await vi.waitFor(() => expect(server.log.at(-1)).toMatch(/given up by the client/));
+  delete server.watch.onText;
+  // It would have been 440.
+  expect(texts).toBeLessThan(220);
+  expect((await complete({})).choices).toHaveLength(1);
+  expect(server.model.pid).toBe(pid);
+});
+
+test('when the process of the model is killed, the request fails with 500 and the next is served', async () => {
+  const before = await complete({});
+  server.watch.onText = () => process.kill(server.model.pid!, 'SIGKILL');
+  const failed = await post(server.url, { ...ask, max_tokens: 400 });
+  delete server.watch.onText;
+  expect(failed.status).toBe(500);
+  expect(failed.body).toMatch(/"type":"server_error"/);
+  expect((await complete({})).choices).toEqual(before.choices);
+});
+
+test('health, models, and the way to neither', async () => {
+  const root = server.url.replace('/v1', '');
+  expect(await send(`${root}/health`)).toEqual({ status: 200, body: '{"status":"ok"}' });
+  expect(JSON.parse((await send(`${server.url}/models`)).body)).toMatchObject({
+    object: 'list',
+    data: [{ id: 'tiny', object: 'model', created: 1 }],
+  });
+  expect((await send(`${server.url}/models/tiny`)).status).toBe(200);
+  expect((await send(`${server.url}/models/gpt-5`)).status).toBe(404);
+  expect((await send(`${server.url}/embeddings`, { method: 'POST' })).status).toBe(404);
+  expect((await send(`${server.url}/chat/completions`)).status).toBe(405);
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it, vi } from 'vitest';
+import { type ServeArguments, serveCommand } from '../../src/commands/serve.js';
+import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { messages, path, send, stream } from './local-server.js';
+
+const args: ServeArguments = {
+  model: path,
+  host: '127.0.0.1',
+  port: 0,
+  device: 'cpu',
+  quantization: 'none',
+  threads: 1,
+  template: [],
+  json: true,
+};
+const name = 'qwen2-tied-bf16-sharded';
+
+/** A served model, and the two signals that end it. */
+async function served(changes: Partial<ServeArguments> = {}) {
+  const [finish, abort] = [new AbortController(), new AbortController()];
+  const stop = { finish: finish.signal, abort: abort.signal };
+  const { context, printed, noted } = recordingContext(temporaryDirectory(), { stop });
+  const ended = serveCommand({ ...args, ...changes }, context);
+  await vi.waitFor(() => expect(printed).toHaveLength(1), { timeout: 20_000 });
+  return { ended, finish, abort, printed, noted };
+}
+
+describe('policyloop serve', () => {
+  it('says where it is when it is ready, answers, and on the first Ctrl-C finishes what was asked for', async () => {
+    const { ended, finish, printed, noted } = await served();
+    const ready = JSON.parse(printed[0]!) as { url: string };
+    expect(ready).toMatchObject({ model: name, device: 'cpu', threads: 1, contextTokens: 512 });
+    expect(ready.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+    const reply = await stream(ready.url, { messages, max_tokens: 300, seed: 8 }, () => finish.abort());
+    expect(reply.trimEnd()).toMatch(/data: \[DONE\]$/);
+    expect(await ended).toBe(0);
+    expect(noted.at(-1)).toMatch(/chat\/completions 200 66 tokens in \(0 cached\), 300 out/);
+    await expect(send(ready.url.replace('/v1', '/health'))).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  it('gives up on the second', async () => {
+    const { ended, finish, abort, printed } = await served({ json: false });
+    const url = printed[0]!;
+    const reply = await stream(url, { messages, max_tokens: 440, seed: 8 }, () => {
+      finish.abort();
+      abort.abort();
+    });
+    expect(reply).not.toContain('[DONE]');
+    expect(await ended).toBe(0);
+  });
+
+  it('serves on the other loopback address too, where there is one', async () => {
+    const { ended, finish, printed } = await served({ host: '::1', json: false }).catch((error: unknown) => {
+      // A machine without IPv6.
+      expect(String(error)).toMatch(/no such address/);
+      return { ended: Promise.resolve(0), finish: new AbortController(), printed: [] };
+    });
+    for (const url of printed) {
+      expect(url).toMatch(/^http:\/\/\[::1\]:/);
+      expect((await send(url.replace('/v1', '/health'))).status).toBe(200);
+    }
+    finish.abort();
+    expect(await ended).toBe(0);
+  });
+});
+
+describe('what is wrong gets one clear screen', () => {
+  const refused: readonly (readonly [string, Partial<ServeArguments>, RegExp])[] = [
+    ['a directory that is not there', { model: 'nowhere' }, /^--model: there is no such directory/],
+    [
+      'another address',
+      { host: '0.0.0.0' },
+      /^--host: only this machine itself is served[\s\S]*127\.0\.0\.1, ::1/,
+    ],
+    ['a wrong port', { port: 70_000 }, /^--port: is no port/],
+    ['an unknown device', { device: 'tpu' }, /^--device: /],
+    [
+      'a device that is not there',
+      { device: process.platform === 'win32' ? 'coreml' : 'dml' },
+      /^--device: this device can't be used/,
+    ],
+    ['an unknown quantization', { quantization: 'int2' }, /^--quantization: /],
+    ['too small a context', { contextTokens: 1 }, /^--context-tokens: /],
+    ['a variable without a value', { template: ['thinking'] }, /^--template: is no name=value/],
+  ];
+  it.each(refused)('%s', async (_name, changes, pattern) => {
+    const { context } = recordingContext(temporaryDirectory());
+    const error: unknown = await serveCommand({ ...args, ...changes }, context).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).toMatchObject({ name: 'UserError', message: expect.stringMatching(pattern) });
+  });
+
+  it('a port that is taken', async () => {
+    const { ended, finish, printed } = await served({ json: false });
+    const port = Number(new URL(printed[0]!).port);
+    const { context } = recordingContext(temporaryDirectory());
+    await expect(serveCommand({ ...args, port }, context)).rejects.toThrow(/--port: another program listens/);
+    finish.abort();
+    expect(await ended).toBe(0);
+  });
+});
