@@ -43,6 +43,8 @@ const allowed: Readonly<Record<string, RegExp>> = {
   'src/environments/': /^src\/(errors|random)\.ts$/,
   'src/policies/': /^src\/(errors|random|config)\.ts$|^src\/environments\/environment\.ts$/,
   'src/models/': /^src\/(errors|random|config)\.ts$|^src\/policies\/policy\.ts$/,
+  'src/serve/':
+    /^src\/errors\.ts$|^src\/policies\/policy\.ts$|^src\/models\/(language-model\.ts|local\/)|^src\/prompting\/reply-scanner\.ts$/,
   'src/prompting/':
     /^src\/(errors|config|package-root|replay-buffer|run-log)\.ts$|^src\/policies\/|^src\/environments\/environment\.ts$|^src\/models\/language-model\.ts$/,
   'src/report/':
