@@ -33,8 +33,8 @@ export interface Experiment {
   readonly model: LanguageModel;
   readonly prompter: Prompter;
   readonly buffer: ReplayBuffer;
-  /** Evaluations of an earlier run to begin with. */
-  readonly imported: readonly BufferEntry[];
+  /** Parameters of an earlier run, to be evaluated first. */
+  readonly imported: readonly ParameterVector[];
   readonly ledger: Ledger;
   /** The last complete iteration: 0 for a new run. */
   readonly completed: number;
@@ -83,11 +83,14 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     parameters: experiment.setting.family.parameters.count,
     iterations: config.iterations,
     ...(experiment.completed > 0 && { resumedAt: experiment.completed + 1 }),
+    ...(buffer.best && { best: buffer.best }),
   });
 
-  const { reason, completed } = await improve(experiment, stop, elapsedMs);
-  const unfinished = reason.kind === 'interrupted' || reason.kind === 'model-error';
+  const improved = await improve(experiment, stop, elapsedMs);
+  const { completed } = improved;
+  const unfinished = improved.reason.kind === 'interrupted' || improved.reason.kind === 'model-error';
   const confirmed = unfinished ? undefined : await confirmBest(experiment, config.confirmation, stop.abort);
+  const reason: StopReason = !unfinished && stop.abort.aborted ? { kind: 'interrupted' } : improved.reason;
   emit({
     kind: 'run-finished',
     reason,
@@ -143,40 +146,39 @@ async function improve(
   }
 }
 
-/** Random policies first. All are drawn, so that a resumed warm-up goes on with the same ones. */
+/**
+ * An earlier run's policies and random ones first. All are drawn anew, so that a resumed warm-up goes on with the same
+ * ones; imported ones are played on this run's episodes, for scores of others can't be compared with its own.
+ */
 async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
-  const { buffer, config, setting, emit, commit } = experiment;
-  const random = warmupGenerator(experiment.seed);
-  const recorded = (source: BufferEntry['source']) =>
-    buffer.entries.filter((entry) => entry.source === source).length;
-  const of = experiment.imported.length + config.warmup.policies;
-  for (const entry of experiment.imported.slice(recorded('imported'))) {
-    buffer.append([entry]);
-    emit({ kind: 'warmup-evaluated', entry, episodes: [], of });
+  const { buffer, commit, completed, config, emit, imported, seed, setting } = experiment;
+  if (completed > 0) return;
+  const seeds = evaluationSeeds(seed, config.evaluation.episodes);
+  const policies = [...imported, ...randomPolicies(experiment)];
+  for (const [candidate, parameters] of policies.entries()) {
+    if (candidate < buffer.entries.length) continue;
+    if (stop.finish.aborted || stop.abort.aborted) break;
+    const source = candidate < imported.length ? 'imported' : 'warm-up';
+    const measured = measure(setting, parameters, seeds, { iteration: 0, group: 0, candidate, source });
+    buffer.append([measured.entry]);
+    experiment.prompter.remember(measured.entry, measured.episodes);
+    emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
+    await yieldToEventLoop();
   }
-  const done = recorded('warm-up');
-  const drawn = new Set<string>();
-  const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes);
-  for (let i = 0; i < config.warmup.policies; i++) {
+  await commit();
+}
+
+function randomPolicies({ config, imported, seed, setting }: Experiment): readonly ParameterVector[] {
+  const random = warmupGenerator(seed);
+  const drawn = new Set(imported.map(vectorKey));
+  return Array.from({ length: config.warmup.policies }, () => {
     let parameters = setting.family.initial(random);
     for (let tries = 0; drawn.has(vectorKey(parameters)) && tries < 100; tries++) {
       parameters = setting.family.initial(random);
     }
     drawn.add(vectorKey(parameters));
-    if (i < done) continue;
-    if (stop.finish.aborted || stop.abort.aborted) return;
-    const { entry, episodes } = measure(setting, parameters, seeds, {
-      iteration: 0,
-      group: 0,
-      candidate: experiment.imported.length + i,
-      source: 'warm-up',
-    });
-    buffer.append([entry]);
-    experiment.prompter.remember(entry, episodes);
-    emit({ kind: 'warmup-evaluated', entry, episodes, of });
-    await yieldToEventLoop();
-  }
-  await commit();
+    return parameters;
+  });
 }
 
 function reasonToStop(
@@ -225,10 +227,12 @@ function proposeFor(experiment: Experiment, iteration: number, signal: AbortSign
     seed: (candidate, attempt) => callSeed(experiment.seed, iteration, candidate, attempt),
     formatCorrection: prompter.formatCorrection,
     recorded: (candidate, attempt, messages) =>
-      unfinished.find(
+      unfinished.findLast(
         (call) =>
           call.candidate === candidate &&
           call.attempt === attempt &&
+          // A failed call is asked anew, unless it was followed by another try already.
+          (call.outcome.kind !== 'error' || unfinished.some((later) => isLater(later, call))) &&
           JSON.stringify(call.messages) === JSON.stringify(messages),
       ),
     model,
@@ -243,6 +247,9 @@ function proposeFor(experiment: Experiment, iteration: number, signal: AbortSign
     },
   });
 }
+
+const isLater = (later: CallRecord, call: CallRecord) =>
+  later.candidate === call.candidate && later.attempt > call.attempt;
 
 /** Says each thing once a run. */
 function warn({ emit, warned }: Experiment, message: string): void {
