@@ -5,13 +5,13 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Config } from './config.js';
 import { confirmBest } from './confirmation.js';
-import { type EvaluationSetting, evaluate } from './evaluation.js';
+import { type EvaluationSetting, measure } from './evaluation.js';
 import type { Ledger } from './ledger.js';
 import { type LanguageModel, ModelError } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { Prompter } from './prompter.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
-import { type BufferEntry, type ReplayBuffer, vectorKey } from './replay-buffer.js';
+import type { BufferEntry, ReplayBuffer } from './replay-buffer.js';
 import type {
   CallRecord,
   Confirmation,
@@ -20,7 +20,8 @@ import type {
   StopReason,
   UsageTotals,
 } from './run-log.js';
-import { callSeed, evaluationSeeds, warmupGenerator } from './seeds.js';
+import { callSeed, evaluationSeeds } from './seeds.js';
+import { warmUp } from './warm-up.js';
 
 /** Everything a run needs, put together by `assemble`. */
 export interface Experiment {
@@ -146,41 +147,6 @@ async function improve(
   }
 }
 
-/**
- * An earlier run's policies and random ones first. All are drawn anew, so that a resumed warm-up goes on with the same
- * ones; imported ones are played on this run's episodes, for scores of others can't be compared with its own.
- */
-async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
-  const { buffer, commit, completed, config, emit, imported, seed, setting } = experiment;
-  if (completed > 0) return;
-  const seeds = evaluationSeeds(seed, config.evaluation.episodes);
-  const policies = [...imported, ...randomPolicies(experiment)];
-  for (const [candidate, parameters] of policies.entries()) {
-    if (candidate < buffer.entries.length) continue;
-    if (stop.finish.aborted || stop.abort.aborted) break;
-    const source = candidate < imported.length ? 'imported' : 'warm-up';
-    const measured = measure(setting, parameters, seeds, { iteration: 0, group: 0, candidate, source });
-    buffer.append([measured.entry]);
-    experiment.prompter.remember(measured.entry, measured.episodes);
-    emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
-    await yieldToEventLoop();
-  }
-  await commit();
-}
-
-function randomPolicies({ config, imported, seed, setting }: Experiment): readonly ParameterVector[] {
-  const random = warmupGenerator(seed);
-  const drawn = new Set(imported.map(vectorKey));
-  return Array.from({ length: config.warmup.policies }, () => {
-    let parameters = setting.family.initial(random);
-    for (let tries = 0; drawn.has(vectorKey(parameters)) && tries < 100; tries++) {
-      parameters = setting.family.initial(random);
-    }
-    drawn.add(vectorKey(parameters));
-    return parameters;
-  });
-}
-
 function reasonToStop(
   { buffer, config }: Experiment,
   stop: StopRequests,
@@ -300,20 +266,6 @@ async function evaluateGroup(
     emit({ kind: 'candidate-evaluated', entry, episodes, improved });
   }
   return measured.map(({ entry }) => entry);
-}
-
-function measure(
-  setting: EvaluationSetting,
-  parameters: ParameterVector,
-  seeds: readonly number[],
-  place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source'>,
-): { readonly entry: BufferEntry; readonly episodes: readonly EpisodeRecord[] } {
-  const { returns, lengths, score, episodes } = evaluate(setting, parameters, seeds);
-  const { iteration, candidate } = place;
-  return {
-    entry: { ...place, parameters, returns, lengths, score },
-    episodes: episodes.map((episode) => ({ iteration, candidate, ...episode })),
-  };
 }
 
 const isSilent = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');
