@@ -12,14 +12,7 @@ import type { ParameterVector } from './policies/policy.js';
 import type { Prompter } from './prompter.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
 import type { BufferEntry, ReplayBuffer } from './replay-buffer.js';
-import type {
-  CallRecord,
-  Confirmation,
-  EpisodeRecord,
-  RunEvent,
-  StopReason,
-  UsageTotals,
-} from './run-log.js';
+import type { CallRecord, Confirmation, RunEvent, StopReason, UsageTotals } from './run-log.js';
 import { callSeed, evaluationSeeds } from './seeds.js';
 import { warmUp } from './warm-up.js';
 
