@@ -34,6 +34,7 @@ export async function benchIterations(): Promise<readonly Finding[]> {
     const directory = createRunDirectory(join(root, 'run'), {
       configYaml: resolvedYaml(assembly.config),
       manifest: newManifest(assembly, 'run', now()),
+      imported: [],
       now,
     });
     const times: number[] = [];

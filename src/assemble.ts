@@ -10,11 +10,12 @@ import type { Manifest } from './manifest.js';
 import { createModel } from './models/index.js';
 import type { LanguageModel } from './models/language-model.js';
 import { createPolicyFamily } from './policies/index.js';
-import type { PolicyFamily } from './policies/policy.js';
+import type { ParameterVector, PolicyFamily } from './policies/policy.js';
 import { createPrompter } from './prompter.js';
 import { loadPromptSet, type PromptSet } from './prompting/prompt-set.js';
-import { type BufferEntry, createReplayBuffer } from './replay-buffer.js';
-import { type RunDirectory, readManifest, readRun } from './run-directory.js';
+import { readManifest, readRun } from './recorded-run.js';
+import { createReplayBuffer, vectorKey } from './replay-buffer.js';
+import type { RunDirectory } from './run-directory.js';
 import type { RunEvent } from './run-log.js';
 import { commit, version } from './version.js';
 
@@ -28,17 +29,19 @@ export interface Assembly {
   readonly prompts: PromptSet;
   /** Of what must not change within a run. */
   readonly fingerprint: string;
-  /** The replay buffer that `warmup.from` names. */
-  readonly imported: readonly BufferEntry[];
+  /** Parameters from the replay buffer that `warmup.from` names. */
+  readonly imported: readonly ParameterVector[];
 }
 
 /**
  * @param env environment variables, for keys and server addresses.
+ * @param imported what a run that goes on took over when it began; a new run reads `warmup.from`.
  * @throws UserError for an unknown environment, an impossible policy, a missing key, a broken template, …
  */
 export async function assemble(
   written: Config,
   env: Readonly<Record<string, string | undefined>>,
+  imported?: readonly ParameterVector[],
 ): Promise<Assembly> {
   const environment = await makeEnvironment(written.environment.id, written.environment.options);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
@@ -57,8 +60,7 @@ export async function assemble(
     prompts,
     model: createModel(config.model, env),
     fingerprint: fingerprint(config, prompts.hash),
-    imported:
-      config.warmup.from === undefined ? [] : importBuffer(config.warmup.from, family, environment.id),
+    imported: imported ?? importedParameters(config.warmup.from, family, environment.id),
   };
 }
 
@@ -134,34 +136,40 @@ function ledgerOf({ config }: Assembly) {
   });
 }
 
-/** Takes over the evaluations of an earlier run as the start of a new one's buffer. */
-function importBuffer(path: string, family: PolicyFamily, environment: string): readonly BufferEntry[] {
-  const manifest = readManifest(path);
-  if (manifest.environment !== environment) {
-    throw new UserError({
+/** The policies of an earlier run, each once, in the order of their evaluation. */
+function importedParameters(
+  path: string | undefined,
+  family: PolicyFamily,
+  environment: string,
+): readonly ParameterVector[] {
+  if (path === undefined) return [];
+  const problem = (message: string) =>
+    new UserError({
       field: 'warmup.from',
-      message: `that run is of ${manifest.environment}, this one of ${environment}`,
+      message,
       value: path,
-      remedy: 'name a run of the same environment and policy',
+      remedy: 'name the directory of a run of the same environment and policy',
     });
+  let manifest: Manifest;
+  try {
+    manifest = readManifest(path);
+  } catch (error) {
+    throw error instanceof UserError ? problem(error.problems[0]!.message) : error;
   }
-  const { entries } = readRun(path);
+  if (manifest.environment !== environment) {
+    throw problem(`that run is of ${manifest.environment}, this one of ${environment}`);
+  }
   const { count, low, high } = family.parameters;
-  for (const { parameters } of entries) {
-    if (parameters.length !== count || parameters.some((value) => value < low || value > high)) {
-      throw new UserError({
-        field: 'warmup.from',
-        message: `that run's policies have ${parameters.length} parameters${parameters.length === count ? ' beyond' : `; this one needs ${count} in`} [${low}, ${high}]`,
-        value: path,
-        remedy: 'name a run of the same environment and policy',
-      });
+  const distinct = new Map(
+    readRun(path).entries.map((entry) => [vectorKey(entry.parameters), entry.parameters]),
+  );
+  for (const parameters of distinct.values()) {
+    if (parameters.length !== count) {
+      throw problem(`that run's policies have ${parameters.length} parameters; this one's have ${count}`);
+    }
+    if (parameters.some((value) => value < low || value > high)) {
+      throw problem(`a policy of that run has values beyond ${low} to ${high}`);
     }
   }
-  return entries.map((entry, candidate) => ({
-    ...entry,
-    iteration: 0,
-    group: 0,
-    candidate,
-    source: 'imported',
-  }));
+  return [...distinct.values()];
 }

@@ -4,32 +4,30 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
+import { checkOptions, serveOptions } from './commands/local-model-options.js';
 import { UserError } from './errors.js';
 import { type CommandContext, exitCodes } from './terminal.js';
 import { version } from './version.js';
 
-/** What is said at the first Ctrl-C. */
-let finishing = 'finishing the iteration (Ctrl-C again stops at once; nothing recorded is lost)';
+const finish = new AbortController();
+const abort = new AbortController();
+
+/** Writes until the reader goes away (`policyloop list | head`): then a run is closed, and nothing more is said. */
+function writer(stream: NodeJS.WriteStream): (text: string) => void {
+  let open = true;
+  stream.on('error', () => {
+    open = false;
+    finish.abort();
+  });
+  return (text) => {
+    if (open) stream.write(`${text}\n`);
+  };
+}
 
 function createContext(): CommandContext {
-  const finish = new AbortController();
-  const abort = new AbortController();
-  const note = (text: string) => process.stderr.write(`${text}\n`);
-  const onSignal = () => {
-    if (finish.signal.aborted) {
-      abort.abort();
-      return;
-    }
-    finish.abort();
-    note(`\n${finishing}`);
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
-  // A closed pipe (`policyloop list | head`) is not an error.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   return {
-    print: (text) => process.stdout.write(`${text}\n`),
-    note,
+    print: writer(process.stdout),
+    note: writer(process.stderr),
     terminal: process.stderr.isTTY ? process.stderr : undefined,
     env: process.env,
     cwd: process.cwd(),
@@ -41,32 +39,73 @@ function createContext(): CommandContext {
 const context = createContext();
 
 /** Runs a command's module, loaded only now so that `--help` is quick. */
-function run(command: () => Promise<number>): Promise<void> {
-  return command().then(
-    (code) => {
-      process.exitCode = code;
-    },
-    (error: unknown) => {
-      process.exitCode = report(error);
-    },
-  );
+async function run(command: () => Promise<number>): Promise<void> {
+  try {
+    process.exitCode = await command();
+  } catch (error) {
+    process.exitCode = report(error);
+  }
 }
+
+/** The same for a command that a signal ends in order. */
+function runInterruptible(
+  command: () => Promise<number>,
+  finishing = 'finishing the iteration (Ctrl-C again stops at once; nothing recorded is lost)',
+): Promise<void> {
+  const onSignal = () => {
+    if (finish.signal.aborted) {
+      abort.abort();
+      return;
+    }
+    finish.abort();
+    context.note(`\n${finishing}`);
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return run(command);
+}
+
+const red = (text: string) => styleText('red', text, { stream: process.stderr });
 
 function report(error: unknown): number {
   if (error instanceof UserError) {
-    context.note(`${styleText('red', 'error')} ${error.message}`);
+    context.note(`${red('error')} ${error.message}`);
     return exitCodes.usage;
   }
+  if (error instanceof Error && 'syscall' in error && 'code' in error) {
+    context.note(
+      `${red('error')} the system refused: ${error.message}\n  remedy: ${systemRemedy(String(error.code))}`,
+    );
+    return exitCodes.failure;
+  }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  context.note(`${styleText('red', 'unexpected error')} ${text}\nThis is a bug of policyloop.`);
+  context.note(`${red('unexpected error')} ${text}\nThis is a bug of policyloop.`);
   return exitCodes.failure;
 }
 
-/** Set as soon as the subcommands are known. */
-let showModels = () => {};
+function systemRemedy(code: string): string {
+  switch (code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'make room on the disk; policyloop resume then goes on with the run';
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return 'use a directory that you may write to';
+    case 'ENOENT':
+      return 'this was removed while it was needed; start again';
+    default:
+      return 'check this file or directory, then policyloop resume goes on with the run';
+  }
+}
 
 const json = { type: 'boolean', default: false, describe: 'Print JSON for machines' } as const;
-const runsDir = { type: 'string', default: 'buffers', describe: 'Directory that holds the runs' } as const;
+const runsDir = {
+  type: 'string',
+  default: 'buffers',
+  requiresArg: true,
+  describe: 'Directory that holds the runs',
+} as const;
 const runArgument = { type: 'string', demandOption: true, describe: 'Run directory, or its name' } as const;
 const overrides = {
   type: 'string',
@@ -74,6 +113,8 @@ const overrides = {
   default: [],
   describe: 'key=value, e.g. model.name=qwen3:8b',
 } as const;
+
+let showModels = () => {};
 
 await yargs(hideBin(process.argv))
   .scriptName('policyloop')
@@ -91,6 +132,7 @@ await yargs(hideBin(process.argv))
         .positional('overrides', overrides)
         .option('run-dir', {
           type: 'string',
+          requiresArg: true,
           describe: 'Directory of this run (default: a new one below --runs-dir)',
         })
         .option('runs-dir', runsDir)
@@ -103,7 +145,7 @@ await yargs(hideBin(process.argv))
         .option('json', { ...json, describe: 'Events as JSON lines; the last line is the result' })
         .example('$0 run quickstart', 'solve CartPole-v1 offline with a control')
         .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides'),
-    (args) => run(async () => (await import('./commands/run.js')).runCommand(args, context)),
+    (args) => runInterruptible(async () => (await import('./commands/run.js')).runCommand(args, context)),
   )
   .command(
     'resume <run> [overrides..]',
@@ -116,7 +158,8 @@ await yargs(hideBin(process.argv))
         .option('quiet', { type: 'boolean', default: false, describe: 'No progress' })
         .option('json', { ...json, describe: 'Events as JSON lines; the last line is the result' })
         .example('$0 resume buffers/cartpole iterations=200', 'to 200 iterations in all'),
-    (args) => run(async () => (await import('./commands/resume.js')).resumeCommand(args, context)),
+    (args) =>
+      runInterruptible(async () => (await import('./commands/resume.js')).resumeCommand(args, context)),
   )
   .command(
     'list',
@@ -131,7 +174,12 @@ await yargs(hideBin(process.argv))
       y
         .positional('run', runArgument)
         .option('runs-dir', runsDir)
-        .option('top', { type: 'number', default: 10, describe: 'Evaluations in the table' })
+        .option('top', {
+          type: 'number',
+          requiresArg: true,
+          default: 10,
+          describe: 'Evaluations in the table',
+        })
         .option('json', json),
     (args) => run(async () => (await import('./commands/show.js')).showCommand(args, context)),
   )
@@ -142,12 +190,21 @@ await yargs(hideBin(process.argv))
       y
         .positional('run', runArgument)
         .option('runs-dir', runsDir)
-        .option('episodes', { type: 'number', default: 100, describe: 'Number of episodes' })
+        .option('episodes', {
+          type: 'number',
+          requiresArg: true,
+          default: 100,
+          describe: 'Number of episodes',
+        })
         .option('seed', {
           type: 'number',
           describe: 'Seed of the episodes (default: untouched ones of the run)',
         })
-        .option('iteration', { type: 'number', describe: 'The best candidate of this iteration instead' })
+        .option('iteration', {
+          type: 'number',
+          requiresArg: true,
+          describe: 'The best candidate of this iteration instead',
+        })
         .option('json', json),
     (args) => run(async () => (await import('./commands/evaluate.js')).evaluateCommand(args, context)),
   )
@@ -166,26 +223,16 @@ await yargs(hideBin(process.argv))
   )
   .command(
     'models',
-    'Local models: what a directory holds, and whether it can be run',
+    'Local models: explain what a directory holds, and whether it can be run',
     (y) => {
-      const commands = y.usage('$0 models <command>').command(
-        'check <directory>',
-        'Explain a model directory: size, memory, context, template, devices, what is missing',
-        (check) =>
-          check
-            .positional('directory', {
-              type: 'string',
-              demandOption: true,
-              describe: 'Directory of a Hugging Face model',
-            })
-            .option('quantization', {
-              type: 'string',
-              describe: 'Measure what int8 or int4 weights lose',
-            })
-            .option('json', json)
-            .example('$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4', ''),
-        (args) => run(async () => (await import('./commands/models.js')).checkModelCommand(args, context)),
-      );
+      const commands = y
+        .usage('$0 models <command>')
+        .command(
+          'check <directory>',
+          'Explain a model directory: size, memory, context, template, devices, what is missing',
+          checkOptions,
+          (args) => run(async () => (await import('./commands/models.js')).checkModelCommand(args, context)),
+        );
       showModels = () => commands.showHelp('log');
       return commands;
     },
@@ -194,39 +241,21 @@ await yargs(hideBin(process.argv))
   .command(
     'serve',
     'Serve a local model as an OpenAI-compatible endpoint, to programs of this machine',
-    (y) =>
-      y
-        .option('model', {
-          type: 'string',
-          demandOption: true,
-          describe: 'Directory of a Hugging Face model',
-        })
-        .option('port', { type: 'number', default: 8000, describe: 'Port, 0 for any free one' })
-        .option('host', { type: 'string', default: '127.0.0.1', describe: '127.0.0.1 or ::1' })
-        .option('device', {
-          type: 'string',
-          default: 'auto',
-          describe: 'auto, cpu, cuda, webgpu, dml or coreml',
-        })
-        .option('quantization', { type: 'string', default: 'none', describe: 'none, int8 or int4' })
-        .option('threads', { type: 'number', describe: 'Processor threads (default: the free cores)' })
-        .option('context-tokens', {
-          type: 'number',
-          describe: "Longest prompt and answer together (default: the model's own)",
-        })
-        .option('template', {
-          type: 'string',
-          array: true,
-          default: [],
-          describe: 'name=value for the chat template, e.g. enable_thinking=false',
-        })
-        .option('json', { ...json, describe: 'One JSON line when it is ready' }),
-    (args) => {
-      finishing = 'answering what was asked for (Ctrl-C again stops at once)';
-      return run(async () => (await import('./commands/serve.js')).serveCommand(args, context));
-    },
+    serveOptions,
+    (args) =>
+      runInterruptible(
+        async () => (await import('./commands/serve.js')).serveCommand(args, context),
+        'answering what was asked for (Ctrl-C again stops at once)',
+      ),
   )
   .demandCommand(1, 'Name a command; policyloop --help lists them.')
+  .check((argv) => {
+    const twice = Object.keys(argv).find(
+      (key) => key.length > 1 && !['overrides', 'template'].includes(key) && Array.isArray(argv[key]),
+    );
+    if (twice !== undefined) throw new UserError({ field: `--${twice}`, message: 'give this option once' });
+    return true;
+  })
   .strict()
   .recommendCommands()
   .version(version())
@@ -234,8 +263,8 @@ await yargs(hideBin(process.argv))
   .alias('h', 'help')
   .wrap(Math.min(100, process.stdout.columns ?? 100))
   .fail((message, error) => {
-    if (error) throw error;
-    context.note(`${styleText('red', 'error')} ${message}\n  remedy: policyloop --help shows how it is used`);
+    if (error && error.name !== 'YError') process.exit(report(error));
+    context.note(`${red('error')} ${message}\n  remedy: policyloop --help shows how it is used`);
     process.exit(exitCodes.usage);
   })
   .parseAsync();

@@ -22,6 +22,15 @@ function policyProblems(policy: PolicyConfig): Problem[] {
 function rangeProblems({ low, high, decimals }: PolicyConfig): Problem[] {
   if (low >= high) return [emptyRange('policy', low, high)];
   const scale = 10 ** decimals;
+  if (Math.max(-low, high) * scale > Number.MAX_SAFE_INTEGER) {
+    return [
+      {
+        field: 'policy',
+        message: `values from ${low} to ${high} can't be told apart with ${decimals} decimals`,
+        remedy: 'use a smaller range',
+      },
+    ];
+  }
   if (Math.ceil(low * scale) < Math.floor(high * scale)) return [];
   return [
     {

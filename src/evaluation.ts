@@ -1,5 +1,6 @@
 import type { Environment } from './environments/environment.js';
 import type { ParameterVector, PolicyFamily } from './policies/policy.js';
+import type { BufferEntry } from './replay-buffer.js';
 import { rollout, type Trajectory } from './rollout.js';
 import type { EpisodeRecord } from './run-log.js';
 import { mean } from './statistics.js';
@@ -58,4 +59,19 @@ export function evaluate(
     }
   }
   return { returns, lengths, score: mean(returns), episodes };
+}
+
+/** Evaluates a candidate as an entry of the replay buffer, with the trajectories that belong to it. */
+export function measure(
+  setting: EvaluationSetting,
+  parameters: ParameterVector,
+  seeds: readonly number[],
+  place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source'>,
+): { readonly entry: BufferEntry; readonly episodes: readonly EpisodeRecord[] } {
+  const { returns, lengths, score, episodes } = evaluate(setting, parameters, seeds);
+  const { iteration, candidate } = place;
+  return {
+    entry: { ...place, parameters, returns, lengths, score },
+    episodes: episodes.map((episode) => ({ iteration, candidate, ...episode })),
+  };
 }

@@ -5,22 +5,16 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Config } from './config.js';
 import { confirmBest } from './confirmation.js';
-import { type EvaluationSetting, evaluate } from './evaluation.js';
+import { type EvaluationSetting, measure } from './evaluation.js';
 import type { Ledger } from './ledger.js';
 import { type LanguageModel, ModelError } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { Prompter } from './prompter.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
-import { type BufferEntry, type ReplayBuffer, vectorKey } from './replay-buffer.js';
-import type {
-  CallRecord,
-  Confirmation,
-  EpisodeRecord,
-  RunEvent,
-  StopReason,
-  UsageTotals,
-} from './run-log.js';
-import { callSeed, evaluationSeeds, warmupGenerator } from './seeds.js';
+import type { BufferEntry, ReplayBuffer } from './replay-buffer.js';
+import type { CallRecord, Confirmation, RunEvent, StopReason, UsageTotals } from './run-log.js';
+import { callSeed, evaluationSeeds } from './seeds.js';
+import { warmUp } from './warm-up.js';
 
 /** Everything a run needs, put together by `assemble`. */
 export interface Experiment {
@@ -33,8 +27,8 @@ export interface Experiment {
   readonly model: LanguageModel;
   readonly prompter: Prompter;
   readonly buffer: ReplayBuffer;
-  /** Evaluations of an earlier run to begin with. */
-  readonly imported: readonly BufferEntry[];
+  /** Parameters of an earlier run, to be evaluated first. */
+  readonly imported: readonly ParameterVector[];
   readonly ledger: Ledger;
   /** The last complete iteration: 0 for a new run. */
   readonly completed: number;
@@ -83,11 +77,14 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     parameters: experiment.setting.family.parameters.count,
     iterations: config.iterations,
     ...(experiment.completed > 0 && { resumedAt: experiment.completed + 1 }),
+    ...(buffer.best && { best: buffer.best }),
   });
 
-  const { reason, completed } = await improve(experiment, stop, elapsedMs);
-  const unfinished = reason.kind === 'interrupted' || reason.kind === 'model-error';
+  const improved = await improve(experiment, stop, elapsedMs);
+  const { completed } = improved;
+  const unfinished = improved.reason.kind === 'interrupted' || improved.reason.kind === 'model-error';
   const confirmed = unfinished ? undefined : await confirmBest(experiment, config.confirmation, stop.abort);
+  const reason: StopReason = !unfinished && stop.abort.aborted ? { kind: 'interrupted' } : improved.reason;
   emit({
     kind: 'run-finished',
     reason,
@@ -143,42 +140,6 @@ async function improve(
   }
 }
 
-/** Random policies first. All are drawn, so that a resumed warm-up goes on with the same ones. */
-async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
-  const { buffer, config, setting, emit, commit } = experiment;
-  const random = warmupGenerator(experiment.seed);
-  const recorded = (source: BufferEntry['source']) =>
-    buffer.entries.filter((entry) => entry.source === source).length;
-  const of = experiment.imported.length + config.warmup.policies;
-  for (const entry of experiment.imported.slice(recorded('imported'))) {
-    buffer.append([entry]);
-    emit({ kind: 'warmup-evaluated', entry, episodes: [], of });
-  }
-  const done = recorded('warm-up');
-  const drawn = new Set<string>();
-  const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes);
-  for (let i = 0; i < config.warmup.policies; i++) {
-    let parameters = setting.family.initial(random);
-    for (let tries = 0; drawn.has(vectorKey(parameters)) && tries < 100; tries++) {
-      parameters = setting.family.initial(random);
-    }
-    drawn.add(vectorKey(parameters));
-    if (i < done) continue;
-    if (stop.finish.aborted || stop.abort.aborted) return;
-    const { entry, episodes } = measure(setting, parameters, seeds, {
-      iteration: 0,
-      group: 0,
-      candidate: experiment.imported.length + i,
-      source: 'warm-up',
-    });
-    buffer.append([entry]);
-    experiment.prompter.remember(entry, episodes);
-    emit({ kind: 'warmup-evaluated', entry, episodes, of });
-    await yieldToEventLoop();
-  }
-  await commit();
-}
-
 function reasonToStop(
   { buffer, config }: Experiment,
   stop: StopRequests,
@@ -225,10 +186,12 @@ function proposeFor(experiment: Experiment, iteration: number, signal: AbortSign
     seed: (candidate, attempt) => callSeed(experiment.seed, iteration, candidate, attempt),
     formatCorrection: prompter.formatCorrection,
     recorded: (candidate, attempt, messages) =>
-      unfinished.find(
+      unfinished.findLast(
         (call) =>
           call.candidate === candidate &&
           call.attempt === attempt &&
+          // A failed call is asked anew, unless it was followed by another try already.
+          (call.outcome.kind !== 'error' || unfinished.some((later) => isLater(later, call))) &&
           JSON.stringify(call.messages) === JSON.stringify(messages),
       ),
     model,
@@ -243,6 +206,9 @@ function proposeFor(experiment: Experiment, iteration: number, signal: AbortSign
     },
   });
 }
+
+const isLater = (later: CallRecord, call: CallRecord) =>
+  later.candidate === call.candidate && later.attempt > call.attempt;
 
 /** Says each thing once a run. */
 function warn({ emit, warned }: Experiment, message: string): void {
@@ -293,20 +259,6 @@ async function evaluateGroup(
     emit({ kind: 'candidate-evaluated', entry, episodes, improved });
   }
   return measured.map(({ entry }) => entry);
-}
-
-function measure(
-  setting: EvaluationSetting,
-  parameters: ParameterVector,
-  seeds: readonly number[],
-  place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source'>,
-): { readonly entry: BufferEntry; readonly episodes: readonly EpisodeRecord[] } {
-  const { returns, lengths, score, episodes } = evaluate(setting, parameters, seeds);
-  const { iteration, candidate } = place;
-  return {
-    entry: { ...place, parameters, returns, lengths, score },
-    episodes: episodes.map((episode) => ({ iteration, candidate, ...episode })),
-  };
 }
 
 const isSilent = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');

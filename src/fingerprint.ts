@@ -6,7 +6,6 @@ import type { Manifest } from './manifest.js';
 /** Keys that may differ between a run and its resumption: they don't change what an iteration does. */
 const mayChange: ReadonlySet<string> = new Set([
   'name',
-  'repeats',
   'iterations',
   'target',
   'limits',
@@ -57,9 +56,7 @@ function fixedParts(config: Config): readonly (readonly [string, unknown])[] {
 }
 
 /** Names of the keys that a resumption may change. */
-export const changeableKeys: readonly string[] = [...mayChange].filter(
-  (key) => key !== 'name' && key !== 'repeats',
-);
+export const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name');
 
 /** @throws UserError when a run began with another config or other prompt templates than it would go on with. */
 export function requireSame(
@@ -76,4 +73,36 @@ export function requireSame(
         : 'the prompt templates were changed since this run began',
     remedy: 'restore them, or start a new run; its warmup.from can take over this replay buffer',
   });
+}
+
+/**
+ * Undefined when there is something left to do for a run, else how to have it go on.
+ * @param was the config that it ran with
+ * @param now the config that it would go on with
+ */
+export function whatCompletes(
+  manifest: Manifest,
+  was: Config,
+  now: Config,
+  path: string,
+): string | undefined {
+  const { iterations, reason, status } = manifest;
+  if (status !== 'completed' || reason === undefined) return undefined;
+  const report = `; policyloop report ${path} writes its report anew`;
+  const same = (key: 'target' | 'limits') => JSON.stringify(was[key]) === JSON.stringify(now[key]);
+  switch (reason.kind) {
+    case 'iterations':
+      if (now.iterations > iterations.done) return undefined;
+      return `policyloop resume ${path} iterations=${2 * iterations.of}${report}`;
+    case 'target':
+      return same('target')
+        ? `policyloop resume ${path} target=… (a higher one, or target= for none)${report}`
+        : undefined;
+    case 'limit':
+      return same('limits')
+        ? `policyloop resume ${path} limits.${reason.limit}=… (a higher one)${report}`
+        : undefined;
+    default:
+      return undefined;
+  }
 }

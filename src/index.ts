@@ -29,7 +29,8 @@ export type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './pol
 export { formatParameters, parseParameters } from './prompting/parameter-format.js';
 export type { ParseFailure } from './prompting/parse-failure.js';
 export { createGenerator, type RandomGenerator } from './random.js';
+export { readRun } from './recorded-run.js';
 export { type BufferEntry, createReplayBuffer, type ReplayBuffer } from './replay-buffer.js';
 export { rollout } from './rollout.js';
-export { createRunDirectory, type RunDirectory, readRun, resumeRunDirectory } from './run-directory.js';
+export { createRunDirectory, type RunDirectory, resumeRunDirectory } from './run-directory.js';
 export type { CallRecord, Confirmation, EpisodeRecord, RunEvent } from './run-log.js';

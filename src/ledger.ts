@@ -33,6 +33,22 @@ const noUsage: UsageTotals = {
   latencyMs: 0,
 };
 
+/** The sum of several runs' usage. */
+export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
+  const sum = (key: keyof UsageTotals) => totals.reduce((total, usage) => total + (usage[key] ?? 0), 0);
+  return {
+    calls: sum('calls'),
+    errors: sum('errors'),
+    retries: sum('retries'),
+    promptTokens: sum('promptTokens'),
+    cachedTokens: sum('cachedTokens'),
+    completionTokens: sum('completionTokens'),
+    reasoningTokens: sum('reasoningTokens'),
+    latencyMs: sum('latencyMs'),
+    ...(totals.some(({ cost }) => cost !== undefined) && { cost: sum('cost') }),
+  };
+}
+
 /** Used while no completion has been seen and the config sets no `maxTokens`. */
 const assumedCompletionTokens = 2048;
 

@@ -15,8 +15,14 @@ export function lockRun(path: string): () => void {
   for (let tries = 0; ; tries++) {
     try {
       const descriptor = openSync(path, 'wx');
-      writeSync(descriptor, own);
-      closeSync(descriptor);
+      try {
+        writeSync(descriptor, own);
+      } catch (error) {
+        unlinkSync(path);
+        throw error;
+      } finally {
+        closeSync(descriptor);
+      }
       held.add(path);
       return () => {
         held.delete(path);
@@ -53,9 +59,10 @@ function readLock(path: string): string | undefined {
   }
 }
 
-/** A process of another host can't be asked: it counts as alive. */
+/** A process of another host can't be asked: it counts as alive. A lock that names none was cut short by a crash. */
 function isHeld(path: string, holder: string): boolean {
   const [pid, host] = holder.trim().split(' ');
+  if (host === undefined) return false;
   if (host !== hostname()) return true;
   if (Number(pid) === process.pid) return held.has(path);
   try {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ParameterVector } from './policies/policy.js';
 import type { Confirmation, StopReason, UsageTotals } from './run-log.js';
 
@@ -34,3 +35,27 @@ export interface Manifest {
   readonly confirmations: readonly Confirmation[];
   readonly usage: UsageTotals;
 }
+
+/** What must be there for a manifest to be one; the rest is ours to trust. */
+export const manifestShape = z.looseObject({
+  version: z.literal(1),
+  run: z.string(),
+  status: z.enum(['running', 'completed', 'interrupted', 'failed']),
+  created: z.string(),
+  environment: z.string(),
+  model: z.string(),
+  fingerprint: z.string(),
+  seed: z.number(),
+  iterations: z.looseObject({ done: z.number(), of: z.number() }),
+  confirmations: z.array(z.looseObject({ stage: z.string(), mean: z.number() })),
+  usage: z.looseObject({ calls: z.number() }),
+});
+
+/** `group.json`: a directory whose sub-directories are repeats of one experiment. */
+export const groupShape = z.looseObject({
+  version: z.literal(1),
+  /** Root seed of each repeat. */
+  seeds: z.array(z.number()),
+  /** Sub-directory of each repeat. */
+  runs: z.array(z.string().regex(/^repeat-\d+$/)),
+});

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from './config.js';
 import type { Environment } from './environments/environment.js';
@@ -7,7 +8,7 @@ import { loadConfig } from './load-config.js';
 import type { Manifest } from './manifest.js';
 import { createPolicyFamily } from './policies/index.js';
 import type { PolicyFamily } from './policies/policy.js';
-import { findRun, type RecordedRun, readManifest, readRun, runFiles } from './run-directory.js';
+import { findRun, type RecordedRun, readManifest, readRun, runFiles } from './recorded-run.js';
 import type { CommandContext } from './terminal.js';
 
 /** A run, read to be looked at. */
@@ -28,10 +29,20 @@ export async function openRun(
   return readWholeRun(findRun(args.run, resolve(context.cwd, args.runsDir)));
 }
 
+/** @throws UserError when a run has lost its config. */
+export function requireConfig(file: string): string {
+  if (existsSync(file)) return file;
+  throw new UserError({
+    file,
+    message: 'this run has lost its config',
+    remedy: 'restore it from a copy, or write the config that it ran with',
+  });
+}
+
 /** Reads the run at `path`, and makes its environment and policies again. */
 export async function readWholeRun(path: string): Promise<OpenedRun> {
   const manifest = readManifest(path);
-  const { config } = loadConfig({ file: join(path, runFiles.config) });
+  const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)) });
   const environment = await makeEnvironment(config.environment.id, config.environment.options);
   if (config.policy === undefined) {
     throw new UserError({

@@ -1,26 +1,32 @@
+import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar } from 'cli-progress';
 import type { RunEvent } from './run-log.js';
-import { type CommandContext, formatCount, formatReturn, type Sink } from './terminal.js';
+import { type CommandContext, type Display, formatCount, formatReturn } from './terminal.js';
 
 /** Shows a run as it goes: a bar on a terminal, a line an iteration elsewhere, a JSON object an event for machines. */
-export function progressSink(
+export function createDisplay(
   mode: 'auto' | 'json' | 'quiet',
   context: Pick<CommandContext, 'print' | 'note' | 'terminal'>,
-): Sink {
+): Display {
+  const close = () => undefined;
   switch (mode) {
     case 'quiet':
-      return (event) => {
-        if (event.kind === 'warning') context.note(warningText(event.message));
+      return {
+        show: (event) => event.kind === 'warning' && context.note(warningText(event.message)),
+        close,
       };
     case 'json':
-      return (event) => context.print(JSON.stringify(withoutBulk(event)));
+      return { show: (event) => context.print(JSON.stringify(withoutBulk(event))), close };
     case 'auto':
-      return context.terminal === undefined ? plainLines(context.note) : progressBar(context.terminal);
+      return context.terminal === undefined
+        ? { show: plainLines(context.note), close }
+        : progressBar(context.terminal);
   }
 }
 
-const warningText = (message: string) => `${styleText('yellow', 'warning')} ${message}`;
+const warningText = (message: string) =>
+  `${styleText('yellow', 'warning', { stream: process.stderr })} ${message}`;
 
 /** Trajectories and messages stay in the run directory. */
 function withoutBulk(event: RunEvent): object {
@@ -48,6 +54,7 @@ function createTally() {
   let rejected = 0;
   return {
     take(event: RunEvent) {
+      if (event.kind === 'run-started' && event.best !== undefined) best = event.best;
       if (event.kind === 'warmup-evaluated' || event.kind === 'candidate-evaluated') {
         const { score, iteration } = event.entry;
         if (best === undefined || score > best.score) best = { score, iteration };
@@ -70,7 +77,7 @@ function tokensText(event: Extract<RunEvent, { kind: 'iteration-finished' }>): s
   return tokens === 0 ? '' : `  ${formatCount(tokens)} tokens${cost}`;
 }
 
-function plainLines(note: (text: string) => void): Sink {
+function plainLines(note: (text: string) => void): Display['show'] {
   const tally = createTally();
   let iterations = 0;
   return (event) => {
@@ -82,8 +89,7 @@ function plainLines(note: (text: string) => void): Sink {
         if (event.resumedAt !== undefined) note(`resumed at iteration ${event.resumedAt}`);
         break;
       case 'warmup-evaluated':
-        if (event.entry.candidate + 1 === event.of)
-          note(`warm-up: ${event.of} random policies, best ${tally.best}`);
+        if (event.entry.candidate + 1 === event.of) note(`warm-up: ${event.of} policies, best ${tally.best}`);
         break;
       case 'iteration-finished': {
         const now = event.score === undefined ? 'rejected' : `return ${formatReturn(event.score)}`;
@@ -98,7 +104,7 @@ function plainLines(note: (text: string) => void): Sink {
   };
 }
 
-function progressBar(terminal: NodeJS.WriteStream): Sink {
+function progressBar(terminal: NodeJS.WriteStream): Display {
   const tally = createTally();
   const bars = new MultiBar({
     format:
@@ -118,12 +124,11 @@ function progressBar(terminal: NodeJS.WriteStream): Sink {
   let bar: ReturnType<typeof start> | undefined;
   let iterations = 0;
   let completed = 0;
-  let begun: number | undefined;
   const begin = (total: number, value: number, stage: string) => {
     if (bar !== undefined) bars.remove(bar);
     bar = start(total, value, stage);
   };
-  return (event) => {
+  const show = (event: RunEvent): void => {
     tally.take(event);
     switch (event.kind) {
       case 'run-started':
@@ -133,10 +138,7 @@ function progressBar(terminal: NodeJS.WriteStream): Sink {
         if (event.resumedAt !== undefined) begin(iterations, completed, 'iteration');
         break;
       case 'warmup-evaluated':
-        if (begun === undefined) {
-          begun = 0;
-          begin(event.of, 0, 'warm-up');
-        }
+        if (bar === undefined) begin(event.of, event.entry.candidate, 'warm-up');
         bar?.update(event.entry.candidate + 1, { now: formatReturn(event.entry.score), best: tally.best });
         if (event.entry.candidate + 1 >= event.of) begin(iterations, completed, 'iteration');
         break;
@@ -156,10 +158,8 @@ function progressBar(terminal: NodeJS.WriteStream): Sink {
       case 'warning':
         bars.log(`${warningText(event.message)}\n`);
         break;
-      case 'run-finished':
-        bars.stop();
-        break;
       default:
     }
   };
+  return { show, close: () => bars.stop() };
 }

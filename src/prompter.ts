@@ -11,8 +11,8 @@ import type { PromptSet } from './prompting/prompt-set.js';
 import { answerText } from './prompting/reply-scanner.js';
 import { progressContext, taskContext } from './prompting/task-context.js';
 import type { Proposal } from './proposal.js';
+import type { RecordedRun } from './recorded-run.js';
 import type { BufferEntry, ReplayBuffer } from './replay-buffer.js';
-import type { RecordedRun } from './run-directory.js';
 import type { CallRecord, EpisodeRecord } from './run-log.js';
 
 export interface Prompter {

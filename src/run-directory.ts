@@ -1,25 +1,25 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Low, LowSync } from 'lowdb';
 import { JSONFile } from 'lowdb/node';
 import { UserError } from './errors.js';
-import { JsonLinesFile, keepFirstLines, readJsonLines } from './json-lines.js';
-import { isLocked, lockRun } from './lock.js';
+import { JsonLinesFile, keepFirstLines } from './json-lines.js';
+import { lockRun } from './lock.js';
 import type { Manifest } from './manifest.js';
+import type { ParameterVector } from './policies/policy.js';
+import {
+  groupFile,
+  nothingRecorded,
+  type RecordedRun,
+  readManifest,
+  readRun,
+  runFiles,
+} from './recorded-run.js';
 import type { BufferEntry } from './replay-buffer.js';
 import type { CallRecord, EpisodeRecord, LoggedEvent, RunEvent } from './run-log.js';
 
-/** The files of a run directory. */
-export const runFiles = {
-  config: 'config.yaml',
-  manifest: 'manifest.json',
-  evaluations: 'evaluations.jsonl',
-  episodes: 'episodes.jsonl',
-  calls: 'calls.jsonl',
-  events: 'events.jsonl',
-  report: 'report.html',
-  lock: 'run.lock',
-} as const;
+/** Keys of the manifest to set, or to remove where undefined. */
+export type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
 
 /** The one writer of a run directory. */
 export interface RunDirectory {
@@ -29,7 +29,7 @@ export interface RunDirectory {
   readonly recorded: RecordedRun;
   /** Writes one event to the file it belongs to. */
   record(event: RunEvent): void;
-  update(changes: Partial<Manifest>): void;
+  update(changes: ManifestChanges): void;
   /**
    * Makes everything recorded so far durable, beside whatever comes next: waits only for the previous commit.
    */
@@ -38,49 +38,40 @@ export interface RunDirectory {
   close(): Promise<void>;
 }
 
-/** The content of a run, consistent up to its last complete iteration. */
-export interface RecordedRun {
-  readonly entries: readonly BufferEntry[];
-  readonly episodes: readonly EpisodeRecord[];
-  /** All of them, of an unfinished iteration too: they were paid for. */
-  readonly calls: readonly CallRecord[];
-  readonly events: readonly LoggedEvent[];
-  /** The last complete iteration; 0 before the first. */
-  readonly iteration: number;
-}
-
-/** What a new run holds. */
-export const nothingRecorded: RecordedRun = {
-  entries: [],
-  episodes: [],
-  calls: [],
-  events: [],
-  iteration: 0,
-};
-
 /**
  * Makes a new run directory.
  * @throws UserError when there is something in it already: a run is never overwritten.
  */
 export function createRunDirectory(
   path: string,
-  content: { readonly configYaml: string; readonly manifest: Manifest; readonly now: () => Date },
+  content: {
+    readonly configYaml: string;
+    readonly manifest: Manifest;
+    readonly imported: readonly ParameterVector[];
+    readonly now: () => Date;
+  },
 ): RunDirectory {
-  if (existsSync(path) && readdirSync(path).length > 0) {
-    const isRun = existsSync(join(path, runFiles.manifest));
-    throw new UserError({
-      field: '--run-dir',
-      message: isRun ? 'there is a run in this directory already' : 'this directory is not empty',
-      value: path,
-      remedy: isRun
-        ? `policyloop resume ${path} continues it; name another directory for a new run`
-        : 'name a new or an empty directory',
-    });
-  }
+  requireEmpty(path);
   makeDirectory(path);
   const release = lockRun(join(path, runFiles.lock));
-  writeFileSync(join(path, runFiles.config), content.configYaml);
-  return openWriter(path, content.manifest, nothingRecorded, release, content.now);
+  try {
+    writeFileSync(join(path, runFiles.config), content.configYaml);
+    if (content.imported.length > 0) {
+      writeFileSync(join(path, runFiles.imported), JSON.stringify(content.imported));
+    }
+    // At once, so that whatever happens from here on there is a run to resume.
+    writeFileSync(join(path, runFiles.manifest), JSON.stringify(content.manifest, null, 2));
+    return openWriter(path, content.manifest, nothingRecorded, release, content.now);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** Replaces a file in one step: a crash leaves the old one or the new one. */
+export function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
 }
 
 /**
@@ -116,8 +107,8 @@ function openWriter(
   const events = new JsonLinesFile<LoggedEvent>(join(path, runFiles.events));
   let committing: Promise<unknown> = Promise.resolve();
 
-  const update = (changes: Partial<Manifest>): void => {
-    manifest.data = { ...manifest.data, ...changes, updated: now().toISOString() };
+  const update = (changes: ManifestChanges): void => {
+    manifest.data = { ...manifest.data, ...changes, updated: now().toISOString() } as Manifest;
   };
   const commit = async (): Promise<void> => {
     await committing;
@@ -175,44 +166,6 @@ function openWriter(
   };
 }
 
-/**
- * Reads a run without changing it (or, with `repair`, cutting torn last lines).
- * @throws UserError when there is no run or a file is damaged.
- */
-export function readRun(
-  path: string,
-  options: { readonly repair: boolean } = { repair: false },
-): RecordedRun {
-  readManifest(path);
-  const read = <T>(file: string): T[] => readJsonLines<T>(join(path, file), options) ?? [];
-  const allEvents = read<LoggedEvent>(runFiles.events);
-  const allEntries = read<BufferEntry>(runFiles.evaluations);
-  const allEpisodes = read<EpisodeRecord>(runFiles.episodes);
-  const calls = read<CallRecord>(runFiles.calls);
-  const last = allEvents
-    .filter((event) => event.kind === 'iteration-finished')
-    .findLast(
-      ({ lines }) =>
-        lines !== undefined &&
-        lines.evaluations <= allEntries.length &&
-        lines.episodes <= allEpisodes.length &&
-        lines.calls <= calls.length,
-    );
-  const iteration = last?.iteration ?? 0;
-  const entries = allEntries.filter((entry) => entry.iteration <= iteration);
-  const kept = new Set(entries.map((entry) => `${entry.iteration}/${entry.candidate}`));
-  const beyond = allEvents.findIndex(
-    (event) => event.kind === 'iteration-finished' && event.iteration > iteration,
-  );
-  return {
-    entries,
-    episodes: allEpisodes.filter((episode) => kept.has(`${episode.iteration}/${episode.candidate}`)),
-    calls,
-    events: beyond < 0 ? allEvents : allEvents.slice(0, beyond),
-    iteration,
-  };
-}
-
 /** All files are in the order of their writing, so what to keep is always a beginning. */
 function keepOnly(path: string, recorded: RecordedRun): void {
   const lengths = [
@@ -225,53 +178,36 @@ function keepOnly(path: string, recorded: RecordedRun): void {
   }
 }
 
-/** @throws UserError when `path` holds no run. */
-export function readManifest(path: string): Manifest {
-  const file = join(path, runFiles.manifest);
-  if (!existsSync(file)) {
-    throw new UserError({
-      message: existsSync(path) ? 'this directory holds no run' : 'there is no such run',
-      value: path,
-      remedy: 'policyloop list shows the runs there are',
-    });
-  }
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Manifest;
-  } catch {
-    throw new UserError({
-      file,
-      message: 'this manifest is not valid JSON',
-      remedy: 'restore it from a copy',
-    });
-  }
-}
-
-/** `running` in a manifest that no process holds means that the run was cut off. */
-export function statusOf(path: string, manifest: Manifest): Manifest['status'] | 'crashed' {
-  return manifest.status === 'running' && !isLocked(join(path, runFiles.lock)) ? 'crashed' : manifest.status;
-}
-
-/** A directory below `root` that does not exist yet: the name, or the name with a number. */
-export function freeDirectory(root: string, name: string): string {
+/** Makes a directory below `root` for this process alone: the name, or the name with a number. */
+export function claimDirectory(root: string, name: string): string {
+  makeDirectory(root);
   for (let n = 1; ; n++) {
     const path = join(root, n === 1 ? name : `${name}-${n}`);
-    if (!existsSync(path)) return path;
+    try {
+      mkdirSync(path);
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
   }
 }
 
-/** Finds a run by path, or by name below `root`. */
-export function findRun(run: string, root: string): string {
-  for (const path of [resolve(run), resolve(root, basename(run))]) {
-    if (existsSync(join(path, runFiles.manifest)) || existsSync(join(path, groupFile))) return path;
-  }
-  readManifest(resolve(run));
-  return resolve(run);
+/** @throws UserError when there is something in it already: a run is never overwritten. */
+export function requireEmpty(path: string): void {
+  if (!existsSync(path) || readdirSync(path).length === 0) return;
+  const isRun = existsSync(join(path, runFiles.manifest)) || existsSync(join(path, groupFile));
+  throw new UserError({
+    field: '--run-dir',
+    message: isRun ? 'there is a run in this directory already' : 'this directory is not empty',
+    value: path,
+    remedy: isRun
+      ? `policyloop resume ${path} continues it; name another directory for a new run`
+      : 'name a new or an empty directory',
+  });
 }
 
-/** Marks the parent directory of repeats. */
-export const groupFile = 'group.json';
-
-function makeDirectory(path: string): void {
+/** Makes a directory and those around it. */
+export function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { recursive: true });
   } catch (error) {

@@ -78,6 +78,8 @@ export type RunEvent =
       readonly parameters: number;
       readonly iterations: number;
       readonly resumedAt?: number;
+      /** Of a resumed run. */
+      readonly best?: BufferEntry;
     }
   | {
       readonly kind: 'warmup-evaluated';

@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import type { Manifest } from './manifest.js';
 import type { ParameterSpec } from './policies/policy.js';
 import { formatParameters } from './prompting/parameter-format.js';
-import { readManifest, runFiles, statusOf } from './run-directory.js';
+import { readManifest, runFiles, statusOf } from './recorded-run.js';
 import type { Confirmation, StopReason, UsageTotals } from './run-log.js';
 import { interquartileMean, mean, meanInterval95 } from './statistics.js';
 import { formatReturn, formatTable, formatUsage } from './terminal.js';
@@ -18,9 +18,9 @@ export interface RunResult {
   /** Complete iterations. */
   readonly iterations: number;
   /** The highest observed mean return; selected on noise, see `confirmed`. */
-  readonly best?: NonNullable<Manifest['best']>;
+  readonly best: NonNullable<Manifest['best']> | null;
   /** The best candidate measured on untouched seeds. */
-  readonly confirmed?: Confirmation;
+  readonly confirmed: Confirmation | null;
   readonly usage: UsageTotals;
   readonly report: string;
 }
@@ -28,17 +28,19 @@ export interface RunResult {
 /** What the manifest of the run at `path` says of it; paths are given relative to `cwd`. */
 export function resultOf(path: string, cwd: string): RunResult {
   const manifest = readManifest(path);
-  const shown = (file: string) => shownPath(file, cwd);
-  const final = manifest.confirmations.find(({ stage }) => stage === 'final');
+  return { ...resultOfManifest(manifest, path, cwd), status: statusOf(path, manifest) };
+}
+
+export function resultOfManifest(manifest: Manifest, path: string, cwd: string): RunResult {
   return {
-    run: shown(path),
-    status: statusOf(path, manifest),
+    run: shownPath(path, cwd),
+    status: manifest.status,
     ...(manifest.reason && { reason: manifest.reason }),
     iterations: manifest.iterations.done,
-    ...(manifest.best && { best: manifest.best }),
-    ...(final && { confirmed: final }),
+    best: manifest.best ?? null,
+    confirmed: manifest.confirmations.find(({ stage }) => stage === 'final') ?? null,
     usage: manifest.usage,
-    report: shown(join(path, runFiles.report)),
+    report: shownPath(join(path, runFiles.report), cwd),
   };
 }
 
@@ -52,16 +54,16 @@ export function shownPath(path: string, cwd: string): string {
 export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const { best, confirmed } = result;
   const lines = [`${styleText('bold', describeReason(result))} after ${result.iterations} iterations`];
-  if (best !== undefined) {
+  if (best !== null) {
     lines.push(`observed    ${formatReturn(best.return)}  best mean return, ${place(best)}`);
   }
   lines.push(
-    confirmed === undefined
+    confirmed === null
       ? 'confirmed   –  (not confirmed)'
       : `confirmed   ${formatReturn(confirmed.mean)}  95 % interval ${interval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
   );
   const policy = confirmed ?? best;
-  if (policy !== undefined) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
+  if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
   lines.push(
     `usage       ${formatUsage(result.usage)}`,
     `run         ${result.run}`,
@@ -75,15 +77,16 @@ export function describeRepeats(results: readonly RunResult[]): string {
   const rows = results.map((result, i) => [
     String(i + 1),
     String(result.iterations),
-    result.best === undefined ? '–' : formatReturn(result.best.return),
-    result.confirmed === undefined ? '–' : formatReturn(result.confirmed.mean),
-    result.confirmed === undefined ? '–' : interval(result.confirmed.ci95),
+    result.best === null ? '–' : formatReturn(result.best.return),
+    result.confirmed === null ? '–' : formatReturn(result.confirmed.mean),
+    result.confirmed === null ? '–' : interval(result.confirmed.ci95),
   ]);
   const summary = summarizeRepeats(results);
   const lines = [formatTable(['repeat', 'iterations', 'observed', 'confirmed', '95 % interval'], rows)];
   if (summary !== undefined) {
+    const spread = summary.ci95 && `, 95 % interval ${interval(summary.ci95)}`;
     lines.push(
-      `confirmed over ${summary.repeats} repeats: mean ${formatReturn(summary.mean)}, 95 % interval ${interval(summary.ci95)}, interquartile mean ${formatReturn(summary.iqm)}`,
+      `confirmed over ${summary.repeats} ${summary.repeats === 1 ? 'repeat' : 'repeats'}: mean ${formatReturn(summary.mean)}${spread ?? ''}, interquartile mean ${formatReturn(summary.iqm)}`,
     );
   }
   return lines.join('\n');
@@ -91,17 +94,18 @@ export function describeRepeats(results: readonly RunResult[]): string {
 
 /** Statistics of the confirmed means over repeats; undefined when none was confirmed. */
 export function summarizeRepeats(results: readonly RunResult[]) {
-  const means = results.flatMap(({ confirmed }) => (confirmed === undefined ? [] : [confirmed.mean]));
+  const means = results.flatMap(({ confirmed }) => (confirmed === null ? [] : [confirmed.mean]));
   if (means.length === 0) return undefined;
   return {
     repeats: means.length,
     mean: mean(means),
-    ci95: meanInterval95(means),
+    ...(means.length > 1 && { ci95: meanInterval95(means) }),
     iqm: interquartileMean(means),
   };
 }
 
 export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
+  if (status === 'running' || status === 'crashed') return status;
   switch (reason?.kind) {
     case undefined:
       return status;

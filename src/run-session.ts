@@ -1,55 +1,70 @@
 import { type Assembly, experimentIn } from './assemble.js';
-import { runExperiment } from './experiment.js';
+import { type Experiment, runExperiment } from './experiment.js';
+import type { BufferEntry } from './replay-buffer.js';
 import type { RunDirectory } from './run-directory.js';
 import type { RunEvent, StopReason } from './run-log.js';
-import type { CommandContext, Sink } from './terminal.js';
+import type { CommandContext, Display } from './terminal.js';
 import { writeRunReport } from './write-report.js';
 
 /** Runs an experiment in its directory, from wherever it stands, to its end, and writes the report. */
 export async function runInDirectory(
   assembly: Assembly,
   directory: RunDirectory,
-  sink: Sink,
+  display: Display,
   context: Pick<CommandContext, 'now' | 'stop'>,
 ): Promise<void> {
   const started = context.now().getTime();
   const earlierMs = directory.manifest.activeMs;
   const activeMs = () => earlierMs + context.now().getTime() - started;
-  directory.update({
-    status: 'running',
-    iterations: { ...directory.manifest.iterations, of: assembly.config.iterations },
-  });
+  const emit = (event: RunEvent) => {
+    directory.record(event);
+    keepManifest(directory, event, activeMs());
+    display.show(event);
+  };
   try {
-    const emit = (event: RunEvent) => {
-      directory.record(event);
-      keepManifest(directory, event, activeMs());
-      sink(event);
-    };
-    await runExperiment(experimentIn(assembly, directory, { emit, now: context.now }), context.stop);
+    const experiment = experimentIn(assembly, directory, { emit, now: context.now });
+    catchUp(directory, experiment);
+    await runExperiment(experiment, context.stop);
   } catch (error) {
     directory.update({ status: 'failed', activeMs: activeMs() });
     throw error;
   } finally {
-    await directory.close();
+    display.close();
     await assembly.model.close?.();
+    await directory.close();
   }
   await writeRunReport(directory.path);
 }
 
+/** The logs are ahead of the manifest after a crash: what it says of them is put right. */
+function catchUp(directory: RunDirectory, { buffer, completed, config, ledger }: Experiment): void {
+  const { best } = buffer;
+  directory.update({
+    status: 'running',
+    reason: undefined,
+    confirmations: [],
+    iterations: { done: completed, of: config.iterations },
+    best: best && bestOf(best),
+    usage: ledger.totals,
+  });
+}
+
+const bestOf = ({ iteration, candidate, score, parameters }: BufferEntry) => ({
+  iteration,
+  candidate,
+  return: score,
+  parameters,
+});
+
 function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number): void {
   const { manifest } = directory;
   switch (event.kind) {
-    case 'run-started':
-      directory.update({ confirmations: [] });
-      break;
     case 'candidate-evaluated':
-    case 'warmup-evaluated': {
-      const { iteration, candidate, score, parameters } = event.entry;
-      if (manifest.best === undefined || score > manifest.best.return) {
-        directory.update({ best: { iteration, candidate, return: score, parameters } });
+    case 'warmup-evaluated':
+      if (manifest.best === undefined || event.entry.score > manifest.best.return) {
+        directory.update({ best: bestOf(event.entry) });
       }
       break;
-    }
     case 'iteration-finished':
       directory.update({
         iterations: { ...manifest.iterations, done: event.iteration },

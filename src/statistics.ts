@@ -5,6 +5,16 @@ export function mean(values: readonly number[]): number {
   return sum / values.length;
 }
 
+/** Infinity for no values. */
+export function smallest(values: readonly number[]): number {
+  return values.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
+}
+
+/** −Infinity for no values. */
+export function largest(values: readonly number[]): number {
+  return values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
+}
+
 /** Sample standard deviation (n − 1); 0 for fewer than two values. */
 export function standardDeviation(values: readonly number[]): number {
   if (values.length < 2) return 0;

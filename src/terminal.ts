@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { UserError } from './errors.js';
 import type { RunEvent, UsageTotals } from './run-log.js';
 
 /** What a command may touch of the outside world. Only `cli.ts` makes one from the real process. */
@@ -19,7 +20,18 @@ export interface CommandContext {
 /** Exit codes of the CLI; 0 is success. */
 export const exitCodes = { failure: 1, usage: 2, interrupted: 130 } as const;
 
-export type Sink = (event: RunEvent) => void;
+/** Shows a run as it goes. */
+export interface Display {
+  show(event: RunEvent): void;
+  /** Leaves the terminal as it was. */
+  close(): void;
+}
+
+/** @throws UserError unless the value of a command-line option is a whole number of at least `minimum`. */
+export function requireCount(option: string, value: number, minimum: number): number {
+  if (Number.isSafeInteger(value) && value >= minimum) return value;
+  throw new UserError({ field: option, message: `give a whole number of at least ${minimum}`, value });
+}
 
 /** A return, to a sensible number of digits. */
 export function formatReturn(value: number): string {

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readWholeRun } from './open-run.js';
+import { readGroup, runFiles } from './recorded-run.js';
 import { renderGroupReport } from './report/group-report.js';
 import type { RunData } from './report/run-data.js';
 import { renderReport } from './report/run-report.js';
-import { groupFile, runFiles } from './run-directory.js';
 
 /** Writes `report.html` of the run at `path`; returns its path. */
 export async function writeRunReport(path: string): Promise<string> {
@@ -17,9 +17,7 @@ export const groupReportPath = (path: string) => join(path, runFiles.report);
 
 /** Writes `report.html` of the repeats below `path`. */
 export async function writeGroupReport(path: string): Promise<void> {
-  const { runs } = JSON.parse(readFileSync(join(path, groupFile), 'utf8')) as {
-    readonly runs: readonly string[];
-  };
+  const { runs } = readGroup(path);
   const begun = runs.filter((name) => existsSync(join(path, name, runFiles.manifest)));
   const repeats = [];
   for (const name of begun) {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from './support/experiments.js';
 
@@ -17,6 +18,7 @@ function cli(
   cwd: string,
   args: readonly string[],
   onStderr?: (text: string, kill: () => void) => void,
+  onStdout?: (stdout: Readable) => void,
 ): Promise<Ended> {
   const child = spawn(
     process.execPath,
@@ -29,6 +31,7 @@ function cli(
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => {
     stdout += chunk.toString();
+    onStdout?.(child.stdout);
   });
   child.stderr.on('data', (chunk: Buffer) => {
     stderr += chunk.toString();
@@ -129,7 +132,13 @@ describe('policyloop', () => {
     );
     expect(new Set(seeds).size).toBe(3);
     const more = await cli(cwd, ['resume', 'group', 'iterations=4', '--json']);
-    expect(lastJson(more.stdout)).toMatchObject({ run: 'group', summary: { repeats: 3 } });
+    expect(lastJson(more.stdout)).toMatchObject({
+      run: 'group',
+      status: 'completed',
+      iterations: 12,
+      usage: { calls: 12 },
+      summary: { repeats: 3 },
+    });
     expect(
       (lastJson(more.stdout).repeats as { iterations: number }[]).map(({ iterations }) => iterations),
     ).toEqual([4, 4, 4]);
@@ -162,7 +171,45 @@ describe('policyloop', () => {
     expect(resumed.stderr).toContain("evaluation.episodes: can't change within a run: it was 3");
     const complete = await cli(cwd, ['resume', 'r']);
     expect(complete.code).toBe(2);
-    expect(complete.stderr).toContain('this run is complete: 8 iterations');
+    expect(complete.stderr).toContain('this run is complete: finished after 8 iterations');
+  });
+
+  it('continues a group only with what may change', async () => {
+    const cwd = workplace();
+    await cli(cwd, ['run', 'config.yaml', 'repeats=2', 'iterations=2', '--run-dir', 'g', '--quiet']);
+    const before = readFileSync(join(cwd, 'g/config.yaml'), 'utf8');
+    const refused = await cli(cwd, ['resume', 'g', 'candidates=5', 'repeats=3']);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("candidates: can't change within a run: it was 1");
+    expect(refused.stderr).toContain("repeats: can't change within a run: it was 2");
+    expect(readFileSync(join(cwd, 'g/config.yaml'), 'utf8')).toBe(before);
+    const shown = await cli(cwd, ['show', 'g']);
+    expect(shown.code).toBe(2);
+    expect(shown.stderr).toMatch(/holds repeats; name one of them[\s\S]*repeat-2/);
+  });
+
+  it('closes a run in order when its reader goes away', async () => {
+    const cwd = workplace(config.replace('iterations: 8', 'iterations: 100000'));
+    const run = cli(cwd, ['run', 'config.yaml', '--run-dir', 'r', '--json'], undefined, (stdout) => {
+      if (stdout.readableFlowing) stdout.destroy();
+    });
+    expect((await run).code).toBe(130);
+    expect(existsSync(join(cwd, 'r/run.lock'))).toBe(false);
+    expect(readFileSync(join(cwd, 'r/manifest.json'), 'utf8')).toContain('"status": "interrupted"');
+  });
+
+  it('lists what it can when a manifest is damaged', async () => {
+    const cwd = workplace();
+    await cli(cwd, ['run', 'config.yaml', '--run-dir', 'buffers/good', '--quiet']);
+    mkdirSync(join(cwd, 'buffers/bad'));
+    writeFileSync(join(cwd, 'buffers/bad/manifest.json'), '{}');
+    const list = await cli(cwd, ['list']);
+    expect(list.code).toBe(0);
+    expect(list.stdout).toMatch(/^good +completed/m);
+    expect(list.stderr).toContain('bad: its manifest is damaged');
+    const show = await cli(cwd, ['show', 'bad']);
+    expect(show.code).toBe(2);
+    expect(show.stderr).toMatch(/manifest\.json: this file is damaged: version/);
   });
 
   it('shows what it would do, and calls nothing', async () => {
@@ -213,6 +260,8 @@ describe('what is wrong gets one clear screen', () => {
     ['a missing key', config.replace('cma-es', 'openai, name: gpt-5'), [], [/OPENAI_API_KEY/]],
     ['a missing file', config, ['prompts.set=./nowhere'], [/nowhere/]],
     ['a bad override', config, ['iterations'], [/iterations/, /key=value/]],
+    ['an option without its value', config, ['--run-dir'], [/run-dir/]],
+    ['an option twice', config, ['--run-dir', 'a', '--run-dir', 'b'], [/--run-dir: give this option once/]],
   ];
 
   it.each(cases)('%s', async (_name, text, overrides, patterns) => {

@@ -1,10 +1,18 @@
-import { appendFileSync, cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../src/config.js';
 import { heldFor } from '../src/experiment.js';
 import { ModelError } from '../src/models/language-model.js';
-import { readManifest, readRun, statusOf } from '../src/run-directory.js';
+import { readManifest, readRun, statusOf } from '../src/recorded-run.js';
 import type { CallRecord, RunEvent } from '../src/run-log.js';
 import { confirmationSeeds, evaluationSeeds } from '../src/seeds.js';
 import {
@@ -118,18 +126,28 @@ describe('the outer loop', () => {
     expect(seeds(2)).not.toEqual(seeds(1));
   });
 
-  it('takes over the replay buffer of an earlier run', async () => {
+  it('takes over the policies of an earlier run, and plays them on its own episodes', async () => {
     const earlier = await runExperimentFrom(scripted, { model: seededModel() });
-    const warmup = { policies: 0, from: earlier.path };
-    const { path } = await runExperimentFrom(
-      { ...scripted, seed: 1, warmup, iterations: 1 },
-      { model: seededModel() },
-    );
+    const config = { ...scripted, seed: 1, warmup: { from: earlier.path }, iterations: 2 };
+    const { path } = await runExperimentFrom(config, { model: seededModel() });
     const [before, after] = [readRun(earlier.path).entries, readRun(path).entries];
     expect(after.slice(0, before.length).map(({ parameters }) => parameters)).toEqual(
       before.map(({ parameters }) => parameters),
     );
-    expect(after.map(({ source }) => source)).toEqual([...before.map(() => 'imported'), 'proposal']);
+    expect(after.map(({ source }) => source)).toEqual([
+      ...before.map(() => 'imported'),
+      'proposal',
+      'proposal',
+    ]);
+    const [old, own] = [before[0]!, after[0]!];
+    const seeds = (run: string) => readRun(run).episodes.find(({ candidate }) => candidate === 0)!.seed;
+    expect(seeds(path)).not.toBe(seeds(earlier.path));
+    expect(own.returns).not.toEqual(old.returns);
+
+    // The earlier run is not needed any more, and what became of it doesn't matter.
+    rmSync(earlier.path, { recursive: true });
+    await resumeExperiment(path, { model: seededModel(), overrides: ['iterations=4'] });
+    expect(readRun(path).entries).toHaveLength(before.length + 4);
   });
 });
 
@@ -340,6 +358,74 @@ describe('resuming', () => {
     expect(model.calls).toHaveLength(0);
     expect(readManifest(path).usage.calls).toBe(readManifest(whole.path).usage.calls);
     expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
+  });
+
+  it('puts a manifest right that a crash left behind the logs', async () => {
+    const config = { ...quick, model: { provider: 'hill-climb' } } as const;
+    const whole = await runExperimentFrom(config);
+    const path = join(temporaryDirectory(), 'run');
+    cpSync(whole.path, path, { recursive: true });
+    const stale = {
+      ...readManifest(path),
+      status: 'running',
+      iterations: { done: 1, of: 6 },
+      confirmations: [],
+    };
+    const { best: _best, reason: _reason, ...rest } = stale;
+    writeFileSync(join(path, 'manifest.json'), JSON.stringify(rest));
+    await resumeExperiment(path);
+    const { best, iterations, usage } = readManifest(path);
+    const expected = readManifest(whole.path);
+    expect({ best, iterations, calls: usage.calls }).toEqual({
+      best: expected.best,
+      iterations: expected.iterations,
+      calls: expected.usage.calls,
+    });
+  });
+
+  it('can do so from the first moment on', async () => {
+    const abort = new AbortController();
+    abort.abort();
+    const { path } = await runExperimentFrom(
+      { ...quick, model: { provider: 'random' } },
+      { abort: abort.signal },
+    );
+    expect(existsSync(join(path, 'evaluations.jsonl'))).toBe(false);
+    await resumeExperiment(path);
+    expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 6 } });
+  });
+
+  it('asks anew for a call that failed, with the same seed', async () => {
+    const whole = await runExperimentFrom(scripted, { model: seededModel() });
+    const abort = new AbortController();
+    const model = seededModel();
+    const generate: typeof model.generate = (messages, options) => {
+      if (options.task.history.length < 5) return model.generate(messages, options);
+      abort.abort();
+      return Promise.reject(new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 1 }));
+    };
+    const { path } = await runExperimentFrom(scripted, {
+      model: { ...model, generate },
+      abort: abort.signal,
+    });
+    expect(calls(path).at(-1)!.outcome.kind).toBe('error');
+    await resumeExperiment(path, { model: seededModel() });
+    expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
+  });
+
+  it('confirms what an abort kept it from confirming', async () => {
+    const abort = new AbortController();
+    const { path } = await runExperimentFrom(
+      { ...quick, model: { provider: 'random' } },
+      { abort: abort.signal, onEvent: (event) => event.kind === 'confirmed' && abort.abort() },
+    );
+    expect(readManifest(path)).toMatchObject({ status: 'interrupted', iterations: { done: 6 } });
+    await resumeExperiment(path);
+    expect(readManifest(path).confirmations.map(({ stage }) => stage)).toEqual([
+      'selection',
+      'selection',
+      'final',
+    ]);
   });
 
   it('goes on for more iterations as if they had been asked for at first', async () => {

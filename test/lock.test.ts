@@ -44,6 +44,11 @@ describe('lockRun', () => {
     lockRun(path)();
   });
 
+  it('takes over a lock that a full disk left empty', () => {
+    writeFileSync(path, '');
+    lockRun(path)();
+  });
+
   it('believes the lock of another host', () => {
     writeFileSync(path, '1 some-other-host\n');
     expect(() => lockRun(path)).toThrow('process 1 on some-other-host');

@@ -6,7 +6,7 @@ import { parseConfig } from '../src/load-config.js';
 import { createModel } from '../src/models/index.js';
 import type { ChatMessage } from '../src/models/language-model.js';
 import { createGenerator } from '../src/random.js';
-import { readManifest, readRun } from '../src/run-directory.js';
+import { readManifest, readRun } from '../src/recorded-run.js';
 import { quick, runExperimentFrom } from './support/experiments.js';
 import { startFakeOllama } from './support/fake-ollama.js';
 import { startFakeOpenAI } from './support/fake-openai.js';

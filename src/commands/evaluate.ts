@@ -3,9 +3,16 @@ import { evaluate } from '../evaluation.js';
 import { type OpenedRun, openRun } from '../open-run.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { interval } from '../run-result.js';
-import { confirmationSeeds, evaluationSeeds } from '../seeds.js';
-import { interquartileMean, mean, meanInterval95, standardDeviation } from '../statistics.js';
-import { type CommandContext, formatReturn } from '../terminal.js';
+import { confirmationSeeds } from '../seeds.js';
+import {
+  interquartileMean,
+  largest,
+  mean,
+  meanInterval95,
+  smallest,
+  standardDeviation,
+} from '../statistics.js';
+import { type CommandContext, formatReturn, requireCount } from '../terminal.js';
 
 export interface EvaluateArguments {
   readonly run: string;
@@ -18,20 +25,12 @@ export interface EvaluateArguments {
 
 /** `policyloop evaluate <run>`: the best policy on seeds that the run has not used. */
 export async function evaluateCommand(args: EvaluateArguments, context: CommandContext): Promise<number> {
-  if (!Number.isInteger(args.episodes) || args.episodes < 1) {
-    throw new UserError({
-      field: '--episodes',
-      message: 'give a positive whole number',
-      value: args.episodes,
-    });
-  }
+  requireCount('--episodes', args.episodes, 1);
+  if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
   const run = await openRun(args, context);
   const { iteration, parameters } = choose(run, args.iteration);
   const { environment, family, config, manifest } = run;
-  const seeds =
-    args.seed === undefined
-      ? confirmationSeeds(manifest.seed, 'inspection', args.episodes)
-      : evaluationSeeds(args.seed, args.episodes);
+  const seeds = confirmationSeeds(args.seed ?? manifest.seed, 'inspection', args.episodes);
   const setting = { environment, family, maxSteps: config.evaluation.maxSteps, record: 'none' } as const;
   const { returns, lengths } = evaluate(setting, parameters, seeds);
   const result = {
@@ -42,8 +41,8 @@ export async function evaluateCommand(args: EvaluateArguments, context: CommandC
     ci95: meanInterval95(returns),
     standardDeviation: standardDeviation(returns),
     iqm: interquartileMean(returns),
-    min: Math.min(...returns),
-    max: Math.max(...returns),
+    min: smallest(returns),
+    max: largest(returns),
     meanLength: mean(lengths),
     parameters,
   };

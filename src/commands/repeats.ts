@@ -1,17 +1,19 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemble } from '../assemble.js';
 import type { Config } from '../config.js';
-import { UserError } from '../errors.js';
-import { requireSame } from '../fingerprint.js';
+import { requireSame, whatCompletes } from '../fingerprint.js';
+import { addUsage } from '../ledger.js';
 import { loadConfig, resolvedYaml } from '../load-config.js';
-import { groupFile, readManifest, resumeRunDirectory, runFiles } from '../run-directory.js';
+import { requireConfig } from '../open-run.js';
+import { groupFile, readImported, readManifest, runFiles } from '../recorded-run.js';
+import { makeDirectory, replaceFile, requireEmpty, resumeRunDirectory } from '../run-directory.js';
 import { describeRepeats, resultOf, shownPath, summarizeRepeats } from '../run-result.js';
 import { runInDirectory } from '../run-session.js';
 import { repeatSeeds } from '../seeds.js';
-import type { CommandContext } from '../terminal.js';
+import { type CommandContext, exitCodes } from '../terminal.js';
 import { groupReportPath, writeGroupReport } from '../write-report.js';
-import { exitCode, type OutputArguments, sinkFor, startRun } from './single-run.js';
+import { displayFor, exitCode, failedResult, type OutputArguments, startRun } from './single-run.js';
 
 /** `group.json`: a directory whose sub-directories are repeats of one experiment. */
 export interface RunGroup {
@@ -25,29 +27,12 @@ export interface RunGroup {
 
 /** Makes the directory of a new group. */
 export function createGroup(path: string, config: Config): RunGroup {
-  if (existsSync(path)) {
-    throw new UserError({
-      field: '--run-dir',
-      message: 'this directory exists already; repeats need a new one',
-      value: path,
-      remedy: `policyloop resume ${path} continues repeats; name another directory for new ones`,
-    });
-  }
+  requireEmpty(path);
+  makeDirectory(path);
   const seeds = repeatSeeds(config.seed, config.repeats);
   const runs = seeds.map((_, i) => `repeat-${String(i + 1).padStart(String(seeds.length).length, '0')}`);
-  mkdirSync(path, { recursive: true });
   writeFileSync(join(path, runFiles.config), resolvedYaml(config));
   writeFileSync(join(path, groupFile), `${JSON.stringify({ version: 1, seeds, runs }, null, 2)}\n`);
-  return { path, config, seeds, runs };
-}
-
-/** Opens a group with changed settings (more iterations, say). */
-export function openGroup(path: string, overrides: readonly string[]): RunGroup {
-  const { config } = loadConfig({ file: join(path, runFiles.config), overrides });
-  const { seeds, runs } = JSON.parse(readFileSync(join(path, groupFile), 'utf8')) as Pick<
-    RunGroup,
-    'seeds' | 'runs'
-  >;
   return { path, config, seeds, runs };
 }
 
@@ -57,34 +42,75 @@ export async function finishGroup(
   args: OutputArguments,
   context: CommandContext,
 ): Promise<number> {
-  const sink = sinkFor(args, context);
   for (const [i, name] of group.runs.entries()) {
     if (context.stop.finish.aborted) break;
-    const path = join(group.path, name);
-    const begun = existsSync(join(path, runFiles.manifest)) ? readManifest(path) : undefined;
-    if (begun?.status === 'completed' && begun.iterations.of >= group.config.iterations) continue;
-    if (!args.json && !args.quiet)
+    if (!args.json && !args.quiet) {
       context.note(`repeat ${i + 1} of ${group.runs.length}, seed ${group.seeds[i]}`);
-    const assembly = await assemble({ ...group.config, seed: group.seeds[i]!, repeats: 1 }, context.env);
-    if (begun !== undefined) requireSame(assembly, begun, join(path, runFiles.config));
-    const directory =
-      begun === undefined ? startRun(assembly, path, context) : resumeRunDirectory(path, context.now);
-    await runInDirectory(assembly, directory, sink, context);
+    }
+    const path = join(group.path, name);
+    const config = { ...group.config, seed: group.seeds[i]!, repeats: 1 };
+    const opened = await openRepeat(path, config, context);
+    if (opened === undefined) continue;
+    try {
+      await runInDirectory(opened.assembly, opened.directory, displayFor(args, context), context);
+    } catch (error) {
+      if (args.json) context.print(JSON.stringify(failedResult(opened.directory, context.cwd, error)));
+      throw error;
+    }
   }
-  const results = group.runs
+  await writeGroupReport(group.path);
+  const result = groupResult(group, context.cwd);
+  context.print(
+    args.json
+      ? JSON.stringify(result)
+      : `${describeRepeats(result.repeats)}\nruns        ${result.run}\nreport      ${result.report}`,
+  );
+  return result.status === 'interrupted'
+    ? exitCodes.interrupted
+    : Math.max(0, ...result.repeats.map(exitCode));
+}
+
+/** A repeat that has something left to do, new or begun. */
+async function openRepeat(path: string, config: Config, context: CommandContext) {
+  if (!existsSync(join(path, runFiles.manifest))) {
+    const assembly = await assemble(config, context.env);
+    return { assembly, directory: startRun(assembly, path, context) };
+  }
+  const file = join(path, runFiles.config);
+  const was = loadConfig({ file: requireConfig(file) }).config;
+  const manifest = readManifest(path);
+  if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
+  const assembly = await assemble(config, context.env, readImported(path));
+  requireSame(assembly, manifest, file);
+  const directory = resumeRunDirectory(path, context.now);
+  replaceFile(file, resolvedYaml(assembly.config));
+  return { assembly, directory };
+}
+
+/** The last line of `--json` for repeats: totals over them, and the best of them. */
+function groupResult(group: RunGroup, cwd: string) {
+  const repeats = group.runs
     .map((name) => join(group.path, name))
     .filter((path) => existsSync(join(path, runFiles.manifest)))
-    .map((path) => resultOf(path, context.cwd));
-  await writeGroupReport(group.path);
-  const run = shownPath(group.path, context.cwd);
-  const report = shownPath(groupReportPath(group.path), context.cwd);
-  if (args.json) {
-    const best = results.toSorted((a, b) => (b.best?.return ?? -Infinity) - (a.best?.return ?? -Infinity))[0];
-    context.print(
-      JSON.stringify({ ...best, run, report, summary: summarizeRepeats(results), repeats: results }),
-    );
-  } else {
-    context.print(`${describeRepeats(results)}\nruns        ${run}\nreport      ${report}`);
-  }
-  return Math.max(0, ...results.map(exitCode));
+    .map((path) => resultOf(path, cwd));
+  const ended = repeats.length === group.runs.length && repeats.every(({ status }) => status === 'completed');
+  const byBest = repeats.toSorted((a, b) => (b.best?.return ?? -Infinity) - (a.best?.return ?? -Infinity));
+  const byConfirmed = repeats.toSorted(
+    (a, b) => (b.confirmed?.mean ?? -Infinity) - (a.confirmed?.mean ?? -Infinity),
+  );
+  return {
+    run: shownPath(group.path, cwd),
+    status: ended
+      ? 'completed'
+      : repeats.some(({ status }) => status === 'failed')
+        ? 'failed'
+        : 'interrupted',
+    iterations: repeats.reduce((sum, { iterations }) => sum + iterations, 0),
+    best: byBest[0]?.best ?? null,
+    confirmed: byConfirmed[0]?.confirmed ?? null,
+    usage: addUsage(repeats.map(({ usage }) => usage)),
+    summary: summarizeRepeats(repeats) ?? null,
+    repeats,
+    report: shownPath(groupReportPath(group.path), cwd),
+  } as const;
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { findRun, groupFile } from '../run-directory.js';
+import { findRun, groupFile } from '../recorded-run.js';
 import { shownPath } from '../run-result.js';
 import type { CommandContext } from '../terminal.js';
 import { groupReportPath, writeGroupReport, writeRunReport } from '../write-report.js';

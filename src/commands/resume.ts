@@ -1,14 +1,16 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { assemble } from '../assemble.js';
 import type { Config } from '../config.js';
 import { UserError } from '../errors.js';
-import { changeableKeys, differences, requireSame } from '../fingerprint.js';
+import { changeableKeys, differences, requireSame, whatCompletes } from '../fingerprint.js';
 import { loadConfig, resolvedYaml } from '../load-config.js';
-import type { Manifest } from '../manifest.js';
-import { findRun, groupFile, readManifest, resumeRunDirectory, runFiles } from '../run-directory.js';
+import { requireConfig } from '../open-run.js';
+import { findRun, groupFile, readGroup, readImported, readManifest, runFiles } from '../recorded-run.js';
+import { replaceFile, resumeRunDirectory } from '../run-directory.js';
+import { describeReason } from '../run-result.js';
 import type { CommandContext } from '../terminal.js';
-import { finishGroup, openGroup } from './repeats.js';
+import { finishGroup } from './repeats.js';
 import { finishRun, type OutputArguments } from './single-run.js';
 
 export interface ResumeArguments extends OutputArguments {
@@ -20,21 +22,27 @@ export interface ResumeArguments extends OutputArguments {
 /** `policyloop resume <run> [key=value…]`. */
 export async function resumeCommand(args: ResumeArguments, context: CommandContext): Promise<number> {
   const path = findRun(args.run, resolve(context.cwd, args.runsDir));
-  if (existsSync(join(path, groupFile))) {
-    const group = openGroup(path, args.overrides);
-    writeFileSync(join(path, runFiles.config), resolvedYaml(group.config));
-    return finishGroup(group, args, context);
-  }
   const file = join(path, runFiles.config);
-  const was = loadConfig({ file }).config;
+  const was = loadConfig({ file: requireConfig(file) }).config;
   const { config } = loadConfig({ file, overrides: args.overrides });
   refuseDifferences(was, config);
+  if (existsSync(join(path, groupFile))) {
+    replaceFile(file, resolvedYaml(config));
+    return finishGroup({ path, config, ...readGroup(path) }, args, context);
+  }
   const manifest = readManifest(path);
-  refuseComplete(manifest, config, path);
-  const assembly = await assemble(config, context.env);
+  const remedy = whatCompletes(manifest, was, config, path);
+  if (remedy !== undefined) {
+    throw new UserError({
+      message: `this run is complete: ${describeReason(manifest)} after ${manifest.iterations.done} iterations`,
+      value: path,
+      remedy,
+    });
+  }
+  const assembly = await assemble(config, context.env, readImported(path));
   requireSame(assembly, manifest, file);
   const directory = resumeRunDirectory(path, context.now);
-  writeFileSync(file, resolvedYaml(assembly.config));
+  replaceFile(file, resolvedYaml(assembly.config));
   return finishRun(assembly, directory, args, context);
 }
 
@@ -50,28 +58,4 @@ function refuseDifferences(was: Config, config: Config): void {
       remedy: 'start a new run; warmup.from takes over this one’s replay buffer',
     })),
   );
-}
-
-function refuseComplete(manifest: Manifest, config: Config, path: string): void {
-  if (manifest.status !== 'completed') return;
-  const { reason } = manifest;
-  const remedies = {
-    iterations: `policyloop resume ${path} iterations=${2 * manifest.iterations.of}`,
-    target: `policyloop resume ${path} target=…, or a target.hold`,
-    limit: `policyloop resume ${path} with a higher limits.…`,
-  };
-  if (reason?.kind === 'iterations' && config.iterations <= manifest.iterations.done) {
-    throw new UserError({
-      message: `this run is complete: ${manifest.iterations.done} iterations`,
-      value: path,
-      remedy: remedies.iterations,
-    });
-  }
-  if (reason?.kind === 'target' && config.target?.return === reason.return) {
-    throw new UserError({
-      message: `this run is complete: it reached its target of ${reason.return}`,
-      value: path,
-      remedy: remedies.target,
-    });
-  }
 }

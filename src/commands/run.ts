@@ -5,8 +5,9 @@ import { absolutePaths } from '../config-paths.js';
 import { UserError } from '../errors.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../load-config.js';
 import { createPrompter } from '../prompter.js';
+import { nothingRecorded } from '../recorded-run.js';
 import { createReplayBuffer } from '../replay-buffer.js';
-import { freeDirectory, nothingRecorded } from '../run-directory.js';
+import { claimDirectory } from '../run-directory.js';
 import type { CommandContext } from '../terminal.js';
 import { createGroup, finishGroup } from './repeats.js';
 import { finishRun, startRun } from './single-run.js';
@@ -35,28 +36,29 @@ export async function runCommand(args: RunArguments, context: CommandContext): P
 async function runLoaded(loaded: LoadedConfig, args: RunArguments, context: CommandContext): Promise<number> {
   const assembly = await assemble(absolutePaths(loaded.config, loaded.file, context.cwd), context.env);
   const { config } = assembly;
-  if (args.dryRun) return dryRun(assembly, context);
+  if (args.dryRun) return dryRun(assembly, args.json, context);
 
   const path =
     args.runDir === undefined
-      ? freeDirectory(resolve(context.cwd, args.runsDir), runName(args.config, config, context.now()))
+      ? claimDirectory(resolve(context.cwd, args.runsDir), runName(args.config, config, context.now()))
       : resolve(context.cwd, args.runDir);
   if (config.repeats > 1) return finishGroup(createGroup(path, config), args, context);
   return finishRun(assembly, startRun(assembly, path, context), args, context);
 }
 
+/** Letters, digits, dot, hyphen and underscore, not beginning with the last three. */
+const plainName = (name: string) => name.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '');
+
 /** `<config's name>-<date>-<time>`, UTC. */
 function runName(file: string, config: Config, now: Date): string {
-  const stem = config.name ?? basename(file, extname(file)).replaceAll(/[^A-Za-z0-9._-]+/g, '-');
+  const stem = config.name ?? (plainName(basename(file, extname(file))) || 'run');
   const [date, time] = now.toISOString().split('T') as [string, string];
   return `${stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
 }
 
-function dryRun(assembly: Assembly, context: CommandContext): number {
+function dryRun(assembly: Assembly, json: boolean, context: CommandContext): number {
   const { config, environment, family, model, prompts } = assembly;
-  context.print(resolvedYaml(config).trimEnd());
-  context.print(`\n# ${environment.id}, ${family.parameters.count} parameters, ${model.id}`);
-  const buffer = createReplayBuffer(assembly.imported);
+  const buffer = createReplayBuffer();
   const prompter = createPrompter({
     config,
     environment,
@@ -65,6 +67,13 @@ function dryRun(assembly: Assembly, context: CommandContext): number {
     buffer,
     recorded: nothingRecorded,
   });
-  for (const { role, content } of prompter.messages(1)) context.print(`\n--- ${role} ---\n${content}`);
+  const messages = prompter.messages(1);
+  if (json) {
+    context.print(JSON.stringify({ config, model: model.id, parameters: family.parameters, messages }));
+    return 0;
+  }
+  context.print(resolvedYaml(config).trimEnd());
+  context.print(`\n# ${environment.id}, ${family.parameters.count} parameters, ${model.id}`);
+  for (const { role, content } of messages) context.print(`\n--- ${role} ---\n${content}`);
   return 0;
 }

@@ -52,7 +52,9 @@ export async function serveCommand(args: ServeArguments, context: CommandContext
         note: context.note,
       });
       const { device, threads, contextTokens } = loaded;
-      context.note(`${name} on ${device}, ${threads} threads, ${contextTokens} tokens of context`);
+      context.note(
+        `${name} on ${device}, ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${contextTokens} tokens of context`,
+      );
       context.print(
         args.json
           ? JSON.stringify({ url: server.url, model: name, device, threads, contextTokens })

@@ -6,13 +6,21 @@ import { formatParameters } from '../prompting/parameter-format.js';
 import { sparkline } from '../report/sparkline.js';
 import type { CallRecord } from '../run-log.js';
 import { describeReason, interval, resultOf } from '../run-result.js';
-import { type CommandContext, formatDuration, formatReturn, formatTable, formatUsage } from '../terminal.js';
+import {
+  type CommandContext,
+  formatDuration,
+  formatReturn,
+  formatTable,
+  formatUsage,
+  requireCount,
+} from '../terminal.js';
 
 /** `policyloop show <run>`. */
 export async function showCommand(
   args: { readonly run: string; readonly runsDir: string; readonly top: number; readonly json: boolean },
   context: CommandContext,
 ): Promise<number> {
+  requireCount('--top', args.top, 1);
   const { path, manifest, family, recorded } = await openRun(args, context);
   const result = resultOf(path, context.cwd);
   const best = bestEntries(recorded.entries, args.top);
@@ -62,7 +70,7 @@ export async function showCommand(
         ]),
       ),
       '',
-      confirmed === undefined
+      confirmed === null
         ? 'not confirmed on untouched seeds'
         : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${interval(confirmed.ci95)}, ${confirmed.episodes} untouched episodes (iteration ${confirmed.iteration})`,
       '',

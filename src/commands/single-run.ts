@@ -1,9 +1,10 @@
 import { basename } from 'node:path';
 import { type Assembly, newManifest } from '../assemble.js';
+import { messageOf } from '../errors.js';
 import { resolvedYaml } from '../load-config.js';
-import { progressSink } from '../progress.js';
+import { createDisplay } from '../progress.js';
 import { createRunDirectory, type RunDirectory } from '../run-directory.js';
-import { describeResult, type RunResult, resultOf } from '../run-result.js';
+import { describeResult, type RunResult, resultOf, resultOfManifest } from '../run-result.js';
 import { runInDirectory } from '../run-session.js';
 import { type CommandContext, exitCodes } from '../terminal.js';
 
@@ -22,6 +23,7 @@ export function startRun(
   return createRunDirectory(path, {
     configYaml: resolvedYaml(config),
     manifest: newManifest(assembly, basename(path), context.now()),
+    imported: assembly.imported,
     now: context.now,
   });
 }
@@ -33,14 +35,24 @@ export async function finishRun(
   args: OutputArguments,
   context: CommandContext,
 ): Promise<number> {
-  await runInDirectory(assembly, directory, sinkFor(args, context), context);
+  try {
+    await runInDirectory(assembly, directory, displayFor(args, context), context);
+  } catch (error) {
+    if (args.json) context.print(JSON.stringify(failedResult(directory, context.cwd, error)));
+    throw error;
+  }
   const result = resultOf(directory.path, context.cwd);
   context.print(args.json ? JSON.stringify(result) : describeResult(result, assembly.family.parameters));
   return exitCode(result);
 }
 
-export const sinkFor = (args: OutputArguments, context: CommandContext) =>
-  progressSink(args.json ? 'json' : args.quiet ? 'quiet' : 'auto', context);
+/** What machines get when a run ends in an error of ours or of the system. */
+export function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown) {
+  return { ...resultOfManifest(manifest, path, cwd), status: 'failed', error: messageOf(error) } as const;
+}
+
+export const displayFor = (args: OutputArguments, context: CommandContext) =>
+  createDisplay(args.json ? 'json' : args.quiet ? 'quiet' : 'auto', context);
 
 /** 0 for a run that came to its end. */
 export function exitCode(result: RunResult): number {

@@ -75,13 +75,16 @@ function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerat
   const spread = (spec.high - spec.low) / 4;
   return Array.from({ length: spec.count }, () => {
     const draw = bias ? random.normal(centre, spread) : random.uniform(centre - spread, centre + spread);
-    return roundTo(Math.min(spec.high, Math.max(spec.low, draw)), spec.decimals);
+    return toGrid(draw, spec);
   });
 }
 
-/** Rounds to `decimals` digits after the point; never gives -0. */
-export function roundTo(value: number, decimals: number): number {
-  return Number(value.toFixed(decimals)) + 0;
+/** The allowed value nearest to `value`: within the range, with no more decimals than allowed; never -0. */
+export function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpec, 'choices'>): number {
+  const scale = 10 ** decimals;
+  const first = Math.ceil(low * scale - 1e-6);
+  const last = Math.floor(high * scale + 1e-6);
+  return Math.min(last, Math.max(first, Math.round(value * scale))) / scale + 0;
 }
 
 function vectorLength(space: Space, id: string): number {

@@ -2,7 +2,7 @@ import type { QTableConfig } from '../config.js';
 import type { Action, Environment } from '../environments/environment.js';
 import { UserError } from '../errors.js';
 import { createDiscretizer } from './discretizer.js';
-import { roundTo } from './linear.js';
+import { toGrid } from './linear.js';
 import type { ParameterSpec, PolicyFamily } from './policy.js';
 
 /** Beyond this no prompt could hold even one table. */
@@ -80,7 +80,7 @@ export function qTablePolicies(config: QTableConfig, environment: Environment): 
       });
       return (observation) => greedy[discretizer.index(observation)]!;
     },
-    initial: (random) => Array.from({ length: count }, () => roundTo(random.uniform(low, high), decimals)),
+    initial: (random) => Array.from({ length: count }, () => toGrid(random.uniform(low, high), parameters)),
   };
 }
 

@@ -79,7 +79,7 @@ describe('resolvedYaml', () => {
       'a config of everything',
       `name: "1e3"
 environment: {id: FrozenLake-v1, options: {desc: [SF, "FG"], is_slippery: true, success_rate: 0.5, note: "no: 1\\n# x", none: null}}
-policy: {kind: q-table, form: values, low: -1e-3, high: 1e21, decimals: 6, discretize: [{low: -1, high: 1, bins: 3}, {edges: [0, 1]}], actions: [[-0.5], [0.5]]}
+policy: {kind: q-table, form: values, low: -1e-3, high: 1e6, decimals: 6, discretize: [{low: -1, high: 1, bins: 3}, {edges: [0, 1]}], actions: [[-0.5], [0.5]]}
 model: {provider: openai, name: "null", baseUrl: "http://127.0.0.1:8080/v1", temperature: 0, price: {input: 1, output: 2}}
 target: {return: -0.5, hold: 3}
 limits: {calls: 5, tokens: 6, cost: 7.5, minutes: 0.5}

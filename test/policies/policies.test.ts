@@ -56,6 +56,15 @@ describe.each(families)('%s', (_name, family) => {
   });
 });
 
+it('starts on the grid of the allowed values, however odd the range', () => {
+  const config = { ...linear, low: -0.25, high: 0.25 };
+  const family = createPolicyFamily(config, withSpaces(box(4), discrete(2)));
+  const random = createGenerator(1);
+  for (let i = 0; i < 50; i++) {
+    for (const value of family.initial(random)) expect([-0.2, -0.1, 0, 0.1, 0.2]).toContain(value);
+  }
+});
+
 describe('linear policies', () => {
   it('read weights row by row (observation × action), then the biases', () => {
     const family = createPolicyFamily(linear, withSpaces(box(2), box(3)));

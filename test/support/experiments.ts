@@ -8,7 +8,8 @@ import { loadConfig, parseConfig } from '../../src/load-config.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import { formatParameters } from '../../src/prompting/parameter-format.js';
 import { createGenerator } from '../../src/random.js';
-import { resumeRunDirectory, runFiles } from '../../src/run-directory.js';
+import { readImported, runFiles } from '../../src/recorded-run.js';
+import { resumeRunDirectory } from '../../src/run-directory.js';
 import type { RunEvent } from '../../src/run-log.js';
 import { runInDirectory } from '../../src/run-session.js';
 import type { CommandContext } from '../../src/terminal.js';
@@ -57,10 +58,15 @@ async function play(
     options.onEvent?.(event);
   };
   const now = tickingClock();
-  await runInDirectory(assembly, directory, sink, {
-    now,
-    stop: { finish: options.finish ?? never, abort: options.abort ?? never },
-  });
+  await runInDirectory(
+    assembly,
+    directory,
+    { show: sink, close: () => undefined },
+    {
+      now,
+      stop: { finish: options.finish ?? never, abort: options.abort ?? never },
+    },
+  );
   return { path: directory.path, events };
 }
 
@@ -78,7 +84,7 @@ export async function resumeExperiment(
   options: PlayOptions & { readonly overrides?: readonly string[] } = {},
 ) {
   const { config } = loadConfig({ file: join(path, runFiles.config), overrides: options.overrides ?? [] });
-  const assembly = await assemble(config, options.env ?? {});
+  const assembly = await assemble(config, options.env ?? {}, readImported(path));
   const chosen = { ...assembly, model: options.model ?? assembly.model };
   return play(chosen, resumeRunDirectory(path, tickingClock()), options);
 }

@@ -1,0 +1,151 @@
+/** Reading what runs left behind. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { z } from 'zod';
+import { UserError } from './errors.js';
+import { readJsonLines } from './json-lines.js';
+import { isLocked } from './lock.js';
+import { groupShape, type Manifest, manifestShape } from './manifest.js';
+import type { ParameterVector } from './policies/policy.js';
+import type { BufferEntry } from './replay-buffer.js';
+import type { CallRecord, EpisodeRecord, LoggedEvent } from './run-log.js';
+
+/** The files of a run directory. */
+export const runFiles = {
+  config: 'config.yaml',
+  imported: 'imported.json',
+  manifest: 'manifest.json',
+  evaluations: 'evaluations.jsonl',
+  episodes: 'episodes.jsonl',
+  calls: 'calls.jsonl',
+  events: 'events.jsonl',
+  report: 'report.html',
+  lock: 'run.lock',
+} as const;
+
+/** The content of a run, consistent up to its last complete iteration. */
+export interface RecordedRun {
+  readonly entries: readonly BufferEntry[];
+  readonly episodes: readonly EpisodeRecord[];
+  /** All of them, of an unfinished iteration too: they were paid for. */
+  readonly calls: readonly CallRecord[];
+  readonly events: readonly LoggedEvent[];
+  /** The last complete iteration; 0 before the first. */
+  readonly iteration: number;
+}
+
+/** What a new run holds. */
+export const nothingRecorded: RecordedRun = {
+  entries: [],
+  episodes: [],
+  calls: [],
+  events: [],
+  iteration: 0,
+};
+
+/**
+ * Reads a run without changing it (or, with `repair`, cutting torn last lines).
+ * @throws UserError when there is no run or a file is damaged.
+ */
+export function readRun(
+  path: string,
+  options: { readonly repair: boolean } = { repair: false },
+): RecordedRun {
+  readManifest(path);
+  const read = <T>(file: string): T[] => readJsonLines<T>(join(path, file), options) ?? [];
+  const allEvents = read<LoggedEvent>(runFiles.events);
+  const allEntries = read<BufferEntry>(runFiles.evaluations);
+  const allEpisodes = read<EpisodeRecord>(runFiles.episodes);
+  const calls = read<CallRecord>(runFiles.calls);
+  const last = allEvents
+    .filter((event) => event.kind === 'iteration-finished')
+    .findLast(
+      ({ lines }) =>
+        lines !== undefined &&
+        lines.evaluations <= allEntries.length &&
+        lines.episodes <= allEpisodes.length &&
+        lines.calls <= calls.length,
+    );
+  const iteration = last?.iteration ?? 0;
+  const entries = allEntries.filter((entry) => entry.iteration <= iteration);
+  const kept = new Set(entries.map((entry) => `${entry.iteration}/${entry.candidate}`));
+  const beyond = allEvents.findIndex(
+    (event) => event.kind === 'iteration-finished' && event.iteration > iteration,
+  );
+  return {
+    entries,
+    episodes: allEpisodes.filter((episode) => kept.has(`${episode.iteration}/${episode.candidate}`)),
+    calls,
+    events: beyond < 0 ? allEvents : allEvents.slice(0, beyond),
+    iteration,
+  };
+}
+
+/** Parameters that a run took over from an earlier one when it began. */
+export function readImported(path: string): readonly ParameterVector[] {
+  const file = join(path, runFiles.imported);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ParameterVector[]) : [];
+}
+
+/** @throws UserError when `path` holds no run, or its manifest is damaged. */
+export function readManifest(path: string): Manifest {
+  const file = join(path, runFiles.manifest);
+  if (!existsSync(file)) throw noRun(path);
+  return readShaped(file, manifestShape) as unknown as Manifest;
+}
+
+/** `group.json` of the repeats at `path`. */
+export function readGroup(path: string): z.output<typeof groupShape> {
+  return readShaped(join(path, groupFile), groupShape);
+}
+
+function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
+  const text = readFileSync(file, 'utf8');
+  const damaged = (message: string) =>
+    new UserError({
+      file,
+      message,
+      remedy: 'restore this file from a copy; the logs beside it are not concerned',
+    });
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw damaged('this file is not valid JSON');
+  }
+  const { success, data, error } = shape.safeParse(content);
+  if (success) return data;
+  const issue = error.issues[0]!;
+  throw damaged(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
+}
+
+function noRun(path: string): UserError {
+  if (existsSync(join(path, groupFile))) {
+    return new UserError({
+      message: 'this directory holds repeats; name one of them',
+      value: path,
+      alternatives: readGroup(path).runs.map((name) => join(path, name)),
+    });
+  }
+  return new UserError({
+    message: existsSync(path) ? 'this directory holds no run' : 'there is no such run',
+    value: path,
+    remedy: 'policyloop list shows the runs there are',
+  });
+}
+
+/** `running` in a manifest that no process holds means that the run was cut off. */
+export function statusOf(path: string, manifest: Manifest): Manifest['status'] | 'crashed' {
+  return manifest.status === 'running' && !isLocked(join(path, runFiles.lock)) ? 'crashed' : manifest.status;
+}
+
+/** Finds a run, or a group of repeats, by path or by name below `root`. */
+export function findRun(run: string, root: string): string {
+  for (const path of [resolve(run), resolve(root, run)]) {
+    if (existsSync(join(path, runFiles.manifest)) || existsSync(join(path, groupFile))) return path;
+  }
+  throw noRun(resolve(run));
+}
+
+/** Marks the parent directory of repeats. */
+export const groupFile = 'group.json';

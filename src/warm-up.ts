@@ -1,0 +1,41 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { measure } from './evaluation.js';
+import type { Experiment, StopRequests } from './experiment.js';
+import type { ParameterVector } from './policies/policy.js';
+import { vectorKey } from './replay-buffer.js';
+import { evaluationSeeds, warmupGenerator } from './seeds.js';
+
+/**
+ * An earlier run's policies and random ones first. All are drawn anew, so that a resumed warm-up goes on with the same
+ * ones; imported ones are played on this run's episodes, for scores of others can't be compared with its own.
+ */
+export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
+  const { buffer, commit, completed, config, emit, imported, seed, setting } = experiment;
+  if (completed > 0) return;
+  const seeds = evaluationSeeds(seed, config.evaluation.episodes);
+  const policies = [...imported, ...randomPolicies(experiment)];
+  for (const [candidate, parameters] of policies.entries()) {
+    if (candidate < buffer.entries.length) continue;
+    if (stop.finish.aborted || stop.abort.aborted) break;
+    const source = candidate < imported.length ? 'imported' : 'warm-up';
+    const measured = measure(setting, parameters, seeds, { iteration: 0, group: 0, candidate, source });
+    buffer.append([measured.entry]);
+    experiment.prompter.remember(measured.entry, measured.episodes);
+    emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
+    await yieldToEventLoop();
+  }
+  await commit();
+}
+
+function randomPolicies({ config, imported, seed, setting }: Experiment): readonly ParameterVector[] {
+  const random = warmupGenerator(seed);
+  const drawn = new Set(imported.map(vectorKey));
+  return Array.from({ length: config.warmup.policies }, () => {
+    let parameters = setting.family.initial(random);
+    for (let tries = 0; drawn.has(vectorKey(parameters)) && tries < 100; tries++) {
+      parameters = setting.family.initial(random);
+    }
+    drawn.add(vectorKey(parameters));
+    return parameters;
+  });
+}
