@@ -22,19 +22,12 @@ export interface RunArguments {
   readonly json: boolean;
 }
 
-/** `policyloop run <config>`. What is wrong with the config is reported where it stands there, whenever it shows. */
+/** `policyloop run <config>`. */
 export async function runCommand(args: RunArguments, context: CommandContext): Promise<number> {
   const loaded = loadConfig({ file: args.config, overrides: args.overrides });
   for (const note of loaded.notes) context.note(note);
-  try {
-    return await runLoaded(loaded, args, context);
-  } catch (error) {
-    throw error instanceof UserError ? loaded.locate(error) : error;
-  }
-}
-
-async function runLoaded(loaded: LoadedConfig, args: RunArguments, context: CommandContext): Promise<number> {
-  const assembly = await assemble(absolutePaths(loaded.config, loaded.file, context.cwd), context.env);
+  const absolute = absolutePaths(loaded.config, loaded.file, context.cwd);
+  const assembly = await placed(loaded, () => assemble(absolute, context.env));
   const { config } = assembly;
   if (args.dryRun) return dryRun(assembly, args.json, context);
 
@@ -42,8 +35,21 @@ async function runLoaded(loaded: LoadedConfig, args: RunArguments, context: Comm
     args.runDir === undefined
       ? claimDirectory(resolve(context.cwd, args.runsDir), runName(args.config, config, context.now()))
       : resolve(context.cwd, args.runDir);
-  if (config.repeats > 1) return finishGroup(createGroup(path, config), args, context);
-  return finishRun(assembly, startRun(assembly, path, context), args, context);
+  if (config.repeats > 1) {
+    const group = createGroup(path, config);
+    return placed(loaded, () => finishGroup(group, args, context));
+  }
+  const directory = startRun(assembly, path, context);
+  return placed(loaded, () => finishRun(assembly, directory, args, context));
+}
+
+/** What is wrong with the config is reported where it stands there, also when only the run finds out. */
+async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof UserError ? loaded.locate(error) : error;
+  }
 }
 
 /** Letters, digits, dot, hyphen and underscore, not beginning with the last three. */

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { type ServeArguments, serveCommand } from '../../src/commands/serve.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
@@ -61,6 +63,31 @@ describe('policyloop serve', () => {
     }
     finish.abort();
     expect(await ended).toBe(0);
+  });
+});
+
+describe('from the shell', () => {
+  it('Ctrl-C ends it in order', async () => {
+    const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+    const flags = ['serve', '--model', path, '--port', '0', '--device', 'cpu', '--json', '--template', 'a=1'];
+    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), cli, ...flags]);
+    let [stdout, stderr] = ['', ''];
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    const ended = new Promise((done) => child.on('close', done));
+    await new Promise<void>((ready) => {
+      child.stdout.on('data', (chunk: Buffer) => {
+        stdout += chunk.toString();
+        if (stdout.endsWith('\n')) ready();
+      });
+    });
+    const { url } = JSON.parse(stdout) as { url: string };
+    expect((await send(`${url}/models`)).status).toBe(200);
+    child.kill('SIGINT');
+    expect(await ended).toBe(0);
+    expect(stderr).toContain('answering what was asked for');
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
   });
 });
 
