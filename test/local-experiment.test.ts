@@ -1,9 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { runCommand } from '../src/commands/run.js';
 import type { ConfigInput } from '../src/config.js';
+import { absolutePaths } from '../src/config-paths.js';
+import { differences } from '../src/fingerprint.js';
+import { parseConfig } from '../src/load-config.js';
 import type { CallRecord } from '../src/run-log.js';
 import { referenceDirectory } from './models/local/fixture.js';
 import {
@@ -148,4 +151,33 @@ test('what is wrong with the model is reported at its line of the config', async
   expect(await screen(`  path: ${path}\n  device: ${absent}`)).toMatch(
     /config\.yaml:6:11: model\.device: this device can't be used[\s\S]*one of: auto, cpu/,
   );
+});
+
+test('a limit on cost, which a local model does not have, is refused', () => {
+  expect(() => parseConfig({ ...experiment, limits: { cost: 1 } })).toThrow(
+    /limits\.cost: has no effect: a local model has no price/,
+  );
+});
+
+test('where it runs may change within a run; what it is and how it samples may not', () => {
+  const config = parseConfig(experiment);
+  const changed = (model: object) =>
+    differences(config, parseConfig({ ...experiment, model: { ...experiment.model, ...model } })).map(
+      ({ key }) => key,
+    );
+  expect(changed({ device: 'auto', threads: 3 })).toEqual([]);
+  expect(changed({ path: '/elsewhere' })).toEqual(['model.path']);
+  expect(changed({ quantization: 'int4' })).toEqual(['model.quantization']);
+  expect(changed({ temperature: 0.5, format: 'text' })).toEqual(['model.format', 'model.temperature']);
+});
+
+test('a relative path is looked up beside the config, then in the working directory', () => {
+  const [beside, cwd] = [temporaryDirectory(), temporaryDirectory()];
+  mkdirSync(join(beside, 'here'));
+  const at = (given: string) => {
+    const config = parseConfig({ ...experiment, model: { provider: 'local', path: given } });
+    return absolutePaths(config, join(beside, 'config.yaml'), cwd).model;
+  };
+  expect(at('./here')).toMatchObject({ path: join(beside, 'here') });
+  expect(at('./there')).toMatchObject({ path: join(cwd, 'there') });
 });
