@@ -11,7 +11,7 @@ import { replaceFile, resumeRunDirectory } from '../run-directory.js';
 import { describeReason } from '../run-result.js';
 import type { CommandContext } from '../terminal.js';
 import { finishGroup } from './repeats.js';
-import { finishRun, type OutputArguments } from './single-run.js';
+import { finishRun, type OutputArguments, openModel } from './single-run.js';
 
 export interface ResumeArguments extends OutputArguments {
   readonly run: string;
@@ -41,6 +41,7 @@ export async function resumeCommand(args: ResumeArguments, context: CommandConte
   }
   const assembly = await assemble(config, context.env, readImported(path));
   requireSame(assembly, manifest, file);
+  await openModel(assembly, context);
   const directory = resumeRunDirectory(path, context.now);
   replaceFile(file, resolvedYaml(assembly.config));
   return finishRun(assembly, directory, args, context);

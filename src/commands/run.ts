@@ -10,7 +10,7 @@ import { createReplayBuffer } from '../replay-buffer.js';
 import { claimDirectory } from '../run-directory.js';
 import type { CommandContext } from '../terminal.js';
 import { createGroup, finishGroup } from './repeats.js';
-import { finishRun, startRun } from './single-run.js';
+import { finishRun, openModel, startRun } from './single-run.js';
 
 export interface RunArguments {
   readonly config: string;
@@ -30,6 +30,7 @@ export async function runCommand(args: RunArguments, context: CommandContext): P
   const assembly = await placed(loaded, () => assemble(absolute, context.env));
   const { config } = assembly;
   if (args.dryRun) return dryRun(assembly, args.json, context);
+  await placed(loaded, () => openModel(assembly, context));
 
   const path =
     args.runDir === undefined

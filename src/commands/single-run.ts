@@ -13,6 +13,12 @@ export interface OutputArguments {
   readonly quiet: boolean;
 }
 
+/** Gets the model ready, so that what can't be used is found before a run begins. */
+export async function openModel({ model }: Assembly, context: Pick<CommandContext, 'note'>): Promise<void> {
+  const description = await model.open?.();
+  if (description !== undefined) context.note(description);
+}
+
 /** Makes the directory of a new run. */
 export function startRun(
   assembly: Assembly,

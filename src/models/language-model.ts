@@ -77,6 +77,11 @@ export interface LanguageModel {
     messages: readonly ChatMessage[],
     options: Omit<GenerateOptions, 'seed'> & { readonly seeds: readonly number[] },
   ): Promise<readonly Completion[]>;
+  /**
+   * Gets the model ready before anything is spent on it; says what it runs on. A model that has none is always ready.
+   * @throws UserError when it can't be used
+   */
+  open?(): Promise<string>;
   /** Frees what the model holds. */
   close?(): Promise<void>;
 }

@@ -10,7 +10,7 @@ export const quantizations = ['none', 'int8', 'int4'] as const;
 export type Quantization = (typeof quantizations)[number];
 
 export const localSchema = z.strictObject({
-  provider: z.literal('local'),
+  provider: z.literal('local').describe('A Hugging Face model directory, run here on onnxruntime'),
   path: z
     .string()
     .describe('Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights'),

@@ -13,7 +13,7 @@ import type { JobResult } from './protocol.js';
  */
 export function createLocalModel(config: LocalConfig): LanguageModel {
   checkModel(config.path);
-  const id = `local/${path.basename(path.resolve(config.path))}`;
+  const id = `local/${modelName(config.path)}`;
   const model = openModelProcess(id, config);
   const { maxTokens, stop, format, temperature, topP, topK, minP, repetitionPenalty } = config;
   const sampling = {
@@ -44,8 +44,22 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
     generateGroup,
     generate: async (messages, { seed, ...options }) =>
       (await generateGroup(messages, { ...options, seeds: [seed] }))[0]!,
+    async open() {
+      const { device, threads, contextTokens } = await model.load();
+      const weights =
+        config.quantization === 'none' ? 'unquantised weights' : `${config.quantization} weights`;
+      const processor = device === 'cpu' ? `cpu, ${threads} ${threads === 1 ? 'thread' : 'threads'}` : device;
+      return `${id} on ${processor}, ${weights}, ${contextTokens} tokens of context`;
+    },
     close: () => model.close(),
   };
+}
+
+/** The directory's name; in a Hugging Face cache, where that is a hash, the name of the repository. */
+export function modelName(directory: string): string {
+  const resolved = path.resolve(directory);
+  const cached = /models--([^/\\]+)[/\\]snapshots[/\\][^/\\]+$/.exec(resolved);
+  return cached === null ? path.basename(resolved) : cached[1]!.replaceAll('--', '/');
 }
 
 /** What is known of the whole call stands on the first completion. */
