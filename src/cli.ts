@@ -215,10 +215,70 @@ await yargs(hideBin(process.argv))
     (args) =>
       run(async () => (await import('./commands/environments.js')).environmentsCommand(args, context)),
   )
+  .command('finetune', 'Train a local model on logged runs', (y) =>
+    y
+      .command(
+        'dataset <runs..>',
+        'Make training examples of runs',
+        (inner) =>
+          inner
+            .positional('runs', {
+              type: 'string',
+              array: true,
+              demandOption: true,
+              describe: 'Run directories, their names, or patterns (buffers/cartpole-*)',
+            })
+            .option('recipe', {
+              choices: ['improvement', 'best-of-group', 'weighted', 'preference', 'hindsight'] as const,
+              demandOption: true,
+              requiresArg: true,
+              describe: 'What is learnt from a run',
+            })
+            .option('out', {
+              type: 'string',
+              demandOption: true,
+              requiresArg: true,
+              describe: 'Directory of the dataset, a new one',
+            })
+            .option('validation', {
+              type: 'string',
+              default: '0.1',
+              requiresArg: true,
+              describe: 'Held out: a share of the runs, names of environments or runs, or none',
+            })
+            .option('format', {
+              choices: ['jsonl', 'trl-sft', 'trl-dpo', 'trl-kto', 'openai-sft', 'openai-dpo'] as const,
+              default: 'jsonl' as const,
+              requiresArg: true,
+              describe: 'Format of the rows',
+            })
+            .option('seed', {
+              type: 'number',
+              default: 0,
+              requiresArg: true,
+              describe: 'Fixes what is drawn',
+            })
+            .option('samples', {
+              type: 'number',
+              requiresArg: true,
+              describe: 'Prompts a run (recipe hindsight; default: its iterations)',
+            })
+            .option('context', {
+              type: 'number',
+              requiresArg: true,
+              describe: 'Tokens that the model can read: longer examples raise an alarm',
+            })
+            .option('runs-dir', runsDir)
+            .option('json', json)
+            .example('$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a', ''),
+        (args) => run(async () => (await import('./commands/finetune.js')).datasetCommand(args, context)),
+      )
+      .demandCommand(1, 'Name a command; policyloop finetune --help lists them.'),
+  )
   .demandCommand(1, 'Name a command; policyloop --help lists them.')
   .check((argv) => {
     const twice = Object.keys(argv).find(
-      (key) => key.length > 1 && key !== 'overrides' && Array.isArray(argv[key]),
+      (key) => key.length > 1 && !['overrides', 'runs'].includes(key) && Array.isArray(argv[key]),
     );
     if (twice !== undefined) throw new UserError({ field: `--${twice}`, message: 'give this option once' });
     return true;
