@@ -1,12 +1,13 @@
 /** A dataset as a directory: rows, where they come from, a manifest, and a page to look at. */
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../src/errors.js';
 import { version } from '../src/version.js';
 import { type Alarm, weightsDropped } from './alarms.js';
 import type { Dataset, Source, Split } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
-import { type Recipe, sha256 } from './example.js';
+import type { Recipe } from './example.js';
 import { exportRows, type RowFormat, requireExportable } from './export-rows.js';
 import type { SplitStatistics } from './token-statistics.js';
 
@@ -34,7 +35,12 @@ export interface DatasetManifest {
   readonly tokens: string;
   readonly statistics: Readonly<Record<Split, SplitStatistics>>;
   readonly alarms: readonly Alarm[];
-  readonly files: Readonly<Record<string, { readonly rows: number; readonly sha256: string }>>;
+  readonly files: Readonly<Record<string, WrittenFile>>;
+}
+
+interface WrittenFile {
+  readonly rows: number;
+  readonly sha256: string;
 }
 
 /** @throws UserError when there is something at `path` already */
@@ -58,11 +64,9 @@ export function writeDataset(dataset: Dataset, format: RowFormat, path: string):
   requireExportable(dataset.recipe, format);
   requireNewDirectory(path);
   mkdirSync(path, { recursive: true });
-  const files: Record<string, { rows: number; sha256: string }> = {};
+  const files: Record<string, WrittenFile> = {};
   const write = (name: string, rows: readonly object[]): void => {
-    const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-    writeFileSync(join(path, name), text);
-    files[name] = { rows: rows.length, sha256: sha256(text) };
+    files[name] = writeRows(join(path, name), rows);
   };
   for (const split of ['train', 'validation'] as const) {
     const rows = exportRows(dataset[split], format);
@@ -81,6 +85,22 @@ export function writeDataset(dataset: Dataset, format: RowFormat, path: string):
   writeFileSync(join(path, datasetFiles.page), renderDatasetPage(dataset, manifest));
   writeFileSync(join(path, datasetFiles.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
   return manifest;
+}
+
+/** Row by row: a file can be longer than a string. */
+function writeRows(path: string, rows: readonly object[]): WrittenFile {
+  const hash = createHash('sha256');
+  const file = openSync(path, 'w');
+  try {
+    for (const row of rows) {
+      const line = `${JSON.stringify(row)}\n`;
+      hash.update(line);
+      writeFileSync(file, line);
+    }
+  } finally {
+    closeSync(file);
+  }
+  return { rows: rows.length, sha256: hash.digest('hex') };
 }
 
 function manifestOf(dataset: Dataset, format: RowFormat, files: DatasetManifest['files']): DatasetManifest {

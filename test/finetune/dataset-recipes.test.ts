@@ -282,6 +282,8 @@ describe('hindsight', () => {
           ({ iteration, candidate }) => iteration === lineage.iteration && candidate === lineage.candidate,
         );
         const older = entries.slice(0, position).map(({ parameters }) => parameters.join());
+        const places = shown.map(({ parameters }) => older.indexOf(parameters.join()));
+        expect(places).toEqual(places.toSorted((a, b) => a - b));
         for (const { parameters, score } of shown) {
           expect(older).toContain(parameters.join());
           expect(score).toBeLessThan(lineage.score);

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset, type Dataset, type DatasetOptions } from '../../finetune/dataset.js';
-import { withoutDuplicates } from '../../finetune/example.js';
+import { sha256, withoutDuplicates } from '../../finetune/example.js';
 import { distribution } from '../../finetune/token-statistics.js';
 import { writeDataset } from '../../finetune/write-dataset.js';
 import { seededModel, temporaryDirectory } from '../support/experiments.js';
@@ -213,7 +213,10 @@ describe('the directory of a dataset', () => {
     for (const split of ['train', 'validation'] as const) {
       const rows = jsonLines<{ prompt: unknown; completion: { content: string }[] }>(path, `${split}.jsonl`);
       const lineage = jsonLines(path, `${split}.lineage.jsonl`);
-      expect(rows).toHaveLength(manifest.files[`${split}.jsonl`]!.rows);
+      expect(manifest.files[`${split}.jsonl`]).toEqual({
+        rows: rows.length,
+        sha256: sha256(readFileSync(join(path, `${split}.jsonl`))),
+      });
       expect(lineage).toEqual(dataset[split].map((example) => example.lineage));
       expect(rows.map(({ prompt }) => prompt)).toEqual(dataset[split].map(({ prompt }) => prompt));
       expect(manifest.statistics[split].examples).toBe(rows.length);
