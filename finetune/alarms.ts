@@ -1,0 +1,147 @@
+/** What makes a dataset useless or misleading, found before anything is trained on it. */
+import type { Example, Recipe } from './example.js';
+import type { ExampleLength } from './token-statistics.js';
+
+export interface Alarm {
+  readonly kind:
+    | 'no-positive-signal'
+    | 'equal-weights'
+    | 'too-long'
+    | 'duplicates'
+    | 'empty-split'
+    | 'no-validation'
+    | 'leakage'
+    | 'templates-changed'
+    | 'weights-dropped';
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** What alarms are raised from. */
+export interface Checked {
+  readonly recipe: Recipe;
+  readonly train: readonly Example[];
+  readonly validation: readonly Example[];
+  /** Whether a validation split was asked for. */
+  readonly heldOut: boolean;
+  /** Examples before duplicates were left out. */
+  readonly made: number;
+  readonly lengths: ReadonlyMap<Example, ExampleLength>;
+  /** Tokens that the model to be trained can read. */
+  readonly context?: number | undefined;
+  /** Runs whose templates are not what they were, or are gone. */
+  readonly changedTemplates: readonly string[];
+}
+
+export function findAlarms(checked: Checked): readonly Alarm[] {
+  return [noPositiveSignal, equalWeights, tooLong, duplicates, emptySplit, leakage, templatesChanged].flatMap(
+    (check) => check(checked) ?? [],
+  );
+}
+
+type Check = (checked: Checked) => Alarm | undefined;
+
+const noPositiveSignal: Check = ({ recipe, train, made }) => {
+  const better = train.some(({ kind, lineage: { score, incumbent } }) =>
+    kind === 'preference' ? true : incumbent !== undefined && score > incumbent,
+  );
+  if (better || (made > 0 && train.length === 0)) return undefined;
+  return {
+    kind: 'no-positive-signal',
+    message:
+      recipe === 'preference'
+        ? 'no two answers to a prompt differ in score'
+        : 'no training example has an answer that scored above the best so far',
+    remedy: 'add runs that improve (controls count), or take --recipe hindsight',
+  };
+};
+
+const equalWeights: Check = ({ recipe, train }) => {
+  if (recipe !== 'weighted' || train.length < 2) return undefined;
+  if (train.some(({ weight }) => weight !== train[0]!.weight)) return undefined;
+  return {
+    kind: 'equal-weights',
+    message: 'all training examples weigh the same: good and bad proposals would be imitated alike',
+    remedy: 'add runs whose scores differ, or take --recipe improvement',
+  };
+};
+
+const tooLong: Check = ({ train, validation, lengths, context }) => {
+  if (context === undefined) return undefined;
+  const long = [...train, ...validation].filter((example) => {
+    const { prompt, completion } = lengths.get(example)!;
+    return prompt + completion > context;
+  });
+  if (long.length === 0) return undefined;
+  return {
+    kind: 'too-long',
+    message: `${counted(long.length, 'example')} of ${train.length + validation.length} need more than the ${context} tokens of the context`,
+    remedy: 'train with a longer context, or take runs with a smaller memory.tokens or memory.best',
+  };
+};
+
+const duplicates: Check = ({ train, validation, made }) => {
+  const kept = train.length + validation.length;
+  if (made === 0 || kept > made / 2) return undefined;
+  return {
+    kind: 'duplicates',
+    message: `${made - kept} of ${made} examples were duplicates of others`,
+    remedy: 'leave out copies of runs, or draw fewer --samples',
+  };
+};
+
+const emptySplit: Check = ({ train, validation, heldOut }) => {
+  if (train.length > 0 && (validation.length > 0 || !heldOut)) return undefined;
+  if (train.length === 0 && validation.length === 0) {
+    return {
+      kind: 'empty-split',
+      message: 'nothing is left to train on',
+      remedy: 'add runs, or take another recipe',
+    };
+  }
+  if (train.length === 0) {
+    return {
+      kind: 'empty-split',
+      message: 'everything is held out for validation: nothing is left to train on',
+      remedy: 'add runs, or hold out less with --validation',
+    };
+  }
+  return {
+    kind: 'no-validation',
+    message: 'there is no validation example: the sources that could be held out give none',
+    remedy: 'add runs with other seeds, name what to hold out with --validation, or say --validation none',
+  };
+};
+
+const leakage: Check = ({ train, validation }) => {
+  const known = new Set(train.map(({ lineage }) => lineage.prompt));
+  const leaked = validation.filter(({ lineage }) => known.has(lineage.prompt));
+  if (leaked.length === 0) return undefined;
+  return {
+    kind: 'leakage',
+    message: `${counted(leaked.length, 'validation example')} of ${validation.length} have a prompt that is trained on too`,
+    remedy: 'hold out all runs of a seed together: --validation with a share does',
+  };
+};
+
+const templatesChanged: Check = ({ changedTemplates }) => {
+  if (changedTemplates.length === 0) return undefined;
+  const [first, ...others] = changedTemplates;
+  return {
+    kind: 'templates-changed',
+    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${others.length} more` : ''} are not what they were when it ran: a model trained on its prompts would be served others`,
+    remedy: 'restore the templates, or leave these runs out',
+  };
+};
+
+/** The alarm of a format that can't say weights; undefined where none is lost. */
+export function weightsDropped(format: string, examples: readonly Example[]): Alarm | undefined {
+  if (examples.every(({ weight }) => weight === 1)) return undefined;
+  return {
+    kind: 'weights-dropped',
+    message: `${format} has no place for weights: every example counts the same`,
+    remedy: 'take --format jsonl, or another recipe',
+  };
+}
+
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

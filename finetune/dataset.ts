@@ -1,0 +1,189 @@
+/** Logged runs → training examples. */
+import { resolve } from 'node:path';
+import { unreachable } from '../src/errors.js';
+import type { Manifest } from '../src/manifest.js';
+import { type Alarm, findAlarms } from './alarms.js';
+import { type Example, type Recipe, withoutDuplicates } from './example.js';
+import { bestOfGroup } from './recipes/best-of-group.js';
+import { hindsight } from './recipes/hindsight.js';
+import { improvement } from './recipes/improvement.js';
+import { preference } from './recipes/preference.js';
+import { weighted } from './recipes/weighted.js';
+import { readSourceRun, type SourceRun } from './source-run.js';
+import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
+import {
+  type ExampleLength,
+  estimate,
+  measureLengths,
+  type SplitStatistics,
+  splitStatistics,
+  type TokenCounter,
+} from './token-statistics.js';
+
+export interface DatasetOptions {
+  readonly recipe: Recipe;
+  readonly validation: ValidationPlan;
+  /** Fixes what is drawn: which runs are held out, and the prompts of hindsight. */
+  readonly seed: number;
+  /** Prompts that hindsight draws from each run; as many as it has iterations when absent. */
+  readonly samples?: number | undefined;
+  /** Tokens that the model to be trained can read; unchecked when absent. */
+  readonly context?: number | undefined;
+  /** An estimate when absent. */
+  readonly tokens?: TokenCounter;
+}
+
+/** A run that examples were made from. */
+export interface Source {
+  readonly run: string;
+  readonly environment: string;
+  readonly model: string;
+  readonly seed: number;
+  readonly status: Manifest['status'];
+  readonly iterations: number;
+  readonly evaluations: number;
+  /** SHA-256 of the files that examples are made from. */
+  readonly hash: string;
+  /** SHA-256 of the run's prompt templates, as its manifest has it. */
+  readonly prompts: string;
+  readonly split: Split;
+  /** Examples made from it. */
+  readonly made: number;
+  /** Those left after duplicates were left out. */
+  readonly kept: number;
+}
+
+export type Split = 'train' | 'validation';
+
+export interface Dataset {
+  readonly recipe: Recipe;
+  readonly seed: number;
+  readonly train: readonly Example[];
+  readonly validation: readonly Example[];
+  readonly sources: readonly Source[];
+  /** Examples that were left out as duplicates. */
+  readonly duplicates: number;
+  /** How tokens were counted. */
+  readonly tokens: string;
+  readonly lengths: ReadonlyMap<Example, ExampleLength>;
+  readonly statistics: Readonly<Record<Split, SplitStatistics>>;
+  readonly alarms: readonly Alarm[];
+}
+
+/** A run directory and the name that lineage gives it. */
+export interface NamedRun {
+  readonly path: string;
+  readonly name: string;
+}
+
+/**
+ * Reads the runs one after the other, makes examples from each, and divides them by runs.
+ * @throws UserError for a damaged run, or a name in `validation` that nothing has
+ */
+export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
+  const { recipe, validation: plan, seed, context, tokens = estimate } = options;
+  const made: Example[] = [];
+  const splitRuns: SplitRun[] = [];
+  const sources: Omit<Source, 'split' | 'kept'>[] = [];
+  const changedTemplates: string[] = [];
+  for (const { path, name } of runs) {
+    const run = await readSourceRun(path, name);
+    const examples = examplesOf(run, options);
+    for (const example of examples) made.push(example);
+    splitRuns.push({ name, environment: run.manifest.environment, keys: dependencies(run, examples) });
+    sources.push(sourceOf(run, examples.length));
+    if (run.prompts?.hash !== run.manifest.prompts) changedTemplates.push(name);
+  }
+  const heldOut = validationRuns(splitRuns, plan, seed);
+  const kept = withoutDuplicates(made);
+  const train = kept.filter(({ lineage }) => !heldOut.has(lineage.run));
+  const validation = kept.filter(({ lineage }) => heldOut.has(lineage.run));
+  const lengths = measureLengths(kept, tokens);
+  const keptOf = countBy(kept, ({ lineage }) => lineage.run);
+  return {
+    recipe,
+    seed,
+    train,
+    validation,
+    sources: sources.map((source) => ({
+      ...source,
+      split: heldOut.has(source.run) ? 'validation' : 'train',
+      kept: keptOf.get(source.run) ?? 0,
+    })),
+    duplicates: made.length - kept.length,
+    tokens: tokens.name,
+    lengths,
+    statistics: {
+      train: splitStatistics(train, lengths),
+      validation: splitStatistics(validation, lengths),
+    },
+    alarms: findAlarms({
+      recipe,
+      train,
+      validation,
+      heldOut: plan.kind !== 'none',
+      made: made.length,
+      lengths,
+      context,
+      changedTemplates,
+    }),
+  };
+}
+
+function examplesOf(run: SourceRun, { recipe, seed, samples }: DatasetOptions): readonly Example[] {
+  switch (recipe) {
+    case 'improvement':
+      return improvement(run);
+    case 'best-of-group':
+      return bestOfGroup(run);
+    case 'weighted':
+      return weighted(run);
+    case 'preference':
+      return preference(run);
+    case 'hindsight':
+      return hindsight(run, seed, samples);
+    default:
+      return unreachable(recipe);
+  }
+}
+
+/**
+ * What makes runs depend on each other: the same seed (the same warm-up policies and episodes), policies taken over
+ * from another run, or a prompt in common.
+ */
+function dependencies(
+  { path, manifest, config }: SourceRun,
+  examples: readonly Example[],
+): readonly string[] {
+  const { from } = config.warmup;
+  return [
+    `seed ${manifest.environment} ${manifest.seed}`,
+    `run ${resolve(path)}`,
+    ...(from === undefined ? [] : [`run ${resolve(from)}`]),
+    ...new Set(examples.map(({ lineage }) => `prompt ${lineage.prompt}`)),
+  ];
+}
+
+function sourceOf(
+  { name, manifest, recorded, hash }: SourceRun,
+  made: number,
+): Omit<Source, 'split' | 'kept'> {
+  return {
+    run: name,
+    environment: manifest.environment,
+    model: manifest.model,
+    seed: manifest.seed,
+    status: manifest.status,
+    iterations: recorded.iteration,
+    evaluations: recorded.entries.length,
+    hash,
+    prompts: manifest.prompts,
+    made,
+  };
+}
+
+function countBy<T>(items: readonly T[], key: (item: T) => string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(key(item), (counts.get(key(item)) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,73 @@
+/** Which runs a command's arguments name: paths, names below the runs directory, groups of repeats, patterns. */
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { UserError } from '../src/errors.js';
+import { findRun, groupFile, readGroup, runFiles } from '../src/recorded-run.js';
+
+/**
+ * Paths of the runs, each once, sorted. A pattern (`*`, `?`, and `**` for any depth) is looked up from the working
+ * directory, then below `runsDir`; what it finds that is no run is passed over.
+ * @throws UserError where a name or a pattern finds no run
+ */
+export function findRuns(
+  names: readonly string[],
+  where: { readonly cwd: string; readonly runsDir: string },
+): readonly string[] {
+  const root = resolve(where.cwd, where.runsDir);
+  const found = names.flatMap((name) => {
+    if (!/[*?]/.test(name)) return runsAt(existing(resolve(where.cwd, name)) ?? findRun(name, root));
+    const runs = [where.cwd, root]
+      .map((from) =>
+        expand(
+          from,
+          name.split('/').filter((part) => part !== '' && part !== '.'),
+        ),
+      )
+      .find((paths) => paths.length > 0);
+    if (runs === undefined) {
+      throw new UserError({
+        field: 'runs',
+        message: 'no run matches this pattern',
+        value: name,
+        remedy: 'policyloop list shows the runs there are',
+      });
+    }
+    return runs;
+  });
+  return [...new Map(found.map((path) => [realpathSync(path), path])).values()].toSorted();
+}
+
+const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
+
+const existing = (path: string): string | undefined =>
+  isRun(path) || existsSync(join(path, groupFile)) ? path : undefined;
+
+function runsAt(path: string): readonly string[] {
+  if (isRun(path)) return [path];
+  return readGroup(path)
+    .runs.map((name) => join(path, name))
+    .filter(isRun);
+}
+
+function expand(folder: string, parts: readonly string[]): readonly string[] {
+  const [part, ...rest] = parts;
+  if (part === undefined) return existing(folder) === undefined ? [] : runsAt(folder);
+  if (part === '..') return expand(join(folder, part), rest);
+  if (!isFolder(folder)) return [];
+  const inner = readdirSync(folder).filter((name) => isFolder(join(folder, name)));
+  if (part === '**') {
+    return [...expand(folder, rest), ...inner.flatMap((name) => expand(join(folder, name), parts))];
+  }
+  return inner.filter((name) => matches(part, name)).flatMap((name) => expand(join(folder, name), rest));
+}
+
+const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+/** Whether a name fits a pattern in which `*` stands for any characters and `?` for one. */
+export function matches(pattern: string, name: string): boolean {
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replace(/\*+/g, '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${source}$`, 's').test(name);
+}

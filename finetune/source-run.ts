@@ -1,0 +1,141 @@
+/** A run as the recipes see it: its prompts, and what was proposed in answer to each. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { UserError } from '../src/errors.js';
+import type { ChatMessage } from '../src/models/language-model.js';
+import { type OpenedRun, readWholeRun } from '../src/open-run.js';
+import { loadPromptSet, type PromptSet } from '../src/prompting/prompt-set.js';
+import { type RecordedRun, runFiles } from '../src/recorded-run.js';
+import { type BufferEntry, createReplayBuffer } from '../src/replay-buffer.js';
+import type { CallRecord } from '../src/run-log.js';
+import { type AnswerFormat, reasonIn } from './answer.js';
+import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
+
+/** An evaluated proposal. */
+export interface Proposed {
+  readonly entry: BufferEntry;
+  /** What its reply stated; '' for nothing. */
+  readonly reason: string;
+}
+
+/** An iteration with at least one evaluated proposal. */
+export interface Step {
+  readonly iteration: number;
+  /** What was asked first, without format corrections. */
+  readonly prompt: readonly ChatMessage[];
+  readonly promptHash: string;
+  /** Evaluations before it. */
+  readonly history: number;
+  /** The best of them. */
+  readonly incumbent: BufferEntry | undefined;
+  /** By candidate; never empty. */
+  readonly proposals: readonly Proposed[];
+}
+
+export interface SourceRun extends OpenedRun {
+  /** As lineage names it. */
+  readonly name: string;
+  /** SHA-256 of what examples are made from. */
+  readonly hash: string;
+  readonly answerFormat: AnswerFormat;
+  /** The run's prompt set as it is now; undefined where it can't be loaded. */
+  readonly prompts: PromptSet | undefined;
+  readonly steps: readonly Step[];
+}
+
+/** @throws UserError when there is no run at `path`, or it is damaged */
+export async function readSourceRun(path: string, name: string): Promise<SourceRun> {
+  const opened = await readWholeRun(path);
+  const { model } = opened.config;
+  return {
+    ...opened,
+    name,
+    hash: contentHash(path),
+    answerFormat: 'format' in model && model.format === 'json' ? 'json' : 'text',
+    prompts: currentPrompts(opened),
+    steps: stepsOf(opened.recorded),
+  };
+}
+
+/** What all examples of a prompt have in common. */
+export function lineageOf(
+  run: SourceRun,
+  recipe: Recipe,
+  { iteration, promptHash: prompt, history, incumbent }: Omit<Step, 'prompt' | 'proposals'>,
+): Omit<Lineage, 'iteration' | 'candidate' | 'score'> {
+  return {
+    run: run.name,
+    environment: run.manifest.environment,
+    model: run.manifest.model,
+    recipe,
+    prompt,
+    promptIteration: iteration,
+    history,
+    ...(incumbent && { incumbent: incumbent.score }),
+  };
+}
+
+function contentHash(path: string): string {
+  const files = [runFiles.config, runFiles.evaluations, runFiles.episodes, runFiles.calls];
+  const hashes = files.map((file) => {
+    const full = join(path, file);
+    return existsSync(full) ? sha256(readFileSync(full)) : '';
+  });
+  return sha256(hashes.join('\n'));
+}
+
+function currentPrompts({ config, environment }: OpenedRun): PromptSet | undefined {
+  try {
+    return loadPromptSet({
+      set: config.prompts.set,
+      description: config.prompts.description,
+      environment,
+      options: config.environment.options,
+      maxSteps: config.evaluation.maxSteps,
+    });
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+function stepsOf({ entries, calls, iteration: last }: RecordedRun): readonly Step[] {
+  const callsAt = byIteration(calls);
+  const proposalsAt = byIteration(entries.filter(({ source }) => source === 'proposal'));
+  const buffer = createReplayBuffer(entries.filter(({ source }) => source !== 'proposal'));
+  const steps: Step[] = [];
+  for (let iteration = 1; iteration <= last; iteration++) {
+    const own = callsAt.get(iteration) ?? [];
+    const evaluated = proposalsAt.get(iteration) ?? [];
+    const prompt = own.find(({ attempt }) => attempt === 0)?.messages;
+    if (prompt !== undefined && evaluated.length > 0) {
+      steps.push({
+        iteration,
+        prompt,
+        promptHash: promptHash(prompt),
+        history: buffer.entries.length,
+        incumbent: buffer.best,
+        proposals: evaluated
+          .map((entry) => ({ entry, reason: reasonOf(entry, own) }))
+          .toSorted((a, b) => a.entry.candidate - b.entry.candidate),
+      });
+    }
+    buffer.append(evaluated);
+  }
+  return steps;
+}
+
+function byIteration<T extends { readonly iteration: number }>(items: readonly T[]): Map<number, T[]> {
+  const groups = new Map<number, T[]>();
+  for (const item of items) {
+    const group = groups.get(item.iteration);
+    if (group === undefined) groups.set(item.iteration, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function reasonOf({ candidate }: BufferEntry, calls: readonly CallRecord[]): string {
+  const accepted = calls.findLast((call) => call.candidate === candidate && call.outcome.kind === 'accepted');
+  return reasonIn(accepted?.completion?.text ?? '');
+}

@@ -1,0 +1,123 @@
+/** A dataset as a directory: rows, where they come from, a manifest, and a page to look at. */
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { UserError } from '../src/errors.js';
+import { version } from '../src/version.js';
+import { type Alarm, weightsDropped } from './alarms.js';
+import type { Dataset, Source, Split } from './dataset.js';
+import { renderDatasetPage } from './dataset-page.js';
+import type { Recipe } from './example.js';
+import { exportRows, type RowFormat, requireExportable } from './export-rows.js';
+import type { SplitStatistics } from './token-statistics.js';
+
+/** The files of a dataset directory; the lineage files only where the rows themselves have no place for it. */
+export const datasetFiles = {
+  train: 'train.jsonl',
+  validation: 'validation.jsonl',
+  trainLineage: 'train.lineage.jsonl',
+  validationLineage: 'validation.lineage.jsonl',
+  manifest: 'manifest.json',
+  page: 'index.html',
+} as const;
+
+/** `manifest.json`. Without times and absolute paths of its own: the same runs and options give the same bytes. */
+export interface DatasetManifest {
+  readonly version: 1;
+  readonly kind: 'dataset';
+  readonly policyloop: string;
+  readonly recipe: Recipe;
+  readonly format: RowFormat;
+  readonly seed: number;
+  readonly sources: readonly Source[];
+  readonly duplicates: number;
+  /** How tokens were counted. */
+  readonly tokens: string;
+  readonly statistics: Readonly<Record<Split, SplitStatistics>>;
+  readonly alarms: readonly Alarm[];
+  readonly files: Readonly<Record<string, WrittenFile>>;
+}
+
+interface WrittenFile {
+  readonly rows: number;
+  readonly sha256: string;
+}
+
+/** @throws UserError when there is something at `path` already */
+export function requireNewDirectory(path: string): void {
+  if (!existsSync(path)) return;
+  const isFolder = statSync(path).isDirectory();
+  if (isFolder && readdirSync(path).length === 0) return;
+  throw new UserError({
+    field: '--out',
+    message: isFolder ? 'this directory is not empty' : 'this is a file',
+    value: path,
+    remedy: 'name a new or an empty directory',
+  });
+}
+
+/**
+ * Writes a dataset; returns its manifest.
+ * @throws UserError when the directory is in use, or the format doesn't suit the recipe
+ */
+export function writeDataset(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
+  requireExportable(dataset.recipe, format);
+  requireNewDirectory(path);
+  mkdirSync(path, { recursive: true });
+  const files: Record<string, WrittenFile> = {};
+  const write = (name: string, rows: readonly object[]): void => {
+    files[name] = writeRows(join(path, name), rows);
+  };
+  for (const split of ['train', 'validation'] as const) {
+    const rows = exportRows(dataset[split], format);
+    write(
+      datasetFiles[split],
+      rows.map(({ content }) => content),
+    );
+    if (format !== 'jsonl') {
+      write(
+        datasetFiles[`${split}Lineage`],
+        rows.map(({ lineage }) => lineage),
+      );
+    }
+  }
+  const manifest = manifestOf(dataset, format, files);
+  writeFileSync(join(path, datasetFiles.page), renderDatasetPage(dataset, manifest));
+  writeFileSync(join(path, datasetFiles.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
+  return manifest;
+}
+
+/** Row by row: a file can be longer than a string. */
+function writeRows(path: string, rows: readonly object[]): WrittenFile {
+  const hash = createHash('sha256');
+  const file = openSync(path, 'w');
+  try {
+    for (const row of rows) {
+      const line = `${JSON.stringify(row)}\n`;
+      hash.update(line);
+      writeFileSync(file, line);
+    }
+  } finally {
+    closeSync(file);
+  }
+  return { rows: rows.length, sha256: hash.digest('hex') };
+}
+
+function manifestOf(dataset: Dataset, format: RowFormat, files: DatasetManifest['files']): DatasetManifest {
+  const { recipe, seed, sources, duplicates, tokens, statistics, alarms } = dataset;
+  const dropped = format === 'jsonl' ? undefined : weightsDropped(format, dataset.train);
+  return {
+    version: 1,
+    kind: 'dataset',
+    policyloop: version(),
+    recipe,
+    format,
+    seed,
+    sources,
+    duplicates,
+    tokens,
+    statistics,
+    alarms: dropped === undefined ? alarms : [...alarms, dropped],
+    files,
+  };
+}

@@ -1,0 +1,73 @@
+/** Options of the fine-tuner's commands, apart from them so that `--help` loads none of it. */
+import type { Argv } from 'yargs';
+
+export const datasetOptions = (y: Argv) =>
+  y
+    .positional('runs', {
+      type: 'string',
+      array: true,
+      demandOption: true,
+      describe: 'Run directories, their names, or patterns (buffers/cartpole-*)',
+    })
+    .option('recipe', {
+      choices: ['improvement', 'best-of-group', 'weighted', 'preference', 'hindsight'] as const,
+      demandOption: true,
+      requiresArg: true,
+      describe: 'What is learnt from a run',
+    })
+    .option('out', {
+      type: 'string',
+      demandOption: true,
+      requiresArg: true,
+      describe: 'Directory of the dataset, a new one',
+    })
+    .option('validation', {
+      type: 'string',
+      default: '0.1',
+      requiresArg: true,
+      describe: 'Held out: a share of the runs, names of environments or runs, or none',
+    })
+    .option('format', {
+      choices: ['jsonl', 'trl-sft', 'trl-dpo', 'trl-kto', 'openai-sft', 'openai-dpo'] as const,
+      default: 'jsonl' as const,
+      requiresArg: true,
+      describe: 'Format of the rows',
+    })
+    .option('seed', {
+      type: 'number',
+      default: 0,
+      requiresArg: true,
+      describe: 'Fixes what is drawn',
+    })
+    .option('samples', {
+      type: 'number',
+      requiresArg: true,
+      describe: 'Prompts a run (recipe hindsight; default: its iterations)',
+    })
+    .option('context', {
+      type: 'number',
+      requiresArg: true,
+      describe: 'Tokens that the model can read: longer examples raise an alarm',
+    })
+    .option('runs-dir', {
+      type: 'string',
+      default: 'buffers',
+      requiresArg: true,
+      describe: 'Directory that holds the runs',
+    })
+    .option('json', { type: 'boolean', default: false, describe: 'Print JSON for machines' })
+    .example('$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a', '');
+
+export const trainOptions = (y: Argv) =>
+  y
+    .positional('config', { type: 'string', demandOption: true, describe: 'YAML file of the training' })
+    .option('quiet', { type: 'boolean', default: false, describe: 'No progress' })
+    .option('json', {
+      type: 'boolean',
+      default: false,
+      describe: 'Events as JSON lines; the last line is the result',
+    })
+    .example(
+      '$0 finetune train tune.yaml',
+      'trains, or goes on from the checkpoint of an interrupted training',
+    );
