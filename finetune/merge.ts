@@ -1,9 +1,8 @@
 /** Merges an adapter into its model: W + s·B·A, tensor by tensor, with little memory. */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../src/errors.js';
 import { type Adapter, loraScale } from '../src/models/local/adapter.js';
-import { readJson } from '../src/models/local/json-file.js';
 import { requireTensor } from '../src/models/local/parameters.js';
 import { toFloat32 } from '../src/models/local/quantization.js';
 import {
@@ -13,6 +12,7 @@ import {
   type StoredTensor,
 } from '../src/models/local/safetensors.js';
 import { encodeFloats } from './float-formats.js';
+import { modelFiles, newModelDirectory, stateFloat32 } from './model-directory.js';
 import { writeSafetensors } from './safetensors-writer.js';
 
 /** Bytes that are copied, or changed, at once. */
@@ -31,13 +31,6 @@ export type MergedDtype = 'stored' | 'float32';
  * @throws UserError when the adapter does not fit the model
  */
 export function mergeAdapter(model: string, adapter: Adapter, output: string, dtype: MergedDtype): void {
-  if (existsSync(path.join(output, 'config.json')))
-    throw new UserError({
-      field: 'output',
-      value: output,
-      message: 'this directory already holds a model',
-      remedy: 'name a new directory',
-    });
   const weights = openWeights(model);
   const changes = new Map(
     [...adapter.tensors.keys()]
@@ -48,22 +41,13 @@ export function mergeAdapter(model: string, adapter: Adapter, output: string, dt
         return [weight.name, change(adapter, module, weight)];
       }),
   );
-  mkdirSync(output, { recursive: true });
+  newModelDirectory(output);
   for (const name of modelFiles(model)) {
     const [from, to] = [path.join(model, name), path.join(output, name)];
     if (name.endsWith('.safetensors')) writeMerged(from, to, changes, dtype);
     else copyFileSync(from, to);
   }
-  if (dtype === 'float32') stateFloat32(path.join(output, 'config.json'));
-}
-
-/** Leaves a config that already says so as it is. */
-function stateFloat32(file: string): void {
-  const config = readJson(file) as Record<string, unknown>;
-  const stated = ['dtype', 'torch_dtype'].filter((key) => key in config);
-  if (stated.every((key) => config[key] === 'float32')) return;
-  for (const key of stated) config[key] = 'float32';
-  writeFileSync(file, `${JSON.stringify(config, null, 2)}\n`);
+  if (dtype === 'float32') stateFloat32(output);
 }
 
 interface Change {
@@ -142,11 +126,4 @@ function* changedRows({ weight, a, b, rank, scale }: Change, dtype: string): Ite
     }
     yield encodeFloats(part, dtype);
   }
-}
-
-/** Files that make up a model: all of the directory itself but weights of other formats. */
-function modelFiles(model: string): string[] {
-  return readdirSync(model, { withFileTypes: true })
-    .filter((entry) => !entry.isDirectory() && !/\.(bin|pt|pth|gguf|onnx|h5|msgpack)$/.test(entry.name))
-    .map(({ name }) => name);
 }

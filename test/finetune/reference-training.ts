@@ -25,6 +25,8 @@ export interface ReferenceTraining {
 interface File {
   readonly training: {
     readonly examples: readonly {
+      readonly user: string;
+      readonly assistant: string;
       readonly prompt_ids: readonly number[];
       readonly completion_ids: readonly number[];
     }[];
@@ -41,10 +43,19 @@ interface File {
   readonly merged_last_logits: readonly number[];
 }
 
+function readFile(name: string): File {
+  return JSON.parse(readFileSync(path.join(referenceDirectory(name), 'reference.json'), 'utf8')) as File;
+}
+
+/** The examples before they became tokens. */
+export function trainingTexts(
+  name: string,
+): readonly { readonly user: string; readonly assistant: string }[] {
+  return readFile(name).training.examples;
+}
+
 export function readReferenceTraining(name: string): ReferenceTraining {
-  const file = JSON.parse(
-    readFileSync(path.join(referenceDirectory(name), 'reference.json'), 'utf8'),
-  ) as File;
+  const file = readFile(name);
   const { examples, lora, adamw, losses } = file.training;
   return {
     examples: examples.map(({ prompt_ids, completion_ids }) => ({
