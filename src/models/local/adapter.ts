@@ -2,12 +2,14 @@
  * Low-rank adapters (LoRA, Hu et al. 2021, arXiv 2106.09685): W·x becomes W·x + s·B·(A·x), with A [rank, in] and
  * B [out, rank]. Read from the directories that PEFT writes.
  */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../errors.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
+import type { DecoderConfig } from './hf-config.js';
 import { readJson } from './json-file.js';
-import type { ParameterSource } from './parameters.js';
+import { decoderTensors, type ParameterSource } from './parameters.js';
 import { readSafetensors, type StoredTensor, type StoredTensors } from './safetensors.js';
 
 /** Linear modules that an adapter can change. */
@@ -100,9 +102,11 @@ export function readAdapter(directory: string): Adapter {
   const raw = readJson(file);
   if (raw === undefined)
     throw new UserError({
-      field: 'adapter',
+      field: 'model.adapter',
       value: directory,
-      message: 'there is no adapter_config.json in this directory',
+      message: existsSync(directory)
+        ? 'there is no adapter_config.json in this directory'
+        : 'there is no such directory',
       remedy: 'name the directory of a LoRA adapter: adapter_config.json and adapter_model.safetensors',
     });
   const parsed = configSchema.safeParse(raw);
@@ -115,7 +119,15 @@ export function readAdapter(directory: string): Adapter {
       })),
     );
   const config = parsed.data;
-  const { tensors } = readSafetensors(path.join(directory, 'adapter_model.safetensors'));
+  const weights = path.join(directory, 'adapter_model.safetensors');
+  if (!existsSync(weights))
+    throw new UserError({
+      field: 'model.adapter',
+      value: directory,
+      message: 'there is no adapter_model.safetensors in this directory',
+      remedy: 'an adapter in another format (adapter_model.bin) can be saved again by PEFT',
+    });
+  const { tensors } = readSafetensors(weights);
   return {
     directory,
     rank: config.r,
@@ -141,6 +153,29 @@ function ownName(tensor: StoredTensor, rank: number): [string, StoredTensor] {
   return [name, tensor];
 }
 
+/**
+ * An adapter of the given model.
+ * @throws UserError also when it does not fit the model
+ */
+export function openAdapter(directory: string, config: DecoderConfig): Adapter {
+  const adapter = readAdapter(directory);
+  const weights = new Map(decoderTensors(config).map(({ name, shape }) => [name, shape]));
+  for (const [name, { file, shape }] of adapter.tensors) {
+    const factor = /^(.*)\.lora_([AB])\.weight$/.exec(name)!;
+    const weight = weights.get(`${factor[1]}.weight`);
+    const [size, wanted] = factor[2] === 'A' ? [shape[1], weight?.[1]] : [shape[0], weight?.[0]];
+    if (size !== wanted)
+      throw new UserError({
+        file,
+        field: name,
+        value: size,
+        message: 'this adapter belongs to another model',
+        alternatives: [wanted === undefined ? 'a model with such a module' : String(wanted)],
+      });
+  }
+  return adapter;
+}
+
 /** A stored adapter on top of a model's parameters. The adapter's weights are mapped from their file. */
 export function adapterParameters(
   g: GraphBuilder,
@@ -155,6 +190,6 @@ export function adapterParameters(
   return loraParameters(g, base, precision, loraScale(adapter), (module) => {
     const a = adapter.tensors.get(`${module}.lora_A.weight`);
     const b = adapter.tensors.get(`${module}.lora_B.weight`);
-    return a && b && { a: exact(a), b: exact(b) };
+    return a === undefined || b === undefined ? undefined : { a: exact(a), b: exact(b) };
   });
 }
