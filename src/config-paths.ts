@@ -15,7 +15,14 @@ export function absolutePaths(config: Config, file: string, cwd: string): Config
   const { model, prompts, warmup } = config;
   return {
     ...config,
-    model: model.provider === 'local' ? { ...model, path: absolute(model.path) } : model,
+    model:
+      model.provider === 'local'
+        ? {
+            ...model,
+            path: absolute(model.path),
+            ...(model.adapter !== undefined && { adapter: absolute(model.adapter) }),
+          }
+        : model,
     prompts: {
       ...prompts,
       set: /[\\/]/.test(prompts.set) ? absolute(prompts.set) : prompts.set,

@@ -14,6 +14,10 @@ export const localSchema = z.strictObject({
   path: z
     .string()
     .describe('Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights'),
+  adapter: z
+    .string()
+    .optional()
+    .describe('Directory of a LoRA adapter of that model, as PEFT and the fine-tuner write it'),
   device: z
     .enum(['auto', ...devices])
     .default('auto')

@@ -1,5 +1,6 @@
 /** A loaded model: messages in, answers out. Lives in the model's own process. */
 import type { ParameterSpec } from '../../policies/policy.js';
+import { adapterParameters, openAdapter } from './adapter.js';
 import {
   type Constraint,
   type ConstraintVocabulary,
@@ -85,9 +86,12 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   };
 }
 
-/** The inference graph with weights as they are stored, or quantised (made now, where they are not there yet). */
+/**
+ * The inference graph with weights as they are stored, or quantised (made now, where they are not there yet). An adapter
+ * is added as it is.
+ */
 export function buildGraph(
-  { path, quantization }: Pick<LoadSettings, 'path' | 'quantization'>,
+  { path, adapter: adapterPath, quantization }: Pick<LoadSettings, 'path' | 'adapter' | 'quantization'>,
   config: DecoderConfig,
   weights: StoredTensors,
 ): BuiltGraph {
@@ -95,9 +99,11 @@ export function buildGraph(
     quantization === 'none'
       ? undefined
       : quantizedWeights(path, config, weights, quantization === 'int4' ? 4 : 8);
+  const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config);
   return buildInferenceGraph(config, (g) => {
     const exact = storedParameters(g, weights, 'float32');
-    return quantized === undefined ? exact : quantizedParameters(g, quantized, weights, exact);
+    const base = quantized === undefined ? exact : quantizedParameters(g, quantized, weights, exact);
+    return adapter === undefined ? base : adapterParameters(g, adapter, base, 'float32');
   });
 }
 

@@ -110,8 +110,22 @@ export class GraphBuilder {
     return name;
   }
 
+  /** The graph as far as it is written; what comes later does not change it. */
+  describe(name: string): OnnxGraph {
+    return this.#describe(name, this.#folder());
+  }
+
   build(name: string): BuiltGraph {
-    const folder = commonAncestor([...this.#external.values()].map(({ tensor }) => tensor.file));
+    const folder = this.#folder();
+    const graph = this.#describe(name, folder);
+    return { model: writeOnnxModel(graph), folder, graph };
+  }
+
+  #folder(): string | undefined {
+    return commonAncestor([...this.#external.values()].map(({ tensor }) => tensor.file));
+  }
+
+  #describe(name: string, folder: string | undefined): OnnxGraph {
     const external = [...this.#external.values()].map(
       ({ type, tensor }): OnnxInitializer => ({
         name: tensor.name,
@@ -125,14 +139,13 @@ export class GraphBuilder {
         },
       }),
     );
-    const graph = {
+    return {
       name,
-      nodes: this.#nodes,
+      nodes: [...this.#nodes],
       initializers: [...this.#inline.values(), ...external],
-      inputs: this.#inputs,
-      outputs: this.#outputs,
+      inputs: [...this.#inputs],
+      outputs: [...this.#outputs],
     };
-    return { model: writeOnnxModel(graph), folder, graph };
   }
 }
 

@@ -1,7 +1,9 @@
 import path from 'node:path';
 import type { Completion, LanguageModel } from '../language-model.js';
+import { openAdapter } from './adapter.js';
 import type { LocalConfig } from './config.js';
 import type { GeneratedAnswer } from './generation.js';
+import { readDecoderConfig } from './hf-config.js';
 import { checkModel } from './inspect.js';
 import { openModelProcess } from './model-process.js';
 import type { JobResult } from './protocol.js';
@@ -13,7 +15,11 @@ import type { JobResult } from './protocol.js';
  */
 export function createLocalModel(config: LocalConfig): LanguageModel {
   checkModel(config.path);
-  const id = `local/${modelName(config.path)}`;
+  if (config.adapter !== undefined) openAdapter(config.adapter, readDecoderConfig(config.path));
+  const id = `local/${[config.path, config.adapter]
+    .filter((name) => name !== undefined)
+    .map(modelName)
+    .join('+')}`;
   const model = openModelProcess(id, config);
   const { maxTokens, stop, format, temperature, topP, topK, minP, repetitionPenalty } = config;
   const sampling = {

@@ -9,7 +9,7 @@ import type { SamplingSettings } from './sampling.js';
 /** What a process loads. */
 export type LoadSettings = Pick<
   LocalConfig,
-  'path' | 'device' | 'quantization' | 'threads' | 'contextTokens' | 'template'
+  'path' | 'adapter' | 'device' | 'quantization' | 'threads' | 'contextTokens' | 'template'
 >;
 
 /** One prompt, one answer a seed. */

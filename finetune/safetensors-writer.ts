@@ -1,0 +1,54 @@
+/** Writes safetensors files: a u64 little-endian header length, a JSON header, the tensors' bytes one after another. */
+import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import type { ParameterShape } from './trainable.js';
+import type { Numbers } from './training-session.js';
+
+export interface TensorToWrite extends ParameterShape {
+  /** As the format spells it: `F32`, `BF16`, … */
+  readonly dtype: string;
+  readonly byteLength: number;
+  /** The tensor's bytes in parts, asked for when it is its turn to be written. */
+  chunks(): Iterable<Uint8Array>;
+}
+
+export function tensorOf({ name, shape }: ParameterShape, values: Numbers): TensorToWrite {
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  const dtype = values instanceof Float32Array ? 'F32' : 'F64';
+  return { name, shape, dtype, byteLength: bytes.length, chunks: () => [bytes] };
+}
+
+/** The file appears only once it is complete. */
+export function writeSafetensors(
+  file: string,
+  tensors: readonly TensorToWrite[],
+  metadata: Readonly<Record<string, string>> = {},
+): void {
+  const header: Record<string, unknown> = Object.keys(metadata).length > 0 ? { __metadata__: metadata } : {};
+  let offset = 0;
+  for (const { name, dtype, shape, byteLength } of tensors) {
+    header[name] = { dtype, shape, data_offsets: [offset, offset + byteLength] };
+    offset += byteLength;
+  }
+  // Readers map the file: the data begins at a multiple of 8 bytes, as padding of the header sees to.
+  const json = Buffer.from(JSON.stringify(header));
+  const padded = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, ' ')]);
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(padded.length));
+  const temporary = `${file}.${process.pid}.tmp`;
+  const descriptor = openSync(temporary, 'w');
+  try {
+    writeAll(descriptor, Buffer.concat([length, padded]));
+    for (const { chunks } of tensors) for (const bytes of chunks()) writeAll(descriptor, bytes);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(temporary, file);
+}
+
+function writeAll(descriptor: number, bytes: Uint8Array): void {
+  let written = 0;
+  while (written < bytes.length) written += writeSync(descriptor, bytes, written);
+}

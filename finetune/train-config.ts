@@ -1,0 +1,106 @@
+/** The only definition of a training's config. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import { oneScreen } from '../src/config-errors.js';
+import { parseSource } from '../src/config-source.js';
+import { nearest, type Problem, UserError } from '../src/errors.js';
+import { adaptableModules } from '../src/models/local/adapter.js';
+import { schedules } from './schedule.js';
+
+const count = (minimum: number) => z.int().min(minimum);
+
+const methodSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('lora').describe('Train a low-rank adapter'),
+    rank: count(1).default(8).describe('LoRA rank'),
+    alpha: z.number().positive().default(16).describe('The adapter is scaled by alpha / rank'),
+    rsLora: z.boolean().default(false).describe('Scale by alpha / √rank instead'),
+    dropout: z.number().min(0).lt(1).default(0).describe("Share of the adapter's inputs that is set to zero"),
+    modules: z
+      .array(z.enum(adaptableModules))
+      .min(1)
+      .default(['q_proj', 'k_proj', 'v_proj', 'o_proj'])
+      .describe('Which projections get an adapter'),
+  }),
+  z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
+  z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
+]);
+
+export const trainConfigSchema = z.strictObject({
+  $schema: z.string().optional().describe('For editors'),
+  model: z.string().min(1).describe('Directory of the model to train'),
+  dataset: z.string().min(1).describe('Directory that `finetune dataset` wrote, in the format jsonl'),
+  output: z.string().min(1).describe('Directory of the result; with a checkpoint in it, training goes on'),
+  method: methodSchema.prefault({ kind: 'lora' }),
+  seed: count(0).default(0).describe('Fixes the order, the first adapter and dropout'),
+  epochs: count(1).default(3).describe('Times that every example is read'),
+  learningRate: z.number().positive().default(2e-4).describe('Peak learning rate'),
+  schedule: z.enum(schedules).default('cosine').describe('How the learning rate falls after the warm-up'),
+  warmupSteps: count(0).default(10).describe('Steps in which the learning rate rises'),
+  weightDecay: z.number().min(0).default(0.01).describe('Decoupled weight decay of AdamW'),
+  betas: z
+    .tuple([z.number().gt(0).lt(1), z.number().gt(0).lt(1)])
+    .default([0.9, 0.999])
+    .describe('Of AdamW'),
+  maxGradientNorm: z.number().positive().default(1).describe('Longer gradients are cut to this norm'),
+  batchExamples: count(1).default(8).describe('Examples an update'),
+  batchTokens: count(1)
+    .default(2048)
+    .describe('Tokens read at once, padding included: lower it when memory is short'),
+  evaluateEvery: count(1).default(20).describe('Steps between validations'),
+  patience: count(1).optional().describe('Validations without gain after which training ends early'),
+  checkpointEvery: count(1).default(50).describe('Steps between checkpoints'),
+  template: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe('Variables of the chat template, as serving has them'),
+  device: z.string().default('cpu').describe('Where it trains'),
+  threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
+});
+
+export type TrainConfig = z.output<typeof trainConfigSchema>;
+
+/**
+ * Reads a training's config; its paths are relative to its file.
+ * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
+ */
+export function loadTrainConfig(file: string): TrainConfig {
+  if (!existsSync(file)) {
+    throw new UserError({
+      message: 'there is no such config',
+      value: file,
+      remedy: 'give the path of a YAML file',
+    });
+  }
+  const source = parseSource(readFileSync(file, 'utf8'), file);
+  const parsed = trainConfigSchema.safeParse(source.content);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.flatMap((issue): Problem[] =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => ({
+            ...source.place([...issue.path, key], 'key'),
+            field: [...issue.path, key].join('.'),
+            message: 'unknown key',
+            ...unknownKey(key, issue.path),
+          }))
+        : [{ ...source.place(issue.path, 'value'), field: issue.path.join('.'), message: issue.message }],
+    );
+    throw new UserError(oneScreen(problems));
+  }
+  const absolute = (path: string) => resolve(dirname(file), path);
+  const { data } = parsed;
+  return {
+    ...data,
+    model: absolute(data.model),
+    dataset: absolute(data.dataset),
+    output: absolute(data.output),
+  };
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[]): Partial<Problem> {
+  if (path.length > 0) return {};
+  const keys = Object.keys(trainConfigSchema.shape);
+  const meant = nearest(key, keys);
+  return { alternatives: keys, ...(meant !== undefined && { remedy: `did you mean ${meant}?` }) };
+}

@@ -1,0 +1,109 @@
+/** Runs training graphs: parameters and a batch in, loss and gradients out. */
+import type { BuiltGraph, Precision } from '../src/models/local/graph.js';
+import { ort } from '../src/models/local/onnx-runtime.js';
+import { createGenerator } from '../src/random.js';
+import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.js';
+
+export type Numbers = Float32Array | Float64Array;
+
+/** A trained parameter and its present values. */
+export interface Parameter extends ParameterShape {
+  readonly values: Numbers;
+}
+
+/** Sequences padded on the right to one length, and the tokens of them that carry loss. */
+export interface Batch {
+  /** Token ids, row after row: rows × tokens. */
+  readonly ids: Int32Array;
+  readonly rows: number;
+  readonly tokens: number;
+  /** Places in the flattened batch whose next token counts; at least one. */
+  readonly selected: Int32Array;
+  readonly targets: Int32Array;
+  /** What the negative log-probability of each target is multiplied with. */
+  readonly weights: Float64Array;
+}
+
+export interface StepResult {
+  /** −Σ weights·logp */
+  readonly loss: number;
+  readonly logp: Numbers;
+  /** By the parameter's name, in its shape. Empty for a graph that evaluates. */
+  readonly gradients: ReadonlyMap<string, Numbers>;
+}
+
+export interface SessionSettings {
+  /** Execution provider of the runtime. */
+  readonly device: string;
+  readonly threads: number;
+  /** Off for tests of gradients in float64, where a fused operator would round to float32. */
+  readonly optimize: boolean;
+}
+
+export interface TrainingSession {
+  /** @param seed of the dropout masks */
+  run(parameters: readonly Parameter[], batch: Batch, seed: number): Promise<StepResult>;
+  close(): Promise<void>;
+}
+
+/** Loads the graph. Frozen weights are mapped from their files. */
+export async function openTrainingSession(
+  { model, folder, graph }: BuiltGraph,
+  settings: SessionSettings,
+): Promise<TrainingSession> {
+  const session = await ort.InferenceSession.create(model, {
+    executionProviders: [settings.device],
+    intraOpNumThreads: settings.threads,
+    graphOptimizationLevel: settings.optimize ? 'all' : 'disabled',
+    // Lengths differ from batch to batch; a pattern would be kept for each of them.
+    enableMemPattern: false,
+    logSeverityLevel: 3,
+    extra: {
+      session: folder === undefined ? {} : { model_external_initializers_file_folder_path: folder },
+    },
+  });
+  const precision = graph.inputs.find(({ name }) => name === 'weights')!.type as Precision;
+  const columns = graph.inputs.find(({ name }) => name === dropoutInputs.columns)?.shape[0];
+  return {
+    async run(parameters, batch, seed) {
+      const feeds = batchFeeds(batch, precision);
+      for (const { name, shape, values } of parameters)
+        feeds[name] = new ort.Tensor(precision, values, [...shape]);
+      if (typeof columns === 'number') Object.assign(feeds, dropoutFeeds(batch, columns, seed));
+      const results = await session.run(feeds);
+      const read = (name: string) => results[name]!.data as Numbers;
+      return {
+        loss: read('loss')[0]!,
+        logp: read('logp'),
+        gradients: new Map(
+          parameters.flatMap(({ name }) =>
+            `grad.${name}` in results ? [[name, read(`grad.${name}`)] as const] : [],
+          ),
+        ),
+      };
+    },
+    close: () => session.release(),
+  };
+}
+
+function batchFeeds(batch: Batch, precision: Precision): Record<string, ort.Tensor> {
+  const positions = Int32Array.from({ length: batch.tokens }, (_, i) => i);
+  const weights = precision === 'float32' ? Float32Array.from(batch.weights) : batch.weights;
+  return {
+    input_ids: new ort.Tensor('int32', batch.ids, [batch.rows, batch.tokens]),
+    positions: new ort.Tensor('int32', positions, [batch.tokens]),
+    selected: new ort.Tensor('int32', batch.selected, [batch.selected.length]),
+    targets: new ort.Tensor('int32', batch.targets, [batch.targets.length]),
+    weights: new ort.Tensor(precision, weights, [weights.length]),
+  };
+}
+
+function dropoutFeeds(batch: Batch, columns: number, seed: number): Record<string, ort.Tensor> {
+  const random = createGenerator(seed);
+  const draws = (count: number) =>
+    BigInt64Array.from({ length: count }, () => BigInt(random.integers(1, dropoutModulus)));
+  return {
+    [dropoutInputs.rows]: new ort.Tensor('int64', draws(batch.ids.length), [batch.rows, batch.tokens]),
+    [dropoutInputs.columns]: new ort.Tensor('int64', draws(columns), [columns]),
+  };
+}

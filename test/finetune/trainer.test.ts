@@ -1,0 +1,204 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { defaultAdamW } from '../../finetune/adamw.js';
+import { planEpoch } from '../../finetune/order.js';
+import type { Conversation } from '../../finetune/rendering.js';
+import { type FineTuning, fineTune } from '../../finetune/sft.js';
+import type { TrainingEvent, TrainingSettings } from '../../finetune/trainer.js';
+import { adaptableModules, readAdapter } from '../../src/models/local/adapter.js';
+import { readDecoderConfig } from '../../src/models/local/hf-config.js';
+import { openWeights } from '../../src/models/local/safetensors.js';
+import { referenceDirectory } from '../models/local/fixture.js';
+import { adapterValues, values } from './reference-training.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'training-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const model = referenceDirectory('qwen2-tied-bf16-sharded');
+
+const conversations: readonly Conversation[] = Array.from({ length: 10 }, (_, i) => ({
+  messages: [{ role: 'user', content: `f(params): ${'9'.repeat(1 + (i % 4))}. Propose.` }],
+  completion: `params[0]: ${i}.5`,
+  weight: i === 3 ? 0.5 : 1,
+}));
+
+const settings: TrainingSettings = {
+  seed: 4,
+  epochs: 2,
+  batchExamples: 4,
+  batchTokens: 64,
+  learningRate: 0.01,
+  schedule: 'cosine',
+  warmupSteps: 1,
+  adamw: defaultAdamW,
+  maxGradientNorm: 1,
+  evaluateEvery: 2,
+  patience: undefined,
+  checkpointEvery: 2,
+};
+
+const job = (name: string, change: Partial<FineTuning> = {}): FineTuning => ({
+  model,
+  method: {
+    kind: 'lora',
+    lora: { rank: 4, alpha: 8, dropout: 0.1, rankStabilized: false, modules: adaptableModules },
+  },
+  training: conversations.slice(2),
+  validation: conversations.slice(0, 2),
+  settings,
+  template: {},
+  output: path.join(folder, name),
+  device: 'cpu',
+  threads: 2,
+  ...change,
+});
+
+const recorded = () => {
+  const events: TrainingEvent[] = [];
+  return { events, onEvent: (event: TrainingEvent) => void events.push(event) };
+};
+
+const lossesOf = (events: readonly TrainingEvent[]) =>
+  events.flatMap((event) => (event.kind === 'step' ? [event.loss] : []));
+
+describe('order', () => {
+  const lengths = Array.from({ length: 103 }, (_, i) => 20 + ((i * 37) % 90));
+  const plan = (epoch: number) => planEpoch(lengths, { seed: 1, batchExamples: 8, batchTokens: 256 }, epoch);
+
+  it('has every example once an epoch, within the limit of tokens', () => {
+    const steps = plan(0);
+    expect(steps.flat(2).sort((a, b) => a - b)).toEqual([...lengths.keys()]);
+    expect(steps).toHaveLength(13);
+    for (const part of steps.flat()) {
+      const padded = part.length * Math.max(...part.map((i) => lengths[i]!));
+      expect(padded <= 256 || part.length === 1).toBe(true);
+    }
+  });
+
+  it('follows from seed and epoch, and puts similar lengths together', () => {
+    expect(plan(0)).toEqual(plan(0));
+    expect(plan(0)).not.toEqual(plan(1));
+    const padded = plan(0)
+      .flat()
+      .reduce((sum, part) => sum + part.length * Math.max(...part.map((i) => lengths[i]!)), 0);
+    const own = lengths.reduce((sum, length) => sum + length, 0);
+    expect(padded / own).toBeLessThan(1.1);
+  });
+});
+
+describe('training an adapter', () => {
+  it('lowers the loss, moves every adapter weight and no other', async () => {
+    const before = values(openWeights(model));
+    const { events, onEvent } = recorded();
+    const long = { ...settings, epochs: 8 };
+    const outcome = await fineTune(job('moved', { settings: long }), { onEvent });
+    const losses = lossesOf(events);
+    expect(losses).toHaveLength(16);
+    expect(losses.at(-1)).toBeLessThan(losses[0]! - 0.5);
+    expect(outcome.ended).toBe('complete');
+    const adapter = adapterValues(outcome.result!);
+    expect(adapter.size).toBe(2 * 7 * readDecoderConfig(model).layers.length);
+    for (const [name, numbers] of adapter)
+      if (name.endsWith('lora_B.weight'))
+        expect(
+          numbers.every((value) => value !== 0),
+          name,
+        ).toBe(true);
+    // A's first values come from the seed alone, so that a training of no effect would show them.
+    const untrained = await fineTune(
+      job('unmoved', { settings: { ...long, learningRate: 1e-30, epochs: 1 } }),
+    );
+    for (const [name, numbers] of adapterValues(untrained.result!))
+      if (name.endsWith('lora_A.weight'))
+        expect(
+          numbers.every((value, i) => value !== adapter.get(name)![i]),
+          name,
+        ).toBe(true);
+    expect(values(openWeights(model))).toEqual(before);
+    expect(readAdapter(outcome.result!).rank).toBe(4);
+  });
+
+  it('a resumed training equals the uninterrupted one bit for bit', async () => {
+    const whole = recorded();
+    const uninterrupted = await fineTune(job('whole'), whole);
+    const first = recorded();
+    const stopped = await fineTune(job('resumed'), {
+      ...first,
+      stop: () => lossesOf(first.events).length === 3,
+    });
+    expect(stopped).toMatchObject({ ended: 'interrupted', step: 3, result: undefined });
+    const second = recorded();
+    const resumed = await fineTune(job('resumed'), second);
+    expect([...lossesOf(first.events), ...lossesOf(second.events)]).toEqual(lossesOf(whole.events));
+    expect(resumed.best).toEqual(uninterrupted.best);
+    expect(adapterValues(resumed.result!)).toEqual(adapterValues(uninterrupted.result!));
+  });
+
+  it('a checkpoint of other settings is refused', async () => {
+    const { output } = job('resumed');
+    const other = job('resumed', { settings: { ...settings, learningRate: 0.02 } });
+    cpSync(path.join(folder, 'whole', 'checkpoint.safetensors'), path.join(output, 'checkpoint.safetensors'));
+    await expect(fineTune(other)).rejects.toThrow(/other settings or other data/);
+  });
+
+  it('batches read in parts give the gradients of the whole', async () => {
+    const run = async (name: string, batchTokens: number) => {
+      const { events, onEvent } = recorded();
+      const lora = { rank: 4, alpha: 8, dropout: 0, rankStabilized: false, modules: adaptableModules };
+      const change = { settings: { ...settings, batchTokens }, method: { kind: 'lora', lora } as const };
+      await fineTune(job(name, change), { onEvent });
+      return lossesOf(events);
+    };
+    const whole = await run('together', 10_000);
+    const split = await run('split', 1);
+    whole.forEach((loss, step) => {
+      expect(Math.abs(loss - split[step]!)).toBeLessThan(1e-4);
+    });
+  });
+
+  it('stops early and keeps the best weights when the validation loss rises', async () => {
+    const { events, onEvent } = recorded();
+    const wild = { ...settings, epochs: 50, learningRate: 0.3, evaluateEvery: 1, patience: 3 };
+    const outcome = await fineTune(job('early', { settings: wild }), { onEvent });
+    expect(outcome.ended).toBe('early');
+    expect(outcome.step).toBe(outcome.best!.step + 3);
+    const validations = events.flatMap((event) => (event.kind === 'validation' ? [event.loss] : []));
+    expect(outcome.best!.loss).toBe(Math.min(...validations));
+  });
+
+  it('says so when the loss is no longer a number', async () => {
+    const wild = { ...settings, learningRate: 1e30, maxGradientNorm: undefined };
+    await expect(fineTune(job('diverged', { settings: wild }))).rejects.toThrow(
+      /training has diverged: in step/,
+    );
+  });
+
+  it('refuses examples beyond the context and examples without weight', async () => {
+    const long = { ...conversations[0]!, completion: 'params '.repeat(600) };
+    await expect(fineTune(job('long', { training: [long] }))).rejects.toThrow(/1 of 1 examples are longer/);
+    const idle = conversations.map((one) => ({ ...one, weight: 0 }));
+    await expect(fineTune(job('idle', { training: idle }))).rejects.toThrow(/nothing to learn/);
+  });
+});
+
+describe('training all weights', () => {
+  it.each(['full', 'scratch'] as const)(
+    '%s: the model that is written loads and has the loss of the training',
+    async (kind) => {
+      const { events, onEvent } = recorded();
+      const full = { ...settings, epochs: 12, learningRate: 0.003 };
+      const outcome = await fineTune(job(kind, { method: { kind }, settings: full }), { onEvent });
+      const losses = lossesOf(events);
+      expect(losses.at(-1)).toBeLessThan(losses[0]! - 1);
+      const again = recorded();
+      // Going on from the written model, the first validation is that of its weights but for a step of no size.
+      const still = { ...settings, learningRate: 1e-30, evaluateEvery: 1, epochs: 1 };
+      const change = { model: outcome.result!, method: { kind: 'full' } as const, settings: still };
+      await fineTune(job(`${kind}-again`, change), again);
+      const first = again.events.find((event) => event.kind === 'validation')!;
+      expect(first.loss).toBeCloseTo(outcome.best!.loss, 5);
+    },
+  );
+});

@@ -1,0 +1,75 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it, test } from 'vitest';
+import { readAdapter } from '../../../src/models/local/adapter.js';
+import { localSchema } from '../../../src/models/local/config.js';
+import { loadEngine } from '../../../src/models/local/engine.js';
+import { createLocalModel } from '../../../src/models/local/index.js';
+import { readReference, referenceDirectory, referenceModels } from './fixture.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'adapters-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const adapterOf = (name: string) => path.join(referenceDirectory(name), 'adapter-after-12-steps');
+
+test.each(referenceModels)('%s with its adapter says what PEFT’s merged model says', async (name) => {
+  const directory = referenceDirectory(name);
+  const file = readFileSync(path.join(directory, 'reference.json'), 'utf8');
+  const { merged_greedy_ids: expected } = JSON.parse(file) as { merged_greedy_ids: number[] };
+  const engine = await loadEngine({
+    path: directory,
+    adapter: adapterOf(name),
+    device: 'cpu',
+    quantization: 'none',
+    threads: 1,
+    template: {},
+  });
+  const { answers } = await engine.generate(
+    {
+      messages: readReference(name).messages,
+      seeds: [1],
+      maxTokens: 24,
+      sampling: { temperature: 0 },
+      stop: [],
+      logProbabilities: false,
+    },
+    { aborted: () => false },
+  );
+  await engine.close();
+  const { ids } = answers[0]!;
+  // The reference went on after the end of the answer.
+  expect(ids).toEqual(expected.slice(0, ids.length));
+  expect(ids).not.toEqual(readReference(name).greedy_ids.slice(0, ids.length));
+});
+
+describe('an adapter that can’t be used is refused before anything is loaded', () => {
+  const model = (adapter: string, name = 'qwen2-tied-bf16-sharded') =>
+    createLocalModel(localSchema.parse({ provider: 'local', path: referenceDirectory(name), adapter }));
+
+  it('names both in the id', () => {
+    expect(model(adapterOf('qwen2-tied-bf16-sharded')).id).toBe(
+      'local/qwen2-tied-bf16-sharded+adapter-after-12-steps',
+    );
+  });
+
+  it('of another model', () => {
+    expect(() => model(adapterOf('qwen3-fp32'))).toThrow(/belongs to another model/);
+  });
+
+  it('missing', () => {
+    expect(() => model(path.join(folder, 'nothing'))).toThrow(/model.adapter: there is no such directory/);
+    expect(() => model(folder)).toThrow(/no adapter_config.json/);
+  });
+
+  it('of another kind', () => {
+    const other = path.join(folder, 'dora');
+    cpSync(adapterOf('qwen3-fp32'), other, { recursive: true });
+    const file = path.join(other, 'adapter_config.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"use_dora": false', '"use_dora": true'));
+    expect(() => readAdapter(other)).toThrow(/use_dora: this kind of adapter is not supported/);
+    rmSync(path.join(other, 'adapter_model.safetensors'));
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"use_dora": true', '"use_dora": false'));
+    expect(() => readAdapter(other)).toThrow(/no adapter_model.safetensors/);
+  });
+});
