@@ -1,0 +1,164 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { datasetCommand } from '../../src/commands/finetune.js';
+import { trainCommand } from '../../src/commands/finetune-train.js';
+import { UserError } from '../../src/errors.js';
+import { readManifest, readRun } from '../../src/recorded-run.js';
+import { recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
+
+const model = resolve(import.meta.dirname, '../fixtures/reference-models/qwen3-fp32');
+const place = temporaryDirectory();
+const path = (...parts: readonly string[]) => join(place, ...parts);
+
+/** Prompts that fit the 512 tokens of the reference models. */
+function writePrompts(): string {
+  const prompts = path('prompts');
+  mkdirSync(prompts);
+  writeFileSync(join(prompts, 'system.hbs'), 'Maximise f.\n');
+  writeFileSync(join(prompts, 'user.hbs'), '{{history.text}}\nnext\n');
+  writeFileSync(join(prompts, 'format-correction.hbs'), 'again\n');
+  return prompts;
+}
+
+const experiment = (prompts: string) =>
+  ({
+    environment: 'MountainCarContinuous-v0',
+    iterations: 12,
+    warmup: 2,
+    evaluation: { episodes: 2, maxSteps: 50 },
+    confirmation: { candidates: 1, episodes: 2 },
+    memory: { best: 1, recent: 1 },
+    prompts: { set: prompts },
+  }) as const;
+
+let prompts: string;
+
+beforeAll(async () => {
+  prompts = writePrompts();
+  for (const seed of [0, 1, 2]) {
+    await runExperimentFrom(
+      { ...experiment(prompts), seed, model: { provider: 'hill-climb' } },
+      { path: path('buffers', `run-${seed}`) },
+    );
+  }
+  const { context } = recordingContext(place);
+  await datasetCommand(
+    {
+      runs: ['buffers/run-*'],
+      runsDir: 'buffers',
+      recipe: 'weighted',
+      out: path('data'),
+      validation: '0.34',
+      format: 'jsonl',
+      seed: 0,
+      json: true,
+    },
+    context,
+  );
+});
+
+function writeConfig(name: string, text: string): string {
+  const file = path(`${name}.yaml`);
+  writeFileSync(
+    file,
+    `model: ${model}\ndataset: data\noutput: ${name}\nepochs: 2\nevaluateEvery: 2\nthreads: 1\n${text}`,
+  );
+  return file;
+}
+
+const train = (config: string, changes: Parameters<typeof recordingContext>[1] = {}) => {
+  const recorded = recordingContext(place, changes);
+  return trainCommand({ config, quiet: false, json: true }, recorded.context).then((code) => ({
+    code,
+    result: JSON.parse(recorded.printed.at(-1)!) as Record<string, unknown>,
+  }));
+};
+
+describe('from runs to a tuned model that plays', () => {
+  it('trains an adapter on logged runs, with its metrics on record', async () => {
+    const { code, result } = await train(writeConfig('tuned', 'learningRate: 0.01\nwarmupSteps: 1\n'));
+    expect(code).toBe(0);
+    expect(result).toMatchObject({ ended: 'complete', result: join('tuned', 'adapter') });
+    const metrics = readFileSync(path('tuned', 'metrics.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind: string; loss: number });
+    const validations = metrics.filter(({ kind }) => kind === 'validation');
+    expect(validations.at(-1)!.loss).toBeLessThan(validations[0]!.loss);
+    expect(existsSync(path('tuned', 'adapter', 'adapter_config.json'))).toBe(true);
+  });
+
+  it('goes on after Ctrl-C to the same adapter', async () => {
+    const finish = new AbortController();
+    finish.abort();
+    const never = new AbortController().signal;
+    const config = writeConfig('resumed', 'learningRate: 0.01\nwarmupSteps: 1\n');
+    const interrupted = await train(config, { stop: { finish: finish.signal, abort: never } });
+    expect(interrupted).toMatchObject({ code: 130, result: { ended: 'interrupted', step: 1, result: null } });
+    expect((await train(config)).code).toBe(0);
+    const adapter = (name: string) => readFileSync(path(name, 'adapter', 'adapter_model.safetensors'));
+    expect(adapter('resumed').equals(adapter('tuned'))).toBe(true);
+  });
+
+  it('plays with the adapter, and answers otherwise than without', async () => {
+    const local = {
+      provider: 'local',
+      path: model,
+      format: 'constrained',
+      maxTokens: 120,
+      threads: 1,
+    } as const;
+    const play = (name: string, adapter?: string) =>
+      runExperimentFrom(
+        {
+          ...experiment(prompts),
+          environment: 'MountainCarContinuous-v0',
+          iterations: 2,
+          model: { ...local, ...(adapter !== undefined && { adapter }) },
+        },
+        { path: path('buffers', name) },
+      );
+    const tuned = await play('with', path('tuned', 'adapter'));
+    const base = await play('without');
+    expect(readManifest(tuned.path)).toMatchObject({
+      status: 'completed',
+      model: 'local/qwen3-fp32+adapter',
+    });
+    const proposals = (run: string) =>
+      readRun(run)
+        .entries.filter(({ source }) => source === 'proposal')
+        .map(({ parameters }) => parameters);
+    expect(proposals(tuned.path)).toHaveLength(2);
+    expect(proposals(tuned.path)).not.toEqual(proposals(base.path));
+  });
+});
+
+describe('what is wrong with a training', () => {
+  const refusal = async (config: string) =>
+    trainCommand({ config, quiet: true, json: false }, recordingContext(place).context).then(
+      () => '',
+      (error: unknown) => (error instanceof UserError ? error.message : String(error)),
+    );
+
+  it('is told by line, key and remedy', async () => {
+    const message = await refusal(writeConfig('typo', 'learningrate: 1\nmethod: { kind: lora, rank: 0 }\n'));
+    expect(message).toMatch(/typo\.yaml:7:1: learningrate: unknown key[\s\S]*did you mean learningRate\?/);
+    expect(message).toMatch(/typo\.yaml:8:29: method\.rank: /);
+  });
+
+  it('is told of a dataset that is not there, or holds pairs', async () => {
+    const file = path('none.yaml');
+    writeFileSync(file, `model: ${model}\ndataset: nowhere\noutput: none\n`);
+    expect(await refusal(file)).toMatch(
+      /dataset: there is no train\.jsonl[\s\S]*policyloop finetune dataset/,
+    );
+    mkdirSync(path('pairs'));
+    writeFileSync(
+      path('pairs', 'train.jsonl'),
+      '{"prompt":[{"role":"user","content":"a"}],"chosen":"b","rejected":"c"}\n',
+    );
+    writeFileSync(file, `model: ${model}\ndataset: pairs\noutput: none\n`);
+    expect(await refusal(file)).toMatch(/train\.jsonl:1: completion: this row is no answer to learn/);
+  });
+});
