@@ -8,6 +8,7 @@ import { exampleLength, makeBatch, type TokenExample, totalWeight } from './batc
 import { readCheckpoint, type TrainingState, writeCheckpoint } from './checkpoint.js';
 import { meanLoss, usableExamples } from './examples.js';
 import { accumulate, clipFactor, type Gradients, gradientNorm } from './gradient.js';
+import { isMuonMatrix, type Muon, type MuonSettings, openMuon } from './muon.js';
 import { type OrderSettings, planEpoch, type StepPlan, stepsPerEpoch } from './order.js';
 import { type Schedule, scheduleFactor } from './schedule.js';
 import type { Trainable } from './trainable.js';
@@ -21,6 +22,8 @@ export interface TrainingSettings extends OrderSettings {
   readonly schedule: Schedule['kind'];
   readonly warmupSteps: number;
   readonly adamw: AdamWSettings;
+  /** Given: the matrices of the layers are trained by Muon, in a training of all weights. */
+  readonly muon?: MuonSettings;
   /** The gradient's norm over all parameters is brought down to this. Undefined: it is not. */
   readonly maxGradientNorm: number | undefined;
   /** Steps between validations; each also ends an interval of early stopping. */
@@ -98,6 +101,7 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
       optimize: true,
     });
   const session = await open('train');
+  const muon = settings.muon === undefined ? undefined : await openMuon(settings.muon, run.threads);
   const evaluator = validation.length === 0 ? undefined : await open('evaluate');
   const keep = () => {
     if (run.checkpoint === undefined) return;
@@ -115,7 +119,8 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
       const norm = gradientNorm(gradients);
       refuseNonFinite(state.step + 1, loss, norm);
       const learningRate = settings.learningRate * scheduleFactor(schedule, state.step);
-      update(state, gradients, learningRate, clipFactor(norm, settings.maxGradientNorm), settings.adamw);
+      const scale = clipFactor(norm, settings.maxGradientNorm);
+      await update(state, gradients, learningRate, scale, settings.adamw, muon);
       const tokens = chosen.flat().reduce((sum, example) => sum + exampleLength(example), 0);
       const { step } = state;
       hooks.onEvent?.({ kind: 'step', step, totalSteps, loss, gradientNorm: norm, learningRate, tokens });
@@ -131,6 +136,7 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   } finally {
     await session.close();
     await evaluator?.close();
+    await muon?.close();
   }
   if (ended === 'complete' && state.step < totalSteps) ended = 'early';
   return outcome(state, ended);
@@ -190,17 +196,22 @@ function refuseNonFinite(step: number, loss: number, norm: number): void {
   });
 }
 
-function update(
+async function update(
   state: TrainingState,
   gradients: Gradients,
   learningRate: number,
   scale: number,
   adamw: AdamWSettings,
-): void {
+  muon: Muon | undefined,
+): Promise<void> {
   state.step++;
-  state.parameters.forEach(({ name, values }, index) => {
-    adamWStep(values, gradients.get(name)!, state.moments[index]!, learningRate, state.step, adamw, scale);
-  });
+  for (const [index, parameter] of state.parameters.entries()) {
+    const gradient = gradients.get(parameter.name)!;
+    const moments = state.moments[index]!;
+    if (muon !== undefined && isMuonMatrix(parameter))
+      await muon.step(parameter, gradient, moments, learningRate, scale);
+    else adamWStep(parameter.values, gradient, moments, learningRate, state.step, adamw, scale);
+  }
 }
 
 async function validate(

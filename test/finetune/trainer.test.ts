@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { defaultAdamW } from '../../finetune/adamw.js';
+import { defaultMuon } from '../../finetune/muon.js';
 import { planEpoch } from '../../finetune/order.js';
 import type { Conversation } from '../../finetune/rendering.js';
 import { type FineTuning, fineTune } from '../../finetune/sft.js';
@@ -51,7 +52,7 @@ const job = (name: string, change: Partial<FineTuning> = {}): FineTuning => ({
   template: {},
   output: path.join(folder, name),
   device: 'cpu',
-  threads: 2,
+  threads: 1,
   ...change,
 });
 
@@ -122,15 +123,15 @@ describe('training an adapter', () => {
 
   it('a resumed training equals the uninterrupted one bit for bit', async () => {
     const whole = recorded();
-    const uninterrupted = await fineTune(job('whole'), whole);
+    const uninterrupted = await fineTune(job('whole', { threads: 2 }), whole);
     const first = recorded();
-    const stopped = await fineTune(job('resumed'), {
+    const stopped = await fineTune(job('resumed', { threads: 2 }), {
       ...first,
       stop: () => lossesOf(first.events).length === 3,
     });
     expect(stopped).toMatchObject({ ended: 'interrupted', step: 3, result: undefined });
     const second = recorded();
-    const resumed = await fineTune(job('resumed'), second);
+    const resumed = await fineTune(job('resumed', { threads: 2 }), second);
     expect([...lossesOf(first.events), ...lossesOf(second.events)]).toEqual(lossesOf(whole.events));
     expect(resumed.best).toEqual(uninterrupted.best);
     expect(adapterValues(resumed.result!)).toEqual(adapterValues(uninterrupted.result!));
@@ -184,6 +185,22 @@ describe('training an adapter', () => {
 });
 
 describe('training all weights', () => {
+  it('Muon lowers the loss and resumes exactly too', async () => {
+    const muon = { ...settings, epochs: 4, learningRate: 0.003, muon: defaultMuon };
+    const change = { method: { kind: 'scratch' } as const, settings: muon };
+    const whole = recorded();
+    const uninterrupted = await fineTune(job('muon', change), whole);
+    const losses = lossesOf(whole.events);
+    expect(losses.at(-1)).toBeLessThan(losses[0]! - 0.5);
+    const first = recorded();
+    await fineTune(job('muon-resumed', change), {
+      ...first,
+      stop: () => lossesOf(first.events).length === 3,
+    });
+    const resumed = await fineTune(job('muon-resumed', change));
+    expect(values(openWeights(resumed.result!))).toEqual(values(openWeights(uninterrupted.result!)));
+  });
+
   it.each(['full', 'scratch'] as const)(
     '%s: the model that is written loads and has the loss of the training',
     async (kind) => {
