@@ -162,9 +162,16 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
 }
 
 function readArchitecture(raw: unknown, file: string): Architecture {
-  const { model_type: type, architectures: classes } = z
+  const parsed = z
     .looseObject({ model_type: z.string().nullish(), architectures: z.array(z.string()).nullish() })
-    .parse(raw);
+    .safeParse(raw);
+  if (!parsed.success)
+    throw new UserError({
+      file,
+      message: 'this is not the config of a model: it holds no object with a model_type',
+      remedy: 'download the model directory again',
+    });
+  const { model_type: type, architectures: classes } = parsed.data;
   const found = architectures.find((name) => name === type);
   const decoder = classes?.every((name) => name.endsWith('ForCausalLM')) ?? true;
   if (found !== undefined && decoder) return found;

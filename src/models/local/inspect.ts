@@ -1,4 +1,5 @@
 /** What a model directory holds and what it lacks, without loading it. */
+import path from 'node:path';
 import { messageOf, type Problem, UserError } from '../../errors.js';
 import { type DecoderConfig, readDecoderConfig } from './hf-config.js';
 import { decoderTensors, requireTensor } from './parameters.js';
@@ -40,6 +41,8 @@ export function inspectModel(directory: string): ModelReport {
   const weights = config && attempt(() => openWeights(directory));
   if (config !== undefined && weights !== undefined) problems.push(...tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory));
+  if (config !== undefined && tokenizer !== undefined)
+    problems.push(...vocabularyProblems(config, tokenizer, directory));
   return {
     directory,
     ...(config && { config }),
@@ -53,6 +56,24 @@ export function inspectModel(directory: string): ModelReport {
     }),
     problems,
   };
+}
+
+/** A token that the embedding has no row for would end a generation. */
+function vocabularyProblems(
+  config: DecoderConfig,
+  tokenizer: { readonly largestId: number },
+  directory: string,
+): Problem[] {
+  if (tokenizer.largestId < config.vocabulary) return [];
+  return [
+    {
+      file: path.join(directory, 'tokenizer.json'),
+      field: 'added_tokens',
+      value: tokenizer.largestId,
+      message: `the tokenizer has a token of this id, but the model's embedding holds ${config.vocabulary} rows`,
+      remedy: 'use the tokenizer that was published with these weights',
+    },
+  ];
 }
 
 /** @throws UserError naming what keeps the model from being run, as far as files alone can tell; reads no tokenizer */

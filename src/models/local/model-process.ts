@@ -63,8 +63,12 @@ export function openModelProcess(id: string, settings: LoadSettings): ModelProce
     const report = new Promise<LoadReport>((resolve, reject) => {
       child.on('message', (message: FromProcess) => {
         if (message.kind === 'loaded') resolve(message.report);
-        else if (message.kind === 'load-failed') reject(errorOf(id, message.failure, 0));
-        else receive(jobs, message);
+        else if (message.kind === 'load-failed') {
+          // What kept it from loading may be mended: the next call tries with a new process.
+          if (running?.child === child) running = undefined;
+          reject(errorOf(id, message.failure, 0));
+          child.kill();
+        } else receive(jobs, message);
       });
       const ended = (reason: string) => {
         if (running?.child === child) running = undefined;

@@ -9,11 +9,11 @@ import {
   openSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { messageOf, UserError } from '../../errors.js';
 import type { GraphBuilder, Value } from './graph.js';
 import type { DecoderConfig } from './hf-config.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
@@ -45,9 +45,9 @@ export function quantizedWeights(
   const matrices = matricesOf(config, weights);
   const name = `int${bits}-block${blockSize}-${fingerprint(matrices)}.safetensors`;
   const folders = [path.join(directory, '.policyloop'), path.join(homedir(), '.cache', 'policyloop')];
-  const known = folders.map((folder) => path.join(folder, name)).find((file) => existsSync(file));
+  const known = folders.map((folder) => path.join(folder, name)).find(isWhole);
   const file = known ?? path.join(writableFolder(folders), name);
-  if (known === undefined) write(file, matrices, bits, onProgress);
+  if (known === undefined) make(file, matrices, bits, onProgress);
   const { tensors, metadata } = readSafetensors(file);
   return {
     file,
@@ -64,14 +64,55 @@ function matricesOf(config: DecoderConfig, weights: StoredTensors): StoredTensor
     .map(({ name }) => requireTensor(weights, name));
 }
 
+/** Bytes of each matrix that tell whether weights were replaced: from its beginning, middle and end. */
+const sampledBytes = 4096;
+
+/**
+ * Of what the weights are, not of when they were written: weights that were replaced by others of the same size and
+ * time are told apart by samples of every matrix.
+ */
 function fingerprint(matrices: readonly StoredTensor[]): string {
   const hash = createHash('sha256').update(`${formatVersion}`);
-  for (const file of new Set(matrices.map((tensor) => tensor.file))) {
-    const { size, mtimeMs } = statSync(file);
-    hash.update(`\n${path.basename(file)} ${size} ${mtimeMs}`);
+  for (const tensor of matrices) {
+    hash.update(`\n${tensor.name} ${tensor.dtype} ${tensor.shape.join('x')} `);
+    const length = Math.min(sampledBytes, tensor.length);
+    for (const share of [0, 0.5, 1]) {
+      hash.update(readTensorBytes(tensor, Math.floor(share * (tensor.length - length)), length));
+    }
   }
-  for (const { name, offset } of matrices) hash.update(`\n${name} ${offset}`);
   return hash.digest('hex').slice(0, 16);
+}
+
+/** Whether a file of the cache is there and can be used; one that a crash or a full disk broke is made anew. */
+function isWhole(file: string): boolean {
+  if (!existsSync(file)) return false;
+  try {
+    readSafetensors(file);
+    return true;
+  } catch (error) {
+    if (error instanceof UserError) return false;
+    throw error;
+  }
+}
+
+/** @throws UserError when there is no room for it */
+function make(
+  file: string,
+  matrices: readonly StoredTensor[],
+  bits: Bits,
+  onProgress: (share: number) => void,
+): void {
+  try {
+    write(file, matrices, bits, onProgress);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    const weights = matrices.reduce((sum, { shape }) => sum + shape[0]! * shape[1]!, 0);
+    throw new UserError({
+      field: 'model.quantization',
+      message: `the quantised weights can't be written to ${path.dirname(file)} (${String(error.code)})`,
+      remedy: `make ${Math.ceil((weights * (bits / 8 + 0.125)) / 2 ** 20)} MB of room there, or make the directory writable`,
+    });
+  }
 }
 
 function writableFolder(folders: readonly string[]): string {
@@ -85,7 +126,16 @@ function writableFolder(folders: readonly string[]): string {
     }
   }
   const last = folders.at(-1)!;
-  mkdirSync(last, { recursive: true });
+  try {
+    mkdirSync(last, { recursive: true });
+  } catch (error) {
+    throw new UserError({
+      field: 'model.quantization',
+      message: `there is no folder for the quantised weights (${messageOf(error)})`,
+      alternatives: folders,
+      remedy: 'make one of these folders writable',
+    });
+  }
   return last;
 }
 

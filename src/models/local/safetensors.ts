@@ -2,18 +2,11 @@
  * Reads the headers of safetensors files: a u64 little-endian header length, a JSON header, raw little-endian data.
  * The data itself is left where it is; the runtime maps it from the file.
  */
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  realpathSync,
-} from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { z } from 'zod';
 import { messageOf, UserError } from '../../errors.js';
+import { readJson } from './json-file.js';
 
 /** Where one tensor lies on disk. */
 export interface StoredTensor {
@@ -101,6 +94,8 @@ function storedTensor(
   dataStart: number,
   size: number,
 ): StoredTensor {
+  if (!Array.isArray(entry?.data_offsets) || !Array.isArray(entry.shape))
+    throw broken(file, `its header says nothing of where the tensor ${name} lies`);
   const [begin, end] = entry.data_offsets;
   if (!(begin >= 0 && begin <= end && dataStart + end <= size))
     throw broken(file, `tensor ${name} reaches beyond the end of the file (an unfinished download?)`);
@@ -128,7 +123,15 @@ export function openWeights(directory: string): StoredTensors {
   if (existsSync(single)) return byName(readSafetensors(single).tensors);
   const index = path.join(directory, 'model.safetensors.index.json');
   if (!existsSync(index)) throw noWeights(directory);
-  const map = (JSON.parse(readFileSync(index, 'utf8')) as { weight_map: Record<string, string> }).weight_map;
+  const content = z.looseObject({ weight_map: z.record(z.string(), z.string()) }).safeParse(readJson(index));
+  if (!content.success)
+    throw new UserError({
+      file: index,
+      field: 'weight_map',
+      message: 'this index does not tell which shard holds which tensor',
+      remedy: 'download the whole model directory again',
+    });
+  const map = content.data.weight_map;
   const shards = new Map<string, StoredTensors>();
   for (const shard of new Set(Object.values(map))) {
     const file = path.join(directory, path.basename(shard));

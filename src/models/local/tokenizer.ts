@@ -34,6 +34,8 @@ export interface ChatTokenizer {
   readonly bytes: TokenBytes;
   /** Ids that end an answer by the tokenizer's own account. */
   readonly eosTokens: readonly number[];
+  /** The largest id of any token. */
+  readonly largestId: number;
   /** Ids of control tokens (special tokens). */
   readonly controlIds: ReadonlySet<number>;
   readonly template: ChatTemplate;
@@ -73,6 +75,7 @@ export function openTokenizer(
       return ids.map((id) => stream.push(id)).join('') + stream.end();
     },
     bytes,
+    largestId: tokens.length - 1,
     eosTokens: json.added_tokens.filter((token) => token.content === eosText).map((token) => token.id),
     controlIds: new Set(special.map((token) => token.id)),
     template,
@@ -120,6 +123,16 @@ function readTokenizerJson(file: string): TokenizerJson {
     throw new UserError(
       parsed.error.issues.map((issue) => ({ file, field: issue.path.join('.'), message: issue.message })),
     );
+  const { type } = parsed.data.model;
+  if (type !== 'BPE' && type !== null && type !== undefined)
+    throw new UserError({
+      file,
+      field: 'model.type',
+      value: type,
+      message: 'this kind of tokenizer is not supported',
+      alternatives: ['BPE'],
+      remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
+    });
   return parsed.data;
 }
 

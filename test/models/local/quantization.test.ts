@@ -99,7 +99,7 @@ test('stored numbers of all three dtypes become the same floats', () => {
   expect([...toFloat32(Buffer.from(Uint16Array.of(0x3fc0, 0xc000).buffer), 'BF16')]).toEqual([1.5, -2]);
 });
 
-test('quantised weights are made once, and again when the weights change', () => {
+test('quantised weights are made once', () => {
   const directory = copyModel('qwen3-fp32');
   const config = readDecoderConfig(directory);
   const first = quantizedWeights(directory, config, openWeights(directory), 4);
@@ -108,8 +108,9 @@ test('quantised weights are made once, and again when the weights change', () =>
   expect(first.relativeError).toBeLessThan(0.12);
   expect(quantizedWeights(directory, config, openWeights(directory), 4)).toEqual(first);
   expect(statSync(first.file).mtimeMs).toBe(made);
+  // Another time alone makes no other weights; what does is tested with the damaged files.
   utimesSync(path.join(directory, 'model.safetensors'), 1, 1);
-  expect(quantizedWeights(directory, config, openWeights(directory), 4).file).not.toBe(first.file);
+  expect(quantizedWeights(directory, config, openWeights(directory), 4).file).toBe(first.file);
   expect(readdirSync(path.dirname(first.file)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });
 

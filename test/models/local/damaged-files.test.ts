@@ -1,0 +1,100 @@
+import { cpSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readDecoderConfig } from '../../../src/models/local/hf-config.js';
+import { inspectModel } from '../../../src/models/local/inspect.js';
+import { quantizedWeights } from '../../../src/models/local/quantized-weights.js';
+import { openWeights } from '../../../src/models/local/safetensors.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+
+const reference = resolve(import.meta.dirname, '../../fixtures/reference-models/llama-untied-fp32');
+
+function copy(): string {
+  const directory = join(temporaryDirectory(), 'model');
+  cpSync(reference, directory, { recursive: true });
+  return directory;
+}
+
+function edit(directory: string, file: string, change: (content: Record<string, unknown>) => unknown): void {
+  const path = join(directory, file);
+  writeFileSync(
+    path,
+    JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>)),
+  );
+}
+
+const problemsOf = (directory: string) => inspectModel(directory).problems.map(({ message }) => message);
+
+describe('a damaged model directory is explained', () => {
+  it.each([
+    ['a config that is no object', 'config.json', 'null', /not the config of a model/],
+    ['a config that is a list', 'config.json', '[1]', /not the config of a model/],
+    ['a config that is not JSON', 'config.json', '{', /not JSON/],
+  ])('%s', (_name, file, content, pattern) => {
+    const directory = copy();
+    writeFileSync(join(directory, file), content);
+    expect(problemsOf(directory)[0]).toMatch(pattern);
+  });
+
+  it('an index without its map', () => {
+    const directory = copy();
+    cpSync(join(directory, 'model.safetensors'), join(directory, 'other.safetensors'));
+    truncateSync(join(directory, 'model.safetensors'), 0);
+    writeFileSync(join(directory, 'model.safetensors.index.json'), '{}');
+    expect(problemsOf(directory).length).toBeGreaterThan(0);
+  });
+
+  it('a tokenizer of another kind, or with tokens that the embedding lacks', () => {
+    const unigram = copy();
+    edit(unigram, 'tokenizer.json', (json) => ({
+      ...json,
+      model: { ...(json['model'] as object), type: 'Unigram' },
+    }));
+    expect(problemsOf(unigram)[0]).toMatch(/kind of tokenizer is not supported/);
+
+    const large = copy();
+    edit(large, 'tokenizer.json', (json) => ({
+      ...json,
+      added_tokens: [
+        ...(json['added_tokens'] as object[]),
+        {
+          id: 500_000,
+          content: '<far>',
+          special: true,
+          single_word: false,
+          lstrip: false,
+          rstrip: false,
+          normalized: false,
+        },
+      ],
+    }));
+    expect(problemsOf(large).join()).toMatch(/embedding holds \d+ rows/);
+  });
+});
+
+describe('the cache of quantised weights', () => {
+  const quantize = (directory: string) =>
+    quantizedWeights(directory, readDecoderConfig(directory), openWeights(directory), 4).file;
+
+  it('is not taken for other weights of the same size and time', () => {
+    const directory = copy();
+    const weights = join(directory, 'model.safetensors');
+    utimesSync(weights, 1, 1);
+    const first = quantize(directory);
+    const bytes = readFileSync(weights);
+    for (let i = bytes.length - 400_000; i < bytes.length; i += 4) bytes[i + 2] = bytes[i + 2]! ^ 0x10;
+    writeFileSync(weights, bytes);
+    utimesSync(weights, 1, 1);
+    expect(quantize(directory)).not.toBe(first);
+  });
+
+  it('is made anew where a crash left it broken', () => {
+    const directory = copy();
+    const file = quantize(directory);
+    const whole = readFileSync(file);
+    truncateSync(file, 100);
+    expect(quantize(directory)).toBe(file);
+    expect(readFileSync(file).equals(whole)).toBe(true);
+    expect(readdirSync(join(directory, '.policyloop'))).toHaveLength(1);
+  });
+});
