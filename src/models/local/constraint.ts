@@ -20,6 +20,8 @@ export interface ConstraintState {
   mask(remaining: number): TokenMask;
   /** Takes the token that was chosen. */
   take(id: number): void;
+  /** Where in the text of the reply so far the answer is over, -1 as long as it isn't. */
+  answerEnd(text: string): number;
 }
 
 /** What a vocabulary offers to constraints: made once for a model. */
@@ -30,7 +32,7 @@ export interface ConstraintVocabulary {
   /** Ids of tokens that hold a `[`, and of those that may complete what is refused after the answer. */
   readonly withBracket: readonly number[];
   readonly withPatternEnd: readonly number[];
-  /** Ids without text: control tokens, and rows of the embedding that no token uses. */
+  /** Ids that are never chosen: control tokens, rows of the embedding that no token uses, raw bytes beyond ASCII. */
   readonly silent: readonly number[];
   readonly eosTokens: ReadonlySet<number>;
   /** Tokens whose bytes are exactly these. */
@@ -43,9 +45,12 @@ export function constraintVocabulary(
   size: number,
   eosTokens: ReadonlySet<number>,
 ): ConstraintVocabulary {
-  const bytes = Array.from({ length: size }, (_, id) =>
-    eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : tokenizer.bytes.of(id),
-  );
+  const bytes = Array.from({ length: size }, (_, id) => {
+    const token = tokenizer.bytes.of(id);
+    // A run of raw bytes is text as a whole or not at all: a stray one would take the answer's own bytes with it.
+    const stray = tokenizer.bytes.isByte(id) && token[0]! >= 0x80;
+    return stray || eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : token;
+  });
   const byFirst: number[][] = Array.from({ length: 256 }, () => []);
   bytes.forEach((token, id) => {
     if (token.length > 0) byFirst[token[0]!]!.push(id);
@@ -80,6 +85,8 @@ function spelling(
   byFirst: readonly (readonly number[])[],
 ): (text: string) => readonly number[] {
   const known = new Map<string, readonly number[]>();
+  // Among tokens of one length a raw byte comes last: models write the ordinary token.
+  const rank = (id: number) => bytes[id]!.length - (tokenizer.bytes.isByte(id) ? 0.5 : 0);
   const spell = (text: string) => {
     const wanted = Buffer.from(text);
     const own = tokenizer.encodeText(text);
@@ -87,7 +94,7 @@ function spelling(
     const ids: number[] = [];
     for (let at = 0; at < wanted.length; ) {
       const fitting = byFirst[wanted[at]!]!.filter((id) => wanted.indexOf(bytes[id]!, at) === at);
-      const longest = fitting.reduce((a, b) => (bytes[b]!.length > bytes[a]!.length ? b : a));
+      const longest = fitting.reduce((a, b) => (rank(b) > rank(a) ? b : a));
       ids.push(longest);
       at += bytes[longest]!.length;
     }
@@ -211,6 +218,11 @@ class Reply implements ConstraintState {
     this.#state = state;
     if (entered)
       this.#forced = this.#vocabulary.spell(this.#automaton.literal(state.index).slice(state.offset));
+  }
+
+  answerEnd(text: string): number {
+    // No key is mentioned after the answer, so the last one is the last value's, which ends with its line.
+    return this.#state.kind === 'after' ? text.indexOf('\n', text.lastIndexOf('params[')) : -1;
   }
 
   #walk(from: AnswerState, id: number): AnswerState | undefined {

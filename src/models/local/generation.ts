@@ -18,6 +18,7 @@ export interface GenerationRequest {
   /** Longest answer in tokens. */
   readonly maxTokens: number;
   readonly sampling: SamplingSettings;
+  /** Texts that end an answer; under a constraint they count only once its answer is complete. */
   readonly stop: readonly string[];
   /** Tokens that end an answer. */
   readonly eosTokens: ReadonlySet<number>;
@@ -179,6 +180,8 @@ class Candidate {
   readonly #constraint: ConstraintState | undefined;
   readonly #logProbabilities: number[] = [];
   #mask: TokenMask | undefined;
+  /** Whether stop strings count from here on. */
+  #stoppable: boolean;
   #text = '';
   #finish: 'stop' | 'length' | undefined;
 
@@ -197,6 +200,7 @@ class Candidate {
     this.#stream = new TextStream(bytes);
     this.#stops = new StopStrings(request.stop);
     this.#constraint = request.constraint?.start();
+    this.#stoppable = this.#constraint === undefined;
     this.#mask = this.#nextMask();
   }
 
@@ -241,14 +245,24 @@ class Candidate {
       return;
     }
     this.#constraint?.take(id);
-    this.#show(this.#stops.push(this.#stream.push(id)));
+    this.#show(this.#beforeStop(this.#stream.push(id)));
     if (this.#stops.stopped) this.#end('stop');
     else if (this.ids.length >= this.#request.maxTokens) this.#end('length');
   }
 
   #end(reason: 'stop' | 'length'): void {
     this.#finish = reason;
-    this.#show(this.#stops.push(this.#stream.end()) + this.#stops.end());
+    this.#show(this.#beforeStop(this.#stream.end()) + this.#stops.end());
+  }
+
+  /** What can be shown of the text so far. */
+  #beforeStop(text: string): string {
+    if (this.#stoppable) return this.#stops.push(text);
+    const reply = this.#text + text;
+    const end = this.#constraint?.answerEnd(reply) ?? 0;
+    if (end < 0) return text;
+    this.#stoppable = true;
+    return reply.slice(this.#text.length, end) + this.#stops.push(reply.slice(end));
   }
 
   #show(text: string): void {

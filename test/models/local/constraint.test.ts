@@ -1,12 +1,13 @@
+import { rmSync } from 'node:fs';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { constraintVocabulary, createConstraint } from '../../../src/models/local/constraint.js';
 import { numberGrammar } from '../../../src/models/local/number-grammar.js';
-import { openTokenizer } from '../../../src/models/local/tokenizer.js';
+import { type ChatTokenizer, openTokenizer } from '../../../src/models/local/tokenizer.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/parameter-format.js';
 import { createGenerator } from '../../../src/random.js';
-import { referenceDirectory } from './fixture.js';
+import { byteFallbackModel, referenceDirectory } from './fixture.js';
 
 const spec: fc.Arbitrary<ParameterSpec> = fc
   .record({
@@ -91,23 +92,43 @@ const tokenizer = openTokenizer(referenceDirectory('qwen3-fp32'));
 const eos = new Set(tokenizer.eosTokens);
 const vocabulary = constraintVocabulary(tokenizer, 520, eos);
 
+const byteFallback = byteFallbackModel();
+afterAll(() => rmSync(byteFallback, { recursive: true }));
+const byteFallbackTokenizer = openTokenizer(byteFallback);
+const vocabularies = {
+  'byte-level': { tokenizer, vocabulary },
+  'byte-fallback': {
+    tokenizer: byteFallbackTokenizer,
+    vocabulary: constraintVocabulary(byteFallbackTokenizer, 512, eos),
+  },
+};
+
 /** Tokens that spell what a careless model writes around and instead of an answer. */
-const habits = [
-  'params',
-  'params[',
-  'params[1]: 99, ',
-  'params: [1, 2]',
-  '</think>',
-  '<think>',
-  'f(params): 3',
-  '\n',
-  '[',
-  'PARAM [3] = 2',
-  'Parameters: [',
-].map((text) => tokenizer.encodeText(text));
+const habits = (of: ChatTokenizer) =>
+  [
+    'params',
+    'params[',
+    'params[1]: 99, ',
+    'params: [1, 2]',
+    '</think>',
+    '<think>',
+    'f(params): 3',
+    '\n',
+    '[',
+    'PARAM [3] = 2',
+    'Parameters: [',
+  ].map((text) => of.encodeText(text));
 
 /** A reply by a model that takes allowed tokens at random, with a liking for bad habits. */
-function randomReply(given: ParameterSpec, thinking: boolean, extra: number, seed: number) {
+function randomReply(
+  kind: keyof typeof vocabularies,
+  given: ParameterSpec,
+  thinking: boolean,
+  extra: number,
+  seed: number,
+) {
+  const { tokenizer, vocabulary } = vocabularies[kind];
+  const size = vocabulary.bytes.length;
   const random = createGenerator(seed);
   const constraint = createConstraint(given, vocabulary, thinking);
   const maxTokens = constraint.answerTokens + extra;
@@ -117,14 +138,14 @@ function randomReply(given: ParameterSpec, thinking: boolean, extra: number, see
   while (ids.length < maxTokens) {
     const mask = state.mask(maxTokens - ids.length);
     const allowed = (id: number) => mask.ids.includes(id) === (mask.kind === 'only');
-    if (habit.length === 0 && random.random() < 0.2) habit = random.choice(habits);
+    if (habit.length === 0 && random.random() < 0.2) habit = random.choice(habits(tokenizer));
     const wanted = habit[0];
     habit = habit.slice(1);
     let id: number;
     if (wanted !== undefined && allowed(wanted)) id = wanted;
     else if (mask.kind === 'only') id = mask.ids[random.integers(0, mask.ids.length)]!;
     else
-      do id = random.integers(0, 520);
+      do id = random.integers(0, size);
       while (!allowed(id));
     ids.push(id);
     if (eos.has(id)) return { text: tokenizer.decode(ids), finishReason: 'stop' as const };
@@ -133,24 +154,27 @@ function randomReply(given: ParameterSpec, thinking: boolean, extra: number, see
   return { text: tokenizer.decode(ids), finishReason: 'length' as const };
 }
 
-test('whatever is sampled within the masks is one valid answer, whatever the spec and the budget', () => {
-  fc.assert(
-    fc.property(
-      spec,
-      fc.boolean(),
-      fc.integer({ min: 0, max: 150 }),
-      fc.nat(),
-      (given, thinking, extra, seed) => {
-        const { text, finishReason } = randomReply(given, thinking, extra, seed);
-        const reply = thinking ? `<think>${text}` : text;
-        expect(parseParameters(reply, given, { finishReason }), JSON.stringify(reply)).toMatchObject({
-          ok: true,
-        });
-      },
-    ),
-    { numRuns: 300 },
-  );
-});
+test.each(['byte-level', 'byte-fallback'] as const)(
+  '%s: whatever is sampled within the masks is one valid answer, whatever the spec and the budget',
+  (kind) => {
+    fc.assert(
+      fc.property(
+        spec,
+        fc.boolean(),
+        fc.integer({ min: 0, max: 150 }),
+        fc.nat(),
+        (given, thinking, extra, seed) => {
+          const { text, finishReason } = randomReply(kind, given, thinking, extra, seed);
+          const reply = thinking ? `<think>${text}` : text;
+          expect(parseParameters(reply, given, { finishReason }), JSON.stringify(reply)).toMatchObject({
+            ok: true,
+          });
+        },
+      ),
+      { numRuns: 300 },
+    );
+  },
+);
 
 test('free text may stand before and after the answer', () => {
   const given: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
@@ -162,6 +186,14 @@ test('free text may stand before and after the answer', () => {
     state.take(id);
   });
   expect([...eos].every((id) => !state.mask(100).ids.includes(id))).toBe(true);
+});
+
+test('fixed parts are spelled in ordinary tokens where there are some', () => {
+  const ids = vocabularies['byte-fallback'].vocabulary.spell('\nparams[0]:');
+  expect(ids.map((id) => byteFallbackTokenizer.bytes.isByte(id))).toEqual([
+    true,
+    ...Array.from('params[0]:', () => false),
+  ]);
 });
 
 test('a tokenizer without single characters is refused', () => {

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChatMessage } from '../../../src/models/language-model.js';
 
@@ -25,4 +27,52 @@ export interface Reference {
 
 export function readReference(name: string): Reference {
   return JSON.parse(readFileSync(`${referenceDirectory(name)}/reference.json`, 'utf8')) as Reference;
+}
+
+/**
+ * A copy of a reference model with a tokenizer of SentencePiece's kind: single characters, and `<0xNN>` for each byte,
+ * which is the only way to a line break.
+ *
+ * @returns its folder, to be removed after use
+ */
+export function byteFallbackModel(): string {
+  const directory = mkdtempSync(path.join(tmpdir(), 'byte-fallback-'));
+  cpSync(referenceDirectory('llama3-rope-bf16'), directory, { recursive: true });
+  const file = path.join(directory, 'tokenizer.json');
+  const json = JSON.parse(readFileSync(file, 'utf8')) as { added_tokens: { content: string }[] };
+  const bytes = Array.from({ length: 256 }, (_, byte) => {
+    return `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
+  });
+  const characters = Array.from({ length: 94 }, (_, i) => String.fromCharCode(0x21 + i));
+  const tokens = [...json.added_tokens.map(({ content }) => content), ...bytes, '▁', ...characters];
+  const sentencePiece = {
+    ...json,
+    normalizer: {
+      type: 'Sequence',
+      normalizers: [
+        { type: 'Prepend', prepend: '▁' },
+        { type: 'Replace', pattern: { String: ' ' }, content: '▁' },
+      ],
+    },
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: {
+      type: 'Sequence',
+      decoders: [
+        { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+        { type: 'ByteFallback' },
+        { type: 'Fuse' },
+        { type: 'Strip', content: ' ', start: 1, stop: 0 },
+      ],
+    },
+    model: {
+      type: 'BPE',
+      byte_fallback: true,
+      fuse_unk: true,
+      vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
+      merges: [],
+    },
+  };
+  writeFileSync(file, JSON.stringify(sentencePiece));
+  return directory;
 }

@@ -1,10 +1,11 @@
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Engine, loadEngine } from '../../../src/models/local/engine.js';
 import { AbortedError } from '../../../src/models/local/generation.js';
 import type { GenerateJob } from '../../../src/models/local/protocol.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/parameter-format.js';
-import { readReference, referenceDirectory, referenceModels } from './fixture.js';
+import { byteFallbackModel, readReference, referenceDirectory, referenceModels } from './fixture.js';
 
 const hooks = { aborted: () => false };
 const settings = {
@@ -160,8 +161,8 @@ test('constrained candidates too are what their seeds make alone, with fewer run
   }
 });
 
-test.each(referenceModels)('%s: 100 of 100 constrained answers are valid', async (name) => {
-  const constrained = await loadEngine({ ...settings, path: referenceDirectory(name) });
+async function countValid(path: string): Promise<number> {
+  const constrained = await loadEngine({ ...settings, path });
   try {
     let valid = 0;
     for (let call = 0; call < 10; call++) {
@@ -171,8 +172,39 @@ test.each(referenceModels)('%s: 100 of 100 constrained answers are valid', async
       for (const { text, finishReason } of answers)
         if (parseParameters(text, constraint, { finishReason }).ok) valid++;
     }
-    expect(valid).toBe(100);
+    return valid;
   } finally {
     await constrained.close();
+  }
+}
+
+test.each(referenceModels)('%s: 100 of 100 constrained answers are valid', async (name) => {
+  expect(await countValid(referenceDirectory(name))).toBe(100);
+});
+
+test('with a byte-fallback tokenizer too, 100 of 100 constrained answers are valid', async () => {
+  const path = byteFallbackModel();
+  try {
+    expect(await countValid(path)).toBe(100);
+  } finally {
+    rmSync(path, { recursive: true });
+  }
+});
+
+test.each([',', '\n', ']:'])('the stop string %j leaves a constrained answer whole', async (stop) => {
+  const constraint = specs[0]!;
+  const constrained = { ...job, seeds: [1, 2, 3, 4, 5, 6, 7, 8], maxTokens: 80, constraint };
+  const shown = new Map<number, string>();
+  const onText = (candidate: number, text: string) =>
+    void shown.set(candidate, (shown.get(candidate) ?? '') + text);
+  const whole = await engine.generate(constrained, hooks);
+  const stopped = await engine.generate({ ...constrained, stop: [stop] }, { ...hooks, onText });
+  for (const [i, { text, finishReason }] of stopped.answers.entries()) {
+    expect(parseParameters(text, constraint, { finishReason }), text).toMatchObject({ ok: true });
+    const unstopped = whole.answers[i]!.text;
+    const end = unstopped.indexOf('\n', unstopped.indexOf('params[1]:'));
+    const cut = end < 0 ? -1 : unstopped.indexOf(stop, end);
+    expect(text).toBe(cut < 0 ? unstopped : unstopped.slice(0, cut));
+    expect(shown.get(i)).toBe(text);
   }
 });
