@@ -1,7 +1,8 @@
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { type Problem, UserError } from '../errors.js';
 import { type LocalConfig, localSchema } from '../models/local/config.js';
+import { modelName } from '../models/local/index.js';
 import { checkModel } from '../models/local/inspect.js';
 import { openModelProcess } from '../models/local/model-process.js';
 import { type ChatTokenizer, openTokenizer } from '../models/local/tokenizer.js';
@@ -27,7 +28,7 @@ export async function serveCommand(args: ServeArguments, context: CommandContext
   const host = readHost(args.host);
   const port = readPort(args.port);
   const settings = readSettings(args, context.cwd);
-  const name = basename(settings.path);
+  const name = modelName(settings.path);
   try {
     checkModel(settings.path);
     let tokenizer: ChatTokenizer | undefined;

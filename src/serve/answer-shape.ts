@@ -4,9 +4,10 @@
  * `openai` asks for parameters.
  */
 import { z } from 'zod';
+import { multiplesBetween } from '../models/local/number-grammar.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { answerText } from '../prompting/reply-scanner.js';
-import { badRequest } from './http-error.js';
+import { badRequest, type HttpError } from './http-error.js';
 
 export interface AnswerShape {
   /** What decoding is constrained to. */
@@ -15,16 +16,18 @@ export interface AnswerShape {
   write(reply: string): string;
 }
 
+/** Longest list, and longest enum, that is taken on: far beyond what a context holds. */
+const mostNumbers = 4096;
+const schemaField = 'response_format.json_schema.schema';
+
 const annotations = { title: z.string().optional(), description: z.string().optional() };
 const type = z.enum(['number', 'integer']);
-const numberSchema = z.union([
-  z.strictObject({ type, minimum: z.number(), maximum: z.number(), ...annotations }),
-  z.strictObject({ type, enum: z.array(z.number()).min(1), ...annotations }),
-]);
+const rangeSchema = z.strictObject({ type, minimum: z.number(), maximum: z.number(), ...annotations });
+const enumSchema = z.strictObject({ type, enum: z.array(z.number()).min(1), ...annotations });
 const listSchema = z
   .strictObject({
     type: z.literal('array'),
-    items: numberSchema,
+    items: z.union([rangeSchema, enumSchema]),
     minItems: z.int().min(1),
     maxItems: z.int(),
     ...annotations,
@@ -39,13 +42,14 @@ const objectSchema = z.strictObject({
   additionalProperties: z.boolean().optional(),
   ...annotations,
 });
-type NumberSchema = z.output<typeof numberSchema>;
+type RangeSchema = z.output<typeof rangeSchema>;
+type EnumSchema = z.output<typeof enumSchema>;
 
 /** @throws HttpError for a schema that can't be promised */
 export function answerShape(schema: unknown): AnswerShape {
   const parsed = objectSchema.safeParse(schema);
   const properties = parsed.success ? Object.entries(parsed.data.properties) : [];
-  const lists = properties.flatMap(([, value]) => (value.type === 'array' ? [value] : []));
+  const lists = properties.flatMap(([name, value]) => (value.type === 'array' ? [{ name, ...value }] : []));
   const [list] = lists;
   const required = parsed.data?.required ?? [];
   if (
@@ -59,7 +63,10 @@ export function answerShape(schema: unknown): AnswerShape {
         'minimum and maximum, or enum) and at most one string, with no other keywords',
       'response_format.json_schema',
     );
-  const spec = numberSpec(list.items, list.minItems);
+  const field = `${schemaField}.properties.${list.name}`;
+  if (list.minItems > mostNumbers)
+    throw wrong(`${field}.minItems`, `more than ${mostNumbers} numbers can’t be asked for`);
+  const spec = numberSpec(list.items, list.minItems, `${field}.items`);
   const pattern = answerPattern(spec.count);
   return {
     spec,
@@ -82,22 +89,54 @@ export function answerShape(schema: unknown): AnswerShape {
   };
 }
 
+/** @param field where the schema of the numbers stands in the request */
+function numberSpec(items: RangeSchema | EnumSchema, count: number, field: string): ParameterSpec {
+  return 'enum' in items ? enumSpec(items, count, `${field}.enum`) : rangeSpec(items, count, field);
+}
+
+function enumSpec(items: EnumSchema, count: number, field: string): ParameterSpec {
+  if (items.enum.length > mostNumbers)
+    throw wrong(field, `more than ${mostNumbers} choices can’t be offered`);
+  for (const choice of items.enum) requirePlain(choice, field);
+  const choices = items.type === 'integer' ? items.enum.filter(Number.isInteger) : items.enum;
+  if (choices.length === 0) throw wrong(field, 'none of the choices is an integer');
+  const places = choices.map((choice) => String(choice).split('.')[1]?.length ?? 0);
+  const [low, high] = [Math.min(...choices), Math.max(...choices)];
+  return { count, kind: kindOf(items), low, high, decimals: Math.max(...places), choices };
+}
+
 /** A schema says nothing of decimals. One, as policies have by default, unless the range is narrower than ten steps. */
-function numberSpec(items: NumberSchema, count: number): ParameterSpec {
-  const kind = items.type === 'integer' ? 'integer' : 'float';
-  if ('enum' in items) {
-    const places = items.enum.map((choice) => String(choice).split('.')[1]?.length ?? 0);
-    const [low, high] = [Math.min(...items.enum), Math.max(...items.enum)];
-    return { count, kind, low, high, decimals: Math.max(...places), choices: items.enum };
-  }
+function rangeSpec(items: RangeSchema, count: number, field: string): ParameterSpec {
   const { minimum: low, maximum: high } = items;
-  if (low > high) throw badRequest('minimum lies above maximum', 'response_format.json_schema');
+  if (low > high) throw wrong(`${field}.minimum`, 'lies above maximum');
+  const kind = kindOf(items);
   let decimals = kind === 'integer' ? 0 : 1;
   while (kind === 'float' && decimals < 6 && (high - low) * 10 ** decimals < 10) decimals++;
-  const unit = 10 ** decimals;
-  if (Math.ceil(low * unit) > Math.floor(high * unit))
-    throw badRequest('no number lies between minimum and maximum', 'response_format.json_schema');
+  for (const name of ['minimum', 'maximum'] as const) {
+    requirePlain(items[name], `${field}.${name}`);
+    if (Math.abs(items[name]) * 10 ** decimals > Number.MAX_SAFE_INTEGER)
+      throw wrong(
+        `${field}.${name}`,
+        `${items[name]} is too large to tell numbers with ${decimals} decimals apart`,
+      );
+  }
+  const { lowest, highest } = multiplesBetween(low, high, decimals);
+  if (lowest > highest)
+    throw wrong(`${field}.minimum`, `no number with ${decimals} decimals lies between it and maximum`);
   return { count, kind, low, high, decimals };
+}
+
+function kindOf({ type }: RangeSchema | EnumSchema): ParameterSpec['kind'] {
+  return type === 'integer' ? 'integer' : 'float';
+}
+
+/** Answers are written digit by digit, without exponents. */
+function requirePlain(value: number, field: string): void {
+  if (String(value).includes('e')) throw wrong(field, `${value} can’t be written without an exponent`);
+}
+
+function wrong(field: string, message: string): HttpError {
+  return badRequest(`${field}: ${message}`, field);
 }
 
 function answerPattern(count: number): RegExp {

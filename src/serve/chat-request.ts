@@ -40,15 +40,17 @@ const isNeutral = (value: unknown): boolean =>
   (typeof value === 'object' && Object.keys(value).length === 0);
 const unsupported = z.unknown().refine(isNeutral, 'is not supported').optional();
 
+/** Clients may send any integer; the generator takes those from 0 whose successors, one a choice, are exact. */
+function validSeed(seed: number): number {
+  if (seed >= 0 && seed <= Number.MAX_SAFE_INTEGER - mostChoices) return seed;
+  return ((seed % 2 ** 31) + 2 ** 31) % 2 ** 31;
+}
+
 const requestSchema = z.looseObject({
   model: z.string().nullish(),
   messages: z.array(messageSchema).min(1),
   n: z.int().min(1).max(mostChoices).nullish(),
-  seed: z
-    .int()
-    .min(0)
-    .max(2 ** 53 - 1 - mostChoices)
-    .nullish(),
+  seed: z.number().refine(Number.isInteger, 'must be an integer').transform(validSeed).nullish(),
   temperature: z.number().min(0).max(5).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
   top_k: z.int().min(0).nullish(),

@@ -41,12 +41,25 @@ export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
+/** The model's advice is for who writes an experiment's config; a client has a request instead. */
+const inTermsOfRequests = [
+  ['show less (memory.tokens)', 'shorten the prompt'],
+  ['model.contextTokens', '--context-tokens of the server'],
+  ['model.maxTokens', 'max_tokens'],
+] as const;
+
+function forClient(message: string): string {
+  return inTermsOfRequests.reduce((text, [config, request]) => text.replaceAll(config, request), message);
+}
+
 /** What went wrong in a generation, as the client sees it. */
 export function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  if (error instanceof UserError) return badRequest(error.problems.map(({ message }) => message).join('; '));
-  if (error instanceof ModelError && error.kind === 'bad-request') return badRequest(error.message);
+  if (error instanceof UserError)
+    return badRequest(forClient(error.problems.map(({ message }) => message).join('; ')));
+  if (error instanceof ModelError && error.kind === 'bad-request')
+    return badRequest(forClient(error.message));
   if (error instanceof ModelError && error.kind === 'aborted')
     return new HttpError(503, 'server_error', 'the server is shutting down');
-  return new HttpError(500, 'server_error', messageOf(error));
+  return new HttpError(500, 'server_error', forClient(messageOf(error)));
 }

@@ -81,6 +81,8 @@ async function answer(
         requireMethod(request, 'GET');
         return json(response, { object: 'list', data: [modelObject(model)] });
       case `/v1/models/${encodeURIComponent(model.name)}`:
+      // Names such as owner/model: clients write the slash either way.
+      case `/v1/models/${model.name.split('/').map(encodeURIComponent).join('/')}`:
         requireMethod(request, 'GET');
         return json(response, modelObject(model));
       case '/v1/chat/completions':

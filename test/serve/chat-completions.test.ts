@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { UserError } from '../../src/errors.js';
 import { createModel } from '../../src/models/index.js';
 import type { GenerateOptions } from '../../src/models/language-model.js';
 import { createLocalModel } from '../../src/models/local/index.js';
 import { parseParameters } from '../../src/prompting/parameter-format.js';
+import { httpErrorOf } from '../../src/serve/http-error.js';
 import { openaiConfig } from '../models/model-configs.js';
 import { eventsOf, localConfig, messages, post, send, startLocalServer, stream } from './local-server.js';
 
@@ -162,6 +164,62 @@ test('requests that come together are each answered as if alone', async () => {
   expect(together.map(({ choices }) => choices)).toEqual(alone.map(({ choices }) => choices));
 });
 
+const listOf = (items: object, length = 2) => {
+  const values = { type: 'array', items, minItems: length, maxItems: length };
+  const schema = { type: 'object', properties: { values } };
+  return { response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } };
+};
+
+const promised: readonly (readonly [string, object, (value: number) => boolean])[] = [
+  ['choices of many sizes', { type: 'number', enum: [0.000001, 123456789.5] }, among(0.000001, 123456789.5)],
+  [
+    'choices of many digits',
+    { type: 'number', enum: [0.1, 0.30000000000000004] },
+    among(0.1, 0.30000000000000004),
+  ],
+  ['a choice of 21 digits', { type: 'number', enum: [1e20, 0.1] }, among(1e20, 0.1)],
+  ['integers among choices', { type: 'integer', enum: [0.5, 3] }, among(3)],
+  ['one number', { type: 'number', minimum: 1.1, maximum: 1.1 }, among(1.1)],
+  [
+    'large integers',
+    { type: 'integer', minimum: 1e9, maximum: 2e9 },
+    (value) => value >= 1e9 && value <= 2e9,
+  ],
+  [
+    'a bound just above a tenth',
+    { type: 'number', minimum: 0.30000001, maximum: 4 },
+    (value) => value >= 0.30000001 && value <= 4,
+  ],
+];
+function among(...choices: number[]) {
+  return (value: number) => choices.includes(value);
+}
+test.each(promised)('a schema with %s is followed exactly', async (_name, items, allowed) => {
+  for (const seed of [1, 2, 3]) {
+    const { choices } = await complete({ ...listOf(items), seed, max_tokens: 120 });
+    const { values } = JSON.parse(choices[0]!.message.content) as { values: number[] };
+    expect(values).toHaveLength(2);
+    for (const value of values) expect(value).toSatisfy(allowed);
+  }
+});
+
+test.each([
+  [-1, 2 ** 31 - 1],
+  [-(2 ** 31), 0],
+  [2 ** 53 - 1, 2 ** 31 - 1],
+  [2 ** 63, 0],
+])('any integer is a seed: %d is %d', async (given, same) => {
+  const [a, b] = await Promise.all([given, same].map((seed) => complete({ seed, n: 2 })));
+  expect(a!.choices).toEqual(b!.choices);
+});
+
+test('errors tell clients of their request, not of a config', () => {
+  const { message } = httpErrorOf(
+    new UserError({ message: 'show less (memory.tokens) or raise model.contextTokens or model.maxTokens' }),
+  );
+  expect(message).toBe('shorten the prompt or raise --context-tokens of the server or max_tokens');
+});
+
 const refusals: readonly (readonly [string, object, number, RegExp])[] = [
   ['no messages', { messages: [] }, 400, /"param":"messages"/],
   ['an unknown role', { messages: [{ role: 'robot', content: '' }] }, 400, /messages\.0\.role/],
@@ -175,7 +233,7 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
   ['a penalty', { frequency_penalty: 0.5 }, 400, /frequency_penalty: is not supported/],
   ['tools', { tools: [{ type: 'function' }] }, 400, /tools: is not supported/],
   ['too many choices', { n: 1000 }, 400, /"param":"n"/],
-  ['a negative seed', { seed: -1 }, 400, /"param":"seed"/],
+  ['a seed that is no integer', { seed: 0.5 }, 400, /"param":"seed"/],
   ['any JSON at all', { response_format: { type: 'json_object' } }, 400, /text and json_schema are/],
   [
     'a schema of something else',
@@ -192,7 +250,55 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
     'a prompt beyond the context',
     { messages: [{ role: 'user', content: 'params '.repeat(600) }] },
     400,
-    /context holds 512/,
+    /context holds 512: shorten the prompt"/,
+  ],
+  [
+    'an answer beyond max_tokens',
+    { max_tokens: 5, ...listOf({ type: 'number', minimum: 0, maximum: 1 }) },
+    400,
+    /and 5 are allowed: raise max_tokens"/,
+  ],
+  [
+    'the longest list, which no small context holds',
+    listOf({ type: 'number', minimum: 0, maximum: 1 }, 4096),
+    400,
+    /an answer of 4096 parameters may need \d+ tokens.*raise max_tokens"/,
+  ],
+  ...[4097, 2e9].map(
+    (length) =>
+      [
+        `a list of ${length}`,
+        listOf({ type: 'number', minimum: 0, maximum: 1 }, length),
+        400,
+        /properties\.values\.minItems: more than 4096 numbers can’t be asked for/,
+      ] as const,
+  ),
+  ['a tiny choice', listOf({ type: 'number', enum: [1e-7, 0.5] }), 400, /items\.enum: 1e-7 can’t be written/],
+  ['a huge choice', listOf({ type: 'number', enum: [1e21] }), 400, /items\.enum: 1e\+21 can’t be written/],
+  [
+    'a huge minimum',
+    listOf({ type: 'number', minimum: 1e21, maximum: 1e22 }),
+    400,
+    /"param":"response_format\.json_schema\.schema\.properties\.values\.items\.minimum"/,
+  ],
+  [
+    'a maximum where doubles skip integers',
+    listOf({ type: 'integer', minimum: 0, maximum: 1e20 }),
+    400,
+    /items\.maximum: 100000000000000000000 is too large/,
+  ],
+  [
+    'more choices than can be offered',
+    listOf({ type: 'integer', enum: Array.from({ length: 200_000 }, (_, i) => i) }),
+    400,
+    /items\.enum: more than 4096 choices/,
+  ],
+  ['no integer among the choices', listOf({ type: 'integer', enum: [0.5] }), 400, /items\.enum: none/],
+  [
+    'an empty range',
+    listOf({ type: 'integer', minimum: 0.2, maximum: 0.8 }),
+    400,
+    /items\.minimum: no number with 0 decimals/,
   ],
 ];
 test.each(refusals)('%s is refused in a way that says why', async (_name, change, status, pattern) => {

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { type ServeArguments, serveCommand } from '../../src/commands/serve.js';
@@ -48,6 +50,18 @@ describe('policyloop serve', () => {
       abort.abort();
     });
     expect(reply).not.toContain('[DONE]');
+    expect(await ended).toBe(0);
+  });
+
+  it('names a model of a Hugging Face cache by its repository, not by a hash', async () => {
+    const model = join(temporaryDirectory(), 'models--owner--tiny', 'snapshots', '0123abcd');
+    cpSync(path, model, { recursive: true });
+    const { ended, finish, printed } = await served({ model });
+    const { url, ...ready } = JSON.parse(printed[0]!) as { url: string };
+    expect(ready).toMatchObject({ model: 'owner/tiny' });
+    for (const written of ['owner/tiny', 'owner%2Ftiny'])
+      expect(JSON.parse((await send(`${url}/models/${written}`)).body)).toMatchObject({ id: 'owner/tiny' });
+    finish.abort();
     expect(await ended).toBe(0);
   });
 

@@ -10,55 +10,106 @@ export interface NumberGrammar {
   shortfall(text: string): number;
 }
 
-const characters = [...'0123456789-.'];
-
 /** The values of a spec in plain decimal notation, with up to `decimals` digits after the point. */
 export function numberGrammar(spec: ParameterSpec): NumberGrammar {
-  const { feasible, complete } =
+  const grammar =
     spec.choices === undefined ? rangeGrammar(spec) : choiceGrammar(spec.choices, spec.decimals);
   const known = new Map<string, number>();
   return {
-    feasible,
-    complete,
+    ...grammar,
     shortfall(text) {
-      const cached = known.get(text);
-      if (cached !== undefined) return cached;
-      let texts = [text];
-      let length = 0;
-      while (!texts.some(complete)) {
-        texts = texts.flatMap((start) => characters.map((next) => start + next).filter(feasible));
-        if (texts.length === 0) throw new Error(`no allowed value starts with '${text}'`);
-        length++;
-      }
+      const length = known.get(text) ?? grammar.shortfall(text);
+      if (length === Number.POSITIVE_INFINITY) throw new Error(`no allowed value starts with '${text}'`);
       known.set(text, length);
       return length;
     },
   };
 }
 
-type Tests = Pick<NumberGrammar, 'feasible' | 'complete'>;
-
-function choiceGrammar(choices: readonly number[], decimals: number): Tests {
-  const texts = choices.flatMap((choice) => [choice.toFixed(decimals), String(choice)]);
+/**
+ * Smallest and largest whole number n for which n / 10^decimals lies between low and high, both inclusive; there is
+ * none where `lowest > highest`. Exact as long as n is a safe integer.
+ */
+export function multiplesBetween(
+  low: number,
+  high: number,
+  decimals: number,
+): { readonly lowest: number; readonly highest: number } {
+  const unit = 10 ** decimals;
+  // The tolerance undoes the rounding of the product; the quotient is what the text of a multiple is read as.
+  const lowest = Math.ceil(low * unit - 1e-6);
+  const highest = Math.floor(high * unit + 1e-6);
   return {
-    feasible: (text) => texts.some((choice) => choice.startsWith(text)),
-    complete: (text) => texts.includes(text),
+    lowest: lowest / unit < low ? lowest + 1 : lowest,
+    highest: highest / unit > high ? highest - 1 : highest,
   };
 }
 
 const shape = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
 
+/** A choice is offered in the texts that are read as exactly it: with all decimals, and as short as can be. */
+function choiceGrammar(choices: readonly number[], decimals: number): NumberGrammar {
+  const texts = choices.flatMap((choice) =>
+    [choice.toFixed(decimals), String(choice)].filter((text) => shape.test(text) && Number(text) === choice),
+  );
+  return {
+    feasible: (text) => texts.some((choice) => choice.startsWith(text)),
+    complete: (text) => texts.includes(text),
+    shortfall: (text) =>
+      texts.reduce(
+        (least, choice) => (choice.startsWith(text) ? Math.min(least, choice.length - text.length) : least),
+        Number.POSITIVE_INFINITY,
+      ),
+  };
+}
+
 /** Works on multiples of 10^-decimals, which are whole numbers. */
-function rangeGrammar({ low, high, decimals, kind }: ParameterSpec): Tests {
+function rangeGrammar({ low, high, decimals, kind }: ParameterSpec): NumberGrammar {
   const digits = kind === 'integer' ? 0 : decimals;
   const unit = 10 ** digits;
-  // The bounds may lie between two multiples; the tolerance undoes the rounding of the product.
-  const lowest = Math.ceil(low * unit - 1e-6);
-  const highest = Math.floor(high * unit + 1e-6);
+  const { lowest, highest } = multiplesBetween(low, high, digits);
   const longest = String(Math.floor(Math.max(Math.abs(low), Math.abs(high)))).length;
   const anyBetween = (negative: boolean, from: number, to: number) =>
     negative ? -Math.max(from, 1) >= lowest && -to <= highest && to >= 1 : to >= lowest && from <= highest;
+  /** Whether a multiple of `step` lies between, -0 apart. */
+  const anyMultiple = (negative: boolean, from: number, to: number, step: number) => {
+    const [least, most] = negative
+      ? [Math.max(from, 1, -highest), -lowest]
+      : [Math.max(from, lowest), highest];
+    return Math.ceil(least / step) * step <= Math.min(to, most);
+  };
+  /** Fewest digits behind the point with which some number between can be written. */
+  const fewestDigits = (negative: boolean, from: number, to: number, given: number) => {
+    for (let used = given; used <= digits; used++)
+      if (anyMultiple(negative, from, to, 10 ** (digits - used))) return used;
+    return Number.POSITIVE_INFINITY;
+  };
+  const shortfall = (text: string): number => {
+    const match = shape.exec(text);
+    if (match === null) return Number.POSITIVE_INFINITY;
+    const [, sign, whole, point, fraction = ''] = match;
+    const negative = sign === '-';
+    if (whole === undefined) {
+      const next = [...'0123456789'].map((digit) => 1 + shortfall(text + digit));
+      return Math.min(...next, negative ? Number.POSITIVE_INFINITY : 1 + shortfall('-'));
+    }
+    if (point !== undefined) {
+      const width = 10 ** (digits - fraction.length);
+      const from = Number(whole + fraction) * width;
+      const used = fewestDigits(negative, from, from + width - 1, Math.max(fraction.length, 1));
+      return used - fraction.length;
+    }
+    let least = Number.POSITIVE_INFINITY;
+    const more = whole === '0' ? 0 : longest - whole.length;
+    for (let extra = 0; extra <= more; extra++) {
+      const width = unit * 10 ** extra;
+      const used = fewestDigits(negative, Number(whole) * width, (Number(whole) + 1) * width - 1, 0);
+      least = Math.min(least, extra + (used === 0 ? 0 : 1 + used));
+    }
+    return least;
+  };
   return {
+    shortfall,
     feasible(text) {
       const match = shape.exec(text);
       if (match === null) return false;
