@@ -61,6 +61,11 @@ export interface Confirmation {
   readonly episodes: number;
 }
 
+/** The best candidate on seeds that neither proposed nor chose it: what a run is judged by. */
+export function finalConfirmation(confirmations: readonly Confirmation[]): Confirmation | undefined {
+  return confirmations.find(({ stage }) => stage === 'final');
+}
+
 export type StopReason =
   | { readonly kind: 'iterations' }
   | { readonly kind: 'target'; readonly return: number }

@@ -4,7 +4,7 @@ import type { Manifest } from './manifest.js';
 import type { ParameterSpec } from './policies/policy.js';
 import { formatParameters } from './prompting/parameter-format.js';
 import { readManifest, runFiles, statusOf } from './recorded-run.js';
-import type { Confirmation, StopReason, UsageTotals } from './run-log.js';
+import { type Confirmation, finalConfirmation, type StopReason, type UsageTotals } from './run-log.js';
 import { interquartileMean, mean, meanInterval95 } from './statistics.js';
 import { formatReturn, formatTable, formatUsage } from './terminal.js';
 
@@ -38,7 +38,7 @@ export function resultOfManifest(manifest: Manifest, path: string, cwd: string):
     ...(manifest.reason && { reason: manifest.reason }),
     iterations: manifest.iterations.done,
     best: manifest.best ?? null,
-    confirmed: manifest.confirmations.find(({ stage }) => stage === 'final') ?? null,
+    confirmed: finalConfirmation(manifest.confirmations) ?? null,
     usage: manifest.usage,
     report: shownPath(join(path, runFiles.report), cwd),
   };

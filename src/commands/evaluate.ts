@@ -2,6 +2,7 @@ import { UserError } from '../errors.js';
 import { evaluate } from '../evaluation.js';
 import { type OpenedRun, openRun } from '../open-run.js';
 import type { ParameterVector } from '../policies/policy.js';
+import { finalConfirmation } from '../run-log.js';
 import { interval } from '../run-result.js';
 import { confirmationSeeds } from '../seeds.js';
 import {
@@ -78,7 +79,7 @@ function choose(
       remedy: `the run has iterations 0 (warm-up) to ${recorded.iteration}`,
     });
   }
-  const chosen = manifest.confirmations.find(({ stage }) => stage === 'final') ?? manifest.best;
+  const chosen = finalConfirmation(manifest.confirmations) ?? manifest.best;
   if (chosen !== undefined) return chosen;
   throw new UserError({
     message: 'this run has no evaluated policy yet',

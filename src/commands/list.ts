@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { UserError } from '../errors.js';
 import type { Manifest } from '../manifest.js';
 import { groupFile, readManifest, runFiles, statusOf } from '../recorded-run.js';
+import { finalConfirmation } from '../run-log.js';
 import { type CommandContext, formatReturn, formatTable } from '../terminal.js';
 
 /** `policyloop list`. Reads manifests only. */
@@ -29,7 +30,7 @@ export function listCommand(
     return Promise.resolve(0);
   }
   const rows = runs.map(({ name, status, manifest }) => {
-    const final = manifest.confirmations.find(({ stage }) => stage === 'final');
+    const final = finalConfirmation(manifest.confirmations);
     return [
       name,
       status,

@@ -13,7 +13,14 @@ import { runInDirectory } from '../run-session.js';
 import { repeatSeeds } from '../seeds.js';
 import { type CommandContext, exitCodes } from '../terminal.js';
 import { groupReportPath, writeGroupReport } from '../write-report.js';
-import { displayFor, exitCode, failedResult, type OutputArguments, startRun } from './single-run.js';
+import {
+  displayFor,
+  exitCode,
+  failedResult,
+  type OutputArguments,
+  openModel,
+  startRun,
+} from './single-run.js';
 
 /** `group.json`: a directory whose sub-directories are repeats of one experiment. */
 export interface RunGroup {
@@ -74,6 +81,7 @@ export async function finishGroup(
 async function openRepeat(path: string, config: Config, context: CommandContext) {
   if (!existsSync(join(path, runFiles.manifest))) {
     const assembly = await assemble(config, context.env);
+    await openModel(assembly, context);
     return { assembly, directory: startRun(assembly, path, context) };
   }
   const file = join(path, runFiles.config);
@@ -82,6 +90,7 @@ async function openRepeat(path: string, config: Config, context: CommandContext)
   if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
   const assembly = await assemble(config, context.env, readImported(path));
   requireSame(assembly, manifest, file);
+  await openModel(assembly, context);
   const directory = resumeRunDirectory(path, context.now);
   replaceFile(file, resolvedYaml(assembly.config));
   return { assembly, directory };

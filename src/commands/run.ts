@@ -30,7 +30,8 @@ export async function runCommand(args: RunArguments, context: CommandContext): P
   const assembly = await placed(loaded, () => assemble(absolute, context.env));
   const { config } = assembly;
   if (args.dryRun) return dryRun(assembly, args.json, context);
-  await placed(loaded, () => openModel(assembly, context));
+  // Each repeat opens a model of its own.
+  if (config.repeats === 1) await placed(loaded, () => openModel(assembly, context));
 
   const path =
     args.runDir === undefined

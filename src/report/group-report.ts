@@ -1,3 +1,4 @@
+import { finalConfirmation } from '../run-log.js';
 import { interquartileMean, mean, meanInterval95 } from '../statistics.js';
 import { type Html, html, preformatted } from './html.js';
 import { tile } from './overview.js';
@@ -12,7 +13,7 @@ import {
   formatTime,
   plural,
 } from './quantities.js';
-import { bestEntry, finalConfirmation, type RunData } from './run-data.js';
+import { bestEntry, type RunData } from './run-data.js';
 import { linearScale, robustDomain, type Scale } from './scale.js';
 
 /** One repeat, and where its own report stands relative to the group's. */

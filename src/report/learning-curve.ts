@@ -1,10 +1,11 @@
 import type { Confirmation } from '../run-log.js';
+import { finalConfirmation } from '../run-log.js';
 import { curvePoints, isBinary, isProposal, type Point, type Timeline } from './curve-points.js';
 import { type Html, html } from './html.js';
 import { figure, intervalMark, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { isRejected, type LoggedProposal, proposalId } from './proposals.js';
 import { formatNumber, plural } from './quantities.js';
-import { finalConfirmation, type RunData } from './run-data.js';
+import type { RunData } from './run-data.js';
 import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
 
 const height = 320;

@@ -2,6 +2,7 @@ import type { Config } from '../config.js';
 import { unreachable } from '../errors.js';
 import type { BufferEntry } from '../replay-buffer.js';
 import type { Confirmation, LoggedEvent, StopReason } from '../run-log.js';
+import { finalConfirmation } from '../run-log.js';
 import { type Content, type Html, html } from './html.js';
 import { isRejected, type LoggedProposal, placeName, proposalId } from './proposals.js';
 import {
@@ -14,7 +15,7 @@ import {
   formatTime,
   plural,
 } from './quantities.js';
-import { bestEntry, finalConfirmation, type RunData } from './run-data.js';
+import { bestEntry, type RunData } from './run-data.js';
 
 /** Who, what and when of a run. */
 export function runHeader(data: RunData): Html {

@@ -2,7 +2,7 @@ import type { Config } from '../config.js';
 import type { Manifest } from '../manifest.js';
 import type { ParameterSpec, PolicyDescription } from '../policies/policy.js';
 import type { BufferEntry } from '../replay-buffer.js';
-import type { CallRecord, Confirmation, LoggedEvent } from '../run-log.js';
+import type { CallRecord, LoggedEvent } from '../run-log.js';
 
 /** Everything a report shows of one run: what its directory holds, read into memory. */
 export interface RunData {
@@ -26,9 +26,4 @@ export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefi
   let best: BufferEntry | undefined;
   for (const entry of entries) if (best === undefined || entry.score > best.score) best = entry;
   return best;
-}
-
-/** The best candidate on seeds that neither proposed nor chose it: what the run is judged by. */
-export function finalConfirmation(confirmations: readonly Confirmation[]): Confirmation | undefined {
-  return confirmations.find((confirmation) => confirmation.stage === 'final');
 }

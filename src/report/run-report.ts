@@ -1,3 +1,4 @@
+import { finalConfirmation } from '../run-log.js';
 import { callLog } from './call-log.js';
 import { timelineOf } from './curve-points.js';
 import { failureView } from './failure-view.js';
@@ -10,7 +11,7 @@ import { policyView } from './policy-view.js';
 import { loggedProposals, placeName } from './proposals.js';
 import { formatReturn, formatTime } from './quantities.js';
 import { reproduction } from './reproduce.js';
-import { bestEntry, finalConfirmation, type RunData } from './run-data.js';
+import { bestEntry, type RunData } from './run-data.js';
 import { gridMap, taskLabels } from './task-labels.js';
 import { usageView } from './usage-view.js';
 
