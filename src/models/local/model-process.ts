@@ -67,6 +67,9 @@ export function openModelProcess(id: string, settings: LoadSettings): ModelProce
           // What kept it from loading may be mended: the next call tries with a new process.
           if (running?.child === child) running = undefined;
           reject(errorOf(id, message.failure, 0));
+          for (const job of jobs.values())
+            job.reject(errorOf(id, message.failure, performance.now() - job.started));
+          jobs.clear();
           child.kill();
         } else receive(jobs, message);
       });
