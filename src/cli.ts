@@ -4,7 +4,7 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { datasetOptions, trainOptions } from './commands/finetune-options.js';
+import { finetuneCommands } from './commands/finetune-cli.js';
 import { checkOptions, serveOptions } from './commands/local-model-options.js';
 import { UserError } from './errors.js';
 import { type CommandContext, exitCodes } from './terminal.js';
@@ -250,18 +250,7 @@ await yargs(hideBin(process.argv))
       ),
   )
   .command('finetune', 'Train a local model on logged runs', (y) =>
-    y
-      .usage('$0 finetune <command>')
-      .command('dataset <runs..>', 'Make training examples of runs', datasetOptions, (args) =>
-        run(async () => (await import('./commands/finetune.js')).datasetCommand(args, context)),
-      )
-      .command('train <config>', 'Train a local model on a dataset', trainOptions, (args) =>
-        runInterruptible(
-          async () => (await import('./commands/finetune-train.js')).trainCommand(args, context),
-          'writing a checkpoint; the same command goes on from it',
-        ),
-      )
-      .demandCommand(1, 'Name a command; policyloop finetune --help lists them.'),
+    finetuneCommands(y, { context, run, runInterruptible }),
   )
   .demandCommand(1, 'Name a command; policyloop --help lists them.')
   .check((argv) => {

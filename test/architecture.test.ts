@@ -40,7 +40,7 @@ const modules = read('src');
 const fineTuner = read('finetune');
 
 /** Where the command line and the fine-tuner meet. */
-const meeting = /^src\/commands\/finetune(-train)?\.ts$/;
+const meeting = /^src\/commands\/finetune(-\w+)*\.ts$/;
 
 /** What each part may import beside itself: imports run one way. */
 const allowed: Readonly<Record<string, RegExp>> = {

@@ -1,0 +1,27 @@
+/** `policyloop finetune …` on the command line; each command's module is loaded when it runs. */
+import type { Argv } from 'yargs';
+import type { CommandContext } from '../terminal.js';
+import { datasetOptions, trainOptions } from './finetune-options.js';
+
+/** How the command line runs a command: its result is the exit code. */
+export interface CommandRunner {
+  readonly context: CommandContext;
+  run(command: () => Promise<number>): Promise<void>;
+  /** The same for a command that Ctrl-C ends in order; `finishing` says what it then still does. */
+  runInterruptible(command: () => Promise<number>, finishing: string): Promise<void>;
+}
+
+export function finetuneCommands(y: Argv, { context, run, runInterruptible }: CommandRunner): Argv {
+  return y
+    .usage('$0 finetune <command>')
+    .command('dataset <runs..>', 'Make training examples of runs', datasetOptions, (args) =>
+      run(async () => (await import('./finetune.js')).datasetCommand(args, context)),
+    )
+    .command('train <config>', 'Train a local model on a dataset', trainOptions, (args) =>
+      runInterruptible(
+        async () => (await import('./finetune-train.js')).trainCommand(args, context),
+        'writing a checkpoint; the same command goes on from it',
+      ),
+    )
+    .demandCommand(1, 'Name a command; policyloop finetune --help lists them.');
+}
