@@ -49,7 +49,22 @@ export interface TrainingRun {
   readonly checkpoint: string | undefined;
 }
 
+/** What is read of a split: an example without weight or answer is not. */
+export interface ReadSplit {
+  readonly examples: number;
+  /** Tokens of the examples. */
+  readonly tokens: number;
+}
+
 export type TrainingEvent =
+  | {
+      readonly kind: 'start';
+      /** Steps already made: 0, or those of the checkpoint that training goes on from. */
+      readonly step: number;
+      readonly totalSteps: number;
+      readonly training: ReadSplit;
+      readonly validation: ReadSplit;
+    }
   | {
       readonly kind: 'step';
       /** 1 for the first. */
@@ -110,6 +125,13 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   };
   let ended: TrainingOutcome['ended'] = 'complete';
   try {
+    hooks.onEvent?.({
+      kind: 'start',
+      step: state.step,
+      totalSteps,
+      training: readSplit(examples),
+      validation: readSplit(validation),
+    });
     let plan: { readonly epoch: number; readonly steps: StepPlan[] } | undefined;
     while (state.step < totalSteps && !exhausted(state, settings)) {
       const epoch = Math.floor(state.step / perEpoch);
@@ -140,6 +162,13 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   }
   if (ended === 'complete' && state.step < totalSteps) ended = 'early';
   return outcome(state, ended);
+}
+
+function readSplit(examples: readonly TokenExample[]): ReadSplit {
+  return {
+    examples: examples.length,
+    tokens: examples.reduce((sum, example) => sum + exampleLength(example), 0),
+  };
 }
 
 /** Early stopping. */
