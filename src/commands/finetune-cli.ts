@@ -2,6 +2,7 @@
 import type { Argv } from 'yargs';
 import type { CommandContext } from '../terminal.js';
 import { datasetOptions, trainOptions } from './finetune-options.js';
+import { mergeOptions } from './finetune-output-options.js';
 
 /** How the command line runs a command: its result is the exit code. */
 export interface CommandRunner {
@@ -21,6 +22,12 @@ export function finetuneCommands(y: Argv, { context, run, runInterruptible }: Co
       runInterruptible(
         async () => (await import('./finetune-train.js')).trainCommand(args, context),
         'writing a checkpoint; the same command goes on from it',
+      ),
+    )
+    .command('merge <adapter>', 'Merge an adapter into its base model', mergeOptions, (args) =>
+      runInterruptible(
+        async () => (await import('./finetune-merge.js')).mergeCommand(args, context),
+        'stopping',
       ),
     )
     .demandCommand(1, 'Name a command; policyloop finetune --help lists them.');

@@ -98,7 +98,7 @@ describe.each(referenceModels)('%s', (name) => {
 
   it('so does the merged model, and its other files are the same', async () => {
     const merged = path.join(folder, `${name}-merged`);
-    mergeAdapter(directory, readAdapter(trained), merged, 'float32');
+    await mergeAdapter(directory, readAdapter(trained), merged, 'float32');
     const logits = await lastLogits(merged, reference.promptIds);
     expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(1e-3);
     expect(differingFiles(directory, merged)).toEqual(name.includes('bf16') ? ['config.json'] : []);
@@ -106,7 +106,7 @@ describe.each(referenceModels)('%s', (name) => {
 
   it('merged in its stored dtype, it differs by the rounding alone', async () => {
     const merged = path.join(folder, `${name}-stored`);
-    mergeAdapter(directory, readAdapter(trained), merged, 'stored');
+    await mergeAdapter(directory, readAdapter(trained), merged, 'stored');
     const logits = await lastLogits(merged, reference.promptIds);
     const bound = name.includes('bf16') ? 0.1 : 1e-3;
     expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(bound);
@@ -146,7 +146,7 @@ describe.skipIf(!hasPeft)('PEFT (needs Python with torch, transformers and peft:
     const adapter = path.join(folder, 'for-peft');
     const merged = path.join(folder, 'for-transformers');
     writeAdapter(adapter, parameters, lora, model);
-    mergeAdapter(model, readAdapter(adapter), merged, 'float32');
+    await mergeAdapter(model, readAdapter(adapter), merged, 'float32');
     const ids = readReferenceTraining('qwen2-tied-bf16-sharded').promptIds;
     const script = path.join(import.meta.dirname, 'peft-logits.py');
     const output = execFileSync(python, [script, model, adapter, merged, JSON.stringify(ids)], {
