@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { SingleBar } from 'cli-progress';
+import { datasetLineage, trainingLineage, writeLineage } from '../../finetune/lineage.js';
 import { readConversations } from '../../finetune/read-dataset.js';
 import { type FineTuned, fineTune } from '../../finetune/sft.js';
 import { loadTrainConfig, type TrainConfig } from '../../finetune/train-config.js';
@@ -56,6 +57,16 @@ export async function trainCommand(args: TrainArguments, context: CommandContext
     metrics.close();
   }
   const { ended, step, best, result } = outcome;
+  const lineage = trainingLineage({
+    method: config.method.kind,
+    model: config.model,
+    dataset: datasetLineage(config.dataset),
+    config,
+    outcome,
+  });
+  for (const directory of [config.output, ...(result === undefined ? [] : [result])]) {
+    writeLineage(directory, lineage);
+  }
   const shown = result === undefined ? null : shownPath(result, context.cwd);
   if (args.json) {
     context.print(
