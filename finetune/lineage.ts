@@ -31,7 +31,7 @@ const sourceSchema = z.looseObject({
   kept: z.number(),
 });
 
-const datasetSchema = z.looseObject({
+export const datasetSchema = z.looseObject({
   path: z.string(),
   /** null where the dataset has no manifest. */
   recipe: z.string().nullable(),
