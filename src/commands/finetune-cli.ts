@@ -3,6 +3,7 @@ import type { Argv } from 'yargs';
 import type { CommandContext } from '../terminal.js';
 import { datasetOptions, trainOptions } from './finetune-options.js';
 import { mergeOptions } from './finetune-output-options.js';
+import { exportOptions } from './finetune-scale-out-options.js';
 
 /** How the command line runs a command: its result is the exit code. */
 export interface CommandRunner {
@@ -29,6 +30,9 @@ export function finetuneCommands(y: Argv, { context, run, runInterruptible }: Co
         async () => (await import('./finetune-merge.js')).mergeCommand(args, context),
         'stopping',
       ),
+    )
+    .command('export <trainer> <config>', 'Write a folder for a training elsewhere', exportOptions, (args) =>
+      run(async () => (await import('./finetune-export.js')).exportCommand(args, context)),
     )
     .demandCommand(1, 'Name a command; policyloop finetune --help lists them.');
 }
