@@ -26,14 +26,14 @@ const kinds: Readonly<Record<string, DrawPair>> = {
 const pairsOf = (draw: DrawPair, count: number, random: RandomGenerator) =>
   Array.from({ length: count }, () => draw(random));
 
-/** Share of trials with 10 pairs in which the interval holds the truth; its standard error is about 0.8 %. */
+/** Share of trials with 10 pairs in which the interval holds the truth; its standard error is about 1.1 %. */
 function coverage(
   draw: DrawPair,
   truth: number,
   interval: (pairs: readonly (readonly [number, number])[]) => readonly [number, number],
 ): number {
   const random = createGenerator(11);
-  const trials = 800;
+  const trials = 400;
   let covered = 0;
   for (let trial = 0; trial < trials; trial++) {
     const [low, high] = interval(pairsOf(draw, 10, random));
@@ -48,14 +48,14 @@ describe('with ten pairs of runs, bootstrap intervals cover at their nominal rat
   it.each(Object.entries(kinds))('the mean difference, %s', (_name, draw) => {
     const truth = mean(population(draw).map(([a, b]) => a - b));
     const rate = coverage(draw, truth, (pairs) => bootstrapMean95(pairs.map(([a, b]) => a - b)));
-    expect(rate).toBeGreaterThan(0.93);
+    expect(rate).toBeGreaterThan(0.925);
     expect(rate).toBeLessThan(0.985);
   });
 
   it.each(Object.entries(kinds))('the interquartile mean, %s', (_name, draw) => {
     const truth = interquartileMean(population(draw).map(([a]) => a));
     const rate = coverage(draw, truth, (pairs) => bootstrapIqm95(pairs.map(([a]) => a)));
-    expect(rate).toBeGreaterThan(0.93);
+    expect(rate).toBeGreaterThan(0.925);
     expect(rate).toBeLessThan(0.99);
   });
 
@@ -68,7 +68,7 @@ describe('with ten pairs of runs, bootstrap intervals cover at their nominal rat
         pairs.map(([, b]) => b),
       ),
     );
-    expect(rate).toBeGreaterThan(0.93);
+    expect(rate).toBeGreaterThan(0.925);
     expect(rate).toBeLessThanOrEqual(0.995);
   });
 });
