@@ -75,6 +75,7 @@ tbody th{white-space:nowrap}
 .bar-cell svg{margin-top:5px}
 .bar{fill:var(--bad);fill-opacity:.75}
 pre{margin:0;padding:10px 12px;max-height:480px;overflow:auto;background:var(--shade);border-radius:6px;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate}
+pre+p,.facts+.scroll{margin-top:12px}
 code{font:.92em ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}
 summary{cursor:pointer}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
@@ -148,6 +149,9 @@ figcaption{margin-top:6px;font-size:13px;color:var(--muted)}
 .paths .latency{fill:var(--point)}
 .paths .cost{stroke:var(--accent);stroke-width:2}
 .paths .cost-area{fill:var(--accent);fill-opacity:.12}
+.paths .validation{stroke:var(--warn);stroke-width:2}
+.validations circle{fill:var(--warn);stroke:var(--card)}
+.key.validation{border-top:2px solid var(--warn)}
 @media (max-width:640px){.best-column{stroke-width:.75}.quartiles{stroke-width:1.5}.points circle{r:1.8px}.points .improved{r:2.8px}.heat-map,.heat-map.short-names{grid-template-columns:34px minmax(0,1fr)}.row-names .wide{display:none}.row-names .narrow{display:inline}.plot{grid-template-columns:44px minmax(0,1fr)}.y-axis{width:44px;transform:translateX(-8px)}}`;
 
 const log = `
