@@ -48,3 +48,31 @@ function halfMagnitude(bits: number, value: number): number {
   sum[0] = Math.abs(value) + 0.5;
   return sumBits[0]! - 0x3f00_0000;
 }
+
+/** Numbers that share a scale in llama.cpp's Q8_0. */
+export const q8Block = 32;
+
+/**
+ * llama.cpp's Q8_0: of every 32 numbers a float16 scale, the largest magnitude over 127, and 32 signed bytes, rounded
+ * half away from zero. All in float32, as there.
+ * @param values a multiple of 32
+ */
+export function encodeQ8(values: Float32Array): Uint8Array {
+  const blocks = values.length / q8Block;
+  const scales = new Float32Array(blocks);
+  const bytes = new Int8Array(blocks * (2 + q8Block));
+  for (let b = 0; b < blocks; b++) {
+    let largest = 0;
+    for (let i = 0; i < q8Block; i++) largest = Math.max(largest, Math.abs(values[b * q8Block + i]!));
+    const scale = Math.fround(largest / 127);
+    const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
+    scales[b] = scale;
+    for (let i = 0; i < q8Block; i++) {
+      const steps = Math.fround(values[b * q8Block + i]! * inverse);
+      bytes[b * (2 + q8Block) + 2 + i] = Math.sign(steps) * Math.floor(Math.abs(steps) + 0.5);
+    }
+  }
+  const halves = new Int8Array(toFloat16(scales).buffer);
+  for (let b = 0; b < blocks; b++) bytes.set(halves.subarray(2 * b, 2 * b + 2), b * (2 + q8Block));
+  return new Uint8Array(bytes.buffer);
+}
