@@ -2,7 +2,7 @@
 import type { Argv } from 'yargs';
 import type { CommandContext } from '../terminal.js';
 import { datasetOptions, trainOptions } from './finetune-options.js';
-import { mergeOptions } from './finetune-output-options.js';
+import { ggufOptions, mergeOptions, ollamaOptions } from './finetune-output-options.js';
 import { exportOptions } from './finetune-scale-out-options.js';
 
 /** How the command line runs a command: its result is the exit code. */
@@ -30,6 +30,18 @@ export function finetuneCommands(y: Argv, { context, run, runInterruptible }: Co
         async () => (await import('./finetune-merge.js')).mergeCommand(args, context),
         'stopping',
       ),
+    )
+    .command('gguf <model>', 'Write a model for llama.cpp and Ollama', ggufOptions, (args) =>
+      runInterruptible(
+        async () => (await import('./finetune-gguf.js')).ggufCommand(args, context),
+        'stopping',
+      ),
+    )
+    .command(
+      'ollama <adapter>',
+      "Write a Modelfile of an adapter for a model of Ollama's",
+      ollamaOptions,
+      (args) => run(async () => (await import('./finetune-ollama.js')).ollamaCommand(args, context)),
     )
     .command('export <trainer> <config>', 'Write a folder for a training elsewhere', exportOptions, (args) =>
       run(async () => (await import('./finetune-export.js')).exportCommand(args, context)),
