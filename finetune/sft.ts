@@ -2,7 +2,9 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../src/errors.js';
+import type { Quantization } from '../src/models/local/config.js';
 import { type DecoderConfig, readDecoderConfig } from '../src/models/local/hf-config.js';
+import { quantizedWeights } from '../src/models/local/quantized-weights.js';
 import { openWeights } from '../src/models/local/safetensors.js';
 import { openTokenizer } from '../src/models/local/tokenizer.js';
 import type { TokenExample } from './batch.js';
@@ -15,7 +17,12 @@ import { type TrainingHooks, type TrainingOutcome, type TrainingSettings, train 
 import type { Parameter } from './training-session.js';
 
 export type Method =
-  | { readonly kind: 'lora'; readonly lora: LoraSettings }
+  | {
+      readonly kind: 'lora';
+      readonly lora: LoraSettings;
+      /** Of the frozen weights: that which the model will be served with. Absent: none. */
+      readonly quantization?: Quantization;
+    }
   /** All weights, from those that are stored. */
   | { readonly kind: 'full' }
   /** All weights, from random ones: config, tokenizer and template are all that the directory need hold. */
@@ -76,7 +83,13 @@ function beginning(
 ): { trainable: Trainable; parameters: Parameter[] } {
   switch (method.kind) {
     case 'lora': {
-      const trainable: Trainable = { kind: 'adapter', lora: method.lora, base: openWeights(model) };
+      const base = openWeights(model);
+      const { quantization = 'none' } = method;
+      const quantized =
+        quantization === 'none'
+          ? undefined
+          : quantizedWeights(model, config, base, quantization === 'int4' ? 4 : 8);
+      const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized };
       const shapes = trainedParameters(config, trainable);
       if (shapes.length === 0)
         throw new UserError({ field: 'modules', message: 'names no module, so nothing would be trained' });

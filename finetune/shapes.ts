@@ -106,6 +106,8 @@ function shapeOf(
       return second;
     case 'Gemm':
       return [first[0]!, intAttribute(node, 'transB', 0) === 1 ? second[0]! : second[1]!];
+    case 'MatMulNBits':
+      return [first[0]!, dimension(intAttribute(node, 'N', 0))];
     case 'MatMul':
       return [...broadcast(node, first.slice(0, -2), second.slice(0, -2)), first.at(-2)!, second.at(-1)!];
     case 'Transpose':

@@ -6,6 +6,7 @@ import { oneScreen } from '../src/config-errors.js';
 import { parseSource } from '../src/config-source.js';
 import { nearest, type Problem, UserError } from '../src/errors.js';
 import { adaptableModules } from '../src/models/local/adapter.js';
+import { quantizations } from '../src/models/local/config.js';
 import { schedules } from './schedule.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -22,6 +23,10 @@ const methodSchema = z.discriminatedUnion('kind', [
       .min(1)
       .default(['q_proj', 'k_proj', 'v_proj', 'o_proj'])
       .describe('Which projections get an adapter'),
+    quantization: z
+      .enum(quantizations)
+      .default('none')
+      .describe('Of the frozen weights (QLoRA): less memory. Serve with the same `model.quantization`'),
   }),
   z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
   z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),

@@ -177,7 +177,7 @@ function exhausted(state: TrainingState, { patience }: TrainingSettings): boolea
 }
 
 function fingerprintOf({ config, trainable, training, validation, settings }: TrainingRun): string {
-  const what = trainable.kind === 'all' ? 'all' : trainable.lora;
+  const what = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.bits ?? null];
   return createHash('sha256')
     .update(JSON.stringify([config, what, settings, training, validation]))
     .digest('hex');
