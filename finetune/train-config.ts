@@ -7,6 +7,7 @@ import { parseSource } from '../src/config-source.js';
 import { nearest, type Problem, UserError } from '../src/errors.js';
 import { adaptableModules } from '../src/models/local/adapter.js';
 import { quantizations } from '../src/models/local/config.js';
+import { packings } from './packing.js';
 import { schedules } from './schedule.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -53,6 +54,12 @@ export const trainConfigSchema = z.strictObject({
   batchTokens: count(1)
     .default(2048)
     .describe('Tokens read at once, padding included: lower it when memory is short'),
+  packing: z
+    .enum(packings)
+    .default('rows')
+    .describe(
+      'What shares a row: nothing; any examples, same prompts read once; prompts brought together too',
+    ),
   evaluateEvery: count(1).default(20).describe('Steps between validations'),
   patience: count(1).optional().describe('Validations without gain after which training ends early'),
   checkpointEvery: count(1).default(50).describe('Steps between checkpoints'),

@@ -6,10 +6,11 @@ import { deriveSeeds } from '../src/random.js';
 import { type AdamWSettings, adamWStep, zeroMoments } from './adamw.js';
 import { exampleLength, makeBatch, type TokenExample, totalWeight } from './batch.js';
 import { readCheckpoint, type TrainingState, writeCheckpoint } from './checkpoint.js';
-import { meanLoss, usableExamples } from './examples.js';
+import { meanLoss, usableExamples, validationParts } from './examples.js';
 import { accumulate, clipFactor, type Gradients, gradientNorm } from './gradient.js';
 import { isMuonMatrix, type Muon, type MuonSettings, openMuon } from './muon.js';
-import { type OrderSettings, planEpoch, type StepPlan, stepsPerEpoch } from './order.js';
+import { type OrderSettings, planEpoch, stepsPerEpoch, unitsOf } from './order.js';
+import { layOut, type Part } from './packing.js';
 import { type Schedule, scheduleFactor } from './schedule.js';
 import type { Trainable } from './trainable.js';
 import { buildTrainingGraph } from './training-graph.js';
@@ -74,7 +75,7 @@ export type TrainingEvent =
       readonly loss: number;
       readonly gradientNorm: number;
       readonly learningRate: number;
-      /** Tokens read, padding not counted. */
+      /** Tokens of the examples: without padding, and with its prompt for each. */
       readonly tokens: number;
     }
   | { readonly kind: 'validation'; readonly step: number; readonly loss: number; readonly best: boolean }
@@ -108,7 +109,8 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   const perEpoch = stepsPerEpoch(examples.length, settings);
   const totalSteps = perEpoch * settings.epochs;
   const schedule = { kind: settings.schedule, warmupSteps: settings.warmupSteps, totalSteps };
-  const lengths = examples.map(exampleLength);
+  const units = unitsOf(examples, settings);
+  const heldOut = validationParts(validation, settings);
   const open = (purpose: 'train' | 'evaluate') =>
     openTrainingSession(buildTrainingGraph({ ...run, precision: 'float32', purpose }), {
       device: run.device,
@@ -132,22 +134,23 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
       training: readSplit(examples),
       validation: readSplit(validation),
     });
-    let plan: { readonly epoch: number; readonly steps: StepPlan[] } | undefined;
+    let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
     while (state.step < totalSteps && !exhausted(state, settings)) {
       const epoch = Math.floor(state.step / perEpoch);
-      if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(lengths, settings, epoch) };
-      const chosen = plan.steps[state.step % perEpoch]!.map((part) => part.map((i) => examples[i]!));
-      const { loss, gradients } = await lossAndGradients(session, state, chosen, settings.seed);
+      if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, settings, epoch) };
+      const chosen = plan.steps[state.step % perEpoch]!.map((index) => examples[index]!);
+      const parts = layOut(chosen, settings);
+      const { loss, gradients } = await lossAndGradients(session, state, parts, settings.seed);
       const norm = gradientNorm(gradients);
       refuseNonFinite(state.step + 1, loss, norm);
       const learningRate = settings.learningRate * scheduleFactor(schedule, state.step);
       const scale = clipFactor(norm, settings.maxGradientNorm);
       await update(state, gradients, learningRate, scale, settings.adamw, muon);
-      const tokens = chosen.flat().reduce((sum, example) => sum + exampleLength(example), 0);
+      const tokens = chosen.reduce((sum, example) => sum + exampleLength(example), 0);
       const { step } = state;
       hooks.onEvent?.({ kind: 'step', step, totalSteps, loss, gradientNorm: norm, learningRate, tokens });
       if (evaluator !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps))
-        await validate(evaluator, state, validation, settings, hooks);
+        await validate(evaluator, state, heldOut, hooks);
       const interrupted = hooks.stop?.() === true;
       if (interrupted || step % settings.checkpointEvery === 0 || step === totalSteps) keep();
       if (interrupted && step < totalSteps) {
@@ -200,14 +203,14 @@ function restore(run: TrainingRun, fingerprint: string): TrainingState {
 async function lossAndGradients(
   session: TrainingSession,
   state: TrainingState,
-  chosen: readonly (readonly TokenExample[])[],
+  parts: readonly Part[],
   seed: number,
 ): Promise<{ loss: number; gradients: Gradients }> {
-  const normalizer = totalWeight(chosen.flat());
-  const seeds = deriveSeeds(seed, [1, state.step], chosen.length);
+  const normalizer = totalWeight(parts.flat(3));
+  const seeds = deriveSeeds(seed, [1, state.step], parts.length);
   let loss = 0;
   let gradients: Gradients | undefined;
-  for (const [index, part] of chosen.entries()) {
+  for (const [index, part] of parts.entries()) {
     const result = await session.run(state.parameters, makeBatch(part, normalizer), seeds[index]!);
     loss += result.loss;
     gradients = accumulate(gradients, result.gradients);
@@ -246,11 +249,10 @@ async function update(
 async function validate(
   evaluator: TrainingSession,
   state: TrainingState,
-  examples: readonly TokenExample[],
-  { batchTokens }: TrainingSettings,
+  parts: readonly Part[],
   hooks: TrainingHooks,
 ): Promise<void> {
-  const loss = await meanLoss(evaluator, state.parameters, examples, batchTokens);
+  const loss = await meanLoss(evaluator, state.parameters, parts);
   const best = state.best === undefined || loss < state.best.loss;
   if (best) {
     const values = state.parameters.map((parameter) => parameter.values.slice());

@@ -11,13 +11,18 @@ export interface Parameter extends ParameterShape {
   readonly values: Numbers;
 }
 
-/** Sequences padded on the right to one length, and the tokens of them that carry loss. */
+/** Rows of one or more sequences, padded on the right to one length, and the tokens of them that carry loss. */
 export interface Batch {
   /** Token ids, row after row: rows × tokens. */
   readonly ids: Int32Array;
+  /** Place of each token in its sequence. */
+  readonly positions: Int32Array;
+  /** What each token belongs to and what it continues: see `Packing` of the decoder. */
+  readonly segments: Int32Array;
+  readonly prefixes: Int32Array;
   readonly rows: number;
   readonly tokens: number;
-  /** Places in the flattened batch whose next token counts; at least one. */
+  /** Places in the flattened batch whose next token counts, one a target; at least one. */
   readonly selected: Int32Array;
   readonly targets: Int32Array;
   /** What the negative log-probability of each target is multiplied with. */
@@ -87,11 +92,13 @@ export async function openTrainingSession(
 }
 
 function batchFeeds(batch: Batch, precision: Precision): Record<string, ort.Tensor> {
-  const positions = Int32Array.from({ length: batch.tokens }, (_, i) => i);
   const weights = precision === 'float32' ? Float32Array.from(batch.weights) : batch.weights;
+  const perToken = (values: Int32Array) => new ort.Tensor('int32', values, [batch.rows, batch.tokens]);
   return {
-    input_ids: new ort.Tensor('int32', batch.ids, [batch.rows, batch.tokens]),
-    positions: new ort.Tensor('int32', positions, [batch.tokens]),
+    input_ids: perToken(batch.ids),
+    positions: perToken(batch.positions),
+    segments: perToken(batch.segments),
+    prefixes: perToken(batch.prefixes),
     selected: new ort.Tensor('int32', batch.selected, [batch.selected.length]),
     targets: new ort.Tensor('int32', batch.targets, [batch.targets.length]),
     weights: new ort.Tensor(precision, weights, [weights.length]),

@@ -150,7 +150,7 @@ function methodOf({ method }: TrainConfig) {
 
 function settingsOf(config: TrainConfig) {
   const { seed, epochs, learningRate, schedule, warmupSteps, weightDecay, betas, maxGradientNorm } = config;
-  const { batchExamples, batchTokens, evaluateEvery, patience, checkpointEvery } = config;
+  const { batchExamples, batchTokens, packing, evaluateEvery, patience, checkpointEvery } = config;
   return {
     seed,
     epochs,
@@ -161,6 +161,7 @@ function settingsOf(config: TrainConfig) {
     maxGradientNorm,
     batchExamples,
     batchTokens,
+    packing,
     evaluateEvery,
     patience,
     checkpointEvery,

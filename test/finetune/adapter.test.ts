@@ -7,6 +7,7 @@ import { adamWStep, zeroMoments } from '../../finetune/adamw.js';
 import { makeBatch, totalWeight } from '../../finetune/batch.js';
 import { initialAdapter, writeAdapter } from '../../finetune/lora.js';
 import { mergeAdapter } from '../../finetune/merge.js';
+import { ownRows } from '../../finetune/packing.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../finetune/trainable.js';
 import { buildTrainingGraph } from '../../finetune/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../finetune/training-session.js';
@@ -73,7 +74,7 @@ describe.each(referenceModels)('%s', (name) => {
     const moments = parameters.map(zeroMoments);
     const graph = buildTrainingGraph({ config, trainable, precision: 'float32', purpose: 'train' });
     const session = await openTrainingSession(graph, { device: 'cpu', threads: 1, optimize: true });
-    const batch = makeBatch(reference.examples, totalWeight(reference.examples));
+    const batch = makeBatch(ownRows(reference.examples), totalWeight(reference.examples));
     const { lr, betas, eps, weight_decay: weightDecay } = reference.adamw;
     const losses: number[] = [];
     for (let step = 1; step <= 12; step++) {

@@ -4,7 +4,6 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { defaultAdamW } from '../../finetune/adamw.js';
 import { defaultMuon } from '../../finetune/muon.js';
-import { planEpoch } from '../../finetune/order.js';
 import type { Conversation } from '../../finetune/rendering.js';
 import { type FineTuning, fineTune } from '../../finetune/sft.js';
 import type { TrainingEvent, TrainingSettings } from '../../finetune/trainer.js';
@@ -30,6 +29,7 @@ const settings: TrainingSettings = {
   epochs: 2,
   batchExamples: 4,
   batchTokens: 64,
+  packing: 'rows',
   learningRate: 0.01,
   schedule: 'cosine',
   warmupSteps: 1,
@@ -63,31 +63,6 @@ const recorded = () => {
 
 const lossesOf = (events: readonly TrainingEvent[]) =>
   events.flatMap((event) => (event.kind === 'step' ? [event.loss] : []));
-
-describe('order', () => {
-  const lengths = Array.from({ length: 103 }, (_, i) => 20 + ((i * 37) % 90));
-  const plan = (epoch: number) => planEpoch(lengths, { seed: 1, batchExamples: 8, batchTokens: 256 }, epoch);
-
-  it('has every example once an epoch, within the limit of tokens', () => {
-    const steps = plan(0);
-    expect(steps.flat(2).sort((a, b) => a - b)).toEqual([...lengths.keys()]);
-    expect(steps).toHaveLength(13);
-    for (const part of steps.flat()) {
-      const padded = part.length * Math.max(...part.map((i) => lengths[i]!));
-      expect(padded <= 256 || part.length === 1).toBe(true);
-    }
-  });
-
-  it('follows from seed and epoch, and puts similar lengths together', () => {
-    expect(plan(0)).toEqual(plan(0));
-    expect(plan(0)).not.toEqual(plan(1));
-    const padded = plan(0)
-      .flat()
-      .reduce((sum, part) => sum + part.length * Math.max(...part.map((i) => lengths[i]!)), 0);
-    const own = lengths.reduce((sum, length) => sum + length, 0);
-    expect(padded / own).toBeLessThan(1.1);
-  });
-});
 
 describe('training an adapter', () => {
   it('lowers the loss, moves every adapter weight and no other', async () => {
