@@ -1,9 +1,10 @@
 /** `policyloop finetune …` on the command line; each command's module is loaded when it runs. */
 import type { Argv } from 'yargs';
 import type { CommandContext } from '../terminal.js';
+import { evaluateOptions } from './finetune-evaluate-options.js';
 import { datasetOptions, trainOptions } from './finetune-options.js';
 import { ggufOptions, mergeOptions, ollamaOptions } from './finetune-output-options.js';
-import { exportOptions } from './finetune-scale-out-options.js';
+import { exportOptions, importOptions } from './finetune-scale-out-options.js';
 
 /** How the command line runs a command: its result is the exit code. */
 export interface CommandRunner {
@@ -45,6 +46,22 @@ export function finetuneCommands(y: Argv, { context, run, runInterruptible }: Co
     )
     .command('export <trainer> <config>', 'Write a folder for a training elsewhere', exportOptions, (args) =>
       run(async () => (await import('./finetune-export.js')).exportCommand(args, context)),
+    )
+    .command('import <directory>', 'Take back what was trained elsewhere', importOptions, (args) =>
+      runInterruptible(
+        async () => (await import('./finetune-import.js')).importCommand(args, context),
+        'stopping',
+      ),
+    )
+    .command(
+      'evaluate [overrides..]',
+      'Did it help? The same experiments with the tuned model and its base',
+      evaluateOptions,
+      (args) =>
+        runInterruptible(
+          async () => (await import('./finetune-evaluate.js')).evaluateCommand(args, context),
+          'finishing the iteration; the same command goes on (Ctrl-C again stops at once)',
+        ),
     )
     .demandCommand(1, 'Name a command; policyloop finetune --help lists them.');
 }
