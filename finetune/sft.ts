@@ -8,7 +8,7 @@ import { quantizedWeights } from '../src/models/local/quantized-weights.js';
 import { openWeights } from '../src/models/local/safetensors.js';
 import { openTokenizer } from '../src/models/local/tokenizer.js';
 import type { TokenExample } from './batch.js';
-import { randomModel, storedModel } from './initial-model.js';
+import { initializerRange, randomModel, storedModel } from './initial-model.js';
 import { initialAdapter, writeAdapter } from './lora.js';
 import { writeModel } from './model-directory.js';
 import { type Conversation, endOfAnswer, renderExample } from './rendering.js';
@@ -98,7 +98,10 @@ function beginning(
     case 'full':
       return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
     case 'scratch':
-      return { trainable: { kind: 'all' }, parameters: randomModel(config, settings.seed) };
+      return {
+        trainable: { kind: 'all' },
+        parameters: randomModel(config, initializerRange(model), settings.seed),
+      };
   }
 }
 

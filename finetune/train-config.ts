@@ -33,7 +33,17 @@ const methodSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
 ]);
 
-export const trainConfigSchema = z.strictObject({
+const optimizerSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('adamw').describe('AdamW for everything') }),
+  z.strictObject({
+    kind: z
+      .literal('muon')
+      .describe('Muon for the matrices of the layers, AdamW for the rest: not with the method lora'),
+    momentum: z.number().min(0).lt(1).default(0.95).describe('Of Muon'),
+  }),
+]);
+
+const settings = z.strictObject({
   $schema: z.string().optional().describe('For editors'),
   model: z.string().min(1).describe('Directory of the model to train'),
   dataset: z.string().min(1).describe('Directory that `finetune dataset` wrote, in the format jsonl'),
@@ -44,7 +54,14 @@ export const trainConfigSchema = z.strictObject({
   learningRate: z.number().positive().default(2e-4).describe('Peak learning rate'),
   schedule: z.enum(schedules).default('cosine').describe('How the learning rate falls after the warm-up'),
   warmupSteps: count(0).default(10).describe('Steps in which the learning rate rises'),
-  weightDecay: z.number().min(0).default(0.01).describe('Decoupled weight decay of AdamW'),
+  learningRateFloor: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe('Share of the learning rate at which linear and cosine end'),
+  optimizer: optimizerSchema.prefault({ kind: 'adamw' }),
+  weightDecay: z.number().min(0).default(0.01).describe('Decoupled weight decay, of AdamW and Muon'),
   betas: z
     .tuple([z.number().gt(0).lt(1), z.number().gt(0).lt(1)])
     .default([0.9, 0.999])
@@ -70,6 +87,15 @@ export const trainConfigSchema = z.strictObject({
   device: z.string().default('cpu').describe('Where it trains'),
   threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
 });
+
+/** Adapters are thin: making all singular values of their updates equal is not what Muon is for. */
+export const trainConfigSchema = settings.refine(
+  ({ method, optimizer }) => method.kind !== 'lora' || optimizer.kind !== 'muon',
+  {
+    path: ['optimizer'],
+    message: 'muon trains whole matrices: it needs method full or scratch, and lora has adamw',
+  },
+);
 
 export type TrainConfig = z.output<typeof trainConfigSchema>;
 
@@ -112,7 +138,7 @@ export function loadTrainConfig(file: string): TrainConfig {
 
 function unknownKey(key: string, path: readonly PropertyKey[]): Partial<Problem> {
   if (path.length > 0) return {};
-  const keys = Object.keys(trainConfigSchema.shape);
+  const keys = Object.keys(settings.shape);
   const meant = nearest(key, keys);
   return { alternatives: keys, ...(meant !== undefined && { remedy: `did you mean ${meant}?` }) };
 }

@@ -22,9 +22,11 @@ export interface TrainingSettings extends OrderSettings {
   readonly learningRate: number;
   readonly schedule: Schedule['kind'];
   readonly warmupSteps: number;
+  /** Share of the peak at which `linear` and `cosine` end. */
+  readonly learningRateFloor: number;
   readonly adamw: AdamWSettings;
   /** Given: the matrices of the layers are trained by Muon, in a training of all weights. */
-  readonly muon?: MuonSettings;
+  readonly muon?: MuonSettings | undefined;
   /** The gradient's norm over all parameters is brought down to this. Undefined: it is not. */
   readonly maxGradientNorm: number | undefined;
   /** Steps between validations; each also ends an interval of early stopping. */
@@ -108,7 +110,8 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   const state = restore(run, fingerprint);
   const perEpoch = stepsPerEpoch(examples.length, settings);
   const totalSteps = perEpoch * settings.epochs;
-  const schedule = { kind: settings.schedule, warmupSteps: settings.warmupSteps, totalSteps };
+  const { schedule: kind, warmupSteps, learningRateFloor: floor } = settings;
+  const schedule = { kind, warmupSteps, totalSteps, floor };
   const units = unitsOf(examples, settings);
   const heldOut = validationParts(validation, settings);
   const open = (purpose: 'train' | 'evaluate') =>

@@ -149,7 +149,8 @@ function methodOf({ method }: TrainConfig) {
 }
 
 function settingsOf(config: TrainConfig) {
-  const { seed, epochs, learningRate, schedule, warmupSteps, weightDecay, betas, maxGradientNorm } = config;
+  const { seed, epochs, learningRate, schedule, warmupSteps, learningRateFloor, maxGradientNorm } = config;
+  const { optimizer, weightDecay, betas } = config;
   const { batchExamples, batchTokens, packing, evaluateEvery, patience, checkpointEvery } = config;
   return {
     seed,
@@ -157,7 +158,9 @@ function settingsOf(config: TrainConfig) {
     learningRate,
     schedule,
     warmupSteps,
+    learningRateFloor,
     adamw: { betas, epsilon: 1e-8, weightDecay },
+    muon: optimizer.kind === 'muon' ? { momentum: optimizer.momentum, weightDecay } : undefined,
     maxGradientNorm,
     batchExamples,
     batchTokens,

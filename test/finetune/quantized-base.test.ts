@@ -2,7 +2,6 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, test } from 'vitest';
-import { defaultAdamW } from '../../finetune/adamw.js';
 import { gradients } from '../../finetune/autodiff.js';
 import { makeBatch, type TokenExample, totalWeight } from '../../finetune/batch.js';
 import { writeAdapter } from '../../finetune/lora.js';
@@ -237,7 +236,8 @@ test.each(['int4', 'int8'] as const)('training over %s weights lowers the loss',
         learningRate: 0.01,
         schedule: 'cosine',
         warmupSteps: 1,
-        adamw: defaultAdamW,
+        learningRateFloor: 0,
+        adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 },
         maxGradientNorm: 1,
         evaluateEvery: 10,
         patience: undefined,

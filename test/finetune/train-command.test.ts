@@ -134,6 +134,29 @@ describe('from runs to a tuned model that plays', () => {
   });
 });
 
+describe('training from random weights', () => {
+  const scratch = 'method: { kind: scratch }\nlearningRate: 0.003\n';
+
+  it('takes Muon and a floor of the learning rate, which make another training than AdamW to 0', async () => {
+    const lossesOf = async (name: string, more: string) => {
+      await train(writeConfig(name, `${scratch}batchExamples: 2\n${more}`));
+      const steps = readFileSync(path(name, 'metrics.jsonl'), 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { kind: string; loss: number; learningRate: number })
+        .filter(({ kind }) => kind === 'step');
+      return { losses: steps.map(({ loss }) => loss), rates: steps.map(({ learningRate }) => learningRate) };
+    };
+    const adamw = await lossesOf('adamw', '');
+    const muon = await lossesOf('muon', 'optimizer: { kind: muon }\nlearningRateFloor: 0.5\n');
+    expect(muon.rates.length).toBeGreaterThan(10);
+    expect(muon.losses[0]).toBe(adamw.losses[0]);
+    expect(muon.losses.at(-1)).not.toBe(adamw.losses.at(-1));
+    expect(Math.min(...muon.rates.slice(10))).toBeGreaterThanOrEqual(0.0015);
+    expect(adamw.rates.at(-1)).toBeLessThan(0.0015);
+  });
+});
+
 describe('what is wrong with a training', () => {
   const refusal = async (config: string) =>
     trainCommand({ config, quiet: true, json: false }, recordingContext(place).context).then(
@@ -145,6 +168,12 @@ describe('what is wrong with a training', () => {
     const message = await refusal(writeConfig('typo', 'learningrate: 1\nmethod: { kind: lora, rank: 0 }\n'));
     expect(message).toMatch(/typo\.yaml:7:1: learningrate: unknown key[\s\S]*did you mean learningRate\?/);
     expect(message).toMatch(/typo\.yaml:8:29: method\.rank: /);
+  });
+
+  it('is told that Muon is not for adapters', async () => {
+    expect(await refusal(writeConfig('thin', 'optimizer: { kind: muon }\n'))).toMatch(
+      /thin\.yaml:7:12: optimizer: muon trains whole matrices: it needs method full or scratch/,
+    );
   });
 
   it('is told of a dataset that is not there, or holds pairs', async () => {

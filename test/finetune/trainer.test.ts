@@ -2,8 +2,6 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { defaultAdamW } from '../../finetune/adamw.js';
-import { defaultMuon } from '../../finetune/muon.js';
 import type { Conversation } from '../../finetune/rendering.js';
 import { type FineTuning, fineTune } from '../../finetune/sft.js';
 import type { TrainingEvent, TrainingSettings } from '../../finetune/trainer.js';
@@ -33,7 +31,8 @@ const settings: TrainingSettings = {
   learningRate: 0.01,
   schedule: 'cosine',
   warmupSteps: 1,
-  adamw: defaultAdamW,
+  learningRateFloor: 0,
+  adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 },
   maxGradientNorm: 1,
   evaluateEvery: 2,
   patience: undefined,
@@ -161,7 +160,12 @@ describe('training an adapter', () => {
 
 describe('training all weights', () => {
   it('Muon lowers the loss and resumes exactly too', async () => {
-    const muon = { ...settings, epochs: 4, learningRate: 0.003, muon: defaultMuon };
+    const muon = {
+      ...settings,
+      epochs: 4,
+      learningRate: 0.003,
+      muon: { momentum: 0.95, weightDecay: 0.01 },
+    };
     const change = { method: { kind: 'scratch' } as const, settings: muon };
     const whole = recorded();
     const uninterrupted = await fineTune(job('muon', change), whole);
