@@ -184,9 +184,12 @@ function exhausted(state: TrainingState, { patience }: TrainingSettings): boolea
 
 function fingerprintOf({ config, trainable, training, validation, settings }: TrainingRun): string {
   const what = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.bits ?? null];
-  return createHash('sha256')
-    .update(JSON.stringify([config, what, settings, training, validation]))
-    .digest('hex');
+  return (
+    createHash('sha256')
+      // With fewer tokens at once the same examples make up a step, so that a training can go on after memory ran out.
+      .update(JSON.stringify([config, what, { ...settings, batchTokens: undefined }, training, validation]))
+      .digest('hex')
+  );
 }
 
 function restore(run: TrainingRun, fingerprint: string): TrainingState {

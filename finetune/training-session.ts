@@ -1,4 +1,5 @@
 /** Runs training graphs: parameters and a batch in, loss and gradients out. */
+import { messageOf, UserError } from '../src/errors.js';
 import type { BuiltGraph, Precision } from '../src/models/local/graph.js';
 import { ort } from '../src/models/local/onnx-runtime.js';
 import { createGenerator } from '../src/random.js';
@@ -51,12 +52,15 @@ export interface TrainingSession {
   close(): Promise<void>;
 }
 
-/** Loads the graph. Frozen weights are mapped from their files. */
+/**
+ * Loads the graph. Frozen weights are mapped from their files.
+ * @throws UserError when memory runs out, here or in a run
+ */
 export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,
 ): Promise<TrainingSession> {
-  const session = await ort.InferenceSession.create(model, {
+  const options: ort.InferenceSession.SessionOptions = {
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,
     graphOptimizationLevel: settings.optimize ? 'all' : 'disabled',
@@ -64,9 +68,14 @@ export async function openTrainingSession(
     enableMemPattern: false,
     logSeverityLevel: 3,
     extra: {
-      session: folder === undefined ? {} : { model_external_initializers_file_folder_path: folder },
+      session: {
+        ...(folder !== undefined && { model_external_initializers_file_folder_path: folder }),
+        // A matrix is read both ways, and would be copied once for each; quantised ones must be repacked to be fast.
+        disable_prepacking: graph.nodes.some(({ op }) => op === 'MatMulNBits') ? '0' : '1',
+      },
     },
-  });
+  };
+  const session = await orOutOfMemory('loading the model', () => ort.InferenceSession.create(model, options));
   const precision = graph.inputs.find(({ name }) => name === 'weights')!.type as Precision;
   const columns = graph.inputs.find(({ name }) => name === dropoutInputs.columns)?.shape[0];
   return {
@@ -75,7 +84,9 @@ export async function openTrainingSession(
       for (const { name, shape, values } of parameters)
         feeds[name] = new ort.Tensor(precision, values, [...shape]);
       if (typeof columns === 'number') Object.assign(feeds, dropoutFeeds(batch, columns, seed));
-      const results = await session.run(feeds);
+      const results = await orOutOfMemory(`reading ${batch.rows} × ${batch.tokens} tokens at once`, () =>
+        session.run(feeds),
+      );
       const read = (name: string) => results[name]!.data as Numbers;
       return {
         loss: read('loss')[0]!,
@@ -89,6 +100,25 @@ export async function openTrainingSession(
     },
     close: () => session.release(),
   };
+}
+
+/** What the runtime, the C++ library and V8 say when they get no memory. */
+const outOfMemory =
+  /bad[ _]alloc|failed to allocate|cannot allocate|out of memory|allocation failed|not enough memory/i;
+
+/** @throws UserError in place of a failure for want of memory */
+async function orOutOfMemory<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!outOfMemory.test(messageOf(error))) throw error;
+    throw new UserError({
+      message: `memory ran out while ${doing}`,
+      remedy:
+        'lower batchTokens, which goes on from a checkpoint where there is one; else train anew with shorter examples, ' +
+        'fewer method.modules, a lower method.rank, or method.quantization int4',
+    });
+  }
 }
 
 function batchFeeds(batch: Batch, precision: Precision): Record<string, ort.Tensor> {
