@@ -6,6 +6,7 @@ import { UserError } from '../src/errors.js';
 import { type Adapter, openAdapter } from '../src/models/local/adapter.js';
 import { readDecoderConfig } from '../src/models/local/hf-config.js';
 import { readJson } from '../src/models/local/json-file.js';
+import { readLineage } from './lineage.js';
 
 export interface AdaptedModel {
   /** Directory of the base model. */
@@ -31,6 +32,13 @@ export function openBase(adapter: string, model: string | undefined, cwd: string
 
 export function isAdapter(directory: string): boolean {
   return existsSync(path.join(directory, 'adapter_config.json'));
+}
+
+/** Variables of the chat template that a model or an adapter was trained with, as its lineage tells; else none. */
+export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
+  const config = readLineage(directory)?.config;
+  const stated = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);
+  return stated.success ? stated.data.template : {};
 }
 
 function namedBase(adapter: string, cwd: string): string {

@@ -2,6 +2,7 @@
 import { UserError } from '../src/errors.js';
 import type { DecoderConfig, Rope } from '../src/models/local/hf-config.js';
 import { decoderTensors, requireTensor } from '../src/models/local/parameters.js';
+import { ropeFrequencies } from '../src/models/local/rope.js';
 import type { StoredTensors } from '../src/models/local/safetensors.js';
 import { encodeFloats, encodeQ8, q8Block } from './float-formats.js';
 import type { GgufTensor, GgufTensorType } from './gguf-format.js';
@@ -124,20 +125,11 @@ function interleaveHalves(values: Float32Array, headDim: number, columns: number
   return result;
 }
 
-/**
- * What Llama 3.1's scaling divides each frequency by: 1 for wavelengths that are short beside the context of the first
- * training, `factor` for long ones, between them a smooth passage (Transformers' `rope_type: llama3`).
- */
-function ropeFactors(rope: Extract<Rope, { scaling: 'llama3' }>, headDim: number): GgufTensor {
-  const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContext } = rope;
-  const factors = Float32Array.from({ length: headDim / 2 }, (_, i) => {
-    const wavelength = 2 * Math.PI * rope.theta ** ((2 * i) / headDim);
-    const turns = originalContext / wavelength;
-    if (turns > high) return 1;
-    if (turns < low) return factor;
-    const smooth = (turns - low) / (high - low);
-    return 1 / ((1 - smooth) / factor + smooth);
-  });
+/** What Llama 3.1's scaling divides each frequency by: llama.cpp reads it from a tensor. */
+function ropeFactors(rope: Rope, headDim: number): GgufTensor {
+  const scaled = ropeFrequencies(rope, headDim);
+  const plain = ropeFrequencies({ theta: rope.theta, scaling: 'none' }, headDim);
+  const factors = Float32Array.from(plain, (frequency, i) => frequency / scaled[i]!);
   return {
     name: 'rope_freqs.weight',
     shape: [factors.length],

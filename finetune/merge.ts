@@ -1,5 +1,5 @@
 /** Merges an adapter into its model: W + s·B·A, tensor by tensor, with little memory. */
-import { copyFileSync, realpathSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Adapter } from '../src/models/local/adapter.js';
 import { toFloat32 } from '../src/models/local/quantization.js';
@@ -11,6 +11,7 @@ import {
 } from '../src/models/local/safetensors.js';
 import { makeRoom, type WriteHooks, writeParts } from './file-parts.js';
 import { encodeFloats } from './float-formats.js';
+import { lineageFile } from './lineage.js';
 import { adapterChanges, mergedRows, type WeightChange } from './merged-rows.js';
 import { modelFiles, newModelDirectory, stateFloat32 } from './model-directory.js';
 import { safetensorsParts, type TensorToWrite } from './safetensors-writer.js';
@@ -73,8 +74,11 @@ export async function mergeAdapter(
     hooks.onStart?.(bytes);
     for (const { name, tensors, metadata } of weightFiles)
       await writeParts(path.join(directory.path, name), safetensorsParts(tensors, metadata), hooks);
-    for (const name of files.filter((one) => !one.endsWith('.safetensors')))
+    for (const name of files.filter((one) => !one.endsWith('.safetensors') && one !== lineageFile))
       copyFileSync(path.join(model, name), path.join(directory.path, name));
+    // The adapter's lineage tells that of its base, too.
+    const lineage = path.join(adapter.directory, lineageFile);
+    if (existsSync(lineage)) copyFileSync(lineage, path.join(directory.path, lineageFile));
     if (dtype === 'float32') stateFloat32(directory.path);
     directory.finish();
   } catch (error) {

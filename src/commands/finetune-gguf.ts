@@ -1,7 +1,7 @@
 /** `policyloop finetune gguf <model>`: one file for llama.cpp, and a Modelfile for Ollama beside it. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { isAdapter, openBase } from '../../finetune/base-model.js';
+import { isAdapter, openBase, trainedVariables } from '../../finetune/base-model.js';
 import { writeGguf } from '../../finetune/gguf.js';
 import type { GgufTensorType } from '../../finetune/gguf-format.js';
 import { ggufModelfile } from '../../finetune/modelfile.js';
@@ -37,7 +37,12 @@ export async function ggufCommand(args: GgufArguments, context: CommandContext):
     const type = args.dtype.toUpperCase() as GgufTensorType;
     const written = await writeGguf(model, adapter, out, type, progress);
     progress.close();
-    const { text, template } = ggufModelfile(model, basename(out), {}, written.contextTokens);
+    const { text, template } = ggufModelfile(
+      model,
+      basename(out),
+      trainedVariables(adapter?.directory ?? model),
+      written.contextTokens,
+    );
     writeFileSync(modelfile, text);
     const place = shownPath(out, context.cwd);
     const ollama = shownPath(modelfile, context.cwd);
