@@ -191,8 +191,8 @@ function readPart(path: string, position: number, bytes: number): Buffer {
   }
 }
 
-/** Piece by piece: a dataset can be longer than a buffer. */
-function fileHash(path: string): string {
+/** SHA-256 of a file, read piece by piece: a dataset can be longer than a buffer. */
+export function fileHash(path: string): string {
   const hash = createHash('sha256');
   const { size } = statSync(path);
   for (let at = 0; at < size; at += wholeBytes) hash.update(readPart(path, at, wholeBytes));

@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { datasetCommand } from '../../src/commands/finetune.js';
 import { trainCommand } from '../../src/commands/finetune-train.js';
 import { UserError } from '../../src/errors.js';
 import { readManifest, readRun } from '../../src/recorded-run.js';
+import { visibleText } from '../report/markup.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
 
 const model = resolve(import.meta.dirname, '../fixtures/reference-models/qwen3-fp32');
@@ -67,6 +68,14 @@ function writeConfig(name: string, text: string): string {
   return file;
 }
 
+/** Of every step in the metrics. */
+const losses = (name: string) =>
+  readFileSync(path(name, 'metrics.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { kind: string; step: number; loss: number })
+    .flatMap(({ kind, step, loss }) => (kind === 'step' ? [[step, loss]] : []));
+
 const train = (config: string, changes: Parameters<typeof recordingContext>[1] = {}) => {
   const recorded = recordingContext(place, changes);
   return trainCommand({ config, quiet: false, json: true }, recorded.context).then((code) => ({
@@ -89,6 +98,16 @@ describe('from runs to a tuned model that plays', () => {
     expect(existsSync(path('tuned', 'adapter', 'adapter_config.json'))).toBe(true);
   });
 
+  it('leaves a page and event files beside the result', async () => {
+    const text = visibleText(readFileSync(path('tuned', 'index.html'), 'utf8'));
+    expect(text).toContain('qwen3-fp32 trained on data');
+    expect(text).toContain('completed after all steps');
+    expect(text).toContain(`model.adapter=${join('tuned', 'adapter')}`);
+    expect(text).toMatch(/recipe weighted/);
+    expect(text).toContain('Made of 3 runs');
+    expect(readdirSync(path('tuned', 'tensorboard'))).toHaveLength(1);
+  });
+
   it('goes on after Ctrl-C to the same adapter', async () => {
     const finish = new AbortController();
     finish.abort();
@@ -96,9 +115,35 @@ describe('from runs to a tuned model that plays', () => {
     const config = writeConfig('resumed', 'learningRate: 0.01\nwarmupSteps: 1\n');
     const interrupted = await train(config, { stop: { finish: finish.signal, abort: never } });
     expect(interrupted).toMatchObject({ code: 130, result: { ended: 'interrupted', step: 1, result: null } });
+    expect(visibleText(readFileSync(path('resumed', 'index.html'), 'utf8'))).toContain(
+      'interrupted by the user',
+    );
     expect((await train(config)).code).toBe(0);
     const adapter = (name: string) => readFileSync(path(name, 'adapter', 'adapter_model.safetensors'));
     expect(adapter('resumed').equals(adapter('tuned'))).toBe(true);
+    expect(losses('resumed')).toEqual(losses('tuned'));
+    expect(readdirSync(path('resumed', 'tensorboard'))).toHaveLength(2);
+  });
+
+  it('tells a person how it goes and how to use what came of it', async () => {
+    const recorded = recordingContext(place);
+    const config = writeConfig('told', 'learningRate: 0.01\nwarmupSteps: 1\n');
+    await trainCommand({ config, quiet: false, json: false }, recorded.context);
+    const noted = recorded.noted.join('\n');
+    expect(noted).toMatch(/^\d+ steps over \d+ examples \(.* tokens\), \d+ examples \(.* tokens\) held out/);
+    expect(noted).toMatch(/step 1\/\d+ {2}loss \d\.\d{3} {2}.* tok\/s {2}\d\.\d GiB {2}.* left/);
+    expect(noted).toMatch(/step 2 {2}validation loss \d\.\d{4}, the lowest so far/);
+    const printed = recorded.printed.join('\n');
+    expect(printed).toContain(join('told', 'index.html'));
+    expect(printed).toContain(`model.adapter=${join('told', 'adapter')}`);
+  });
+
+  it('leaves a page of a training that diverged', async () => {
+    const config = writeConfig('diverged', 'learningRate: 1.0e+30\nwarmupSteps: 0\nmethod: { kind: full }\n');
+    await expect(train(config)).rejects.toThrow(/training has diverged/);
+    const text = visibleText(readFileSync(path('diverged', 'index.html'), 'utf8'));
+    expect(text).toMatch(/failed training has diverged: in step \d/);
+    expect(text).toContain('lower the learning rate');
   });
 
   it('plays with the adapter, and answers otherwise than without', async () => {
@@ -174,6 +219,19 @@ describe('what is wrong with a training', () => {
     expect(await refusal(writeConfig('thin', 'optimizer: { kind: muon }\n'))).toMatch(
       /thin\.yaml:7:12: optimizer: muon trains whole matrices: it needs method full or scratch/,
     );
+  });
+
+  it('is told of a dataset in Parquet', async () => {
+    const recorded = recordingContext(place);
+    const out = path('parquet');
+    const dataset = { runs: ['buffers/run-0'], runsDir: 'buffers', recipe: 'weighted', out } as const;
+    await datasetCommand(
+      { ...dataset, validation: 'none', format: 'parquet', seed: 0, json: true },
+      recorded.context,
+    );
+    const file = path('from-parquet.yaml');
+    writeFileSync(file, `model: ${model}\ndataset: parquet\noutput: none\n`);
+    expect(await refusal(file)).toMatch(/in Parquet \(train\.parquet\)[\s\S]*--format jsonl/);
   });
 
   it('is told of a dataset that is not there, or holds pairs', async () => {
