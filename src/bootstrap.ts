@@ -16,23 +16,31 @@ export type Interval = readonly [number, number];
 
 const resamples = 2000;
 
+/** Fewer values make too many resamples nearly equal ones, whose t is anything. */
+const fewestToStudentise = 10;
+
 /**
- * 95 % interval of the mean by the symmetric studentised bootstrap (Hall 1988): mean ± q·s/√n, where q is the 0.95
- * quantile of |t| over resamples. Where one in twenty resamples has no spread to studentise with, q is infinite, and
- * that of Student's t stands in. Both ends equal the mean for fewer than two values, or equal ones. The same values
- * give the same interval.
+ * 95 % interval of the mean: mean ± q·s/√n. From ten values on, q is the 0.95 quantile of |t| over resamples (the
+ * symmetric studentised bootstrap, Hall 1988); below, and where one in twenty resamples has no spread, it is that of
+ * Student's t. Both ends equal the mean for fewer than two values, or equal ones. The same values give the same
+ * interval.
  */
 export function bootstrapMean95(values: readonly number[]): Interval {
   const centre = mean(values);
   const error = standardError(values);
   if (!(error > 0)) return [centre, centre];
+  const factor = studentisedQuantile(values, centre);
+  const half = (Number.isFinite(factor) ? factor : tQuantile975(values.length - 1)) * error;
+  return [centre - half, centre + half];
+}
+
+function studentisedQuantile(values: readonly number[], centre: number): number {
+  if (values.length < fewestToStudentise) return Number.NaN;
   const deviations = resample(values.length, (indices) => {
     const picked = indices.map((i) => values[i]!);
     return Math.abs(mean(picked) - centre) / standardError(picked);
   });
-  const factor = quantile(deviations.toSorted(ascending), 0.95);
-  const half = (Number.isFinite(factor) ? factor : tQuantile975(values.length - 1)) * error;
-  return [centre - half, centre + half];
+  return quantile(deviations.toSorted(ascending), 0.95);
 }
 
 /** 95 % interval of the interquartile mean by the expanded percentile bootstrap. */

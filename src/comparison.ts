@@ -31,16 +31,23 @@ export interface PairedComparison {
   readonly verdict: Verdict;
 }
 
-/** undefined for no values. */
-export function summarize(values: readonly number[]): Summary | undefined {
+/**
+ * undefined for no values.
+ * @param within what a mean can be: intervals end there
+ */
+export function summarize(
+  values: readonly number[],
+  within: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
+): Summary | undefined {
   if (values.length === 0) return undefined;
   const enough = values.length > 1;
+  const cut = ([low, high]: Interval): Interval => [Math.max(low, within[0]), Math.min(high, within[1])];
   return {
     count: values.length,
     mean: mean(values),
-    meanInterval: enough ? bootstrapMean95(values) : null,
+    meanInterval: enough ? cut(bootstrapMean95(values)) : null,
     iqm: interquartileMean(values),
-    iqmInterval: enough ? bootstrapIqm95(values) : null,
+    iqmInterval: enough ? cut(bootstrapIqm95(values)) : null,
   };
 }
 

@@ -59,6 +59,7 @@ describe('comparePairs', () => {
     expect(comparePairs([1], [2])).toMatchObject({ pairs: 1, interval: null, verdict: 'too-few' });
     expect(() => comparePairs([1, 2], [1])).toThrow(RangeError);
     expect(summarize([])).toBeUndefined();
+    expect(summarize([0, 0.1, 0.4], [0, 1])!.meanInterval![0]).toBe(0);
     expect(summarize([7])).toEqual({ count: 1, mean: 7, meanInterval: null, iqm: 7, iqmInterval: null });
   });
 });

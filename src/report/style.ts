@@ -128,6 +128,14 @@ figcaption{margin-top:6px;font-size:13px;color:var(--muted)}
 .key.cross{width:auto;height:auto;color:var(--bad)}
 .key.cross::before{content:"×";font-weight:700}
 .key.below{border:5px solid transparent;border-bottom:0;border-top:6px solid var(--point);width:0}
+.arm-0{--arm:var(--point)}.arm-1{--arm:var(--accent)}.arm-2{--arm:#c2571f}.arm-3{--arm:#8a63d2}.arm-4{--arm:#1c8f6f}
+.paths .arm-line{stroke:var(--arm);stroke-width:2}
+.paths .arm-band{fill:var(--arm);fill-opacity:.15}
+.arm-mark line{stroke:var(--arm);stroke-width:2}
+.arm-mark circle{fill:var(--arm);stroke:var(--card);stroke-width:1.5}
+.key.arm{border-top:3px solid var(--arm)}
+.verdict{margin-bottom:14px;padding:12px 16px;border-left:4px solid var(--muted);background:var(--shade);font-size:19px;line-height:1.4}
+.verdict.higher{border-color:var(--good)}.verdict.lower{border-color:var(--bad)}.verdict.too-few{border-color:var(--warn)}
 .key.outline{width:7px;height:13px;border:1.5px solid var(--text)}
 .key.boundary{width:0;height:13px;border-left:1.5px dashed var(--muted)}
 .swatch{display:inline-block;width:11px;height:11px;border-radius:2px}
