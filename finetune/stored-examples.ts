@@ -31,7 +31,7 @@ const text = z.string().min(1);
 const prompted = {
   prompt: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })).min(1),
   weight: z.number().default(1),
-  lineage: z.unknown().transform((value) => value ?? null),
+  lineage: z.unknown().optional(),
 };
 const answerRow = z.looseObject({ ...prompted, completion: text });
 const pairRow = z.looseObject({ ...prompted, chosen: text, rejected: text });
@@ -58,14 +58,14 @@ export function readStoredDataset(dataset: string): StoredDataset {
     const pairs = (lines: readonly Line[]) =>
       lines.map((line): StoredPair => {
         const { prompt, weight, lineage, chosen, rejected } = parse(pairRow, line);
-        return { kind: 'preference', prompt, weight, lineage, chosen, rejected };
+        return { kind: 'preference', prompt, weight, lineage: lineage ?? null, chosen, rejected };
       });
     return { kind: 'preference', train: pairs(train), validation: pairs(validation) };
   }
   const answers = (lines: readonly Line[]) =>
     lines.map((line): StoredAnswer => {
       const { prompt, weight, lineage, completion } = parse(answerRow, line);
-      return { kind: 'imitation', prompt, weight, lineage, completion };
+      return { kind: 'imitation', prompt, weight, lineage: lineage ?? null, completion };
     });
   return { kind: 'imitation', train: answers(train), validation: answers(validation) };
 }

@@ -4,7 +4,14 @@ import type { CommandContext } from '../terminal.js';
 import { evaluateOptions } from './finetune-evaluate-options.js';
 import { datasetOptions, trainOptions } from './finetune-options.js';
 import { ggufOptions, mergeOptions, ollamaOptions } from './finetune-output-options.js';
-import { exportOptions, importOptions } from './finetune-scale-out-options.js';
+import {
+  exportOptions,
+  hostedCancelOptions,
+  hostedFollowOptions,
+  hostedListOptions,
+  hostedStartOptions,
+  importOptions,
+} from './finetune-scale-out-options.js';
 
 /** How the command line runs a command: its result is the exit code. */
 export interface CommandRunner {
@@ -14,7 +21,8 @@ export interface CommandRunner {
   runInterruptible(command: () => Promise<number>, finishing: string): Promise<void>;
 }
 
-export function finetuneCommands(y: Argv, { context, run, runInterruptible }: CommandRunner): Argv {
+export function finetuneCommands(y: Argv, runner: CommandRunner): Argv {
+  const { context, run, runInterruptible } = runner;
   return y
     .usage('$0 finetune <command>')
     .command('dataset <runs..>', 'Make training examples of runs', datasetOptions, (args) =>
@@ -63,5 +71,30 @@ export function finetuneCommands(y: Argv, { context, run, runInterruptible }: Co
           'finishing the iteration; the same command goes on (Ctrl-C again stops at once)',
         ),
     )
+    .command('hosted', 'Jobs at an OpenAI-compatible fine-tuning API', (yargs) =>
+      hostedCommands(yargs, runner),
+    )
     .demandCommand(1, 'Name a command; policyloop finetune --help lists them.');
+}
+
+function hostedCommands(y: Argv, { context, runInterruptible }: CommandRunner): Argv {
+  const hosted = () => import('./finetune-hosted.js');
+  return y
+    .usage('$0 finetune hosted <command>')
+    .command('start <dataset>', 'Upload a dataset and start a job', hostedStartOptions, (args) =>
+      runInterruptible(async () => (await hosted()).hostedStartCommand(args, context), 'stopping'),
+    )
+    .command('follow <job>', 'Show what a job does, until it has ended', hostedFollowOptions, (args) =>
+      runInterruptible(
+        async () => (await hosted()).hostedFollowCommand(args, context),
+        'leaving the job running',
+      ),
+    )
+    .command('cancel <job>', 'Cancel a job', hostedCancelOptions, (args) =>
+      runInterruptible(async () => (await hosted()).hostedCancelCommand(args, context), 'stopping'),
+    )
+    .command('list', 'List the latest jobs', hostedListOptions, (args) =>
+      runInterruptible(async () => (await hosted()).hostedListCommand(args, context), 'stopping'),
+    )
+    .demandCommand(1, 'Name a command; policyloop finetune hosted --help lists them.');
 }
