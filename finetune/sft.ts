@@ -20,6 +20,7 @@ export type Method =
   | {
       readonly kind: 'lora';
       readonly lora: LoraSettings;
+import { templateAlarms } from './training-alarms.js';
       /** Of the frozen weights: that which the model will be served with. Absent: none. */
       readonly quantization?: Quantization;
     }
@@ -68,11 +69,19 @@ export async function fineTune(job: FineTuning, hooks: TrainingHooks = {}): Prom
       training: render(job.training),
       validation: render(job.validation),
       settings: job.settings,
+  const alarms = templateAlarms(job.model, tokenizer, job.training);
       device: job.device,
       threads: job.threads,
       checkpoint: path.join(job.output, 'checkpoint.safetensors'),
     },
-    hooks,
+    {
+      ...hooks,
+      onEvent(event) {
+        hooks.onEvent?.(event);
+        if (event.kind !== 'start') return;
+        for (const alarm of alarms) hooks.onEvent?.({ kind: 'alarm', step: event.step, ...alarm });
+      },
+    },
   );
   return { ...outcome, result: outcome.ended === 'interrupted' ? undefined : write(job, outcome.parameters) };
 }

@@ -13,6 +13,7 @@ import { type OrderSettings, planEpoch, stepsPerEpoch, unitsOf } from './order.j
 import { layOut, type Part } from './packing.js';
 import { type Schedule, scheduleFactor } from './schedule.js';
 import type { Trainable } from './trainable.js';
+import { type TrainingAlarm, watchDivergence } from './training-alarms.js';
 import { buildTrainingGraph } from './training-graph.js';
 import { openTrainingSession, type Parameter, type TrainingSession } from './training-session.js';
 
@@ -81,7 +82,8 @@ export type TrainingEvent =
       readonly tokens: number;
     }
   | { readonly kind: 'validation'; readonly step: number; readonly loss: number; readonly best: boolean }
-  | { readonly kind: 'checkpoint'; readonly step: number };
+  | { readonly kind: 'checkpoint'; readonly step: number }
+  | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm);
 
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
@@ -128,6 +130,7 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
     writeCheckpoint(run.checkpoint, state, fingerprint);
     hooks.onEvent?.({ kind: 'checkpoint', step: state.step });
   };
+  const divergence = watchDivergence();
   let ended: TrainingOutcome['ended'] = 'complete';
   try {
     hooks.onEvent?.({
@@ -152,8 +155,11 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
       const tokens = chosen.reduce((sum, example) => sum + exampleLength(example), 0);
       const { step } = state;
       hooks.onEvent?.({ kind: 'step', step, totalSteps, loss, gradientNorm: norm, learningRate, tokens });
-      if (evaluator !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps))
-        await validate(evaluator, state, heldOut, hooks);
+      divergence.step(loss);
+      if (evaluator !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps)) {
+        const alarm = divergence.validation(await validate(evaluator, state, heldOut, hooks));
+        if (alarm !== undefined) hooks.onEvent?.({ kind: 'alarm', step, ...alarm });
+      }
       const interrupted = hooks.stop?.() === true;
       if (interrupted || step % settings.checkpointEvery === 0 || step === totalSteps) keep();
       if (interrupted && step < totalSteps) {
@@ -257,7 +263,7 @@ async function validate(
   state: TrainingState,
   parts: readonly Part[],
   hooks: TrainingHooks,
-): Promise<void> {
+): Promise<number> {
   const loss = await meanLoss(evaluator, state.parameters, parts);
   const best = state.best === undefined || loss < state.best.loss;
   if (best) {
@@ -266,6 +272,7 @@ async function validate(
   }
   state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
   hooks.onEvent?.({ kind: 'validation', step: state.step, loss, best });
+  return loss;
 }
 
 function outcome(

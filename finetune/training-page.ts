@@ -169,9 +169,10 @@ function validationTile(validations: readonly MetricOf<'validation'>[]): Html {
   return tile('Lowest validation loss', formatLoss(best.loss), before, 'confirmed');
 }
 
-function alarms({ state, dataset }: TrainingReport): Html | undefined {
+function alarms({ state, dataset, metrics }: TrainingReport): Html | undefined {
   const found: { readonly message: string; readonly remedy?: string | undefined }[] = [
     ...(state.kind === 'failed' ? [state] : []),
+    ...metrics.filter((metric) => metric.kind === 'alarm'),
     ...(dataset.changed
       ? [
           {

@@ -1,4 +1,5 @@
 /** Shows a training as it goes: a bar on a terminal, lines elsewhere, an object an event for machines. */
+import { styleText } from 'node:util';
 import { MultiBar } from 'cli-progress';
 import type { Metric, MetricOf } from '../../finetune/metrics.js';
 import { createPace, type Pace } from '../../finetune/pace.js';
@@ -24,7 +25,7 @@ export function createTrainingDisplay(
   const close = () => undefined;
   switch (mode) {
     case 'quiet':
-      return { show: close, close };
+      return { show: alarmsOnly(context.note), close };
     case 'json':
       return { show: (metric) => context.print(JSON.stringify(metric)), close };
     case 'auto':
@@ -96,6 +97,7 @@ function progressBar(intervals: Intervals, terminal: NodeJS.WriteStream): Traini
 
 function figures({ rssBytes }: Metric, pace: Pace): readonly string[] {
   const { loss, tokensPerSecond, secondsLeft } = pace;
+  const speed = tokensPerSecond === undefined ? [] : [`${formatCount(tokensPerSecond)} tok/s`];
   return [
     ...(loss === undefined ? [] : [`loss ${loss.toFixed(3)}`]),
     ...(tokensPerSecond === undefined ? [] : [`${formatCount(tokensPerSecond)} tok/s`]),
@@ -107,6 +109,13 @@ function figures({ rssBytes }: Metric, pace: Pace): readonly string[] {
 /** Without the digits that would flicker. */
 const wholeDuration = (ms: number) =>
   ms < 60_000 ? `${Math.round(ms / 1000)} s` : formatDuration(Math.round(ms / 1000) * 1000);
+
+function alarmsOnly(note: (text: string) => void): TrainingDisplay['show'] {
+  const tell = happenings(note);
+  return (metric) => {
+    if (metric.kind === 'alarm') tell(metric);
+  };
+}
 
 /** Tells what a reader wants to find in the scroll-back: where training starts, and each validation. */
 function happenings(tell: (text: string) => void): (metric: Metric) => void {
@@ -127,6 +136,9 @@ function happenings(tell: (text: string) => void): (metric: Metric) => void {
         tell(`step ${metric.step}  validation loss ${metric.loss.toFixed(4)}, ${place}`);
         break;
       }
+      case 'alarm':
+        tell(`${styleText('yellow', 'alarm')} ${metric.message}\n  remedy: ${metric.remedy}`);
+        break;
       default:
     }
   };

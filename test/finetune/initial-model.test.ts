@@ -15,7 +15,7 @@ it('a random model is as wide as its config says, and narrower where it adds to 
     .filter(({ shape }) => shape.length === 2)
     .map(({ name, values }) => ({
       expected: /o_proj|down_proj/.test(name) ? 0.05 / Math.sqrt(2 * config.layers.length) : 0.05,
-      found: Math.sqrt(values.reduce((sum: number, value: number) => sum + value ** 2, 0) / values.length),
+      found: Math.sqrt(Float64Array.from(values).reduce((sum, value) => sum + value ** 2, 0) / values.length),
       // Four standard errors of a standard deviation.
       tolerance: 4 / Math.sqrt(2 * values.length),
     }));

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { datasetCommand } from '../../src/commands/finetune.js';
@@ -176,6 +176,45 @@ describe('from runs to a tuned model that plays', () => {
         .map(({ parameters }) => parameters);
     expect(proposals(tuned.path)).toHaveLength(2);
     expect(proposals(tuned.path)).not.toEqual(proposals(base.path));
+  });
+});
+
+describe('alarms before a training starts', () => {
+  /** A dataset of the model's own answers, and how its training is told of. */
+  const told = async (name: string, directory: string) => {
+    const recorded = recordingContext(place);
+    const config = path(`${name}.yaml`);
+    writeFileSync(config, `model: ${directory}\ndataset: own\noutput: ${name}\nepochs: 1\nthreads: 1\n`);
+    await trainCommand({ config, quiet: true, json: false }, recorded.context);
+    return recorded.noted.join('\n');
+  };
+
+  it('tell of prompts that the model was served otherwise', async () => {
+    const local = {
+      provider: 'local',
+      path: model,
+      format: 'constrained',
+      maxTokens: 120,
+      threads: 1,
+    } as const;
+    for (const seed of [7, 8]) {
+      await runExperimentFrom(
+        { ...experiment(prompts), seed, iterations: 2, model: local },
+        { path: path('buffers', `own-${seed}`) },
+      );
+    }
+    const { context } = recordingContext(place);
+    const own = { recipe: 'weighted', validation: 'none', format: 'jsonl', seed: 0, json: true } as const;
+    await datasetCommand({ ...own, runs: ['buffers/own-*'], runsDir: 'buffers', out: path('own') }, context);
+    expect(await told('as-served', model)).not.toMatch(/alarm/);
+    const changed = path('models', 'qwen3-fp32');
+    cpSync(model, changed, { recursive: true });
+    const template = join(changed, 'chat_template.jinja');
+    writeFileSync(template, `Think. ${readFileSync(template, 'utf8')}`);
+    const other = await told('otherwise', changed);
+    expect(other).toMatch(/alarm .*prompts that local\/qwen3-fp32 was served have another number of tokens/);
+    expect(other).toMatch(/remedy: give `template`/);
+    expect(readFileSync(path('otherwise', 'metrics.jsonl'), 'utf8')).toMatch(/"alarm":"other-prompts"/);
   });
 });
 

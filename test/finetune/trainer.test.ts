@@ -143,6 +143,21 @@ describe('training an adapter', () => {
     expect(outcome.best!.loss).toBe(Math.min(...validations));
   });
 
+  it('raises an alarm when the validation loss rises while the training loss falls', async () => {
+    const { events, onEvent } = recorded();
+    const fast = { ...settings, epochs: 12, evaluateEvery: 2, schedule: 'constant' as const };
+    // The same prompts with other answers: what is learnt is wrong for them.
+    const validation = conversations.slice(2, 6).map((one) => ({ ...one, completion: 'no idea at all' }));
+    await fineTune(job('diverging', { settings: fast, validation }), { onEvent });
+    const alarms = events.filter((event) => event.kind === 'alarm');
+    expect(alarms).toHaveLength(1);
+    expect(alarms[0]).toMatchObject({ alarm: 'validation-diverging' });
+    const before = events.slice(0, events.indexOf(alarms[0]!));
+    const validations = before.flatMap((event) => (event.kind === 'validation' ? [event.loss] : []));
+    const rise = validations.slice(-4);
+    expect(rise.toSorted((a, b) => a - b)).toEqual(rise);
+  });
+
   it('says so when the loss is no longer a number', async () => {
     const wild = { ...settings, learningRate: 1e30, maxGradientNorm: undefined };
     await expect(fineTune(job('diverged', { settings: wild }))).rejects.toThrow(
