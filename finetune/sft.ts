@@ -13,6 +13,7 @@ import { initialAdapter, writeAdapter } from './lora.js';
 import { writeModel } from './model-directory.js';
 import { type Conversation, endOfAnswer, renderExample } from './rendering.js';
 import { type LoraSettings, type Trainable, trainedParameters } from './trainable.js';
+import { templateAlarms } from './training-alarms.js';
 import { type TrainingHooks, type TrainingOutcome, type TrainingSettings, train } from './trainer.js';
 import type { Parameter } from './training-session.js';
 
@@ -20,7 +21,6 @@ export type Method =
   | {
       readonly kind: 'lora';
       readonly lora: LoraSettings;
-import { templateAlarms } from './training-alarms.js';
       /** Of the frozen weights: that which the model will be served with. Absent: none. */
       readonly quantization?: Quantization;
     }
@@ -58,6 +58,7 @@ export async function fineTune(job: FineTuning, hooks: TrainingHooks = {}): Prom
   const { trainable, parameters } = beginning(job, config);
   const tokenizer = openTokenizer(job.model, job.template);
   const end = endOfAnswer(job.model, config, tokenizer);
+  const alarms = templateAlarms(job.model, tokenizer, job.training);
   const render = (conversations: readonly Conversation[]): TokenExample[] =>
     conversations.map((conversation) => renderExample(tokenizer, end, conversation));
   mkdirSync(job.output, { recursive: true });
@@ -69,7 +70,6 @@ export async function fineTune(job: FineTuning, hooks: TrainingHooks = {}): Prom
       training: render(job.training),
       validation: render(job.validation),
       settings: job.settings,
-  const alarms = templateAlarms(job.model, tokenizer, job.training);
       device: job.device,
       threads: job.threads,
       checkpoint: path.join(job.output, 'checkpoint.safetensors'),

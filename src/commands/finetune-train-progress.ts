@@ -97,7 +97,6 @@ function progressBar(intervals: Intervals, terminal: NodeJS.WriteStream): Traini
 
 function figures({ rssBytes }: Metric, pace: Pace): readonly string[] {
   const { loss, tokensPerSecond, secondsLeft } = pace;
-  const speed = tokensPerSecond === undefined ? [] : [`${formatCount(tokensPerSecond)} tok/s`];
   return [
     ...(loss === undefined ? [] : [`loss ${loss.toFixed(3)}`]),
     ...(tokensPerSecond === undefined ? [] : [`${formatCount(tokensPerSecond)} tok/s`]),
