@@ -84,16 +84,19 @@ const bytesPerElement: Readonly<Record<GgufTensorType, number>> = { F32: 4, F16:
 
 /** @throws UserError when a weight is too large for float16 */
 function encode(values: Float32Array, type: GgufTensorType, name: string): Uint8Array {
-  if (type === 'Q8_0') return encodeQ8(values);
-  const tooLarge = type === 'F16' ? values.find((value) => Math.abs(value) >= 65_520) : undefined;
-  if (tooLarge !== undefined)
-    throw new UserError({
-      field: name,
-      value: tooLarge,
-      message: 'a weight is too large for f16',
-      alternatives: ['--dtype bf16', '--dtype f32'],
-    });
-  return encodeFloats(values, type);
+  if (type === 'F16') requireHalves(values, name);
+  return type === 'Q8_0' ? encodeQ8(values) : encodeFloats(values, type);
+}
+
+function requireHalves(values: Float32Array, name: string): void {
+  for (let i = 0; i < values.length; i++)
+    if (Math.abs(values[i]!) >= 65_520)
+      throw new UserError({
+        field: name,
+        value: values[i],
+        message: 'a weight is too large for f16',
+        alternatives: ['--dtype bf16', '--dtype f32'],
+      });
 }
 
 function ggufName(name: string): string {

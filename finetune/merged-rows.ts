@@ -8,13 +8,16 @@ import { readTensorBytes, type StoredTensor, type StoredTensors } from '../src/m
 /** Bytes that are read at once, about. */
 const blockBytes = 1 << 22;
 
+/** Rows of A that are added in one go: reading and writing the sums takes longer than the products. */
+const together = 4;
+
+/** The product s·B·A, not yet computed; the rank is filled up with zeros to a multiple of 4. */
 export interface WeightChange {
   /** [rank, in] */
   readonly a: Float32Array;
-  /** [out, rank] */
-  readonly b: Float32Array;
+  /** [out, rank] s·B */
+  readonly b: Float64Array;
   readonly rank: number;
-  readonly scale: number;
 }
 
 /**
@@ -50,7 +53,16 @@ function change(adapter: Adapter, module: string, weight: StoredTensor): WeightC
       value: [b.tensor.shape[0], a.tensor.shape[1]],
       message: `the adapter is for another model: this one has ${weight.shape.join(' × ')} here`,
     });
-  return { a: a.values, b: b.values, rank: adapter.rank, scale: loraScale(adapter) };
+  const rank = Math.ceil(adapter.rank / together) * together;
+  const scaled = new Float64Array(weight.shape[0]! * rank);
+  const scale = loraScale(adapter);
+  for (let i = 0; i < b.values.length; i++) {
+    const [row, k] = [Math.floor(i / adapter.rank), i % adapter.rank];
+    scaled[row * rank + k] = scale * b.values[i]!;
+  }
+  const rows = new Float32Array(rank * weight.shape[1]!);
+  rows.set(a.values);
+  return { a: rows, b: scaled, rank };
 }
 
 export interface RowBlock {
@@ -80,26 +92,23 @@ export function* mergedRows(
   }
 }
 
-function addRows(
-  values: Float32Array,
-  { a, b, rank, scale }: WeightChange,
-  start: number,
-  count: number,
-): number {
+function addRows(values: Float32Array, { a, b, rank }: WeightChange, start: number, count: number): number {
   const columns = values.length / count;
   const sums = new Float64Array(columns);
   let squares = 0;
   for (let row = 0; row < count; row++) {
     sums.fill(0);
-    for (let k = 0; k < rank; k++) {
-      const factor = scale * b[(start + row) * rank + k]!;
-      for (let column = 0; column < columns; column++)
-        sums[column] = sums[column]! + factor * a[k * columns + column]!;
+    for (let k = 0; k < rank; k += together) {
+      const at = (start + row) * rank + k;
+      const [b0, b1, b2, b3] = [b[at]!, b[at + 1]!, b[at + 2]!, b[at + 3]!];
+      const [a0, a1, a2, a3] = [k * columns, (k + 1) * columns, (k + 2) * columns, (k + 3) * columns];
+      for (let i = 0; i < columns; i++)
+        sums[i] = sums[i]! + b0 * a[a0 + i]! + b1 * a[a1 + i]! + b2 * a[a2 + i]! + b3 * a[a3 + i]!;
     }
-    for (let column = 0; column < columns; column++) {
-      const at = row * columns + column;
-      squares += sums[column]! ** 2;
-      values[at] = values[at]! + sums[column]!;
+    for (let i = 0; i < columns; i++) {
+      const at = row * columns + i;
+      squares += sums[i]! * sums[i]!;
+      values[at] = values[at]! + sums[i]!;
     }
   }
   return squares;
