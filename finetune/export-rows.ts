@@ -80,15 +80,18 @@ function ownColumns(recipe: Recipe): Columns {
   };
 }
 
-const evaluated: Columns = { iteration: count, candidate: count, score: number };
+const evaluated = { iteration: count, candidate: count, score: number } satisfies Columns;
 
-/** Of `Lineage`. */
-const lineageColumns: Columns = {
+/** Of `Lineage`, of which none may be forgotten. */
+const lineageColumns: {
+  readonly [Field in keyof Lineage as undefined extends Lineage[Field] ? `${Field}?` : Field]-?: Column;
+} = {
   run: text,
   environment: text,
   model: text,
   recipe: text,
   prompt: text,
+  'promptTokens?': count,
   promptIteration: count,
   history: count,
   'incumbent?': number,

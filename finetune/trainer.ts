@@ -68,6 +68,8 @@ export type TrainingEvent =
       readonly totalSteps: number;
       readonly training: ReadSplit;
       readonly validation: ReadSplit;
+      /** The lowest validation loss before; absent where there was none. */
+      readonly best?: { readonly step: number; readonly loss: number };
     }
   | {
       readonly kind: 'step';
@@ -139,6 +141,7 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
       totalSteps,
       training: readSplit(examples),
       validation: readSplit(validation),
+      ...(state.best && { best: { step: state.best.step, loss: state.best.loss } }),
     });
     let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
     while (state.step < totalSteps && !exhausted(state, settings)) {

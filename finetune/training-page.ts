@@ -172,7 +172,10 @@ function validationTile(validations: readonly MetricOf<'validation'>[]): Html {
 function alarms({ state, dataset, metrics }: TrainingReport): Html | undefined {
   const found: { readonly message: string; readonly remedy?: string | undefined }[] = [
     ...(state.kind === 'failed' ? [state] : []),
-    ...metrics.filter((metric) => metric.kind === 'alarm'),
+    // Each session of a training raises those that its data and its template give reason for.
+    ...new Map(
+      metrics.flatMap((metric) => (metric.kind === 'alarm' ? [[metric.message, metric] as const] : [])),
+    ).values(),
     ...(dataset.changed
       ? [
           {
@@ -185,12 +188,23 @@ function alarms({ state, dataset, metrics }: TrainingReport): Html | undefined {
   return found.length === 0 ? undefined : alarmList(found);
 }
 
+function goOnText(kind: 'running' | 'interrupted' | 'failed'): string {
+  switch (kind) {
+    case 'running':
+      return 'The training goes on, or was cut off without notice; then the same command continues from the last checkpoint:';
+    case 'interrupted':
+      return 'The same command continues from the last checkpoint:';
+    case 'failed':
+      return 'Once its cause is mended, the same command continues from the last checkpoint; with other settings, give another output:';
+  }
+}
+
 function use(
   { configFile, config, state }: TrainingReport,
   validations: readonly MetricOf<'validation'>[],
 ): Content {
   if (state.kind !== 'complete' && state.kind !== 'early') {
-    return html`<p>${state.kind === 'running' ? 'The training goes on, or was cut off without notice; then the same command continues from the last checkpoint:' : 'The same command continues from the last checkpoint:'}</p>
+    return html`<p>${goOnText(state.kind)}</p>
 ${preformatted(`policyloop finetune train ${shellQuote(configFile)}`)}`;
   }
   const best = validations.findLast((validation) => validation.best);

@@ -59,7 +59,7 @@ function progressBar(intervals: Intervals, terminal: NodeJS.WriteStream): Traini
   const bars = new MultiBar({
     format: '{bar} step {value}/{total}  {figures}',
     stream: terminal,
-    barsize: 16,
+    barsize: 12,
     hideCursor: true,
     clearOnComplete: true,
     barCompleteChar: '━',
@@ -83,8 +83,7 @@ function progressBar(intervals: Intervals, terminal: NodeJS.WriteStream): Traini
       if (metric.kind === 'step') {
         const { step, totalSteps } = metric;
         const validating = validated && (step % intervals.evaluateEvery === 0 || step === totalSteps);
-        const shown = [...figures(metric, pace), ...(validating ? ['validating'] : [])].join('  ');
-        bar?.update(step, { figures: shown });
+        bar?.update(step, { figures: figures(metric, pace, validating).join('  ') });
       }
     },
     close() {
@@ -95,11 +94,13 @@ function progressBar(intervals: Intervals, terminal: NodeJS.WriteStream): Traini
   };
 }
 
-function figures({ rssBytes }: Metric, pace: Pace): readonly string[] {
+/** @param validating instead of the speed, so that a line of 80 columns has room for all */
+function figures({ rssBytes }: Metric, pace: Pace, validating = false): readonly string[] {
   const { loss, tokensPerSecond, secondsLeft } = pace;
+  const speed = tokensPerSecond === undefined ? [] : [`${formatCount(tokensPerSecond)} tok/s`];
   return [
     ...(loss === undefined ? [] : [`loss ${loss.toFixed(3)}`]),
-    ...(tokensPerSecond === undefined ? [] : [`${formatCount(tokensPerSecond)} tok/s`]),
+    ...(validating ? ['validating'] : speed),
     `${(rssBytes / 2 ** 30).toFixed(1)} GiB`,
     ...(secondsLeft === undefined ? [] : [`${wholeDuration(1000 * secondsLeft)} left`]),
   ];
@@ -118,19 +119,19 @@ function alarmsOnly(note: (text: string) => void): TrainingDisplay['show'] {
 
 /** Tells what a reader wants to find in the scroll-back: where training starts, and each validation. */
 function happenings(tell: (text: string) => void): (metric: Metric) => void {
-  let lowest: MetricOf<'validation'> | undefined;
+  let lowest: MetricOf<'start'>['best'];
   return (metric) => {
     switch (metric.kind) {
       case 'start':
+        lowest = metric.best;
         tell(startText(metric));
         if (metric.step > 0) tell(`goes on from the checkpoint of step ${metric.step}`);
         break;
       case 'validation': {
         if (metric.best) lowest = metric;
-        const place = metric.best
-          ? 'the lowest so far'
-          : lowest === undefined
-            ? 'not the lowest'
+        const place =
+          metric.best || lowest === undefined
+            ? 'the lowest so far'
             : `lowest ${lowest.loss.toFixed(4)} at step ${lowest.step}`;
         tell(`step ${metric.step}  validation loss ${metric.loss.toFixed(4)}, ${place}`);
         break;

@@ -31,7 +31,7 @@ const imitations: readonly Imitation[] = Array.from({ length: 2500 }, (_, i) => 
   })),
   completion: `params[0]: ${i}`,
   weight: i / 7,
-  lineage: { ...lineage, recipe: 'weighted', ...(i % 2 === 0 && { incumbent: 1 - i }) },
+  lineage: { ...lineage, recipe: 'weighted', ...(i % 2 === 0 && { incumbent: 1 - i, promptTokens: i }) },
 }));
 
 const preferences: readonly Preference[] = imitations.slice(0, 5).map(({ prompt }, i) => ({

@@ -188,6 +188,16 @@ describe('the page of a training', () => {
     expect(text).toContain('policyloop finetune train tune.yaml');
   });
 
+  it('tells an alarm once, however many sessions raised it', async () => {
+    const output = temporaryDirectory();
+    const record = recordIn(output);
+    const alarm = { alarm: 'other-prompts', message: 'other prompts', remedy: 'see to it' } as const;
+    for (const event of events(0, 3).map(meter())) record.add(event);
+    for (const number of [2, 3]) record.add(meter()({ kind: 'alarm', step: number, ...alarm }));
+    await record.end({ kind: 'complete', result: 'tuned/adapter' });
+    expect(visibleText(page(output)).match(/other prompts see to it/g)).toHaveLength(1);
+  });
+
   it('is not made for a training that does not start', async () => {
     const output = temporaryDirectory();
     await recordIn(output).end({ kind: 'failed', message: 'no such model' });
