@@ -10,11 +10,12 @@ import { openTokenizer } from '../src/models/local/tokenizer.js';
 import type { TokenExample } from './batch.js';
 import { initializerRange, randomModel, storedModel } from './initial-model.js';
 import { initialAdapter, writeAdapter } from './lora.js';
+import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
 import { writeModel } from './model-directory.js';
 import { type Conversation, endOfAnswer, renderExample } from './rendering.js';
 import { type LoraSettings, type Trainable, trainedParameters } from './trainable.js';
-import { templateAlarms } from './training-alarms.js';
 import { type TrainingHooks, type TrainingOutcome, type TrainingSettings, train } from './trainer.js';
+import { templateAlarms } from './training-alarms.js';
 import type { Parameter } from './training-session.js';
 
 export type Method =
@@ -52,8 +53,13 @@ export interface FineTuned extends TrainingOutcome {
   readonly result: string | undefined;
 }
 
-/** @throws UserError when model or examples can't be used, or the training diverges */
-export async function fineTune(job: FineTuning, hooks: TrainingHooks = {}): Promise<FineTuned> {
+export interface FineTuningHooks extends TrainingHooks {
+  /** Told before anything large is loaded. */
+  onMemory?(estimate: MemoryEstimate): void;
+}
+
+/** @throws UserError when model or examples can't be used, memory can't suffice or runs out, or the training diverges */
+export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
   const config = readDecoderConfig(job.model);
   const { trainable, parameters } = beginning(job, config);
   const tokenizer = openTokenizer(job.model, job.template);
@@ -61,15 +67,20 @@ export async function fineTune(job: FineTuning, hooks: TrainingHooks = {}): Prom
   const alarms = templateAlarms(job.model, tokenizer, job.training);
   const render = (conversations: readonly Conversation[]): TokenExample[] =>
     conversations.map((conversation) => renderExample(tokenizer, end, conversation));
+  const [training, validation] = [render(job.training), render(job.validation)];
+  const { settings } = job;
+  const memory = estimateMemory({ config, trainable, training, validated: validation.length > 0, settings });
+  hooks.onMemory?.(memory);
+  refuseImpossible(memory, machineMemory());
   mkdirSync(job.output, { recursive: true });
   const outcome = await train(
     {
       config,
       trainable,
       parameters,
-      training: render(job.training),
-      validation: render(job.validation),
-      settings: job.settings,
+      training,
+      validation,
+      settings,
       device: job.device,
       threads: job.threads,
       checkpoint: path.join(job.output, 'checkpoint.safetensors'),

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { datasetLineage, trainingLineage, writeLineage } from '../../finetune/lineage.js';
+import { gibibytes, type MemoryEstimate, machineMemory } from '../../finetune/memory-estimate.js';
 import { createMeter, type Metric } from '../../finetune/metrics.js';
 import { readConversations } from '../../finetune/read-dataset.js';
 import { type FineTuned, fineTune } from '../../finetune/sft.js';
@@ -67,6 +68,7 @@ export async function trainCommand(args: TrainArguments, context: CommandContext
           record.add(metric);
           display.show(metric);
         },
+        onMemory: (estimate) => showMemory(estimate, args, context),
         stop: () => context.stop.finish.aborted,
       },
     );
@@ -104,6 +106,18 @@ export async function trainCommand(args: TrainArguments, context: CommandContext
   return ended === 'interrupted' ? exitCodes.interrupted : 0;
 }
 
+/** The estimate, and a warning where less is free: other programs may end, or the system may drop what they don't use. */
+function showMemory(
+  estimate: MemoryEstimate,
+  { json, quiet }: TrainArguments,
+  context: CommandContext,
+): void {
+  const { free, total } = machineMemory();
+  const text = `memory: about ${gibibytes(estimate.total)} at the peak, ${gibibytes(free)} of ${gibibytes(total)} free`;
+  if (estimate.total > free) context.note(`warning: ${text}; it may run out: ${estimate.remedy}`);
+  else if (!json && !quiet) context.note(text);
+}
+
 function failed(error: unknown): TrainingState {
   if (error instanceof UserError && error.problems[0] !== undefined) {
     const { message, remedy } = error.problems[0];
@@ -130,15 +144,19 @@ function described(
   const next =
     result === null
       ? [`go on      policyloop finetune train ${configFile}`]
-      : [
-          `result     ${result}`,
-          `run it     model.provider=local ${config.method.kind === 'lora' ? `model.path=${model} model.adapter=${result}` : `model.path=${result}`}`,
-        ];
+      : [`result     ${result}`, `run it     model.provider=local ${servedAs(config, model, result)}`];
   return [
     `${styleText('bold', ended)} after ${step} steps and ${time}${loss}`,
     ...next,
     `report     ${report}`,
   ].join('\n');
+}
+
+/** Settings of the model that was trained; an adapter belongs to the weights that it was trained over, as they were. */
+function servedAs({ method }: TrainConfig, model: string, result: string): string {
+  if (method.kind !== 'lora') return `model.path=${result}`;
+  const quantization = method.quantization === 'none' ? '' : ` model.quantization=${method.quantization}`;
+  return `model.path=${model} model.adapter=${result}${quantization}`;
 }
 
 function methodOf({ method }: TrainConfig) {
