@@ -111,8 +111,9 @@ function byteLevelModel({ model, normalizer, pre_tokenizer }: Tokenizer, tokens:
 }
 
 function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: Token[]) {
-  const { model } = tokenizer;
-  const vocabulary = new Map(Object.entries(model.vocab));
+  const { model, added_tokens: added } = tokenizer;
+  const special = new Set(added.map(({ content }) => content));
+  const vocabulary = new Map(Object.entries(model.vocab).filter(([token]) => !special.has(token)));
   const scores = sentencePieceScores(directory, vocabulary, pairs(model.merges));
   return [
     ['tokenizer.ggml.model', text('llama')],

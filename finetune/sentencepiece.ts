@@ -5,6 +5,7 @@ import { UserError } from '../src/errors.js';
 
 /**
  * Scores by token: those of `tokenizer.model`, where it is there, else those that follow from the order of the merges.
+ * @param vocabulary without added tokens, which are never merged
  * @throws UserError when that order can't be told by scores
  */
 export function sentencePieceScores(
@@ -40,7 +41,7 @@ function scoresOfMerges(
     for (let cut = 1; cut < characters.length; cut++) {
       const [left, right] = [characters.slice(0, cut).join(''), characters.slice(cut).join('')];
       const possible = vocabulary.has(left) && vocabulary.has(right);
-      if (possible && !pairs.has(`${left}\0${right}`) && !piece.startsWith('<'))
+      if (possible && !pairs.has(`${left}\0${right}`))
         throw inexpressible(directory, `${left} and ${right} make ${piece}, but are not merged`);
     }
   }
