@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { ModelConfig } from '../src/config.js';
 import { UserError } from '../src/errors.js';
-import { isAdapter, openBase } from './base-model.js';
+import { isAdapter, openBase, trainedVariables } from './base-model.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from './lineage.js';
 
 export const controls = ['random', 'hill-climb', 'cma-es'] as const;
@@ -61,11 +61,24 @@ export function openArms(
       value: tuned,
     });
   }
+  const template = templateOf(tunedArm);
+  const models = [first, tunedArm].map((arm) =>
+    arm.local === undefined ? arm : withTemplate(arm, template),
+  );
   return {
-    arms: [first, tunedArm, ...[...new Set(wanted)].map(controlArm)],
+    arms: [...models, ...[...new Set(wanted)].map(controlArm)],
     notes: otherBaseNotes(first, tunedArm),
   };
 }
+
+/** Variables of the chat template: both models are asked as the tuned one was trained to be. */
+const templateOf = ({ local }: Arm) =>
+  local === undefined ? {} : trainedVariables(local.adapter ?? local.model);
+
+const withTemplate = (arm: Arm, template: Readonly<Record<string, unknown>>): Arm =>
+  Object.keys(template).length === 0
+    ? arm
+    : { ...arm, overrides: [...arm.overrides, `model.template=${JSON.stringify(template)}`] };
 
 /** Which environments the tuned arm has learnt from. */
 export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {

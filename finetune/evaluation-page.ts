@@ -199,7 +199,7 @@ function reading({ seeds }: Evaluation): Html {
   return html`<ul>
 <li>All models play the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, the same number of proposals. Runs that share a seed are a pair; pairs of which one run is missing are left out.</li>
 <li><b>Confirmed return:</b> the mean return of a run's best policy on episodes that neither proposed nor chose it.</li>
-<li><b>Intervals</b> are 95 %. Of means: symmetric studentised bootstrap, with fewer than ten runs Student's t. Of interquartile means (IQM): expanded percentile bootstrap. Of wins (the share of pairs in which the tuned model is higher, ties half): exact. Simulations with ten pairs of normal, skewed and all-or-nothing returns covered at 94 to 98 %.</li>
+<li><b>Intervals</b> are 95 %. Of means: symmetric studentised bootstrap, with fewer than ten runs Student's t. Of interquartile means (IQM): expanded percentile bootstrap. Of wins (the share of pairs in which the tuned model is higher, ties half): exact. Simulations with ten pairs of normal, skewed and all-or-nothing returns covered at 94 % and more.</li>
 <li><b>Verdict:</b> higher or lower only where the interval of the mean difference leaves out 0, from five pairs on. No evidence of improvement is not evidence of none.</li>
 <li><b>Improvement rate:</b> proposals that beat everything before them in their run, of all that were asked for. It falls as a run gets better: read it beside the return.</li>
 <li><b>Valid at first:</b> first answers in the format, repetitions of what was tried included. <b>Valid in the end:</b> proposals that could be evaluated, after corrections.</li>

@@ -306,7 +306,7 @@ describe('an adapter of a training', () => {
         files: {},
         changed: false,
       },
-      config: {},
+      config: { template: { enable_thinking: false } },
       outcome: { ended: 'complete', step: 1 },
     });
     writeLineage(path(name, 'adapter'), lineage);
@@ -346,6 +346,12 @@ describe('an adapter of a training', () => {
     expect(result.experiments[0]!.arms.tuned!.validFirst!.mean).toBe(1);
     expect(readManifest(path('local', 'car', 'tuned-01')).model).toBe('local/qwen3-fp32+adapter');
     expect(readManifest(path('local', 'car', 'base-01')).model).toBe('local/qwen3-fp32');
+    // Both are asked with the template variables of the training.
+    for (const arm of ['base', 'tuned']) {
+      expect(readFileSync(path('local', 'car', `${arm}-01`, 'config.yaml'), 'utf8')).toContain(
+        'enable_thinking: false',
+      );
+    }
     // Trained again meanwhile: that would be another evaluation.
     writeAdapterByte(path('tuned', 'adapter', 'adapter_model.safetensors'));
     await expect(
