@@ -67,45 +67,58 @@ const torch = (dtype: string) =>
     tokens,
     completion,
   ]);
+interface Asked {
+  readonly name: string;
+  readonly contender: Contender;
+  readonly what: 'step' | 'products';
+}
+
+const times = new Map<string, StepTime[]>();
+// Read from the first steps: the products come with a second copy of their matrices.
+const peaks = new Map<string, number>();
+
+/** The first turn warms up. All that take turns are in memory at once. */
+async function alternate(asked: readonly Asked[]): Promise<void> {
+  for (const { name } of asked) times.set(name, []);
+  for (let turn = 0; turn <= turns; turn++)
+    for (const { name, contender, what } of asked) {
+      const time = await contender.ask(what);
+      if (time === undefined) continue;
+      if (turn > 0) times.get(name)!.push(time);
+      if (!peaks.has(name)) peaks.set(name, time.peakBytes);
+    }
+  for (const { contender } of asked) contender.close();
+}
+
+const names = { step: 'step, float32', products: 'its matrix products alone' } as const;
 const float = ours('none');
-const asked = [
-  { name: 'step, float32', contender: float, what: 'step' },
-  { name: 'its matrix products alone', contender: float, what: 'products' },
-  { name: 'step, int4 weights', contender: ours('int4'), what: 'step' },
-  { name: 'step, int8 weights', contender: ours('int8'), what: 'step' },
+await alternate([
+  { name: names.step, contender: float, what: 'step' },
+  { name: names.products, contender: float, what: 'products' },
   { name: 'PyTorch + PEFT, float32', contender: torch('float32'), what: 'step' },
   { name: 'PyTorch + PEFT, bf16 autocast', contender: torch('bfloat16'), what: 'step' },
-] as const;
-
-const times = new Map<string, StepTime[]>(asked.map(({ name }) => [name, []]));
-// The first turn warms up. Peaks are read from steps: the products come with a second copy of the matrices.
-const peaks = new Map<string, number>();
-for (let turn = 0; turn <= turns; turn++)
-  for (const { name, contender, what } of asked) {
-    const time = await contender.ask(what);
-    if (time === undefined) continue;
-    if (turn > 0) times.get(name)!.push(time);
-    if (!peaks.has(name)) peaks.set(name, time.peakBytes);
-  }
-for (const { contender } of asked) contender.close();
+]);
+await alternate([
+  { name: 'step, int4 weights', contender: ours('int4'), what: 'step' },
+  { name: 'step, int8 weights', contender: ours('int8'), what: 'step' },
+]);
 
 const least = (name: string, of: (time: StepTime) => number) => Math.min(...times.get(name)!.map(of));
 const cost = (name: string) => least(name, ({ processorSeconds }) => processorSeconds);
-const step = cost(asked[0].name);
-const notes = new Map<string, string>([
-  [asked[1].name, `${((100 * cost(asked[1].name)) / step).toFixed(0)} % of the step (aim ≥ 80 %)`],
-]);
-const rows = asked.map(({ name, what }) => {
-  if (times.get(name)!.length === 0) return [name, '–', '–', '–', `${python} has no torch or peft`];
-  const seconds = least(name, (time) => time.seconds);
-  const gibibytes = (peaks.get(name)! / 2 ** 30).toFixed(2);
+const step = cost(names.step);
+function noteOf(name: string): string {
+  if (name === names.step) return 'aim ≤ 3.5 GiB';
+  if (name === names.products) return `${((100 * cost(name)) / step).toFixed(0)} % of the step (aim ≥ 80 %)`;
+  return `${(cost(name) / step).toFixed(2)} × our float32 step`;
+}
+const rows = [...times].map(([name, measured]) => {
+  if (measured.length === 0) return [name, '–', '–', '–', `${python} has no torch or peft`];
   return [
     name,
     `${cost(name).toFixed(2)} s`,
-    `${seconds.toFixed(2)} s`,
-    what === 'step' ? `${gibibytes} GiB` : '',
-    notes.get(name) ??
-      (name === asked[0].name ? 'aim ≤ 3.5 GiB' : `${(cost(name) / step).toFixed(2)} × our float32 step`),
+    `${least(name, ({ seconds }) => seconds).toFixed(2)} s`,
+    name === names.products ? '' : `${(peaks.get(name)! / 2 ** 30).toFixed(2)} GiB`,
+    noteOf(name),
   ];
 });
 process.stdout.write(`${formatTable(['what', 'processor time', 'wall time', 'peak memory', ''], rows)}\n`);
