@@ -156,6 +156,11 @@ function warningsOf(
       `TRL's ${trainer.toUpperCase()} takes no weight of an example: all count the same, where ours would weigh them. lineage/train.jsonl keeps the weights.`,
     );
   }
+  if (config.method.kind === 'lora' && config.method.quantization !== 'none') {
+    warnings.push(
+      `The base model is not quantised there (here: ${config.method.quantization}); serve the adapter without model.quantization.`,
+    );
+  }
   const leftOut = train.leftOut + validation.leftOut;
   if (leftOut > 0) {
     warnings.push(

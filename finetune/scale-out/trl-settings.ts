@@ -24,12 +24,6 @@ export const places = {
   output: 'output',
 } as const;
 
-const schedulers = {
-  constant: 'constant_with_warmup',
-  linear: 'linear',
-  cosine: 'cosine',
-} as const satisfies Record<TrainConfig['schedule'], string>;
-
 /** @throws UserError for what TRL's commands can't do */
 export function trlSettings(job: TrlJob): { readonly [key: string]: YamlValue } {
   const { config, trainer, machines } = job;
@@ -45,9 +39,9 @@ export function trlSettings(job: TrlJob): { readonly [key: string]: YamlValue } 
     ...(trainer === 'sft' ? { completion_only_loss: true, packing: false } : { beta: 0.1 }),
     num_train_epochs: config.epochs,
     learning_rate: config.learningRate,
-    lr_scheduler_type: schedulers[config.schedule],
+    ...schedule(config),
     warmup_steps: config.warmupSteps,
-    optim: 'adamw_torch',
+    optim: optimizer(config),
     weight_decay: config.weightDecay,
     adam_beta1: config.betas[0],
     adam_beta2: config.betas[1],
@@ -97,4 +91,38 @@ function weights({ method }: TrainConfig): { readonly [key: string]: YamlValue }
         alternatives: ['lora', 'full'],
       });
   }
+}
+
+/** The same curves, by the names that Transformers has for them. */
+function schedule({ schedule: kind, learningRate, learningRateFloor }: TrainConfig): {
+  readonly [key: string]: YamlValue;
+} {
+  switch (kind) {
+    case 'constant':
+      return { lr_scheduler_type: 'constant_with_warmup' };
+    case 'linear':
+      return learningRateFloor === 0
+        ? { lr_scheduler_type: 'linear' }
+        : {
+            lr_scheduler_type: 'polynomial',
+            lr_scheduler_kwargs: { power: 1, lr_end: learningRate * learningRateFloor },
+          };
+    case 'cosine':
+      return learningRateFloor === 0
+        ? { lr_scheduler_type: 'cosine' }
+        : {
+            lr_scheduler_type: 'cosine_with_min_lr',
+            lr_scheduler_kwargs: { min_lr_rate: learningRateFloor },
+          };
+  }
+}
+
+function optimizer({ optimizer: { kind } }: TrainConfig): string {
+  if (kind === 'adamw') return 'adamw_torch';
+  throw new UserError({
+    field: 'optimizer.kind',
+    message: "TRL's commands have no such optimiser for the matrices alone",
+    value: kind,
+    alternatives: ['adamw'],
+  });
 }

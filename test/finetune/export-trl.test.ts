@@ -202,6 +202,21 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     expect(yaml('sft.yaml').lora_target_modules).toEqual(['v_proj', 'v_proj']);
   });
 
+  it.each([
+    ['linear', 'polynomial', { power: 1, lr_end: 2e-5 }],
+    ['cosine', 'cosine_with_min_lr', { min_lr_rate: 0.1 }],
+  ])('a %s schedule keeps its floor', async (kind, type, kwargs) => {
+    const { command, yaml } = workplace({ config: `schedule: ${kind}\nlearningRateFloor: 0.1\n` });
+    await command();
+    expect(yaml('sft.yaml')).toMatchObject({ lr_scheduler_type: type, lr_scheduler_kwargs: kwargs });
+  });
+
+  it('says that the base model is not quantised there', async () => {
+    const { command, result } = workplace({ config: 'method: { kind: lora, quantization: int4 }\n' });
+    await command();
+    expect(result().warnings).toEqual([expect.stringContaining('not quantised there (here: int4)')]);
+  });
+
   it('all weights: no adapter', async () => {
     const { command, yaml } = workplace({ config: 'method: { kind: full }\n' });
     await command();
@@ -277,6 +292,10 @@ describe('what is refused', () => {
   it('says what TRL can’t do', async () => {
     expect(await workplace({ config: 'method: { kind: scratch }\n' }).refusal({})).toMatch(
       /method\.kind: TRL's commands start from stored weights/,
+    );
+    const muon = 'method: { kind: full }\noptimizer: { kind: muon }\n';
+    expect(await workplace({ config: muon }).refusal({})).toMatch(
+      /optimizer\.kind: TRL's commands have no such/,
     );
     const pairs = workplace({ train: [pair], validation: [], config: 'batchExamples: 1\n' });
     expect(await pairs.refusal({ rows: 'tokens' })).toMatch(/--rows: TRL's DPO reads messages only/);
