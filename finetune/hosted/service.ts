@@ -1,11 +1,11 @@
 /** A fine-tuning API that is compatible with OpenAI's: files, jobs, events. */
 import OpenAI from 'openai';
 import { z } from 'zod';
-import { UserError } from '../../src/errors.js';
 import { jsonFetch } from '../../src/models/json-fetch.js';
 import { ModelError } from '../../src/models/language-model.js';
 import type { OpenAIServer } from '../../src/models/openai-access.js';
 import { callWithRetries, redact, TryFailure, type Wait } from '../../src/models/retry.js';
+import { printable, refusal, type Subject, subjects } from './refusal.js';
 import type { HostedMethod } from './training-file.js';
 
 /** What is asked of a server. Texts that it answers are free of control characters and keys. */
@@ -206,51 +206,3 @@ const formFetch: typeof fetch & { Response?: typeof Response } = async (input, i
 };
 // By this the library learns that forms can be sent.
 formFetch.Response = Response;
-
-/** What a request is about, for messages. */
-interface Subject {
-  readonly noun: string;
-  /** What a 404 means. */
-  readonly missing: string;
-}
-
-const noApi = 'this server has no fine-tuning API of OpenAI’s kind';
-const subjects = {
-  file: { noun: 'file', missing: noApi },
-  newJob: { noun: 'job', missing: `${noApi}, or it doesn't know this model` },
-  job: { noun: 'job', missing: `the server knows no such job, or ${noApi}` },
-  jobs: { noun: 'list of jobs', missing: noApi },
-} as const satisfies Record<string, Subject>;
-
-/** What the user can mend becomes a UserError. */
-function refusal(
-  error: ModelError,
-  subject: Subject,
-  keyName: string,
-  clean: (text: string) => string,
-): Error {
-  const message = clean(error.message);
-  switch (error.kind) {
-    case 'authentication':
-      return new UserError({
-        field: '--api-key-env',
-        message: `${message}; the key was that of ${keyName}`,
-        remedy: `check the key in ${keyName}, and whether the account may fine-tune`,
-      });
-    case 'not-found':
-      return new UserError({
-        field: '--base-url',
-        message: `${subject.missing} (${message})`,
-        remedy: 'check the address; finetune train and finetune export need no such server',
-      });
-    case 'bad-request':
-      return new UserError({ message: `the server refuses this: ${message}` });
-    default:
-      return error;
-  }
-}
-
-/** A server's text can't write to the terminal what it likes. */
-function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
-}

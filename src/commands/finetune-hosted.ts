@@ -1,31 +1,23 @@
 /** `policyloop finetune hosted start|follow|cancel|list`: jobs at an OpenAI-compatible fine-tuning API. */
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
-import { type JobRecord, readRecord, recordPath, writeRecord } from '../../finetune/hosted/job-record.js';
-import {
-  type FineTuningService,
-  type HostedJob,
-  openService,
-  phaseOf,
-} from '../../finetune/hosted/service.js';
+import { type JobRecord, recordPath, writeRecord } from '../../finetune/hosted/job-record.js';
+import { type HostedJob, phaseOf } from '../../finetune/hosted/service.js';
 import { type HostedMethod, trainingFiles } from '../../finetune/hosted/training-file.js';
 import { UserError } from '../errors.js';
-import { ModelError } from '../models/language-model.js';
-import { type OpenAIServer, openaiServer } from '../models/openai-access.js';
+import type { OpenAIServer } from '../models/openai-access.js';
 import { waitOnClock } from '../models/retry.js';
 import { shownPath } from '../run-result.js';
 import { type CommandContext, exitCodes, formatCount, formatTable, requireCount } from '../terminal.js';
 import { version } from '../version.js';
-
-interface ServerArguments {
-  readonly baseUrl?: string | undefined;
-  readonly apiKeyEnv?: string | undefined;
-  readonly json: boolean;
-}
-
-interface JobArguments extends ServerArguments {
-  readonly job: string;
-}
+import {
+  connect,
+  connectTo,
+  type JobArguments,
+  placeOf,
+  reporting,
+  type ServerArguments,
+} from './finetune-hosted-server.js';
 
 export interface HostedStartArguments extends ServerArguments {
   readonly dataset: string;
@@ -220,50 +212,4 @@ function stateOf({ status, result, trainedTokens, error }: HostedJob) {
     trainedTokens: trainedTokens ?? null,
     error: error ?? null,
   };
-}
-
-interface Connection {
-  readonly server: OpenAIServer;
-  readonly service: FineTuningService;
-  readonly keyName: string;
-}
-
-function connect(args: ServerArguments, record: JobRecord | undefined, context: CommandContext): Connection {
-  const keyName = args.apiKeyEnv ?? record?.apiKeyEnv ?? 'OPENAI_API_KEY';
-  const server = openaiServer({ baseUrl: args.baseUrl ?? record?.baseUrl, apiKeyEnv: keyName }, context.env, {
-    baseUrl: '--base-url',
-    apiKeyEnv: '--api-key-env',
-  });
-  return { server, keyName, service: openService(server, keyName, waitOnClock, context.stop.finish) };
-}
-
-/** A job by the file that `start` wrote, or by its id. */
-function connectTo(args: JobArguments, context: CommandContext) {
-  const file = resolve(context.cwd, args.job);
-  const record = readRecord(file);
-  return { ...connect(args, record, context), record, file, id: record?.id ?? args.job };
-}
-
-/** The address without what might be secret in it. */
-function placeOf({ baseUrl }: OpenAIServer): string {
-  return `${baseUrl.origin}${baseUrl.pathname}`.replace(/\/$/, '');
-}
-
-/** A server that fails is no bug of ours; a stop is no failure. */
-async function reporting(
-  context: CommandContext,
-  command: () => Promise<number>,
-  stopped = 'stopped; policyloop finetune hosted list shows the jobs there are',
-): Promise<number> {
-  try {
-    return await command();
-  } catch (error) {
-    if (context.stop.finish.aborted) {
-      context.note(stopped);
-      return exitCodes.interrupted;
-    }
-    if (!(error instanceof ModelError)) throw error;
-    context.note(`${styleText('red', 'error')} ${error.message}`);
-    return exitCodes.failure;
-  }
 }
