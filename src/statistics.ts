@@ -26,13 +26,13 @@ export function standardDeviation(values: readonly number[]): number {
 
 /** Interquartile mean: the mean of the middle half, outer items weighted by their share (Agarwal et al. 2021). */
 export function interquartileMean(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
+  // Bootstraps call this thousands of times: numbers sort faster in a typed array.
+  const sorted = Float64Array.from(values).sort();
   const low = sorted.length / 4;
   const high = sorted.length - low;
   let sum = 0;
-  for (const [i, value] of sorted.entries()) {
-    const share = Math.min(i + 1, high) - Math.max(i, low);
-    if (share > 0) sum += value * share;
+  for (let i = Math.floor(low); i < high; i++) {
+    sum += sorted[i]! * (Math.min(i + 1, high) - Math.max(i, low));
   }
   return sum / (high - low);
 }

@@ -90,7 +90,7 @@ async function requireAssembling({ experiments }: EvaluationPlan, context: Comma
 
 /**
  * Plays what is left. A model that fails is left out from there on, and the others go on; the page and the result are
- * written after each repeat, so that there is always something to look at.
+ * written after each repeat that brought something, so that there is always something to look at.
  */
 async function playAll(
   plan: EvaluationPlan,
@@ -110,10 +110,18 @@ async function playAll(
     });
     return write(evaluate(plan, evaluated, known, [...failures.values()]), directory);
   };
+  let stale = false;
+  let repeat = 0;
   try {
-    for (const [i, run] of runs.entries()) {
+    for (const run of runs) {
       if (context.stop.finish.aborted) break;
+      if (stale && run.repeat > repeat) {
+        state();
+        stale = false;
+      }
+      repeat = run.repeat;
       if (failures.has(run.arm)) continue;
+      stale ||= figuresOf(join(directory, run.path), read)?.status !== 'completed';
       const failure = await playRun(run, directory, display, {
         ...context,
         // Every run opens its model: what there is to say of it is said once.
@@ -124,7 +132,6 @@ async function playAll(
         failures.set(run.arm, { arm: run.arm, run: run.path, message: failure });
         display.fail(run, failure);
       }
-      if (runs[i + 1]?.repeat !== run.repeat) state();
     }
   } finally {
     display.close();
