@@ -17,16 +17,22 @@ export interface AdaptedModel {
 /**
  * @param model directory of the base; undefined takes the one that the adapter's config names, which is looked for in
  * `cwd` and beside the adapter
+ * @param remedy for an adapter whose base is not here
  * @throws UserError when there is no such model here, or the adapter belongs to another one
  */
-export function openBase(adapter: string, model: string | undefined, cwd: string): AdaptedModel {
+export function openBase(
+  adapter: string,
+  model: string | undefined,
+  cwd: string,
+  remedy = 'name the directory of the base model: --model models/…',
+): AdaptedModel {
   if (model !== undefined && isAdapter(model))
     throw new UserError({
       field: '--model',
       value: model,
       message: 'this directory holds an adapter, not a model',
     });
-  const base = model ?? namedBase(adapter, cwd);
+  const base = model ?? namedBase(adapter, cwd, remedy);
   return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base)) };
 }
 
@@ -41,7 +47,7 @@ export function trainedVariables(directory: string): Readonly<Record<string, unk
   return stated.success ? stated.data.template : {};
 }
 
-function namedBase(adapter: string, cwd: string): string {
+function namedBase(adapter: string, cwd: string, remedy: string): string {
   const file = path.join(adapter, 'adapter_config.json');
   const raw = readJson(file);
   if (raw === undefined)
@@ -64,6 +70,6 @@ function namedBase(adapter: string, cwd: string): string {
     field: 'base_model_name_or_path',
     value: name,
     message: name === undefined ? 'the base model is not named' : 'there is no such model directory here',
-    remedy: 'name the directory of the base model: --model models/…',
+    remedy,
   });
 }

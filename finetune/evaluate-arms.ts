@@ -188,16 +188,10 @@ function weightsIn(directory: string, field: string): string {
 /** The model that an adapter names, else the base arm's. */
 function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): string {
   try {
-    return openBase(adapter, undefined, cwd).model;
+    return openBase(adapter, undefined, cwd, 'name the model that it was trained on: --base models/…').model;
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    if (base?.local !== undefined) return openBase(adapter, base.local.model, cwd).model;
-    throw new UserError(
-      error.problems.map((problem) => ({
-        ...problem,
-        remedy: 'name the model that the adapter was trained on: --base models/…',
-      })),
-    );
+    if (!(error instanceof UserError) || base?.local === undefined) throw error;
+    return openBase(adapter, base.local.model, cwd).model;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Brings what was trained elsewhere back: an adapter or a whole model, checked against its base, with its lineage. */
 import { createHash } from 'node:crypto';
-import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../src/errors.js';
 import { openAdapter } from '../src/models/local/adapter.js';
@@ -80,7 +80,7 @@ export async function importTrained(job: Import, hooks: WriteHooks = {}): Promis
     directory.finish();
     return { kind: trained.kind, directory: path.resolve(output), base, outcome, lineage, warnings };
   } catch (error) {
-    rmSync(directory.path, { recursive: true, force: true });
+    directory.abandon();
     throw error;
   }
 }

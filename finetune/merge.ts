@@ -1,5 +1,5 @@
 /** Merges an adapter into its model: W + s·B·A, tensor by tensor, with little memory. */
-import { copyFileSync, existsSync, realpathSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Adapter } from '../src/models/local/adapter.js';
 import { toFloat32 } from '../src/models/local/quantization.js';
@@ -82,7 +82,7 @@ export async function mergeAdapter(
     if (dtype === 'float32') stateFloat32(directory.path);
     directory.finish();
   } catch (error) {
-    rmSync(directory.path, { recursive: true, force: true });
+    directory.abandon();
     throw error;
   }
   const { squaredError, squaredChange } = rounding;

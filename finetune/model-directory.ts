@@ -1,35 +1,36 @@
 /** Directories of models that are written. */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../src/errors.js';
 import { readJson } from '../src/models/local/json-file.js';
+import { claim, type Partial } from './file-parts.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Parameter } from './training-session.js';
 
-/** A directory in the making, beside the place that it will have: half a model is never taken for one. */
-export interface NewModelDirectory {
-  /** Where to write. */
-  readonly path: string;
-  /** Gives it its name. */
-  finish(): void;
-}
-
 /**
- * What an interrupted attempt left is removed first.
- * @throws UserError when something is there already
+ * A directory in the making, beside the place that it will have.
+ * @throws UserError when something is there already, or another process writes it
  */
-export function newModelDirectory(directory: string): NewModelDirectory {
-  const output = path.resolve(directory);
+export function newModelDirectory(directory: string): Partial {
+  // A link may lead to the directory: what it leads to is replaced, not the link.
+  const output = existsSync(directory) ? realpathSync(directory) : path.resolve(directory);
   requireFree(output);
-  const partial = `${output}.partial`;
-  rmSync(partial, { recursive: true, force: true });
-  mkdirSync(partial, { recursive: true });
+  const partial = claim(output);
+  mkdirSync(partial.path);
   return {
-    path: partial,
+    ...partial,
     finish() {
       // An empty directory may be there already; not every system renames onto one.
-      rmSync(output, { recursive: true, force: true });
-      renameSync(partial, output);
+      if (existsSync(output)) rmdirSync(output);
+      partial.finish();
     },
   };
 }
@@ -72,13 +73,18 @@ export function stateFloat32(directory: string): void {
 /** Writes a model of which every weight was trained; config, tokenizer and template are those of `source`. */
 export function writeModel(output: string, source: string, parameters: readonly Parameter[]): void {
   const directory = newModelDirectory(output);
-  for (const name of modelFiles(source).filter((one) => !/\.safetensors(\.index\.json)?$/.test(one)))
-    copyFileSync(path.join(source, name), path.join(directory.path, name));
-  stateFloat32(directory.path);
-  writeSafetensors(
-    path.join(directory.path, 'model.safetensors'),
-    parameters.map((parameter) => tensorOf(parameter, parameter.values)),
-    { format: 'pt' },
-  );
-  directory.finish();
+  try {
+    for (const name of modelFiles(source).filter((one) => !/\.safetensors(\.index\.json)?$/.test(one)))
+      copyFileSync(path.join(source, name), path.join(directory.path, name));
+    stateFloat32(directory.path);
+    writeSafetensors(
+      path.join(directory.path, 'model.safetensors'),
+      parameters.map((parameter) => tensorOf(parameter, parameter.values)),
+      { format: 'pt' },
+    );
+    directory.finish();
+  } catch (error) {
+    directory.abandon();
+    throw error;
+  }
 }

@@ -88,7 +88,7 @@ function systemRemedy(code: string): string {
   switch (code) {
     case 'ENOSPC':
     case 'EDQUOT':
-      return 'make room on the disk; policyloop resume then goes on with the run';
+      return 'make room on the disk, then give the same command again (for a run: policyloop resume)';
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
@@ -96,7 +96,7 @@ function systemRemedy(code: string): string {
     case 'ENOENT':
       return 'this was removed while it was needed; start again';
     default:
-      return 'check this file or directory, then policyloop resume goes on with the run';
+      return 'check this file or directory, then give the same command again (for a run: policyloop resume)';
   }
 }
 

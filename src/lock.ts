@@ -6,7 +6,7 @@ import { UserError } from './errors.js';
 const held = new Set<string>();
 
 /**
- * Makes this process the one writer of a run. A lock whose process is gone (a crash) is taken over.
+ * Makes this process the one writer of a run, or of whatever else the lock stands for. A lock whose process is gone (a crash) is taken over.
  * Returns what releases it.
  * @throws UserError while another process holds it.
  */
@@ -36,7 +36,7 @@ export function lockRun(path: string): () => void {
       const [pid, host] = holder.trim().split(' ');
       throw new UserError({
         file: path,
-        message: `another process is writing this run (process ${pid} on ${host})`,
+        message: `another process is writing here (process ${pid} on ${host})`,
         remedy: `wait for it or stop it; if it is surely gone, delete ${path}`,
       });
     }

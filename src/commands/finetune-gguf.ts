@@ -6,6 +6,7 @@ import { writeGguf } from '../../finetune/gguf.js';
 import type { GgufTensorType } from '../../finetune/gguf-format.js';
 import { ggufModelfile } from '../../finetune/modelfile.js';
 import { UserError } from '../errors.js';
+import { shellQuote } from '../report/reproduce.js';
 import { shownPath } from '../run-result.js';
 import { type CommandContext, exitCodes, formatBytes } from '../terminal.js';
 import { writingProgress } from './finetune-writing.js';
@@ -54,8 +55,8 @@ export async function ggufCommand(args: GgufArguments, context: CommandContext):
       context.print(
         [
           `written     ${place} (${formatBytes(written.bytes)}, ${args.dtype}), ${ollama}`,
-          `ollama      ollama create ${name} -f ${ollama}, then model.provider=ollama model.name=${name}`,
-          `llama.cpp   llama-server -m ${place} --jinja`,
+          `ollama      ollama create ${shellQuote(name)} -f ${shellQuote(ollama)}, then model.provider=ollama ${shellQuote(`model.name=${name}`)}`,
+          `llama.cpp   llama-server -m ${shellQuote(place)} --jinja`,
         ].join('\n'),
       );
     }
@@ -81,7 +82,11 @@ export async function ggufCommand(args: GgufArguments, context: CommandContext):
 function locate({ model, adapter }: GgufArguments, cwd: string) {
   const directory = resolve(cwd, model);
   if (adapter !== undefined) return openBase(resolve(cwd, adapter), directory, cwd);
-  return isAdapter(directory)
-    ? openBase(directory, undefined, cwd)
-    : { model: directory, adapter: undefined };
+  if (!isAdapter(directory)) return { model: directory, adapter: undefined };
+  return openBase(
+    directory,
+    undefined,
+    cwd,
+    `name it too: finetune gguf models/… --adapter ${shellQuote(model)}`,
+  );
 }

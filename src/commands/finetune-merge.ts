@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { openBase } from '../../finetune/base-model.js';
 import { type MergedDtype, mergeAdapter } from '../../finetune/merge.js';
+import { shellQuote } from '../report/reproduce.js';
 import { shownPath } from '../run-result.js';
 import { type CommandContext, exitCodes, formatBytes } from '../terminal.js';
 import { writingProgress } from './finetune-writing.js';
@@ -35,7 +36,7 @@ export async function mergeCommand(args: MergeArguments, context: CommandContext
         ? JSON.stringify({ out: place, base: shownPath(model, context.cwd), dtype: args.dtype, ...merged })
         : [
             `merged      ${place} (${formatBytes(merged.bytes)}, ${merged.changedMatrices} matrices changed)`,
-            `run it      model.provider=local model.path=${place}`,
+            `run it      model.provider=local ${shellQuote(`model.path=${place}`)}`,
           ].join('\n'),
     );
     if (merged.roundingError > notableRounding) context.note(roundingNote(merged.roundingError));

@@ -4,12 +4,14 @@ import { basename, dirname, relative, resolve } from 'node:path';
 import { openBase } from '../../finetune/base-model.js';
 import { adapterModelfile } from '../../finetune/modelfile.js';
 import { UserError } from '../errors.js';
+import { shellQuote } from '../report/reproduce.js';
 import { shownPath } from '../run-result.js';
 import type { CommandContext } from '../terminal.js';
 
 export interface OllamaArguments {
   readonly adapter: string;
   readonly from: string;
+  readonly model?: string | undefined;
   readonly out: string;
   readonly json: boolean;
 }
@@ -24,7 +26,8 @@ export async function ollamaCommand(args: OllamaArguments, context: CommandConte
       message: 'this file is there already',
       remedy: 'name another one',
     });
-  const base = openBase(directory, undefined, context.cwd);
+  const model = args.model === undefined ? undefined : resolve(context.cwd, args.model);
+  const base = openBase(directory, model, context.cwd);
   writeFileSync(out, adapterModelfile(base, args.from, relative(dirname(out), directory)));
   const place = shownPath(out, context.cwd);
   context.print(
@@ -32,7 +35,7 @@ export async function ollamaCommand(args: OllamaArguments, context: CommandConte
       ? JSON.stringify({ out: place, from: args.from })
       : [
           `written     ${place}`,
-          `ollama      ollama create ${basename(directory)} -f ${place}`,
+          `ollama      ollama create ${shellQuote(basename(directory))} -f ${shellQuote(place)}`,
           `base        ${args.from} has to be ${basename(base.model)}, the model that the adapter was trained on`,
         ].join('\n'),
   );

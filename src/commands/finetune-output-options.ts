@@ -59,6 +59,11 @@ export const ollamaOptions = (y: Argv) =>
       requiresArg: true,
       describe: 'Its base model in Ollama, e.g. llama3.2:1b-instruct-fp16',
     })
+    .option('model', {
+      type: 'string',
+      requiresArg: true,
+      describe: 'Directory of its base model here (default: the one that the adapter names)',
+    })
     .option('out', {
       type: 'string',
       default: 'Modelfile',

@@ -13,6 +13,7 @@ import type { TrainingState } from '../../finetune/training-page.js';
 import { openTrainingRecord, recordFiles } from '../../finetune/training-record.js';
 import { UserError } from '../errors.js';
 import { freeCores } from '../models/local/threads.js';
+import { shellQuote } from '../report/reproduce.js';
 import { shownPath } from '../run-result.js';
 import { type CommandContext, exitCodes, formatDuration } from '../terminal.js';
 import { createTrainingDisplay } from './finetune-train-progress.js';
@@ -143,7 +144,7 @@ function described(
   const model = shownPath(config.model, cwd);
   const next =
     result === null
-      ? [`go on      policyloop finetune train ${configFile}`]
+      ? [`go on      policyloop finetune train ${shellQuote(configFile)}`]
       : [`result     ${result}`, `run it     model.provider=local ${servedAs(config, model, result)}`];
   return [
     `${styleText('bold', ended)} after ${step} steps and ${time}${loss}`,
@@ -154,9 +155,9 @@ function described(
 
 /** Settings of the model that was trained; an adapter belongs to the weights that it was trained over, as they were. */
 function servedAs({ method }: TrainConfig, model: string, result: string): string {
-  if (method.kind !== 'lora') return `model.path=${result}`;
+  if (method.kind !== 'lora') return shellQuote(`model.path=${result}`);
   const quantization = method.quantization === 'none' ? '' : ` model.quantization=${method.quantization}`;
-  return `model.path=${model} model.adapter=${result}${quantization}`;
+  return `${shellQuote(`model.path=${model}`)} ${shellQuote(`model.adapter=${result}`)}${quantization}`;
 }
 
 function methodOf({ method }: TrainConfig) {

@@ -415,6 +415,9 @@ describe('what is wrong is said before anything is played', () => {
     expect(await refusal({ tuned: 'interrupted' })).toMatch(/has not come to its end[\s\S]*finetune train/);
     expect(await refusal({ base: reference, tuned: reference })).toMatch(/--tuned: holds the same weights/);
     expect(await refusal({ base: undefined, tuned: reference })).toMatch(/--base: is needed/);
+    mkdirSync(path('elsewhere'));
+    writeFileSync(path('elsewhere', 'adapter_config.json'), '{"base_model_name_or_path": "org/model"}');
+    expect(await refusal({ base: undefined, tuned: 'elsewhere' })).toMatch(/org\/model[\s\S]*--base models/);
     expect(await refusal({ overrides: ['model.path=x'] })).toMatch(/model\.path: can't be overridden/);
     expect(await refusal({ overrides: ['seed=3'] })).toMatch(/use --seed/);
     expect(await refusal({ overrides: ['confirmation.candidates=0'] })).toMatch(/selected on noise/);

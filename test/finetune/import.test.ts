@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { sha256 } from '../../finetune/example.js';
 import { readLineage, trainedEnvironments } from '../../finetune/lineage.js';
 import { tensorOf, writeSafetensors } from '../../finetune/safetensors-writer.js';
 import { exportCommand } from '../../src/commands/finetune-export.js';
@@ -79,7 +80,8 @@ describe('finetune import', () => {
     const { cwd, context, command, result, noted } = workplace();
     mkdirSync(join(cwd, 'data'));
     const row = { prompt: [{ role: 'user', content: 'f' }], completion: 'params[0]: 1', weight: 1 };
-    writeFileSync(join(cwd, 'data', 'train.jsonl'), `${JSON.stringify(row)}\n`);
+    const rows = `${JSON.stringify(row)}\n`;
+    writeFileSync(join(cwd, 'data', 'train.jsonl'), rows);
     const source = {
       run: 'a',
       environment: 'Taxi-v4',
@@ -91,7 +93,11 @@ describe('finetune import', () => {
     };
     writeFileSync(
       join(cwd, 'data', 'manifest.json'),
-      JSON.stringify({ recipe: 'improvement', sources: [source], files: {} }),
+      JSON.stringify({
+        recipe: 'improvement',
+        sources: [source],
+        files: { 'train.jsonl': { sha256: sha256(rows) } },
+      }),
     );
     writeFileSync(join(cwd, 'tune.yaml'), `model: ${base}\ndataset: data\noutput: tuned\nbatchExamples: 1\n`);
     await exportCommand(

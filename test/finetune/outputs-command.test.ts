@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { trainingLineage, writeLineage } from '../../finetune/lineage.js';
@@ -7,6 +15,7 @@ import { ggufCommand } from '../../src/commands/finetune-gguf.js';
 import { mergeCommand } from '../../src/commands/finetune-merge.js';
 import { ollamaCommand } from '../../src/commands/finetune-ollama.js';
 import { UserError } from '../../src/errors.js';
+import { lockRun } from '../../src/lock.js';
 import { toFloat32 } from '../../src/models/local/quantization.js';
 import { openWeights, readTensorBytes } from '../../src/models/local/safetensors.js';
 import { referenceDirectory } from '../models/local/fixture.js';
@@ -116,10 +125,34 @@ describe('finetune merge', () => {
   it('leaves nothing behind when it is interrupted or fails, and clears what a crash left', async () => {
     expect(await merge('qwen/adapter', 'stopped', {}, interrupted)).toMatchObject({ code: 130, printed: [] });
     mkdirSync(at('again.partial'));
-    writeFileSync(at('again.partial', 'config.json'), 'half');
+    writeFileSync(at('again.partial', 'half'), '');
+    // Of a process that is gone.
+    writeFileSync(at('again.partial.lock'), '');
     await merge('qwen/adapter', 'again');
     expect(readdirSync(place).filter((name) => /stopped|partial/.test(name))).toEqual([]);
     expect(readdirSync(at('again'))).not.toContain('half');
+  });
+
+  it('writes where no other process does, and removes nothing that it did not make', async () => {
+    mkdirSync(at('mine.partial'));
+    writeFileSync(at('mine.partial', 'notes.txt'), 'precious');
+    expect(await refusal(merge('llama/adapter', 'mine'))).toMatch(
+      /something else has it[\s\S]*move that away/,
+    );
+    expect(readFileSync(at('mine.partial', 'notes.txt'), 'utf8')).toBe('precious');
+    expect(existsSync(at('mine.partial.lock'))).toBe(false);
+    const release = lockRun(at('busy.partial.lock'));
+    expect(await refusal(merge('llama/adapter', 'busy'))).toMatch(/another process is writing here/);
+    const releaseFile = lockRun(at('busy.gguf.partial.lock'));
+    expect(await refusal(toGguf('models/llama', 'busy.gguf'))).toMatch(/another process is writing here/);
+    release();
+    releaseFile();
+    await toGguf('models/llama', 'busy.gguf');
+    // Not the link to an empty directory is replaced, but the directory.
+    mkdirSync(at('disk'));
+    symlinkSync(at('disk'), at('link'));
+    await merge('llama/adapter', 'link');
+    expect(existsSync(at('disk', 'config.json'))).toBe(true);
   });
 
   it('tells what is wrong', async () => {
@@ -139,6 +172,10 @@ describe('finetune merge', () => {
       /base_model_name_or_path: there is no such model directory here[\s\S]*org\/elsewhere[\s\S]*--model/,
     );
     expect(existsSync(at('x'))).toBe(false);
+    // Its option for the base is another one.
+    expect(await refusal(toGguf('lost/adapter', 'x.gguf'))).toMatch(
+      /finetune gguf models\/… --adapter lost\/adapter/,
+    );
   });
 });
 
@@ -256,9 +293,9 @@ describe('finetune gguf', () => {
 });
 
 describe('finetune ollama', () => {
-  const write = (adapter: string, out: string) => {
+  const write = (adapter: string, out: string, model?: string) => {
     const recorded = recordingContext(place);
-    return ollamaCommand({ adapter, from: 'llama3.2:1b', out, json: false }, recorded.context).then(
+    return ollamaCommand({ adapter, from: 'llama3.2:1b', model, out, json: false }, recorded.context).then(
       () => recorded,
     );
   };
@@ -270,6 +307,8 @@ describe('finetune ollama', () => {
     const text = readFileSync(at('files', 'Modelfile'), 'utf8');
     expect(text).toMatch(/^FROM llama3\.2:1b\nADAPTER \.\.\/llama\/adapter$/m);
     expect(await refusal(write('llama/adapter', 'files/Modelfile'))).toMatch(/there already/);
+    const named = await write('lost/adapter', "files/it's", 'models/llama');
+    expect(named.printed[0]).toContain("-f 'files/it'\\''s'");
   });
 
   it('sends architectures without adapters to finetune gguf', async () => {
