@@ -151,7 +151,7 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
       const parts = layOut(chosen, settings);
       const { loss, gradients } = await lossAndGradients(session, state, parts, settings.seed);
       const norm = gradientNorm(gradients);
-      refuseNonFinite(state.step + 1, loss, norm);
+      refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
       const learningRate = settings.learningRate * scheduleFactor(schedule, state.step);
       const scale = clipFactor(norm, settings.maxGradientNorm);
       await update(state, gradients, learningRate, scale, settings.adamw, muon);
@@ -233,11 +233,12 @@ async function lossAndGradients(
   return { loss, gradients: gradients! };
 }
 
-function refuseNonFinite(step: number, loss: number, norm: number): void {
-  if (Number.isFinite(loss) && Number.isFinite(norm)) return;
+function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
+  if (Object.values(found).every(Number.isFinite)) return;
+  const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
   throw new UserError({
     field: 'learningRate',
-    message: `training has diverged: in step ${step} the loss is ${loss} and the gradient's norm ${norm}`,
+    message: `training has diverged: in step ${step} ${values.join(' and ')}`,
     remedy:
       'lower the learning rate, warm up longer or clip the gradient; the last checkpoint is from before',
   });
@@ -268,6 +269,7 @@ async function validate(
   hooks: TrainingHooks,
 ): Promise<number> {
   const loss = await meanLoss(evaluator, state.parameters, parts);
+  refuseNonFinite(state.step, { 'validation loss': loss });
   const best = state.best === undefined || loss < state.best.loss;
   if (best) {
     const values = state.parameters.map((parameter) => parameter.values.slice());

@@ -163,6 +163,11 @@ describe('training an adapter', () => {
     await expect(fineTune(job('diverged', { settings: wild }))).rejects.toThrow(
       /training has diverged: in step/,
     );
+    // The only step is finite, but not what it leads to: no such adapter is a result.
+    const once = { ...wild, epochs: 1, batchExamples: 8 };
+    await expect(fineTune(job('diverged-at-last', { settings: once }))).rejects.toThrow(
+      /in step 1 the validation loss is NaN/,
+    );
   });
 
   it('refuses examples beyond the context and examples without weight', async () => {
