@@ -1,6 +1,6 @@
 /**
  * How much memory a training will need at its peak. Counted from the graph's largest values, and fitted to measured peaks
- * (docs/log.md): within 20 % of them at the shapes of Qwen2.5-0.5B and SmolLM2-135M.
+ * (docs/log.md): within 20 % of them.
  */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
