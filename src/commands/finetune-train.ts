@@ -3,16 +3,21 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
-import { datasetLineage, trainingLineage, writeLineage } from '../../finetune/lineage.js';
+import {
+  type DatasetLineage,
+  datasetLineage,
+  trainingLineage,
+  writeLineage,
+} from '../../finetune/lineage.js';
 import { gibibytes, type MemoryEstimate, machineMemory } from '../../finetune/memory-estimate.js';
 import { createMeter, type Metric } from '../../finetune/metrics.js';
 import { readConversations } from '../../finetune/read-dataset.js';
-import { type FineTuned, fineTune } from '../../finetune/sft.js';
+import { type FineTuned, type FineTuning, fineTune } from '../../finetune/sft.js';
 import { loadTrainConfig, type TrainConfig } from '../../finetune/train-config.js';
 import type { TrainingState } from '../../finetune/training-page.js';
 import { openTrainingRecord, recordFiles } from '../../finetune/training-record.js';
 import { UserError } from '../errors.js';
-import { freeCores } from '../models/local/threads.js';
+import { lockRun } from '../lock.js';
 import { shellQuote } from '../report/reproduce.js';
 import { shownPath } from '../run-result.js';
 import { type CommandContext, exitCodes, formatDuration } from '../terminal.js';
@@ -37,10 +42,31 @@ interface Summary {
 
 export async function trainCommand(args: TrainArguments, context: CommandContext): Promise<number> {
   const config = loadTrainConfig(args.config);
-  const training = readConversations(config.dataset, 'train');
-  const validation = readConversations(config.dataset, 'validation');
-  const dataset = datasetLineage(config.dataset);
+  const data = {
+    training: readConversations(config.dataset, 'train'),
+    validation: readConversations(config.dataset, 'validation'),
+    dataset: datasetLineage(config.dataset),
+  };
   mkdirSync(config.output, { recursive: true });
+  const release = lockRun(join(config.output, 'training.lock'));
+  try {
+    return await trainOn(data, config, args, context);
+  } finally {
+    release();
+  }
+}
+
+interface TrainingData extends Pick<FineTuning, 'training' | 'validation'> {
+  readonly dataset: DatasetLineage;
+}
+
+/** While no other process writes the output. */
+async function trainOn(
+  { training, validation, dataset }: TrainingData,
+  config: TrainConfig,
+  args: TrainArguments,
+  context: CommandContext,
+): Promise<number> {
   const configFile = shownPath(resolve(context.cwd, args.config), context.cwd);
   const record = openTrainingRecord({ configFile, config, dataset });
   const display = createTrainingDisplay(args.json ? 'json' : args.quiet ? 'quiet' : 'auto', config, context);
@@ -61,7 +87,7 @@ export async function trainCommand(args: TrainArguments, context: CommandContext
         template: config.template,
         output: config.output,
         device: config.device,
-        threads: config.threads ?? freeCores(),
+        threads: config.threads,
       },
       {
         onEvent(event) {

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { datasetCommand } from '../../src/commands/finetune.js';
 import { trainCommand } from '../../src/commands/finetune-train.js';
 import { UserError } from '../../src/errors.js';
+import { lockRun } from '../../src/lock.js';
 import { readManifest, readRun } from '../../src/recorded-run.js';
 import { visibleText } from '../report/markup.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
@@ -253,6 +254,15 @@ describe('what is wrong with a training', () => {
     const message = await refusal(writeConfig('typo', 'learningrate: 1\nmethod: { kind: lora, rank: 0 }\n'));
     expect(message).toMatch(/typo\.yaml:7:1: learningrate: unknown key[\s\S]*did you mean learningRate\?/);
     expect(message).toMatch(/typo\.yaml:8:29: method\.rank: /);
+  });
+
+  it('is told of another process that trains there', async () => {
+    mkdirSync(path('shared'));
+    const release = lockRun(path('shared', 'training.lock'));
+    const config = writeConfig('shared', '');
+    expect(await refusal(config)).toMatch(/training\.lock: another process is writing here/);
+    release();
+    expect(readdirSync(path('shared'))).toEqual([]);
   });
 
   it('is told that Muon is not for adapters', async () => {
