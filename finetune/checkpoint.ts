@@ -25,20 +25,26 @@ export interface TrainingState {
   evaluationsWithoutGain: number;
 }
 
-interface Progress {
-  readonly fingerprint: string;
+/** The training that a checkpoint belongs to, and how it is computed. */
+export interface CheckpointOwner {
+  /** `trainingIdentity` */
+  readonly identity: string;
+  /** Of the processor. */
+  readonly threads: number;
+}
+
+interface Progress extends CheckpointOwner {
   readonly step: number;
   readonly evaluationsWithoutGain: number;
   readonly best: { readonly step: number; readonly loss: number } | null;
 }
 
-/** @param fingerprint of the settings and the data that the state belongs to */
-export function writeCheckpoint(file: string, state: TrainingState, fingerprint: string): void {
+export function writeCheckpoint(file: string, state: TrainingState, owner: CheckpointOwner): void {
   const { parameters, moments, step, best, evaluationsWithoutGain } = state;
   const named = (prefix: string, values: (index: number) => Numbers) =>
     parameters.map(({ name, shape }, index) => tensorOf({ name: `${prefix}${name}`, shape }, values(index)));
   const progress: Progress = {
-    fingerprint,
+    ...owner,
     step,
     evaluationsWithoutGain,
     best: best === undefined ? null : { step: best.step, loss: best.loss },
@@ -58,21 +64,21 @@ export function writeCheckpoint(file: string, state: TrainingState, fingerprint:
 /**
  * @param parameters names and shapes that are expected
  * @returns undefined where there is no such file
- * @throws UserError when it belongs to other settings or data
+ * @throws UserError when it belongs to another training
  */
 export function readCheckpoint(
   file: string,
   parameters: readonly Parameter[],
-  fingerprint: string,
+  identity: string,
 ): TrainingState | undefined {
   if (!existsSync(file)) return undefined;
   const { tensors, metadata } = readSafetensors(file);
-  const progress = JSON.parse(metadata.progress ?? '{}') as Partial<Progress>;
-  if (progress.fingerprint !== fingerprint)
+  const progress = progressOf(metadata);
+  if (progress.identity !== identity)
     throw new UserError({
       file,
-      message: 'this checkpoint belongs to a training with other settings or other data',
-      remedy: 'train with the settings and the data of then, or remove the checkpoint to begin anew',
+      message: 'this checkpoint belongs to a training with other settings, other data or other weights',
+      remedy: 'train with those of then, name another output, or remove the checkpoint to begin anew',
     });
   const { step, evaluationsWithoutGain, best } = progress as Progress;
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
@@ -89,4 +95,13 @@ export function readCheckpoint(
     best: best === null ? undefined : { ...best, values: read('best.') },
     evaluationsWithoutGain,
   };
+}
+
+/** Threads that the training was computed with so far; undefined where there is no such file. */
+export function checkpointThreads(file: string): number | undefined {
+  return existsSync(file) ? progressOf(readSafetensors(file).metadata).threads : undefined;
+}
+
+function progressOf(metadata: Readonly<Record<string, string>>): Partial<Progress> {
+  return JSON.parse(metadata.progress ?? '{}') as Partial<Progress>;
 }

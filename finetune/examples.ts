@@ -7,7 +7,7 @@ import type { Parameter, TrainingSession } from './training-session.js';
 
 /**
  * Those that have a weight and an answer.
- * @throws UserError when there are none, or some are longer than the model's context
+ * @throws UserError when there are none, some are longer than the model's context, or one has no prompt to go on from
  */
 export function usableExamples(
   examples: readonly TokenExample[],
@@ -27,6 +27,12 @@ export function usableExamples(
     throw new UserError({
       field,
       message: 'no example has a weight other than 0 and an answer: there is nothing to learn',
+    });
+  if (weighted.some(({ promptIds }) => promptIds.length === 0))
+    throw new UserError({
+      field,
+      message: 'the chat template makes no token of a prompt, so nothing comes before its answer',
+      remedy: 'give the model a chat template that shows every message',
     });
   return weighted;
 }

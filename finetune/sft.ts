@@ -1,17 +1,20 @@
 /** Supervised fine-tuning of a model directory: conversations in, an adapter or a model out. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../src/errors.js';
 import type { Quantization } from '../src/models/local/config.js';
 import { type DecoderConfig, readDecoderConfig } from '../src/models/local/hf-config.js';
 import { quantizedWeights } from '../src/models/local/quantized-weights.js';
 import { openWeights } from '../src/models/local/safetensors.js';
+import { freeCores } from '../src/models/local/threads.js';
 import { openTokenizer } from '../src/models/local/tokenizer.js';
 import type { TokenExample } from './batch.js';
+import { checkpointThreads } from './checkpoint.js';
 import { initializerRange, randomModel, storedModel } from './initial-model.js';
 import { initialAdapter, writeAdapter } from './lora.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
 import { writeModel } from './model-directory.js';
+import { orOutOfMemory } from './out-of-memory.js';
 import { type Conversation, endOfAnswer, renderExample } from './rendering.js';
 import { type LoraSettings, type Trainable, trainedParameters } from './trainable.js';
 import { type TrainingHooks, type TrainingOutcome, type TrainingSettings, train } from './trainer.js';
@@ -45,7 +48,8 @@ export interface FineTuning {
    */
   readonly output: string;
   readonly device: string;
-  readonly threads: number;
+  /** Of the processor. Absent: those of the checkpoint, so that going on changes no bit, else the cores that are free. */
+  readonly threads?: number | undefined;
 }
 
 export interface FineTuned extends TrainingOutcome {
@@ -61,7 +65,9 @@ export interface FineTuningHooks extends TrainingHooks {
 /** @throws UserError when model or examples can't be used, memory can't suffice or runs out, or the training diverges */
 export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
   const config = readDecoderConfig(job.model);
-  const { trainable, parameters } = beginning(job, config);
+  const checkpoint = path.join(job.output, 'checkpoint.safetensors');
+  refuseOtherModel(job, checkpoint);
+  const { trainable, parameters } = await orOutOfMemory('reading the weights', () => beginning(job, config));
   const tokenizer = openTokenizer(job.model, job.template);
   const end = endOfAnswer(job.model, config, tokenizer);
   const alarms = templateAlarms(job.model, tokenizer, job.training);
@@ -73,27 +79,26 @@ export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Pr
   hooks.onMemory?.(memory);
   refuseImpossible(memory, machineMemory());
   mkdirSync(job.output, { recursive: true });
-  const outcome = await train(
-    {
-      config,
-      trainable,
-      parameters,
-      training,
-      validation,
-      settings,
-      device: job.device,
-      threads: job.threads,
-      checkpoint: path.join(job.output, 'checkpoint.safetensors'),
+  const run = {
+    config,
+    trainable,
+    parameters,
+    training,
+    validation,
+    settings,
+    device: job.device,
+    threads: job.threads ?? checkpointThreads(checkpoint) ?? freeCores(),
+    checkpoint,
+  };
+  const told: TrainingHooks = {
+    ...hooks,
+    onEvent(event) {
+      hooks.onEvent?.(event);
+      if (event.kind !== 'start') return;
+      for (const alarm of alarms) hooks.onEvent?.({ kind: 'alarm', step: event.step, ...alarm });
     },
-    {
-      ...hooks,
-      onEvent(event) {
-        hooks.onEvent?.(event);
-        if (event.kind !== 'start') return;
-        for (const alarm of alarms) hooks.onEvent?.({ kind: 'alarm', step: event.step, ...alarm });
-      },
-    },
-  );
+  };
+  const outcome = await orOutOfMemory('training', () => train(run, told));
   return { ...outcome, result: outcome.ended === 'interrupted' ? undefined : write(job, outcome.parameters) };
 }
 
@@ -131,7 +136,27 @@ function write({ model, method, output }: FineTuning, parameters: readonly Param
     writeAdapter(adapter, parameters, method.lora, model);
     return adapter;
   }
-  const directory = path.join(output, 'model');
+  const directory = modelOutput(output);
+  // The same training, given again, makes the same model.
+  rmSync(directory, { recursive: true, force: true });
   writeModel(directory, model, parameters);
   return directory;
+}
+
+function modelOutput(output: string): string {
+  return path.join(output, 'model');
+}
+
+/** @throws UserError when a model is where the result will be, and no checkpoint tells that this training made it */
+function refuseOtherModel({ method, model, output }: FineTuning, checkpoint: string): void {
+  const directory = modelOutput(output);
+  if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;
+  const own = existsSync(checkpoint) && realpathSync(directory) !== realpathSync(model);
+  if (own) return;
+  throw new UserError({
+    field: 'output',
+    value: output,
+    message: 'there is a model in it already, in the directory that the result will have',
+    remedy: `name another output, or move ${directory} away`,
+  });
 }

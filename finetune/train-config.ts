@@ -85,7 +85,9 @@ const settings = z.strictObject({
     .default({})
     .describe('Variables of the chat template, as serving has them'),
   device: z.string().default('cpu').describe('Where it trains'),
-  threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
+  threads: count(1)
+    .optional()
+    .describe('Processor threads (default: the physical cores that are free at the start)'),
 });
 
 /** Adapters are thin: making all singular values of their updates equal is not what Muon is for. */

@@ -1,11 +1,10 @@
 /** The training loop: seeded order, accumulated batches, clipping, schedule, validation, checkpoints. */
-import { createHash } from 'node:crypto';
 import { UserError } from '../src/errors.js';
 import type { DecoderConfig } from '../src/models/local/hf-config.js';
 import { deriveSeeds } from '../src/random.js';
 import { type AdamWSettings, adamWStep, zeroMoments } from './adamw.js';
 import { exampleLength, makeBatch, type TokenExample, totalWeight } from './batch.js';
-import { readCheckpoint, type TrainingState, writeCheckpoint } from './checkpoint.js';
+import { type CheckpointOwner, readCheckpoint, type TrainingState, writeCheckpoint } from './checkpoint.js';
 import { meanLoss, usableExamples, validationParts } from './examples.js';
 import { accumulate, clipFactor, type Gradients, gradientNorm } from './gradient.js';
 import { isMuonMatrix, type Muon, type MuonSettings, openMuon } from './muon.js';
@@ -15,6 +14,7 @@ import { type Schedule, scheduleFactor } from './schedule.js';
 import type { Trainable } from './trainable.js';
 import { type TrainingAlarm, watchDivergence } from './training-alarms.js';
 import { buildTrainingGraph } from './training-graph.js';
+import { trainingIdentity } from './training-identity.js';
 import { openTrainingSession, type Parameter, type TrainingSession } from './training-session.js';
 
 export interface TrainingSettings extends OrderSettings {
@@ -48,6 +48,7 @@ export interface TrainingRun {
   readonly validation: readonly TokenExample[];
   readonly settings: TrainingSettings;
   readonly device: string;
+  /** Of the processor. Another number sums in another order, so that results differ in their last bits. */
   readonly threads: number;
   /** Where the state is kept; training goes on from it when it exists. */
   readonly checkpoint: string | undefined;
@@ -110,8 +111,8 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   const examples = usableExamples(run.training, run.config, 'training');
   const validation =
     run.validation.length === 0 ? [] : usableExamples(run.validation, run.config, 'validation');
-  const fingerprint = fingerprintOf(run);
-  const state = restore(run, fingerprint);
+  const owner = { identity: trainingIdentity(run), threads: run.threads };
+  const state = restore(run, owner);
   const perEpoch = stepsPerEpoch(examples.length, settings);
   const totalSteps = perEpoch * settings.epochs;
   const { schedule: kind, warmupSteps, learningRateFloor: floor } = settings;
@@ -129,10 +130,10 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   const evaluator = validation.length === 0 ? undefined : await open('evaluate');
   const keep = () => {
     if (run.checkpoint === undefined) return;
-    writeCheckpoint(run.checkpoint, state, fingerprint);
+    writeCheckpoint(run.checkpoint, state, owner);
     hooks.onEvent?.({ kind: 'checkpoint', step: state.step });
   };
-  const divergence = watchDivergence();
+  const divergence = watchDivergence(state.best?.loss);
   let ended: TrainingOutcome['ended'] = 'complete';
   try {
     hooks.onEvent?.({
@@ -191,19 +192,9 @@ function exhausted(state: TrainingState, { patience }: TrainingSettings): boolea
   return patience !== undefined && state.evaluationsWithoutGain >= patience;
 }
 
-function fingerprintOf({ config, trainable, training, validation, settings }: TrainingRun): string {
-  const what = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.bits ?? null];
-  return (
-    createHash('sha256')
-      // With fewer tokens at once the same examples make up a step, so that a training can go on after memory ran out.
-      .update(JSON.stringify([config, what, { ...settings, batchTokens: undefined }, training, validation]))
-      .digest('hex')
-  );
-}
-
-function restore(run: TrainingRun, fingerprint: string): TrainingState {
+function restore(run: TrainingRun, owner: CheckpointOwner): TrainingState {
   const { checkpoint, parameters } = run;
-  const found = checkpoint === undefined ? undefined : readCheckpoint(checkpoint, parameters, fingerprint);
+  const found = checkpoint === undefined ? undefined : readCheckpoint(checkpoint, parameters, owner.identity);
   return (
     found ?? {
       parameters,
@@ -240,7 +231,7 @@ function refuseNonFinite(step: number, found: Readonly<Record<string, number>>):
     field: 'learningRate',
     message: `training has diverged: in step ${step} ${values.join(' and ')}`,
     remedy:
-      'lower the learning rate, warm up longer or clip the gradient; the last checkpoint is from before',
+      'lower the learning rate, warm up longer or clip the gradient, with another output: a checkpoint keeps its settings',
   });
 }
 

@@ -59,15 +59,18 @@ const risesToAlarm = 3;
 /** Less than this share above the lowest is taken for noise. */
 const noise = 0.01;
 
-/** Watches for a validation loss that rises while the training loss falls. Each rise is told once. */
-export function watchDivergence(): {
+/**
+ * Watches for a validation loss that rises while the training loss falls. Each rise is told once.
+ * @param before the lowest validation loss of earlier sessions, if there was one
+ */
+export function watchDivergence(before = Number.POSITIVE_INFINITY): {
   step(loss: number): void;
   validation(loss: number): TrainingAlarm | undefined;
 } {
   let interval: number[] = [];
   let points: { readonly training: number; readonly validation: number }[] = [];
   let told = false;
-  let lowest = Number.POSITIVE_INFINITY;
+  let lowest = before;
   return {
     step(loss) {
       interval.push(loss);

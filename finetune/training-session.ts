@@ -1,8 +1,8 @@
 /** Runs training graphs: parameters and a batch in, loss and gradients out. */
-import { messageOf, UserError } from '../src/errors.js';
 import type { BuiltGraph, Precision } from '../src/models/local/graph.js';
 import { ort } from '../src/models/local/onnx-runtime.js';
 import { createGenerator } from '../src/random.js';
+import { orOutOfMemory } from './out-of-memory.js';
 import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.js';
 
 export type Numbers = Float32Array | Float64Array;
@@ -100,25 +100,6 @@ export async function openTrainingSession(
     },
     close: () => session.release(),
   };
-}
-
-/** What the runtime, the C++ library and V8 say when they get no memory. */
-const outOfMemory =
-  /bad[ _]alloc|failed to allocate|cannot allocate|out of memory|allocation failed|not enough memory/i;
-
-/** @throws UserError in place of a failure for want of memory */
-async function orOutOfMemory<T>(doing: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!outOfMemory.test(messageOf(error))) throw error;
-    throw new UserError({
-      message: `memory ran out while ${doing}`,
-      remedy:
-        'lower batchTokens, which goes on from a checkpoint where there is one; else train anew with shorter examples, ' +
-        'fewer method.modules, a lower method.rank, or method.quantization int4',
-    });
-  }
 }
 
 function batchFeeds(batch: Batch, precision: Precision): Record<string, ort.Tensor> {

@@ -1,7 +1,8 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { checkpointThreads } from '../../finetune/checkpoint.js';
 import type { Conversation } from '../../finetune/rendering.js';
 import { type FineTuning, fineTune } from '../../finetune/sft.js';
 import type { TrainingEvent, TrainingSettings } from '../../finetune/trainer.js';
@@ -54,6 +55,12 @@ const job = (name: string, change: Partial<FineTuning> = {}): FineTuning => ({
   threads: 1,
   ...change,
 });
+
+function copiedModel(name: string): string {
+  const directory = path.join(folder, 'models', name);
+  cpSync(model, directory, { recursive: true });
+  return directory;
+}
 
 const recorded = () => {
   const events: TrainingEvent[] = [];
@@ -111,11 +118,36 @@ describe('training an adapter', () => {
     expect(adapterValues(resumed.result!)).toEqual(adapterValues(uninterrupted.result!));
   });
 
-  it('a checkpoint of other settings is refused', async () => {
-    const { output } = job('resumed');
-    const other = job('resumed', { settings: { ...settings, learningRate: 0.02 } });
-    cpSync(path.join(folder, 'whole', 'checkpoint.safetensors'), path.join(output, 'checkpoint.safetensors'));
-    await expect(fineTune(other)).rejects.toThrow(/other settings or other data/);
+  it('goes on with the threads it began with, as another number would change the last bits', async () => {
+    const whole = await fineTune(job('three', { threads: 3 }));
+    const begun = job('three-resumed', { threads: 3 });
+    await fineTune(begun, { stop: () => true });
+    expect(checkpointThreads(path.join(begun.output, 'checkpoint.safetensors'))).toBe(3);
+    const resumed = await fineTune(job('three-resumed', { threads: undefined }));
+    expect(adapterValues(resumed.result!)).toEqual(adapterValues(whole.result!));
+  });
+
+  it('a checkpoint of other settings, data or weights is refused', async () => {
+    const own = copiedModel('own');
+    const begun = job('begun', { model: own });
+    await fineTune(begun, { stop: () => true });
+    const [shard] = [...openWeights(own).values()].filter(({ name }) => name.includes('up_proj'));
+    const bytes = readFileSync(shard!.file);
+    const refused = /belongs to a training with other settings, other data or other weights/;
+    for (const change of [
+      { settings: { ...settings, learningRate: 0.02 } },
+      { training: conversations.slice(1) },
+      { validation: [] },
+    ])
+      await expect(fineTune({ ...begun, ...change })).rejects.toThrow(refused);
+    bytes[shard!.offset + 1]! ^= 1;
+    writeFileSync(shard!.file, bytes);
+    await expect(fineTune(begun)).rejects.toThrow(refused);
+    // How often it is kept and how much is read at once change nothing of what is learnt.
+    bytes[shard!.offset + 1]! ^= 1;
+    writeFileSync(shard!.file, bytes);
+    const smaller = { ...settings, batchTokens: 32, checkpointEvery: 1 };
+    expect((await fineTune({ ...begun, settings: smaller })).ended).toBe('complete');
   });
 
   it('batches read in parts give the gradients of the whole', async () => {
@@ -175,10 +207,32 @@ describe('training an adapter', () => {
     await expect(fineTune(job('long', { training: [long] }))).rejects.toThrow(/1 of 1 examples are longer/);
     const idle = conversations.map((one) => ({ ...one, weight: 0 }));
     await expect(fineTune(job('idle', { training: idle }))).rejects.toThrow(/nothing to learn/);
+    const silent = copiedModel('silent');
+    writeFileSync(path.join(silent, 'chat_template.jinja'), '');
+    await expect(fineTune(job('silent', { model: silent }))).rejects.toThrow(/no token of a prompt/);
   });
 });
 
 describe('training all weights', () => {
+  it('given again makes the same model, and touches no model that it did not make', async () => {
+    const all = job('again', { method: { kind: 'full' } });
+    const weights = () => readFileSync(path.join(all.output, 'model', 'model.safetensors'));
+    await fineTune(all);
+    const first = weights();
+    const { events, onEvent } = recorded();
+    expect((await fineTune(all, { onEvent })).ended).toBe('complete');
+    expect(lossesOf(events)).toEqual([]);
+    expect(weights().equals(first)).toBe(true);
+    // Stored and random weights are trained alike, but one does not go on from the other.
+    await expect(fineTune({ ...all, method: { kind: 'scratch' } })).rejects.toThrow(/other weights/);
+    await expect(fineTune({ ...all, model: path.join(all.output, 'model') })).rejects.toThrow(
+      /there is a model in it already/,
+    );
+    rmSync(path.join(all.output, 'checkpoint.safetensors'));
+    await expect(fineTune(all)).rejects.toThrow(/there is a model in it already/);
+    expect(weights().equals(first)).toBe(true);
+  });
+
   it('Muon lowers the loss and resumes exactly too', async () => {
     const muon = {
       ...settings,

@@ -18,7 +18,13 @@ import type { GraphBuilder, Value } from './graph.js';
 import type { DecoderConfig } from './hf-config.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 import { type Bits, blockSize, quantizeRows, toFloat32 } from './quantization.js';
-import { readSafetensors, readTensorBytes, type StoredTensor, type StoredTensors } from './safetensors.js';
+import {
+  readSafetensors,
+  readTensorBytes,
+  type StoredTensor,
+  type StoredTensors,
+  sampledParts,
+} from './safetensors.js';
 
 /** Changes whenever the same weights would be quantised to other numbers. */
 const formatVersion = 1;
@@ -64,9 +70,6 @@ function matricesOf(config: DecoderConfig, weights: StoredTensors): StoredTensor
     .map(({ name }) => requireTensor(weights, name));
 }
 
-/** Bytes of each matrix that tell whether weights were replaced: from its beginning, middle and end. */
-const sampledBytes = 4096;
-
 /**
  * Of what the weights are, not of when they were written: weights that were replaced by others of the same size and
  * time are told apart by samples of every matrix.
@@ -75,10 +78,8 @@ function fingerprint(matrices: readonly StoredTensor[]): string {
   const hash = createHash('sha256').update(`${formatVersion}`);
   for (const tensor of matrices) {
     hash.update(`\n${tensor.name} ${tensor.dtype} ${tensor.shape.join('x')} `);
-    const length = Math.min(sampledBytes, tensor.length);
-    for (const share of [0, 0.5, 1]) {
-      hash.update(readTensorBytes(tensor, Math.floor(share * (tensor.length - length)), length));
-    }
+    for (const [start, length] of sampledParts(tensor.length))
+      hash.update(readTensorBytes(tensor, start, length));
   }
   return hash.digest('hex').slice(0, 16);
 }

@@ -171,6 +171,15 @@ export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor
   }
 }
 
+/**
+ * The parts of a tensor of `bytes` bytes, as start and length, that tell whether it was replaced by another of the same
+ * shape: 4 KiB each of its beginning, middle and end.
+ */
+export function sampledParts(bytes: number): readonly (readonly [start: number, length: number])[] {
+  const length = Math.min(4096, bytes);
+  return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);
+}
+
 function readBytes(descriptor: number, position: number, length: number): Buffer {
   const buffer = Buffer.alloc(length);
   let filled = 0;
