@@ -71,7 +71,6 @@ const lineageSchema = z.looseObject({
   }),
 });
 
-export type LineageSource = z.output<typeof sourceSchema>;
 export type DatasetLineage = z.output<typeof datasetSchema>;
 export type TrainingLineage = z.output<typeof lineageSchema>;
 

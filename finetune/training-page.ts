@@ -13,7 +13,6 @@ import {
   plural,
 } from '../src/report/quantities.js';
 import { shellQuote } from '../src/report/reproduce.js';
-
 import { largest, quantile } from '../src/statistics.js';
 import { version } from '../src/version.js';
 import { alarmList } from './dataset-page.js';
@@ -82,7 +81,7 @@ function header({ config, dataset, metrics, state }: TrainingReport): Html {
   return html`<header>
 <p class="kicker">policyloop training <b>${basename(config.output)}</b></p>
 <h1>${basename(config.model)} <span class="by">trained on</span> ${basename(dataset.path)}</h1>
-<p class="state"><span class="status ${statusClass(state)}">${statusName(state)}</span> ${statusText(state, config)}</p>
+<p class="state"><span class="status ${statusName(state)}">${statusName(state)}</span> ${statusText(state, config)}</p>
 <dl class="facts">
 <div><dt>method</dt><dd>${methodText(config)}</dd></div>
 <div><dt>seed</dt><dd>${config.seed}</dd></div>
@@ -92,10 +91,7 @@ ${first && html`<div><dt>started</dt><dd>${formatTime(first.time)}</dd></div>`}
 </header>`;
 }
 
-function statusClass({ kind }: TrainingState): string {
-  return kind === 'complete' || kind === 'early' ? 'completed' : kind;
-}
-
+/** The words that runs have for it. */
 function statusName({ kind }: TrainingState): string {
   return kind === 'complete' || kind === 'early' ? 'completed' : kind;
 }

@@ -24,6 +24,8 @@ export {
   type LanguageModel,
   ModelError,
 } from './models/language-model.js';
+export type { LocalConfig } from './models/local/config.js';
+export { type LocalModels, openLocalModels } from './models/local/index.js';
 export { createPolicyFamily } from './policies/index.js';
 export type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './policies/policy.js';
 export { formatParameters, parseParameters } from './prompting/parameter-format.js';
