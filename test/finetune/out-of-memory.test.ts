@@ -85,6 +85,13 @@ it('a step: the checkpoint stays, and training goes on from it with a smaller ba
   expect(outcome.ended).toBe('complete');
 });
 
+it('outside of the runtime: says so too', async () => {
+  const stop = () => {
+    throw new RangeError('Array buffer allocation failed');
+  };
+  expect(await failure(fineTune(job('outside', 64), { stop }))).toMatch(/memory ran out while training/);
+});
+
 it('any other failure stays as it is', async () => {
   const other = new Error('an operator is missing');
   vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(other);

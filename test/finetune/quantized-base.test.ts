@@ -1,10 +1,10 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, test } from 'vitest';
 import { gradients } from '../../finetune/autodiff.js';
 import { makeBatch, type TokenExample, totalWeight } from '../../finetune/batch.js';
-import { writeAdapter } from '../../finetune/lora.js';
+import { initialAdapter, writeAdapter } from '../../finetune/lora.js';
 import { ownRows } from '../../finetune/packing.js';
 import { tensorOf, writeSafetensors } from '../../finetune/safetensors-writer.js';
 import { fineTune } from '../../finetune/sft.js';
@@ -29,7 +29,13 @@ import {
 } from '../../src/models/local/safetensors.js';
 import { createGenerator } from '../../src/random.js';
 import { referenceDirectory } from '../models/local/fixture.js';
-import { largestDifference, readReferenceTraining, relativeDistance } from './reference-training.js';
+import {
+  adapterValues,
+  largestDifference,
+  readReferenceTraining,
+  relativeDistance,
+  values,
+} from './reference-training.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'quantized-base-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -212,44 +218,62 @@ describe.each([4, 8] as const)('a base of %i bits', (bits) => {
   });
 });
 
-test.each(['int4', 'int8'] as const)('training over %s weights lowers the loss', async (quantization) => {
-  const model = path.join(folder, `trained-${quantization}`);
-  cpSync(referenceDirectory('qwen2-tied-bf16-sharded'), model, { recursive: true });
-  const losses: number[] = [];
-  const conversations = Array.from({ length: 8 }, (_, i) => ({
-    messages: [{ role: 'user' as const, content: `f(params): ${'9'.repeat(1 + (i % 4))}. Propose.` }],
-    completion: `params[0]: ${i}.5`,
-    weight: 1,
-  }));
-  const outcome = await fineTune(
-    {
-      model,
-      method: { kind: 'lora', lora, quantization },
-      training: conversations,
-      validation: [],
-      settings: {
-        seed: 4,
-        epochs: 8,
-        batchExamples: 4,
-        batchTokens: 256,
-        packing: 'rows',
-        learningRate: 0.01,
-        schedule: 'cosine',
-        warmupSteps: 1,
-        learningRateFloor: 0,
-        adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 },
-        maxGradientNorm: 1,
-        evaluateEvery: 10,
-        patience: undefined,
-        checkpointEvery: 100,
+test.each(['int4', 'int8'] as const)(
+  'training over %s weights lowers the loss and moves the adapter alone',
+  async (quantization) => {
+    const model = path.join(folder, `trained-${quantization}`);
+    cpSync(referenceDirectory('qwen2-tied-bf16-sharded'), model, { recursive: true });
+    const config = readDecoderConfig(model);
+    const frozen = () => {
+      const { file } = quantizedWeights(model, config, openWeights(model), quantization === 'int4' ? 4 : 8);
+      return [readFileSync(file), values(openWeights(model))];
+    };
+    const before = frozen();
+    const losses: number[] = [];
+    const conversations = Array.from({ length: 8 }, (_, i) => ({
+      messages: [{ role: 'user' as const, content: `f(params): ${'9'.repeat(1 + (i % 4))}. Propose.` }],
+      completion: `params[0]: ${i}.5`,
+      weight: 1,
+    }));
+    const outcome = await fineTune(
+      {
+        model,
+        method: { kind: 'lora', lora, quantization },
+        training: conversations,
+        validation: [],
+        settings: {
+          seed: 4,
+          epochs: 8,
+          batchExamples: 4,
+          batchTokens: 256,
+          packing: 'rows',
+          learningRate: 0.01,
+          schedule: 'cosine',
+          warmupSteps: 1,
+          learningRateFloor: 0,
+          adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 },
+          maxGradientNorm: 1,
+          evaluateEvery: 10,
+          patience: undefined,
+          checkpointEvery: 100,
+        },
+        template: {},
+        output: path.join(folder, `out-${quantization}`),
+        device: 'cpu',
+        threads: 1,
       },
-      template: {},
-      output: path.join(folder, `out-${quantization}`),
-      device: 'cpu',
-      threads: 1,
-    },
-    { onEvent: (event) => void (event.kind === 'step' && losses.push(event.loss)) },
-  );
-  expect(outcome.ended).toBe('complete');
-  expect(losses.at(-1)).toBeLessThan(losses[0]! - 0.5);
-});
+      { onEvent: (event) => void (event.kind === 'step' && losses.push(event.loss)) },
+    );
+    expect(outcome.ended).toBe('complete');
+    expect(losses.at(-1)).toBeLessThan(losses[0]! - 0.5);
+    expect(frozen()).toEqual(before);
+    const trained = adapterValues(outcome.result!);
+    const first = initialAdapter(trainedParameters(config, { kind: 'adapter', lora, base: new Map() }), 4);
+    expect(first.map(({ name }) => name).sort()).toEqual([...trained.keys()].sort());
+    for (const { name, values: start } of first)
+      expect(
+        start.every((value, i) => value !== trained.get(name)![i]),
+        name,
+      ).toBe(true);
+  },
+);

@@ -225,7 +225,7 @@ describe('training from random weights', () => {
 
   it('takes Muon and a floor of the learning rate, which make another training than AdamW to 0', async () => {
     const lossesOf = async (name: string, more: string) => {
-      await train(writeConfig(name, `${scratch}batchExamples: 2\n${more}`));
+      await train(writeConfig(name, `${scratch}warmupSteps: 1\nbatchExamples: 6\n${more}`));
       const steps = readFileSync(path(name, 'metrics.jsonl'), 'utf8')
         .trimEnd()
         .split('\n')
@@ -235,10 +235,10 @@ describe('training from random weights', () => {
     };
     const adamw = await lossesOf('adamw', '');
     const muon = await lossesOf('muon', 'optimizer: { kind: muon }\nlearningRateFloor: 0.5\n');
-    expect(muon.rates.length).toBeGreaterThan(10);
+    expect(muon.rates.length).toBeGreaterThan(5);
     expect(muon.losses[0]).toBe(adamw.losses[0]);
     expect(muon.losses.at(-1)).not.toBe(adamw.losses.at(-1));
-    expect(Math.min(...muon.rates.slice(10))).toBeGreaterThanOrEqual(0.0015);
+    expect(Math.min(...muon.rates)).toBeGreaterThanOrEqual(0.0015);
     expect(adamw.rates.at(-1)).toBeLessThan(0.0015);
   });
 });
