@@ -54,6 +54,8 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
     );
     const early = complete.filter(({ stoppedEarly }) => stoppedEarly);
     const without = complete.filter(({ confirmed }) => confirmed === null);
+    const proposals = complete.reduce((sum, figures) => sum + figures.proposals, 0);
+    const lost = proposals - complete.reduce((sum, figures) => sum + figures.answered, 0);
     const of = `of its ${plural(complete.length, 'complete run')}`;
     const reasons = [...new Set(early.map(({ reason }) => reason))].join('; ');
     return [
@@ -63,6 +65,9 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
       ...(without.length === 0
         ? []
         : [`${name}: ${without.length} ${of} found no policy to confirm; their pairs are left out`]),
+      ...(lost === 0
+        ? []
+        : [`${name}: ${lost} of its ${proposals} proposals got no answer: its calls failed`]),
     ];
   });
 }
