@@ -1,13 +1,12 @@
 /** The training loop: seeded order, accumulated batches, clipping, schedule, validation, checkpoints. */
 import { UserError } from '../src/errors.js';
 import type { DecoderConfig } from '../src/models/local/hf-config.js';
-import { deriveSeeds } from '../src/random.js';
-import { type AdamWSettings, adamWStep, zeroMoments } from './adamw.js';
-import { exampleLength, makeBatch, type TokenExample, totalWeight } from './batch.js';
+import { type AdamWSettings, zeroMoments } from './adamw.js';
+import { exampleLength, type TokenExample } from './batch.js';
 import { type CheckpointOwner, readCheckpoint, type TrainingState, writeCheckpoint } from './checkpoint.js';
 import { meanLoss, usableExamples, validationParts } from './examples.js';
-import { accumulate, clipFactor, type Gradients, gradientNorm } from './gradient.js';
-import { isMuonMatrix, type Muon, type MuonSettings, openMuon } from './muon.js';
+import { clipFactor, gradientNorm } from './gradient.js';
+import { type MuonSettings, openMuon } from './muon.js';
 import { type OrderSettings, planEpoch, stepsPerEpoch, unitsOf } from './order.js';
 import { layOut, type Part } from './packing.js';
 import { type Schedule, scheduleFactor } from './schedule.js';
@@ -16,6 +15,7 @@ import { type TrainingAlarm, watchDivergence } from './training-alarms.js';
 import { buildTrainingGraph } from './training-graph.js';
 import { trainingIdentity } from './training-identity.js';
 import { openTrainingSession, type Parameter, type TrainingSession } from './training-session.js';
+import { lossAndGradients, update } from './training-step.js';
 
 export interface TrainingSettings extends OrderSettings {
   readonly epochs: number;
@@ -206,24 +206,6 @@ function restore(run: TrainingRun, owner: CheckpointOwner): TrainingState {
   );
 }
 
-async function lossAndGradients(
-  session: TrainingSession,
-  state: TrainingState,
-  parts: readonly Part[],
-  seed: number,
-): Promise<{ loss: number; gradients: Gradients }> {
-  const normalizer = totalWeight(parts.flat(3));
-  const seeds = deriveSeeds(seed, [1, state.step], parts.length);
-  let loss = 0;
-  let gradients: Gradients | undefined;
-  for (const [index, part] of parts.entries()) {
-    const result = await session.run(state.parameters, makeBatch(part, normalizer), seeds[index]!);
-    loss += result.loss;
-    gradients = accumulate(gradients, result.gradients);
-  }
-  return { loss, gradients: gradients! };
-}
-
 function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
@@ -233,24 +215,6 @@ function refuseNonFinite(step: number, found: Readonly<Record<string, number>>):
     remedy:
       'lower the learning rate, warm up longer or clip the gradient, with another output: a checkpoint keeps its settings',
   });
-}
-
-async function update(
-  state: TrainingState,
-  gradients: Gradients,
-  learningRate: number,
-  scale: number,
-  adamw: AdamWSettings,
-  muon: Muon | undefined,
-): Promise<void> {
-  state.step++;
-  for (const [index, parameter] of state.parameters.entries()) {
-    const gradient = gradients.get(parameter.name)!;
-    const moments = state.moments[index]!;
-    if (muon !== undefined && isMuonMatrix(parameter))
-      await muon.step(parameter, gradient, moments, learningRate, scale);
-    else adamWStep(parameter.values, gradient, moments, learningRate, state.step, adamw, scale);
-  }
 }
 
 async function validate(

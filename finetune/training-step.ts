@@ -1,0 +1,53 @@
+/** One update of the weights: the gradients of all that it is computed from, and what the optimisers make of them. */
+import { deriveSeeds } from '../src/random.js';
+import { type AdamWSettings, adamWStep } from './adamw.js';
+import { makeBatch, totalWeight } from './batch.js';
+import type { TrainingState } from './checkpoint.js';
+import { accumulate, type Gradients } from './gradient.js';
+import { isMuonMatrix, type Muon } from './muon.js';
+import type { Part } from './packing.js';
+import type { TrainingSession } from './training-session.js';
+
+/**
+ * Weighted mean over the answers' tokens of all parts, and its gradients.
+ * @param seed of the training: the dropout masks follow from it and the step
+ */
+export async function lossAndGradients(
+  session: TrainingSession,
+  state: TrainingState,
+  parts: readonly Part[],
+  seed: number,
+): Promise<{ loss: number; gradients: Gradients }> {
+  const normalizer = totalWeight(parts.flat(3));
+  const seeds = deriveSeeds(seed, [1, state.step], parts.length);
+  let loss = 0;
+  let gradients: Gradients | undefined;
+  for (const [index, part] of parts.entries()) {
+    const result = await session.run(state.parameters, makeBatch(part, normalizer), seeds[index]!);
+    loss += result.loss;
+    gradients = accumulate(gradients, result.gradients);
+  }
+  return { loss, gradients: gradients! };
+}
+
+/**
+ * Makes the step: changes parameters and moments in place.
+ * @param scale what the gradients are multiplied with first (clipping)
+ */
+export async function update(
+  state: TrainingState,
+  gradients: Gradients,
+  learningRate: number,
+  scale: number,
+  adamw: AdamWSettings,
+  muon: Muon | undefined,
+): Promise<void> {
+  state.step++;
+  for (const [index, parameter] of state.parameters.entries()) {
+    const gradient = gradients.get(parameter.name)!;
+    const moments = state.moments[index]!;
+    if (muon !== undefined && isMuonMatrix(parameter))
+      await muon.step(parameter, gradient, moments, learningRate, scale);
+    else adamWStep(parameter.values, gradient, moments, learningRate, state.step, adamw, scale);
+  }
+}
