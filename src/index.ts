@@ -11,6 +11,7 @@ export type {
   Step,
   TupleSpace,
 } from './environments/environment.js';
+export type { Frame, Point, Role, Shape } from './environments/frame.js';
 export { environmentIds, environmentInfo, makeEnvironment } from './environments/index.js';
 export { type Problem, UserError } from './errors.js';
 export { type Evaluation, evaluate } from './evaluation.js';

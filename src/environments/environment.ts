@@ -1,3 +1,5 @@
+import type { Frame } from './frame.js';
+
 /** `n` values `start … start + n - 1` (`start` defaults to 0). */
 export interface DiscreteSpace {
   readonly kind: 'discrete';
@@ -52,5 +54,10 @@ export interface Environment {
    *   accepted, as in Gymnasium.
    */
   step(action: Action): Step;
+  /** Simulated seconds that a step takes, where the task has a time: the natural speed of an animation. */
+  readonly stepSeconds?: number;
+  /** How the present state looks, where the environment can be drawn. @throws UserError before the first reset */
+  frame?(): Frame;
+  /** Gives back what the garbage collector can't. The environment can't be used afterwards; closing it again does nothing. */
   close?(): void;
 }
