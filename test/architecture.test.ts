@@ -44,7 +44,7 @@ const meeting = /^src\/commands\/finetune(-\w+)*\.ts$/;
 
 /** What each part may import beside itself: imports run one way. */
 const allowed: Readonly<Record<string, RegExp>> = {
-  'src/environments/': /^src\/(errors|random)\.ts$/,
+  'src/environments/': /^src\/(errors|random|package-root)\.ts$/,
   'src/policies/': /^src\/(errors|random|config)\.ts$|^src\/environments\/environment\.ts$/,
   'src/models/': /^src\/(errors|random|config)\.ts$|^src\/policies\/policy\.ts$/,
   'src/serve/':

@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import type { Environment } from './environment.js';
 import { limitedEnvironment } from './limited-environment.js';
+import {
+  halfCheetahOptions,
+  hopperOptions,
+  invertedDoublePendulumOptions,
+  invertedPendulumOptions,
+  reacherOptions,
+  swimmerOptions,
+  walker2dOptions,
+} from './mujoco/options.js';
 import { optionNames, parseOptions } from './options.js';
 import type { Task } from './task.js';
 
@@ -88,6 +97,41 @@ export const catalogue: readonly CatalogueEntry[] = [
   entry('Blackjack-v1', {
     options: z.strictObject({ natural: flag.default(false), sab: flag.default(true) }),
     load: async (options) => new (await import('./toy-text/blackjack.js')).Blackjack(options),
+  }),
+  entry('HalfCheetah-v5', {
+    maxSteps: 1000,
+    options: halfCheetahOptions,
+    load: async (options) => (await import('./mujoco/locomotion.js')).halfCheetah(options),
+  }),
+  entry('Hopper-v5', {
+    maxSteps: 1000,
+    options: hopperOptions,
+    load: async (options) => (await import('./mujoco/locomotion.js')).hopper(options),
+  }),
+  entry('Walker2d-v5', {
+    maxSteps: 1000,
+    options: walker2dOptions,
+    load: async (options) => (await import('./mujoco/locomotion.js')).walker2d(options),
+  }),
+  entry('Swimmer-v5', {
+    maxSteps: 1000,
+    options: swimmerOptions,
+    load: async (options) => (await import('./mujoco/locomotion.js')).swimmer(options),
+  }),
+  entry('Reacher-v5', {
+    maxSteps: 50,
+    options: reacherOptions,
+    load: async (options) => (await import('./mujoco/reacher.js')).reacher(options),
+  }),
+  entry('InvertedPendulum-v5', {
+    maxSteps: 1000,
+    options: invertedPendulumOptions,
+    load: async (options) => (await import('./mujoco/pendulums.js')).invertedPendulum(options),
+  }),
+  entry('InvertedDoublePendulum-v5', {
+    maxSteps: 1000,
+    options: invertedDoublePendulumOptions,
+    load: async (options) => (await import('./mujoco/pendulums.js')).invertedDoublePendulum(options),
   }),
 ];
 

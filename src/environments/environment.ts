@@ -12,6 +12,8 @@ export interface BoxSpace {
   readonly kind: 'box';
   readonly low: readonly number[];
   readonly high: readonly number[];
+  /** The precision of the numbers, as in Gymnasium; float32 where it is left out. */
+  readonly dtype?: 'float32' | 'float64';
 }
 
 /** A fixed number of discrete values, given and taken as a number array (Gymnasium's Tuple of Discrete). */
