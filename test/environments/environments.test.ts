@@ -2,13 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/index.js';
 import { UserError } from '../../src/errors.js';
 import { describeEnvironment } from '../contracts/environment-contract.js';
-import { scenarios } from './scenarios.js';
+import { mujocoScenarios, scenarios } from './scenarios.js';
 
 for (const id of environmentIds()) {
   describeEnvironment({ name: id, make: (options) => makeEnvironment(id, options) });
 }
 const variants = new Map(
-  scenarios.map(({ env, kwargs }) => [`${env} ${JSON.stringify(kwargs)}`, { env, kwargs }]),
+  [...scenarios, ...mujocoScenarios].map(({ env, kwargs }) => [
+    `${env} ${JSON.stringify(kwargs)}`,
+    { env, kwargs },
+  ]),
 );
 for (const [name, { env, kwargs }] of variants) {
   if (Object.keys(kwargs).length === 0) continue;
@@ -28,6 +31,13 @@ describe('the ids', () => {
       'CliffWalking-v1',
       'Taxi-v4',
       'Blackjack-v1',
+      'HalfCheetah-v5',
+      'Hopper-v5',
+      'Walker2d-v5',
+      'Swimmer-v5',
+      'Reacher-v5',
+      'InvertedPendulum-v5',
+      'InvertedDoublePendulum-v5',
     ]);
   });
 
@@ -91,6 +101,15 @@ describe('spaces', () => {
       high: [1, 1, 1, 1, 12.566370964050293, 28.274333953857422],
     });
     expect((await makeEnvironment('Pendulum-v1')).actionSpace).toEqual({ kind: 'box', low: [-2], high: [2] });
+    const hopper = await makeEnvironment('Hopper-v5', { exclude_current_positions_from_observation: false });
+    expect(hopper.observationSpace).toEqual({
+      kind: 'box',
+      low: Array(12).fill(-infinity),
+      high: Array(12).fill(infinity),
+      dtype: 'float64',
+    });
+    const pendulum = await makeEnvironment('InvertedPendulum-v5');
+    expect(pendulum.actionSpace).toEqual({ kind: 'box', low: [-3], high: [3] });
     expect((await makeEnvironment('Taxi-v4')).observationSpace).toEqual({ kind: 'discrete', n: 500 });
     expect((await makeEnvironment('Blackjack-v1')).observationSpace).toEqual({
       kind: 'tuple',
