@@ -30,6 +30,7 @@ export async function runInDirectory(
     throw error;
   } finally {
     display.close();
+    assembly.environment.close?.();
     await assembly.model.close?.();
     await directory.close();
   }

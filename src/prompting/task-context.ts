@@ -3,7 +3,7 @@ import type { Config } from '../config.js';
 import type { DiscreteSpace, Environment, Space } from '../environments/environment.js';
 import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '../policies/policy.js';
 import type { BufferEntry } from '../replay-buffer.js';
-import { short } from './environment-facts.js';
+import { short } from './fact-values.js';
 import { type HistoryPart, historyLine } from './history.js';
 import { exampleAnswer, formatValue } from './parameter-format.js';
 import type {

@@ -14,10 +14,17 @@ const environments = [
   'cartpole',
   'cliffwalking',
   'frozenlake',
+  'halfcheetah',
+  'hopper',
+  'inverted-double-pendulum',
+  'inverted-pendulum',
   'mountaincar',
   'mountaincar-continuous',
   'pendulum',
+  'reacher',
+  'swimmer',
   'taxi',
+  'walker2d',
 ];
 const providers = ['openai', 'ollama', 'local', 'random', 'hill-climb', 'cma-es'];
 
