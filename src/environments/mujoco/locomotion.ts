@@ -19,7 +19,7 @@ export async function halfCheetah(options: z.output<typeof halfCheetahOptions>):
   return traveller('half_cheetah', options, {
     placesHidden: 1,
     velocityNoise: addNormal,
-    scene: sideView(4.4, 2),
+    scene: sideView(3.4, 1.7),
   });
 }
 

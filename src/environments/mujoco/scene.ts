@@ -83,7 +83,8 @@ function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']):
     guide([x, fromSide ? -0.06 : min[1]], [x, fromSide ? 0 : max[1]]),
     {
       kind: 'text',
-      centre: [x, min[1] + (fromSide ? 0.1 : 0.16)],
+      // Beside a grid line, below a mark.
+      centre: fromSide ? [x, min[1] + 0.1] : [x + 0.3, min[1] + 0.16],
       height: fromSide ? 0.12 : 0.2,
       text: `${x} m`,
       role: 'guide',
