@@ -1,5 +1,5 @@
 import { nearest, UserError } from '../errors.js';
-import { type CatalogueEntry, catalogue, type EnvironmentInfo } from './catalogue.js';
+import { type CatalogueEntry, catalogue, type EnvironmentInfo, findEntry } from './catalogue.js';
 import type { Environment } from './environment.js';
 
 /** The ids of all built-in environments, without their aliases. */
@@ -14,8 +14,8 @@ export function environmentInfo(id: string): EnvironmentInfo {
 }
 
 /**
- * Makes an environment that behaves as Gymnasium 1.3.0's of that id.
- * @param options Gymnasium's constructor options, and `max_episode_steps`; snake_case or camelCase
+ * Makes an environment that behaves as that of the same id in Gymnasium 1.3.0, or in the ProPS paper's code.
+ * @param options constructor options, and `max_episode_steps`; snake_case or camelCase
  * @throws UserError for an unknown id, an unknown option or an unusable value
  */
 export async function makeEnvironment(
@@ -26,7 +26,7 @@ export async function makeEnvironment(
 }
 
 function find(id: string): CatalogueEntry {
-  const found = catalogue.find((entry) => entry.id === id || entry.aliases.includes(id));
+  const found = typeof id === 'string' ? findEntry(id) : undefined;
   if (found === undefined) throw unknownEnvironment(id);
   return found;
 }

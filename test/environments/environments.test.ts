@@ -19,7 +19,7 @@ for (const [name, { env, kwargs }] of variants) {
 }
 
 describe('the ids', () => {
-  test('are those of Gymnasium', () => {
+  test('are those of Gymnasium and ProPS', () => {
     expect(environmentIds()).toEqual([
       'CartPole-v0',
       'CartPole-v1',
@@ -38,6 +38,15 @@ describe('the ids', () => {
       'Reacher-v5',
       'InvertedPendulum-v5',
       'InvertedDoublePendulum-v5',
+      'Nim-v0',
+      'Pong-v0',
+      'NavigationTrack-v0',
+      'maze-sample-3x3-v0',
+      'maze-sample-5x5-v0',
+      'maze-sample-10x10-v0',
+      'maze-random-3x3-v0',
+      'maze-random-5x5-v0',
+      'maze-random-10x10-v0',
     ]);
   });
 
@@ -52,6 +61,7 @@ describe('the ids', () => {
   test.each([
     ['CliffWalking-v0', 'CliffWalking-v1'],
     ['Taxi-v3', 'Taxi-v4'],
+    ['gym_navigation:NavigationTrack-v0', 'NavigationTrack-v0'],
   ])('%s is another name of %s', async (alias, id) => {
     expect((await makeEnvironment(alias)).id).toBe(id);
     expect(environmentInfo(id).aliases).toEqual([alias]);

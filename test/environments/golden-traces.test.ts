@@ -1,4 +1,4 @@
-/** The recorded traces of Gymnasium: those committed, and the full set where it lies beside the checkout. */
+/** The recorded traces of Gymnasium and ProPS: those committed, and the full set where it lies beside the checkout. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +12,8 @@ const committed = join(root, 'test/fixtures/golden');
 const complete = join(root, '../shared/golden');
 
 const files = [
-  ...traceFiles(committed, ['gymnasium-1.3.0', 'gymnasium-1.1.1', 'mujoco-3.14.0', 'variants']),
-  ...traceFiles(complete, ['gymnasium-1.3.0', 'gymnasium-1.1.1', 'mujoco-3.14.0']),
+  ...traceFiles(committed, ['gymnasium-1.3.0', 'gymnasium-1.1.1', 'mujoco-3.14.0', 'props', 'variants']),
+  ...traceFiles(complete, ['gymnasium-1.3.0', 'gymnasium-1.1.1', 'mujoco-3.14.0', 'props']),
 ];
 
 describe('golden traces', () => {
