@@ -36,14 +36,18 @@ export interface Step {
   readonly truncated: boolean;
 }
 
-/** A task with Gymnasium's semantics. */
-export interface Environment {
+/** What policies and prompts have to know of an environment. */
+export interface EnvironmentSpec {
   /** The registered id, e.g. `CartPole-v1`. */
   readonly id: string;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   /** Steps after which an episode is truncated; undefined where the task has no limit. */
   readonly maxSteps?: number;
+}
+
+/** A task with Gymnasium's semantics. */
+export interface Environment extends EnvironmentSpec {
   /**
    * Starts an episode. With a seed the random stream is NumPy's `Generator(PCG64(SeedSequence(seed)))`;
    * without one it goes on with the stream it has (and draws a seed from the operating system the first time).
