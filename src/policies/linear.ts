@@ -1,5 +1,5 @@
 import type { LinearConfig } from '../config.js';
-import type { Environment, Space } from '../environments/environment.js';
+import type { EnvironmentSpec, Space } from '../environments/environment.js';
 import { UserError } from '../errors.js';
 import type { RandomGenerator } from '../random.js';
 import type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './policy.js';
@@ -9,7 +9,7 @@ import type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './pol
  * then, with a bias, b[a] at `observations * outputs + a`. A discrete action is the argmax (the first on ties); a
  * continuous action is the output vector itself, not clipped, as in Prompted Policy Search (arXiv:2511.21928).
  */
-export function linearPolicies(config: LinearConfig, environment: Environment): PolicyFamily {
+export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
   const { observationSpace, actionSpace } = environment;
   const observations = vectorLength(observationSpace, environment.id);
   const { outputs, discrete, firstAction } = outputsOf(actionSpace, environment.id);

@@ -1,6 +1,6 @@
 /** Builds what prompts say: plain data from the hinge types. */
 import type { Config } from '../config.js';
-import type { DiscreteSpace, Environment, Space } from '../environments/environment.js';
+import type { DiscreteSpace, EnvironmentSpec, Space } from '../environments/environment.js';
 import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '../policies/policy.js';
 import type { BufferEntry } from '../replay-buffer.js';
 import { short } from './fact-values.js';
@@ -17,7 +17,7 @@ import type {
 
 /** What the description of an environment may use. */
 export function descriptionContext(
-  environment: Environment,
+  environment: EnvironmentSpec,
   options: Readonly<Record<string, unknown>>,
   maxSteps: number,
 ): DescriptionContext {
@@ -39,7 +39,7 @@ export function taskContext(task: {
     Config,
     'environment' | 'model' | 'iterations' | 'candidates' | 'prompts' | 'memory' | 'evaluation'
   >;
-  readonly environment: Environment;
+  readonly environment: EnvironmentSpec;
   readonly family: Pick<PolicyFamily, 'parameters' | 'description'>;
   /** Of the environment, as the prompt set renders it. */
   readonly description: string;
