@@ -50,7 +50,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
   'src/serve/':
     /^src\/errors\.ts$|^src\/policies\/policy\.ts$|^src\/models\/(language-model\.ts|local\/)|^src\/prompting\/reply-scanner\.ts$/,
   'src/prompting/':
-    /^src\/(errors|config|package-root|replay-buffer|run-log)\.ts$|^src\/policies\/|^src\/environments\/environment\.ts$|^src\/models\/language-model\.ts$/,
+    /^src\/(errors|config|package-root|replay-buffer|run-log)\.ts$|^src\/policies\/|^src\/environments\/(environment|props\/mazes)\.ts$|^src\/models\/language-model\.ts$/,
   'src/report/':
     /^src\/(errors|config|manifest|replay-buffer|run-log|statistics)\.ts$|^src\/(prompting|policies)\/|^src\/models\/language-model\.ts$/,
 };

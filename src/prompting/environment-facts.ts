@@ -4,6 +4,7 @@
  */
 
 import { type Facts, type Options, option, short } from './fact-values.js';
+import { mazeFacts } from './maze-facts.js';
 import { mujocoFacts } from './mujoco-facts.js';
 
 /**
@@ -11,8 +12,8 @@ import { mujocoFacts } from './mujoco-facts.js';
  * @param options as the environment takes them (already checked by it), in snake_case or camelCase
  */
 export function environmentFacts(id: string, options: Options): Facts {
-  const facts = factsOf[environmentName(id)];
-  return facts?.(snakeCased(options)) ?? {};
+  const facts = factsOf[environmentName(id)] ?? factsOf[environmentFamily(id)];
+  return facts?.(snakeCased(options), id) ?? {};
 }
 
 /** The id without its version: `CartPole` for `CartPole-v1`. */
@@ -20,7 +21,12 @@ export function environmentName(id: string): string {
   return id.replace(/-v\d+$/, '');
 }
 
-const factsOf: Readonly<Record<string, (options: Options) => Facts>> = {
+/** What comes before the first hyphen: `maze` for `maze-sample-3x3-v0`. */
+export function environmentFamily(id: string): string {
+  return id.replace(/-.*$/, '');
+}
+
+const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {
   CartPole: (options) => ({ suttonBarto: option(options, 'sutton_barto_reward', false) }),
   MountainCar: carFacts,
   MountainCarContinuous: carFacts,
@@ -46,6 +52,7 @@ const factsOf: Readonly<Record<string, (options: Options) => Facts>> = {
     return { bookRules, naturalPays: !bookRules && option(options, 'natural', false) };
   },
   ...mujocoFacts,
+  maze: mazeFacts,
 };
 
 function carFacts(options: Options): Facts {

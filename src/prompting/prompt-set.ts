@@ -4,7 +4,7 @@ import Handlebars from 'handlebars';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { messageOf, nearest, UserError } from '../errors.js';
 import { packageRoot } from '../package-root.js';
-import { environmentFacts, environmentName } from './environment-facts.js';
+import { environmentFacts, environmentFamily, environmentName } from './environment-facts.js';
 import { failureContext } from './failure-context.js';
 import type { ParseFailure } from './parse-failure.js';
 import {
@@ -159,7 +159,7 @@ function findDescription(folder: string, id: string, chosen: string | undefined)
   }
   const folders = [join(folder, 'environments'), join(packageRoot(), 'prompts', 'environments')];
   const candidates = folders.flatMap((path) =>
-    [id, environmentName(id)].map((name) => join(path, `${fileName(name)}.hbs`)),
+    [id, environmentName(id), environmentFamily(id)].map((name) => join(path, `${fileName(name)}.hbs`)),
   );
   return candidates.find(isFile) ?? join(packageRoot(), 'prompts', 'environments', 'any.hbs');
 }

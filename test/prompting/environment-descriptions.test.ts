@@ -44,6 +44,9 @@ const changes: Readonly<Record<string, readonly Readonly<Record<string, unknown>
   healthy_angle_range: [{ healthy_angle_range: [-0.3, 0.3] }, { healthy_angle_range: [null, null] }],
   reward_dist_weight: [{ reward_dist_weight: 2 }],
   reward_control_weight: [{ reward_control_weight: 0.5 }],
+  layout: [{ layout: ['+-+-+', '|S G|', '+-+-+'] }],
+  maze_seed: [{ maze_seed: 8 }],
+  loop_share: [{ loop_share: 0.5 }],
 };
 
 describe.each(environmentIds())('the description of %s', (id) => {
@@ -61,7 +64,8 @@ describe.each(environmentIds())('the description of %s', (id) => {
         .slice(text.indexOf('Actions:'))
         .match(/^- \d+: /gm)
         ?.map((line) => Number(line.slice(2, -2)));
-      expect(listed).toEqual(Array.from({ length: actionSpace.n }, (_, a) => a));
+      const { n, start = 0 } = actionSpace;
+      expect(listed).toEqual(Array.from({ length: n }, (_, a) => start + a));
     } else {
       const { length } = actionSpace.kind === 'box' ? actionSpace.low : actionSpace.spaces;
       for (let i = 0; i < length; i++) expect(text).toContain(`- action[${i}]: `);

@@ -28,7 +28,10 @@ export function mazeSize(id: string): { readonly width: number; readonly height:
  * are not those of gym-maze.
  * @throws UserError for a layout that can't be used
  */
-export function sampleMaze(id: string, { layout }: z.output<typeof sampleMazeOptions>): Maze {
+export function sampleMaze(
+  id: string,
+  { layout }: { readonly layout?: readonly string[] | null | undefined },
+): Maze {
   if (layout !== undefined && layout !== null) return parseMaze(layout);
   const { width, height } = mazeSize(id)!;
   if (width === 3) return parseMaze(sample3x3);

@@ -17,8 +17,8 @@ export function drawNavigation(scene: {
   const beams = rays.flatMap(({ range, yaw }): readonly Shape[] => {
     const end = at(yaw, Math.max(0, range));
     return [
-      { kind: 'line', points: [centre, end], width: 0.06, role: 'guide' },
-      { kind: 'circle', centre: end, radius: 0.12, role: 'object' },
+      { kind: 'line', points: [centre, end], width: 0.09, role: 'guide' },
+      { kind: 'circle', centre: end, radius: 0.18, role: 'object' },
     ];
   });
   return {

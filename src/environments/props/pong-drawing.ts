@@ -4,6 +4,10 @@ import { court } from './pong-court.js';
 const { width, height, paddleHeight, paddleWidth, ballSide } = court;
 const border = 8;
 const dash = 20;
+const side = 30;
+/** The ball is drawn twice as large as it is, and the paddles go on outside the field, so that small pictures show them. */
+const ballRadius = ballSide;
+const paddleBehind = 12;
 
 /** The field with its paddles and the ball, turned over, for the game counts y downwards; and the agent's hits. */
 export function drawPong(game: {
@@ -16,15 +20,20 @@ export function drawPong(game: {
 }): Frame {
   const [x, y] = game.ball;
   return {
-    view: { min: [-2 * border, -2 * border], max: [width + 2 * border, height + 2 * border] },
+    view: { min: [-side, -2 * border], max: [width + side, height + 2 * border] },
     shapes: [
       ...net,
       wall(-border / 2),
       wall(height + border / 2),
       { kind: 'text', centre: [width / 4, height - 50], height: 50, text: `${game.hits}`, role: 'guide' },
-      box([0, game.agent], [paddleWidth, paddleHeight], 'agent'),
-      box([width - paddleWidth, game.opponent], [paddleWidth, paddleHeight], 'opponent'),
-      box([x, y], [ballSide, ballSide], 'object'),
+      box([-paddleBehind, game.agent], [paddleWidth + paddleBehind, paddleHeight], 'agent'),
+      box([width - paddleWidth, game.opponent], [paddleWidth + paddleBehind, paddleHeight], 'opponent'),
+      {
+        kind: 'circle',
+        centre: [x + ballSide / 2, height - y - ballSide / 2],
+        radius: ballRadius,
+        role: 'object',
+      },
     ],
   };
 }
