@@ -8,8 +8,6 @@ export interface AdamWSettings {
   readonly weightDecay: number;
 }
 
-export const defaultAdamW: AdamWSettings = { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 };
-
 /** Running means of the gradient and of its square, one of each a parameter. */
 export interface Moments {
   readonly first: Numbers;

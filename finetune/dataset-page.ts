@@ -15,7 +15,9 @@ const samplesShown = 20;
 export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): string {
   const { recipe, sources } = dataset;
   const sections: (Section | undefined)[] = [
-    manifest.alarms.length > 0 ? { id: 'alarms', title: 'Alarms', content: alarmList(manifest) } : undefined,
+    manifest.alarms.length > 0
+      ? { id: 'alarms', title: 'Alarms', content: alarmList(manifest.alarms) }
+      : undefined,
     { id: 'size', title: 'Size', content: sizes(dataset) },
     { id: 'sources', title: 'Sources', content: sourceTable(manifest) },
     ...(['train', 'validation'] as const).map((split) => ({
@@ -40,9 +42,15 @@ export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): 
   });
 }
 
-function alarmList({ alarms }: DatasetManifest): Html {
+/** What is wrong, and what to do about it. */
+export function alarmList(
+  alarms: readonly { readonly message: string; readonly remedy?: string | undefined }[],
+): Html {
   return html`<ul class="warnings">${alarms.map(
-    ({ message, remedy }) => html`<li>${message}<br><span class="muted">${remedy}</span></li>
+    ({
+      message,
+      remedy,
+    }) => html`<li>${message}${remedy !== undefined && html`<br><span class="muted">${remedy}</span>`}</li>
 `,
   )}</ul>`;
 }

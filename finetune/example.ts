@@ -21,6 +21,8 @@ export interface Lineage {
   readonly history: number;
   /** The best score among them; absent where there are none. */
   readonly incumbent?: number;
+  /** Tokens of the prompt by the count of the model that was served it; absent where it was not, or did not count. */
+  readonly promptTokens?: number;
   /** The evaluation whose parameters are the completion (of a pair: the chosen one). */
   readonly iteration: number;
   readonly candidate: number;

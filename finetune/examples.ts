@@ -1,7 +1,8 @@
 import { UserError } from '../src/errors.js';
 import type { DecoderConfig } from '../src/models/local/hf-config.js';
 import { exampleLength, makeBatch, type TokenExample, totalWeight } from './batch.js';
-import { parts } from './order.js';
+import { type OrderSettings, planEpoch, unitsOf } from './order.js';
+import { layOut, type Part } from './packing.js';
 import type { Parameter, TrainingSession } from './training-session.js';
 
 /**
@@ -30,23 +31,28 @@ export function usableExamples(
   return weighted;
 }
 
+/** Examples that are laid out together where nothing is learnt from them. */
+const validationGroup = 64;
+
+/** The parts that a validation reads: the same every time. */
+export function validationParts(examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] {
+  return planEpoch(unitsOf(examples, settings), { ...settings, batchExamples: validationGroup }, 0).flatMap(
+    (group) =>
+      layOut(
+        group.map((index) => examples[index]!),
+        settings,
+      ),
+  );
+}
+
 /** Weighted mean of −log p over the answers' tokens, without dropout. */
 export async function meanLoss(
   session: TrainingSession,
   parameters: readonly Parameter[],
-  examples: readonly TokenExample[],
-  batchTokens: number,
+  parts: readonly Part[],
 ): Promise<number> {
-  const lengths = examples.map(exampleLength);
-  const sorted = [...lengths.keys()].sort((a, b) => lengths[a]! - lengths[b]!);
-  const normalizer = totalWeight(examples);
+  const normalizer = totalWeight(parts.flat(3));
   let loss = 0;
-  for (const part of parts(sorted, lengths, batchTokens)) {
-    const batch = makeBatch(
-      part.map((i) => examples[i]!),
-      normalizer,
-    );
-    loss += (await session.run(parameters, batch, 0)).loss;
-  }
+  for (const part of parts) loss += (await session.run(parameters, makeBatch(part, normalizer), 0)).loss;
   return loss;
 }

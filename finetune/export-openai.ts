@@ -5,7 +5,7 @@ import type { Imitation, Preference } from './example.js';
 const answer = (content: string): ChatMessage => ({ role: 'assistant', content });
 
 /** Supervised. Of a conversation that went on, only the last answer is learnt: the API weighs the others with 0. */
-export function openaiSftRow({ prompt, completion }: Imitation) {
+export function openaiSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
   const said = prompt.map(({ role, content }) =>
     role === 'assistant' ? { role, content, weight: 0 } : { role, content },
   );
@@ -13,7 +13,11 @@ export function openaiSftRow({ prompt, completion }: Imitation) {
 }
 
 /** Preference: one message a side. */
-export function openaiDpoRow({ prompt, chosen, rejected }: Preference) {
+export function openaiDpoRow({
+  prompt,
+  chosen,
+  rejected,
+}: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {
   return {
     input: { messages: prompt },
     preferred_output: [answer(chosen)],

@@ -7,12 +7,12 @@ type Answer = readonly [ChatMessage];
 const answer = (content: string): Answer => [{ role: 'assistant', content }];
 
 /** `SFTTrainer`: prompt and completion apart, so that its loss is on the completion only. */
-export function trlSftRow({ prompt, completion }: Imitation) {
+export function trlSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
   return { prompt, completion: answer(completion) };
 }
 
 /** `DPOTrainer`. */
-export function trlDpoRow({ prompt, chosen, rejected }: Preference) {
+export function trlDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {
   return { prompt, chosen: answer(chosen), rejected: answer(rejected) };
 }
 

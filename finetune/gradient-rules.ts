@@ -1,6 +1,7 @@
 /** The gradient of every operator that the decoder and its loss use. y is a node's output, dy the loss's gradient by it. */
 import type { Value } from '../src/models/local/graph.js';
 import type { Rule, RuleContext } from './autodiff.js';
+import { quantizedProductRule } from './quantized-base.js';
 import { axisOf, intAttribute, intsAttribute, isOne, sameDimension, uncovered } from './shapes.js';
 
 export const gradientRules: Readonly<Record<string, Rule>> = {
@@ -104,6 +105,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
       bias !== undefined && wants(2) ? reduceTo(context, dy, node.outputs[0]!, bias) : undefined,
     ];
   },
+  MatMulNBits: quantizedProductRule,
   MatMul: (context) => {
     const { g, node, outputs, wants, shape } = context;
     const [a, b] = node.inputs as [Value, Value];

@@ -1,10 +1,16 @@
 /** First values for a training of all weights. */
+import path from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../src/errors.js';
 import type { DecoderConfig } from '../src/models/local/hf-config.js';
+import { readJson } from '../src/models/local/json-file.js';
 import { decoderTensors, requireTensor } from '../src/models/local/parameters.js';
 import { toFloat32 } from '../src/models/local/quantization.js';
 import { readTensorBytes, type StoredTensors } from '../src/models/local/safetensors.js';
 import { createGenerator } from '../src/random.js';
 import type { Parameter } from './training-session.js';
+
+const residual = /\.(o_proj|down_proj)\.weight$/;
 
 /** The stored weights, in float32. */
 export function storedModel(config: DecoderConfig, weights: StoredTensors): Parameter[] {
@@ -14,16 +20,30 @@ export function storedModel(config: DecoderConfig, weights: StoredTensors): Para
   });
 }
 
-/** Matrices normal with this standard deviation, as Transformers initialises the Llama family. */
-const initialDeviation = 0.02;
+const rangeSchema = z.looseObject({ initializer_range: z.number().positive().default(0.02) });
 
-/** Random weights: matrices normal, biases 0, the scales of norms 1. */
-export function randomModel(config: DecoderConfig, seed: number): Parameter[] {
+/**
+ * `initializer_range` of a model's config.json, 0.02 where it is not stated (as in Transformers).
+ * @throws UserError when it is no positive number
+ */
+export function initializerRange(directory: string): number {
+  const file = path.join(directory, 'config.json');
+  const parsed = rangeSchema.safeParse(readJson(file) ?? {});
+  if (parsed.success) return parsed.data.initializer_range;
+  throw new UserError({ file, field: 'initializer_range', message: parsed.error.issues[0]!.message });
+}
+
+/**
+ * Random weights: matrices normal, biases 0, the scales of norms 1. The two matrices of each of the L layers that add
+ * to the residual stream are drawn smaller by √(2L), so that its size does not grow with depth (Radford et al. 2019).
+ * @param deviation standard deviation of the matrices
+ */
+export function randomModel(config: DecoderConfig, deviation: number, seed: number): Parameter[] {
   const random = createGenerator(seed);
   return decoderTensors(config).map(({ name, shape }) => {
     const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
-    if (shape.length === 2)
-      for (let i = 0; i < values.length; i++) values[i] = random.normal(0, initialDeviation);
+    const own = residual.test(name) ? deviation / Math.sqrt(2 * config.layers.length) : deviation;
+    if (shape.length === 2) for (let i = 0; i < values.length; i++) values[i] = random.normal(0, own);
     else if (!name.endsWith('.bias')) values.fill(1);
     return { name, shape, values };
   });

@@ -1,9 +1,7 @@
 /** Merges an adapter into its model: W + s·B·A, tensor by tensor, with little memory. */
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, existsSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { UserError } from '../src/errors.js';
-import { type Adapter, loraScale } from '../src/models/local/adapter.js';
-import { requireTensor } from '../src/models/local/parameters.js';
+import type { Adapter } from '../src/models/local/adapter.js';
 import { toFloat32 } from '../src/models/local/quantization.js';
 import {
   openWeights,
@@ -11,83 +9,103 @@ import {
   readTensorBytes,
   type StoredTensor,
 } from '../src/models/local/safetensors.js';
+import { makeRoom, type WriteHooks, writeParts } from './file-parts.js';
 import { encodeFloats } from './float-formats.js';
+import { lineageFile } from './lineage.js';
+import { adapterChanges, mergedRows, type WeightChange } from './merged-rows.js';
 import { modelFiles, newModelDirectory, stateFloat32 } from './model-directory.js';
-import { writeSafetensors } from './safetensors-writer.js';
+import { safetensorsParts, type TensorToWrite } from './safetensors-writer.js';
 
-/** Bytes that are copied, or changed, at once. */
+/** Bytes that are copied at once. */
 const chunkBytes = 1 << 22;
 
 /**
- * `stored`: changed matrices are rounded to the dtype that the model has. `float32`: they are kept in float32, which
- * loses nothing of what was trained (in bfloat16 the logits of small test models moved by 0.05).
+ * `stored`: changed matrices are rounded to the dtype that the model has, so that the merged model is as large and as
+ * fast as its base. `float32`: they are kept in float32, which loses nothing of what was trained (in bfloat16 the logits
+ * of small test models moved by 0.05).
  */
 export type MergedDtype = 'stored' | 'float32';
 
+export interface Merged {
+  readonly changedMatrices: number;
+  /** Of all weights. */
+  readonly bytes: number;
+  /**
+   * What rounding to the stored dtype did: its error as a share of what the adapter adds (both as the root of the sum of
+   * squares over all changed matrices). 0 where nothing was rounded.
+   */
+  readonly roundingError: number;
+}
+
+export interface MergeHooks extends WriteHooks {
+  /** Called once, before anything is written, with the bytes of all weights. */
+  onStart?(bytes: number): void;
+}
+
 /**
  * Writes the merged model: the same files, and of the weights the same numbers but for the matrices that the adapter
- * changes, which are computed in float64. In float32, config.json says so.
- * @param output must not hold a model yet
- * @throws UserError when the adapter does not fit the model
+ * changes, which are computed in float64. In float32, config.json says so. The directory appears only once it is
+ * complete; until then it is called `<output>.partial`.
+ * @param output must not be there yet, or be empty
+ * @throws UserError when the adapter does not fit the model, or the disk is full; the reason of `hooks.signal`
  */
-export function mergeAdapter(model: string, adapter: Adapter, output: string, dtype: MergedDtype): void {
+export async function mergeAdapter(
+  model: string,
+  adapter: Adapter,
+  output: string,
+  dtype: MergedDtype,
+  hooks: MergeHooks = {},
+): Promise<Merged> {
   const weights = openWeights(model);
-  const changes = new Map(
-    [...adapter.tensors.keys()]
-      .filter((name) => name.endsWith('.lora_A.weight'))
-      .map((name) => name.slice(0, -'.lora_A.weight'.length))
-      .map((module) => {
-        const weight = requireTensor(weights, `${module}.weight`);
-        return [weight.name, change(adapter, module, weight)];
-      }),
-  );
-  newModelDirectory(output);
-  for (const name of modelFiles(model)) {
-    const [from, to] = [path.join(model, name), path.join(output, name)];
-    if (name.endsWith('.safetensors')) writeMerged(from, to, changes, dtype);
-    else copyFileSync(from, to);
+  const changes = adapterChanges(adapter, weights);
+  const rounding: Rounding = { squaredError: 0, squaredChange: 0 };
+  const files = modelFiles(model);
+  // Some directories hold the weights once more in another layout, which would stay unmerged.
+  const used = new Set([...weights.values()].map(({ file }) => file));
+  const weightFiles = files
+    .filter((name) => name.endsWith('.safetensors') && used.has(realpathSync(path.join(model, name))))
+    .map((name) => ({ name, ...mergedFile(path.join(model, name), changes, dtype, rounding) }));
+  const bytes = weightFiles
+    .flatMap(({ tensors }) => tensors)
+    .reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const directory = newModelDirectory(output);
+  try {
+    makeRoom(directory.path, bytes);
+    hooks.onStart?.(bytes);
+    for (const { name, tensors, metadata } of weightFiles)
+      await writeParts(path.join(directory.path, name), safetensorsParts(tensors, metadata), hooks);
+    for (const name of files.filter((one) => !one.endsWith('.safetensors') && one !== lineageFile))
+      copyFileSync(path.join(model, name), path.join(directory.path, name));
+    // The adapter's lineage tells that of its base, too.
+    const lineage = path.join(adapter.directory, lineageFile);
+    if (existsSync(lineage)) copyFileSync(lineage, path.join(directory.path, lineageFile));
+    if (dtype === 'float32') stateFloat32(directory.path);
+    directory.finish();
+  } catch (error) {
+    rmSync(directory.path, { recursive: true, force: true });
+    throw error;
   }
-  if (dtype === 'float32') stateFloat32(output);
+  const { squaredError, squaredChange } = rounding;
+  const roundingError = squaredError === 0 ? 0 : Math.sqrt(squaredError / squaredChange);
+  return { changedMatrices: changes.size, bytes, roundingError };
 }
 
-interface Change {
-  readonly weight: StoredTensor;
-  /** [rank, in] */
-  readonly a: Float32Array;
-  /** [out, rank] */
-  readonly b: Float32Array;
-  readonly rank: number;
-  readonly scale: number;
-}
-
-function change(adapter: Adapter, module: string, weight: StoredTensor): Change {
-  const factor = (name: 'A' | 'B') => {
-    const tensor = requireTensor(adapter.tensors, `${module}.lora_${name}.weight`);
-    return { tensor, values: toFloat32(readTensorBytes(tensor), tensor.dtype) };
-  };
-  const a = factor('A');
-  const b = factor('B');
-  if (a.tensor.shape[1] !== weight.shape[1] || b.tensor.shape[0] !== weight.shape[0])
-    throw new UserError({
-      file: a.tensor.file,
-      field: module,
-      value: [b.tensor.shape[0], a.tensor.shape[1]],
-      message: `the adapter is for another model: this one has ${weight.shape.join(' × ')} here`,
-    });
-  return { weight, a: a.values, b: b.values, rank: adapter.rank, scale: loraScale(adapter) };
+interface Rounding {
+  squaredError: number;
+  squaredChange: number;
 }
 
 /** One file of weights, its tensors in the same order. */
-function writeMerged(
-  from: string,
-  to: string,
-  changes: ReadonlyMap<string, Change>,
+function mergedFile(
+  file: string,
+  changes: ReadonlyMap<string, WeightChange>,
   dtype: MergedDtype,
-): void {
-  const { tensors, metadata } = readSafetensors(from);
-  writeSafetensors(
-    to,
-    tensors.map((tensor) => {
+  rounding: Rounding,
+): { tensors: TensorToWrite[]; metadata: Readonly<Record<string, string>> } {
+  const { tensors, metadata } = readSafetensors(file);
+  return {
+    metadata,
+    tensors: tensors.map((tensor) => {
       const one = changes.get(tensor.name);
       const { name, shape } = tensor;
       if (one === undefined)
@@ -95,10 +113,15 @@ function writeMerged(
       const written = dtype === 'float32' ? 'F32' : tensor.dtype;
       const elements = shape.reduce((product, size) => product * size, 1);
       const byteLength = written === 'F32' ? elements * 4 : tensor.length;
-      return { name, shape, dtype: written, byteLength, chunks: () => changedRows(one, written) };
+      return {
+        name,
+        shape,
+        dtype: written,
+        byteLength,
+        chunks: () => changedRows(tensor, one, written, rounding),
+      };
     }),
-    metadata,
-  );
+  };
 }
 
 function* bytesOf(tensor: StoredTensor): Iterable<Uint8Array> {
@@ -106,24 +129,23 @@ function* bytesOf(tensor: StoredTensor): Iterable<Uint8Array> {
     yield readTensorBytes(tensor, start, Math.min(chunkBytes, tensor.length - start));
 }
 
-function* changedRows({ weight, a, b, rank, scale }: Change, dtype: string): Iterable<Uint8Array> {
-  const [rows, columns] = weight.shape as [number, number];
-  const rowBytes = weight.length / rows;
-  const step = Math.max(1, Math.floor(chunkBytes / rowBytes));
-  const sums = new Float64Array(columns);
-  for (let start = 0; start < rows; start += step) {
-    const count = Math.min(step, rows - start);
-    const part = toFloat32(readTensorBytes(weight, start * rowBytes, count * rowBytes), weight.dtype);
-    for (let row = 0; row < count; row++) {
-      sums.fill(0);
-      for (let k = 0; k < rank; k++) {
-        const factor = scale * b[(start + row) * rank + k]!;
-        for (let column = 0; column < columns; column++)
-          sums[column] = sums[column]! + factor * a[k * columns + column]!;
-      }
-      for (let column = 0; column < columns; column++)
-        part[row * columns + column] = part[row * columns + column]! + sums[column]!;
-    }
-    yield encodeFloats(part, dtype);
+function* changedRows(
+  tensor: StoredTensor,
+  change: WeightChange,
+  dtype: string,
+  rounding: Rounding,
+): Iterable<Uint8Array> {
+  for (const { values, squaredChange } of mergedRows(tensor, change)) {
+    const bytes = encodeFloats(values, dtype);
+    rounding.squaredChange += squaredChange;
+    if (dtype !== 'F32') rounding.squaredError += squaredDistance(values, bytes, dtype);
+    yield bytes;
   }
+}
+
+function squaredDistance(values: Float32Array, bytes: Uint8Array, dtype: string): number {
+  const rounded = toFloat32(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), dtype);
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += (values[i]! - rounded[i]!) ** 2;
+  return sum;
 }

@@ -1,21 +1,55 @@
 /** Directories of models that are written. */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../src/errors.js';
 import { readJson } from '../src/models/local/json-file.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Parameter } from './training-session.js';
 
-/** @throws UserError when the directory already holds a model */
-export function newModelDirectory(directory: string): void {
-  if (existsSync(path.join(directory, 'config.json')))
+/** A directory in the making, beside the place that it will have: half a model is never taken for one. */
+export interface NewModelDirectory {
+  /** Where to write. */
+  readonly path: string;
+  /** Gives it its name. */
+  finish(): void;
+}
+
+/**
+ * What an interrupted attempt left is removed first.
+ * @throws UserError when something is there already
+ */
+export function newModelDirectory(directory: string): NewModelDirectory {
+  const output = path.resolve(directory);
+  requireFree(output);
+  const partial = `${output}.partial`;
+  rmSync(partial, { recursive: true, force: true });
+  mkdirSync(partial, { recursive: true });
+  return {
+    path: partial,
+    finish() {
+      // An empty directory may be there already; not every system renames onto one.
+      rmSync(output, { recursive: true, force: true });
+      renameSync(partial, output);
+    },
+  };
+}
+
+function requireFree(output: string): void {
+  if (!existsSync(output)) return;
+  if (existsSync(path.join(output, 'config.json')))
     throw new UserError({
       field: 'output',
-      value: directory,
+      value: output,
       message: 'this directory already holds a model',
       remedy: 'name a new directory',
     });
-  mkdirSync(directory, { recursive: true });
+  if (readdirSync(output).length > 0)
+    throw new UserError({
+      field: 'output',
+      value: output,
+      message: 'this directory is not empty',
+      remedy: 'name a new directory',
+    });
 }
 
 /** Files that make up a model: all of the directory itself but weights of other formats. */
@@ -37,13 +71,14 @@ export function stateFloat32(directory: string): void {
 
 /** Writes a model of which every weight was trained; config, tokenizer and template are those of `source`. */
 export function writeModel(output: string, source: string, parameters: readonly Parameter[]): void {
-  newModelDirectory(output);
+  const directory = newModelDirectory(output);
   for (const name of modelFiles(source).filter((one) => !/\.safetensors(\.index\.json)?$/.test(one)))
-    copyFileSync(path.join(source, name), path.join(output, name));
-  stateFloat32(output);
+    copyFileSync(path.join(source, name), path.join(directory.path, name));
+  stateFloat32(directory.path);
   writeSafetensors(
-    path.join(output, 'model.safetensors'),
+    path.join(directory.path, 'model.safetensors'),
     parameters.map((parameter) => tensorOf(parameter, parameter.values)),
     { format: 'pt' },
   );
+  directory.finish();
 }

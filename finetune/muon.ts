@@ -14,8 +14,6 @@ export interface MuonSettings {
   readonly weightDecay: number;
 }
 
-export const defaultMuon: MuonSettings = { momentum: 0.95, weightDecay: 0.01 };
-
 /** Whether Muon updates a parameter: matrices of the layers, no embedding, no head and no factor of an adapter. */
 export function isMuonMatrix({ name, shape }: Parameter): boolean {
   return shape.length === 2 && name.startsWith('model.layers.') && !name.includes('.lora_');

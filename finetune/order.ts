@@ -1,51 +1,71 @@
 /** Which examples make up which step. Follows from the seed and the epoch alone, so that a resumed training repeats it. */
 import { createGenerator, type RandomGenerator } from '../src/random.js';
+import { exampleLength, type TokenExample } from './batch.js';
+import { type PackingSettings, sharedPrompts } from './packing.js';
 
-export interface OrderSettings {
+export interface OrderSettings extends PackingSettings {
   readonly seed: number;
   /** Examples that one update of the weights is computed from. */
   readonly batchExamples: number;
-  /** Most tokens, padding included, that are read at once: what memory allows. One example is always read whole. */
-  readonly batchTokens: number;
 }
 
-/** Examples of one update, in parts that are read one after another; indices. */
-export type StepPlan = readonly (readonly number[])[];
+/** Examples that stay together, as indices, and the tokens of the longest. */
+export interface Unit {
+  readonly examples: readonly number[];
+  readonly length: number;
+}
 
-/** Steps whose examples are sorted by length together: similar lengths need little padding, and order stays random. */
+/** Steps whose units are sorted by length together: similar lengths need little padding, and order stays random. */
 const bucketSteps = 16;
 
 export function stepsPerEpoch(examples: number, { batchExamples }: OrderSettings): number {
   return Math.ceil(examples / batchExamples);
 }
 
-/** @param lengths tokens of each example */
-export function planEpoch(lengths: readonly number[], settings: OrderSettings, epoch: number): StepPlan[] {
-  const random = createGenerator(settings.seed, [0, epoch]);
-  const order = shuffled([...lengths.keys()], random);
-  const steps: StepPlan[] = [];
-  const size = settings.batchExamples * bucketSteps;
-  for (let start = 0; start < order.length; start += size) {
-    const bucket = order.slice(start, start + size).sort((a, b) => lengths[a]! - lengths[b]!);
-    for (let from = 0; from < bucket.length; from += settings.batchExamples)
-      steps.push(parts(bucket.slice(from, from + settings.batchExamples), lengths, settings.batchTokens));
-  }
-  return shuffled(steps, random);
+/** What is shuffled: examples, or with the packing `prompts` all those that have the same prompt. */
+export function unitsOf(
+  examples: readonly TokenExample[],
+  { packing }: Pick<OrderSettings, 'packing'>,
+): readonly Unit[] {
+  const index = new Map(examples.map((example, place) => [example, place]));
+  const families = packing === 'prompts' ? sharedPrompts(examples) : examples.map((example) => [example]);
+  return families.map((family) => ({
+    examples: family.map((example) => index.get(example)!),
+    length: Math.max(...family.map(exampleLength)),
+  }));
 }
 
-/** Examples sorted by length, cut where the padded part would exceed the limit. */
-export function parts(
-  sorted: readonly number[],
-  lengths: readonly number[],
-  batchTokens: number,
-): readonly number[][] {
-  const result: number[][] = [];
-  for (const index of sorted) {
-    const last = result.at(-1);
-    if (last !== undefined && (last.length + 1) * lengths[index]! <= batchTokens) last.push(index);
-    else result.push([index]);
-  }
-  return result;
+/**
+ * Indices of the examples of each step: every example once, `batchExamples` a step and the rest in one. A unit is cut
+ * where a step is full.
+ */
+export function planEpoch(
+  units: readonly Unit[],
+  settings: OrderSettings,
+  epoch: number,
+): readonly (readonly number[])[] {
+  const random = createGenerator(settings.seed, [0, epoch]);
+  const order = shuffled(units, random).flatMap(({ examples, length }) =>
+    shuffled(examples, random).map((example) => ({ example, length })),
+  );
+  const { batchExamples } = settings;
+  const steps = cut(order, batchExamples * bucketSteps).flatMap((bucket) =>
+    // The sort is stable, so that the examples of a unit stay together.
+    cut(
+      bucket.toSorted((a, b) => a.length - b.length),
+      batchExamples,
+    ),
+  );
+  return shuffled(
+    steps.map((step) => step.map(({ example }) => example)),
+    random,
+  );
+}
+
+function cut<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
+    items.slice(i * size, (i + 1) * size),
+  );
 }
 
 /** Fisher–Yates. */

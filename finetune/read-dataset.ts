@@ -12,6 +12,7 @@ const rowSchema = z.looseObject({
     .min(1),
   completion: z.string().min(1),
   weight: z.number().default(1),
+  lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
 });
 
 /**
@@ -21,6 +22,15 @@ const rowSchema = z.looseObject({
 export function readConversations(dataset: string, split: 'train' | 'validation'): readonly Conversation[] {
   const file = join(dataset, `${split}.jsonl`);
   if (!existsSync(file)) {
+    const parquet = `${split}.parquet`;
+    if (existsSync(join(dataset, parquet))) {
+      throw new UserError({
+        field: 'dataset',
+        message: `this dataset is in Parquet (${parquet}), which other trainers read`,
+        value: dataset,
+        remedy: 'make it again with --format jsonl to train here',
+      });
+    }
     throw new UserError({
       field: 'dataset',
       message: `there is no ${split}.jsonl in this directory`,
@@ -40,7 +50,12 @@ export function readConversations(dataset: string, split: 'train' | 'validation'
         remedy: 'make the dataset with --format jsonl and a recipe other than preference',
       });
     }
-    const { prompt, completion, weight } = parsed.data;
-    return { messages: prompt.map(({ role, content }) => ({ role, content })), completion, weight };
+    const { prompt, completion, weight, lineage } = parsed.data;
+    return {
+      messages: prompt.map(({ role, content }) => ({ role, content })),
+      completion,
+      weight,
+      ...(lineage && { served: { model: lineage.model, promptTokens: lineage.promptTokens } }),
+    };
   });
 }

@@ -1,5 +1,4 @@
 /** From messages and an answer to the token ids of training, by the very code that renders prompts when the model serves. */
-
 import { UserError } from '../src/errors.js';
 import type { ChatMessage } from '../src/models/language-model.js';
 import { readGenerationDefaults } from '../src/models/local/generation-defaults.js';
@@ -13,6 +12,8 @@ export interface Conversation {
   readonly completion: string;
   /** How much each token of the answer counts; negative: becomes less likely. */
   readonly weight: number;
+  /** Who was served this prompt when it was logged, and the tokens counted then; absent where none were. */
+  readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
 /**

@@ -17,12 +17,11 @@ export function tensorOf({ name, shape }: ParameterShape, values: Numbers): Tens
   return { name, shape, dtype, byteLength: bytes.length, chunks: () => [bytes] };
 }
 
-/** The file appears only once it is complete. */
-export function writeSafetensors(
-  file: string,
+/** The bytes of a file, in order. */
+export function* safetensorsParts(
   tensors: readonly TensorToWrite[],
   metadata: Readonly<Record<string, string>> = {},
-): void {
+): Generator<Uint8Array> {
   const header: Record<string, unknown> = Object.keys(metadata).length > 0 ? { __metadata__: metadata } : {};
   let offset = 0;
   for (const { name, dtype, shape, byteLength } of tensors) {
@@ -34,11 +33,20 @@ export function writeSafetensors(
   const padded = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, ' ')]);
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(padded.length));
+  yield Buffer.concat([length, padded]);
+  for (const { chunks } of tensors) yield* chunks();
+}
+
+/** The file appears only once it is complete. */
+export function writeSafetensors(
+  file: string,
+  tensors: readonly TensorToWrite[],
+  metadata: Readonly<Record<string, string>> = {},
+): void {
   const temporary = `${file}.${process.pid}.tmp`;
   const descriptor = openSync(temporary, 'w');
   try {
-    writeAll(descriptor, Buffer.concat([length, padded]));
-    for (const { chunks } of tensors) for (const bytes of chunks()) writeAll(descriptor, bytes);
+    for (const bytes of safetensorsParts(tensors, metadata)) writeAll(descriptor, bytes);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;

@@ -87,7 +87,9 @@ const broadcasting = new Set([
   'Mod',
   'Less',
   'LessOrEqual',
+  'Equal',
   'And',
+  'Or',
   'Where',
 ]);
 
@@ -106,6 +108,8 @@ function shapeOf(
       return second;
     case 'Gemm':
       return [first[0]!, intAttribute(node, 'transB', 0) === 1 ? second[0]! : second[1]!];
+    case 'MatMulNBits':
+      return [first[0]!, dimension(intAttribute(node, 'N', 0))];
     case 'MatMul':
       return [...broadcast(node, first.slice(0, -2), second.slice(0, -2)), first.at(-2)!, second.at(-1)!];
     case 'Transpose':
@@ -116,7 +120,10 @@ function shapeOf(
       if (vectors[1] === undefined) throw uncovered(node, 'with a size that is not known');
       return broadcast(node, first, vectors[1]);
     case 'Unsqueeze':
-      return first.toSpliced(vectors[1]![0]!.factor, 0, dimension(1));
+      return unsqueezed(
+        first,
+        vectors[1]!.map(({ factor }) => factor),
+      );
     case 'Slice':
       return sliced(node, first, vectors);
     case 'Split':
@@ -139,6 +146,14 @@ function shapeOf(
     default:
       throw uncovered(node, 'has no rule for its shape');
   }
+}
+
+/** @param axes of the result, counted from its end where negative */
+function unsqueezed(from: Shape, axes: readonly number[]): Shape {
+  const rank = from.length + axes.length;
+  const added = new Set(axes.map((axis) => (axis < 0 ? axis + rank : axis)));
+  const kept = [...from];
+  return Array.from({ length: rank }, (_, axis) => (added.has(axis) ? dimension(1) : kept.shift()!));
 }
 
 function broadcast(node: OnnxNode, a: Shape, b: Shape): Shape {

@@ -24,6 +24,8 @@ export interface Step {
   /** What was asked first, without format corrections. */
   readonly prompt: readonly ChatMessage[];
   readonly promptHash: string;
+  /** Tokens of the prompt, where the model counted them. */
+  readonly promptTokens?: number | undefined;
   /** Evaluations before it. */
   readonly history: number;
   /** The best of them. */
@@ -61,7 +63,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
 export function lineageOf(
   run: SourceRun,
   recipe: Recipe,
-  { iteration, promptHash: prompt, history, incumbent }: Omit<Step, 'prompt' | 'proposals'>,
+  { iteration, promptHash: prompt, promptTokens, history, incumbent }: Omit<Step, 'prompt' | 'proposals'>,
 ): Omit<Lineage, 'iteration' | 'candidate' | 'score'> {
   return {
     run: run.name,
@@ -72,6 +74,7 @@ export function lineageOf(
     promptIteration: iteration,
     history,
     ...(incumbent && { incumbent: incumbent.score }),
+    ...(promptTokens !== undefined && { promptTokens }),
   };
 }
 
@@ -107,12 +110,14 @@ function stepsOf({ entries, calls, iteration: last }: RecordedRun): readonly Ste
   for (let iteration = 1; iteration <= last; iteration++) {
     const own = callsAt.get(iteration) ?? [];
     const evaluated = proposalsAt.get(iteration) ?? [];
-    const prompt = own.find(({ attempt }) => attempt === 0)?.messages;
+    const asked = own.filter(({ attempt }) => attempt === 0);
+    const prompt = asked[0]?.messages;
     if (prompt !== undefined && evaluated.length > 0) {
       steps.push({
         iteration,
         prompt,
         promptHash: promptHash(prompt),
+        promptTokens: asked.map(({ completion }) => completion?.usage.promptTokens).find(Boolean),
         history: buffer.entries.length,
         incumbent: buffer.best,
         proposals: evaluated

@@ -6,6 +6,8 @@ import { oneScreen } from '../src/config-errors.js';
 import { parseSource } from '../src/config-source.js';
 import { nearest, type Problem, UserError } from '../src/errors.js';
 import { adaptableModules } from '../src/models/local/adapter.js';
+import { quantizations } from '../src/models/local/config.js';
+import { packings } from './packing.js';
 import { schedules } from './schedule.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -22,12 +24,26 @@ const methodSchema = z.discriminatedUnion('kind', [
       .min(1)
       .default(['q_proj', 'k_proj', 'v_proj', 'o_proj'])
       .describe('Which projections get an adapter'),
+    quantization: z
+      .enum(quantizations)
+      .default('none')
+      .describe('Of the frozen weights (QLoRA): less memory. Serve with the same `model.quantization`'),
   }),
   z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
   z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
 ]);
 
-export const trainConfigSchema = z.strictObject({
+const optimizerSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('adamw').describe('AdamW for everything') }),
+  z.strictObject({
+    kind: z
+      .literal('muon')
+      .describe('Muon for the matrices of the layers, AdamW for the rest: not with the method lora'),
+    momentum: z.number().min(0).lt(1).default(0.95).describe('Of Muon'),
+  }),
+]);
+
+const settings = z.strictObject({
   $schema: z.string().optional().describe('For editors'),
   model: z.string().min(1).describe('Directory of the model to train'),
   dataset: z.string().min(1).describe('Directory that `finetune dataset` wrote, in the format jsonl'),
@@ -38,7 +54,14 @@ export const trainConfigSchema = z.strictObject({
   learningRate: z.number().positive().default(2e-4).describe('Peak learning rate'),
   schedule: z.enum(schedules).default('cosine').describe('How the learning rate falls after the warm-up'),
   warmupSteps: count(0).default(10).describe('Steps in which the learning rate rises'),
-  weightDecay: z.number().min(0).default(0.01).describe('Decoupled weight decay of AdamW'),
+  learningRateFloor: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe('Share of the learning rate at which linear and cosine end'),
+  optimizer: optimizerSchema.prefault({ kind: 'adamw' }),
+  weightDecay: z.number().min(0).default(0.01).describe('Decoupled weight decay, of AdamW and Muon'),
   betas: z
     .tuple([z.number().gt(0).lt(1), z.number().gt(0).lt(1)])
     .default([0.9, 0.999])
@@ -48,6 +71,12 @@ export const trainConfigSchema = z.strictObject({
   batchTokens: count(1)
     .default(2048)
     .describe('Tokens read at once, padding included: lower it when memory is short'),
+  packing: z
+    .enum(packings)
+    .default('rows')
+    .describe(
+      'What shares a row: nothing; any examples, same prompts read once; prompts brought together too',
+    ),
   evaluateEvery: count(1).default(20).describe('Steps between validations'),
   patience: count(1).optional().describe('Validations without gain after which training ends early'),
   checkpointEvery: count(1).default(50).describe('Steps between checkpoints'),
@@ -58,6 +87,15 @@ export const trainConfigSchema = z.strictObject({
   device: z.string().default('cpu').describe('Where it trains'),
   threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
 });
+
+/** Adapters are thin: making all singular values of their updates equal is not what Muon is for. */
+export const trainConfigSchema = settings.refine(
+  ({ method, optimizer }) => method.kind !== 'lora' || optimizer.kind !== 'muon',
+  {
+    path: ['optimizer'],
+    message: 'muon trains whole matrices: it needs method full or scratch, and lora has adamw',
+  },
+);
 
 export type TrainConfig = z.output<typeof trainConfigSchema>;
 
@@ -100,7 +138,7 @@ export function loadTrainConfig(file: string): TrainConfig {
 
 function unknownKey(key: string, path: readonly PropertyKey[]): Partial<Problem> {
   if (path.length > 0) return {};
-  const keys = Object.keys(trainConfigSchema.shape);
+  const keys = Object.keys(settings.shape);
   const meant = nearest(key, keys);
   return { alternatives: keys, ...(meant !== undefined && { remedy: `did you mean ${meant}?` }) };
 }

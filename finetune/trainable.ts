@@ -8,6 +8,7 @@ import {
 import type { GraphBuilder, Precision, Value } from '../src/models/local/graph.js';
 import type { DecoderConfig } from '../src/models/local/hf-config.js';
 import { decoderTensors, type ParameterSource, storedParameters } from '../src/models/local/parameters.js';
+import { type QuantizedWeights, quantizedParameters } from '../src/models/local/quantized-weights.js';
 import type { StoredTensors } from '../src/models/local/safetensors.js';
 
 export interface LoraSettings extends LoraScaling {
@@ -17,7 +18,13 @@ export interface LoraSettings extends LoraScaling {
 }
 
 export type Trainable =
-  | { readonly kind: 'adapter'; readonly lora: LoraSettings; readonly base: StoredTensors }
+  | {
+      readonly kind: 'adapter';
+      readonly lora: LoraSettings;
+      readonly base: StoredTensors;
+      /** Given: the frozen matrices are these, as they are served (QLoRA). */
+      readonly quantized?: QuantizedWeights | undefined;
+    }
   | { readonly kind: 'all' };
 
 export interface ParameterShape {
@@ -62,11 +69,12 @@ export function trainedSource(
     trainedParameters(config, trainable).map(({ name, shape }) => [name, g.input(name, precision, shape)]),
   );
   if (trainable.kind === 'all') return inputParameters(g, inputs);
-  const { lora, base } = trainable;
+  const { lora, base, quantized } = trainable;
+  const exact = storedParameters(g, base, precision);
   const dropout = dropping && lora.dropout > 0 ? emitDropout(g, config, lora.dropout, precision) : undefined;
   return loraParameters(
     g,
-    storedParameters(g, base, precision),
+    quantized === undefined ? exact : quantizedParameters(g, quantized, base, exact),
     precision,
     loraScale(lora),
     (module) => {

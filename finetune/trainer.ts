@@ -6,12 +6,14 @@ import { deriveSeeds } from '../src/random.js';
 import { type AdamWSettings, adamWStep, zeroMoments } from './adamw.js';
 import { exampleLength, makeBatch, type TokenExample, totalWeight } from './batch.js';
 import { readCheckpoint, type TrainingState, writeCheckpoint } from './checkpoint.js';
-import { meanLoss, usableExamples } from './examples.js';
+import { meanLoss, usableExamples, validationParts } from './examples.js';
 import { accumulate, clipFactor, type Gradients, gradientNorm } from './gradient.js';
 import { isMuonMatrix, type Muon, type MuonSettings, openMuon } from './muon.js';
-import { type OrderSettings, planEpoch, type StepPlan, stepsPerEpoch } from './order.js';
+import { type OrderSettings, planEpoch, stepsPerEpoch, unitsOf } from './order.js';
+import { layOut, type Part } from './packing.js';
 import { type Schedule, scheduleFactor } from './schedule.js';
 import type { Trainable } from './trainable.js';
+import { type TrainingAlarm, watchDivergence } from './training-alarms.js';
 import { buildTrainingGraph } from './training-graph.js';
 import { openTrainingSession, type Parameter, type TrainingSession } from './training-session.js';
 
@@ -21,9 +23,11 @@ export interface TrainingSettings extends OrderSettings {
   readonly learningRate: number;
   readonly schedule: Schedule['kind'];
   readonly warmupSteps: number;
+  /** Share of the peak at which `linear` and `cosine` end. */
+  readonly learningRateFloor: number;
   readonly adamw: AdamWSettings;
   /** Given: the matrices of the layers are trained by Muon, in a training of all weights. */
-  readonly muon?: MuonSettings;
+  readonly muon?: MuonSettings | undefined;
   /** The gradient's norm over all parameters is brought down to this. Undefined: it is not. */
   readonly maxGradientNorm: number | undefined;
   /** Steps between validations; each also ends an interval of early stopping. */
@@ -49,7 +53,24 @@ export interface TrainingRun {
   readonly checkpoint: string | undefined;
 }
 
+/** What is read of a split: an example without weight or answer is not. */
+export interface ReadSplit {
+  readonly examples: number;
+  /** Tokens of the examples. */
+  readonly tokens: number;
+}
+
 export type TrainingEvent =
+  | {
+      readonly kind: 'start';
+      /** Steps already made: 0, or those of the checkpoint that training goes on from. */
+      readonly step: number;
+      readonly totalSteps: number;
+      readonly training: ReadSplit;
+      readonly validation: ReadSplit;
+      /** The lowest validation loss before; absent where there was none. */
+      readonly best?: { readonly step: number; readonly loss: number };
+    }
   | {
       readonly kind: 'step';
       /** 1 for the first. */
@@ -59,11 +80,12 @@ export type TrainingEvent =
       readonly loss: number;
       readonly gradientNorm: number;
       readonly learningRate: number;
-      /** Tokens read, padding not counted. */
+      /** Tokens of the examples: without padding, and with its prompt for each. */
       readonly tokens: number;
     }
   | { readonly kind: 'validation'; readonly step: number; readonly loss: number; readonly best: boolean }
-  | { readonly kind: 'checkpoint'; readonly step: number };
+  | { readonly kind: 'checkpoint'; readonly step: number }
+  | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm);
 
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
@@ -92,8 +114,10 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   const state = restore(run, fingerprint);
   const perEpoch = stepsPerEpoch(examples.length, settings);
   const totalSteps = perEpoch * settings.epochs;
-  const schedule = { kind: settings.schedule, warmupSteps: settings.warmupSteps, totalSteps };
-  const lengths = examples.map(exampleLength);
+  const { schedule: kind, warmupSteps, learningRateFloor: floor } = settings;
+  const schedule = { kind, warmupSteps, totalSteps, floor };
+  const units = unitsOf(examples, settings);
+  const heldOut = validationParts(validation, settings);
   const open = (purpose: 'train' | 'evaluate') =>
     openTrainingSession(buildTrainingGraph({ ...run, precision: 'float32', purpose }), {
       device: run.device,
@@ -108,24 +132,37 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
     writeCheckpoint(run.checkpoint, state, fingerprint);
     hooks.onEvent?.({ kind: 'checkpoint', step: state.step });
   };
+  const divergence = watchDivergence();
   let ended: TrainingOutcome['ended'] = 'complete';
   try {
-    let plan: { readonly epoch: number; readonly steps: StepPlan[] } | undefined;
+    hooks.onEvent?.({
+      kind: 'start',
+      step: state.step,
+      totalSteps,
+      training: readSplit(examples),
+      validation: readSplit(validation),
+      ...(state.best && { best: { step: state.best.step, loss: state.best.loss } }),
+    });
+    let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
     while (state.step < totalSteps && !exhausted(state, settings)) {
       const epoch = Math.floor(state.step / perEpoch);
-      if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(lengths, settings, epoch) };
-      const chosen = plan.steps[state.step % perEpoch]!.map((part) => part.map((i) => examples[i]!));
-      const { loss, gradients } = await lossAndGradients(session, state, chosen, settings.seed);
+      if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, settings, epoch) };
+      const chosen = plan.steps[state.step % perEpoch]!.map((index) => examples[index]!);
+      const parts = layOut(chosen, settings);
+      const { loss, gradients } = await lossAndGradients(session, state, parts, settings.seed);
       const norm = gradientNorm(gradients);
       refuseNonFinite(state.step + 1, loss, norm);
       const learningRate = settings.learningRate * scheduleFactor(schedule, state.step);
       const scale = clipFactor(norm, settings.maxGradientNorm);
       await update(state, gradients, learningRate, scale, settings.adamw, muon);
-      const tokens = chosen.flat().reduce((sum, example) => sum + exampleLength(example), 0);
+      const tokens = chosen.reduce((sum, example) => sum + exampleLength(example), 0);
       const { step } = state;
       hooks.onEvent?.({ kind: 'step', step, totalSteps, loss, gradientNorm: norm, learningRate, tokens });
-      if (evaluator !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps))
-        await validate(evaluator, state, validation, settings, hooks);
+      divergence.step(loss);
+      if (evaluator !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps)) {
+        const alarm = divergence.validation(await validate(evaluator, state, heldOut, hooks));
+        if (alarm !== undefined) hooks.onEvent?.({ kind: 'alarm', step, ...alarm });
+      }
       const interrupted = hooks.stop?.() === true;
       if (interrupted || step % settings.checkpointEvery === 0 || step === totalSteps) keep();
       if (interrupted && step < totalSteps) {
@@ -142,16 +179,26 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   return outcome(state, ended);
 }
 
+function readSplit(examples: readonly TokenExample[]): ReadSplit {
+  return {
+    examples: examples.length,
+    tokens: examples.reduce((sum, example) => sum + exampleLength(example), 0),
+  };
+}
+
 /** Early stopping. */
 function exhausted(state: TrainingState, { patience }: TrainingSettings): boolean {
   return patience !== undefined && state.evaluationsWithoutGain >= patience;
 }
 
 function fingerprintOf({ config, trainable, training, validation, settings }: TrainingRun): string {
-  const what = trainable.kind === 'all' ? 'all' : trainable.lora;
-  return createHash('sha256')
-    .update(JSON.stringify([config, what, settings, training, validation]))
-    .digest('hex');
+  const what = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.bits ?? null];
+  return (
+    createHash('sha256')
+      // With fewer tokens at once the same examples make up a step, so that a training can go on after memory ran out.
+      .update(JSON.stringify([config, what, { ...settings, batchTokens: undefined }, training, validation]))
+      .digest('hex')
+  );
 }
 
 function restore(run: TrainingRun, fingerprint: string): TrainingState {
@@ -171,14 +218,14 @@ function restore(run: TrainingRun, fingerprint: string): TrainingState {
 async function lossAndGradients(
   session: TrainingSession,
   state: TrainingState,
-  chosen: readonly (readonly TokenExample[])[],
+  parts: readonly Part[],
   seed: number,
 ): Promise<{ loss: number; gradients: Gradients }> {
-  const normalizer = totalWeight(chosen.flat());
-  const seeds = deriveSeeds(seed, [1, state.step], chosen.length);
+  const normalizer = totalWeight(parts.flat(3));
+  const seeds = deriveSeeds(seed, [1, state.step], parts.length);
   let loss = 0;
   let gradients: Gradients | undefined;
-  for (const [index, part] of chosen.entries()) {
+  for (const [index, part] of parts.entries()) {
     const result = await session.run(state.parameters, makeBatch(part, normalizer), seeds[index]!);
     loss += result.loss;
     gradients = accumulate(gradients, result.gradients);
@@ -217,11 +264,10 @@ async function update(
 async function validate(
   evaluator: TrainingSession,
   state: TrainingState,
-  examples: readonly TokenExample[],
-  { batchTokens }: TrainingSettings,
+  parts: readonly Part[],
   hooks: TrainingHooks,
-): Promise<void> {
-  const loss = await meanLoss(evaluator, state.parameters, examples, batchTokens);
+): Promise<number> {
+  const loss = await meanLoss(evaluator, state.parameters, parts);
   const best = state.best === undefined || loss < state.best.loss;
   if (best) {
     const values = state.parameters.map((parameter) => parameter.values.slice());
@@ -229,6 +275,7 @@ async function validate(
   }
   state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
   hooks.onEvent?.({ kind: 'validation', step: state.step, loss, best });
+  return loss;
 }
 
 function outcome(

@@ -15,9 +15,9 @@ export interface TrainingGraphSettings {
 }
 
 /**
- * Inputs: `input_ids` int32 [B, S]; `positions` int32 [S], the same for all rows, which are padded on the right, where
- * no earlier token looks; `selected` int32 [C], rows of the flattened [B·S] whose next token counts; `targets` int32
- * [C], those tokens; `weights` [C]; every trained parameter by its name.
+ * Inputs: `input_ids`, `positions`, `segments` and `prefixes` int32 [B, S], of which the last two say what each token
+ * sees (`Packing`); `selected` int32 [C], rows of the flattened [B·S] whose next token counts (several times where it
+ * has several continuations); `targets` int32 [C], those tokens; `weights` [C]; every trained parameter by its name.
  * Outputs: `loss` = −Σ weights·logp, `logp` [C], and for training `grad.<parameter>`. Rows without loss never reach the
  * head. Advantages as weights make it the policy gradient of REINFORCE.
  */
@@ -30,7 +30,9 @@ export function buildTrainingGraph({
   const g = new GraphBuilder();
   const parameters = trainedSource(g, config, trainable, precision, purpose === 'train');
   const ids = g.input('input_ids', 'int32', ['B', 'S']);
-  const positions = g.input('positions', 'int32', ['S']);
+  const positions = g.input('positions', 'int32', ['B', 'S']);
+  const segments = g.input('segments', 'int32', ['B', 'S']);
+  const prefixes = g.input('prefixes', 'int32', ['B', 'S']);
   const selected = g.input('selected', 'int32', ['C']);
   const targets = g.input('targets', 'int32', ['C']);
   const weights = g.input('weights', precision, ['C']);
@@ -38,7 +40,7 @@ export function buildTrainingGraph({
     g,
     config,
     parameters,
-    { ids, positions, cache: config.layers.map(() => []) },
+    { ids, positions, packing: { segments, prefixes }, cache: config.layers.map(() => []) },
     precision,
   );
   const logits = languageHead(g, config, parameters, hidden, selected, precision);

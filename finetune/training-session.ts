@@ -1,4 +1,5 @@
 /** Runs training graphs: parameters and a batch in, loss and gradients out. */
+import { messageOf, UserError } from '../src/errors.js';
 import type { BuiltGraph, Precision } from '../src/models/local/graph.js';
 import { ort } from '../src/models/local/onnx-runtime.js';
 import { createGenerator } from '../src/random.js';
@@ -11,13 +12,18 @@ export interface Parameter extends ParameterShape {
   readonly values: Numbers;
 }
 
-/** Sequences padded on the right to one length, and the tokens of them that carry loss. */
+/** Rows of one or more sequences, padded on the right to one length, and the tokens of them that carry loss. */
 export interface Batch {
   /** Token ids, row after row: rows × tokens. */
   readonly ids: Int32Array;
+  /** Place of each token in its sequence. */
+  readonly positions: Int32Array;
+  /** What each token belongs to and what it continues: see `Packing` of the decoder. */
+  readonly segments: Int32Array;
+  readonly prefixes: Int32Array;
   readonly rows: number;
   readonly tokens: number;
-  /** Places in the flattened batch whose next token counts; at least one. */
+  /** Places in the flattened batch whose next token counts, one a target; at least one. */
   readonly selected: Int32Array;
   readonly targets: Int32Array;
   /** What the negative log-probability of each target is multiplied with. */
@@ -46,12 +52,15 @@ export interface TrainingSession {
   close(): Promise<void>;
 }
 
-/** Loads the graph. Frozen weights are mapped from their files. */
+/**
+ * Loads the graph. Frozen weights are mapped from their files.
+ * @throws UserError when memory runs out, here or in a run
+ */
 export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,
 ): Promise<TrainingSession> {
-  const session = await ort.InferenceSession.create(model, {
+  const options: ort.InferenceSession.SessionOptions = {
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,
     graphOptimizationLevel: settings.optimize ? 'all' : 'disabled',
@@ -59,9 +68,14 @@ export async function openTrainingSession(
     enableMemPattern: false,
     logSeverityLevel: 3,
     extra: {
-      session: folder === undefined ? {} : { model_external_initializers_file_folder_path: folder },
+      session: {
+        ...(folder !== undefined && { model_external_initializers_file_folder_path: folder }),
+        // A matrix is read both ways, and would be copied once for each; quantised ones must be repacked to be fast.
+        disable_prepacking: graph.nodes.some(({ op }) => op === 'MatMulNBits') ? '0' : '1',
+      },
     },
-  });
+  };
+  const session = await orOutOfMemory('loading the model', () => ort.InferenceSession.create(model, options));
   const precision = graph.inputs.find(({ name }) => name === 'weights')!.type as Precision;
   const columns = graph.inputs.find(({ name }) => name === dropoutInputs.columns)?.shape[0];
   return {
@@ -70,7 +84,9 @@ export async function openTrainingSession(
       for (const { name, shape, values } of parameters)
         feeds[name] = new ort.Tensor(precision, values, [...shape]);
       if (typeof columns === 'number') Object.assign(feeds, dropoutFeeds(batch, columns, seed));
-      const results = await session.run(feeds);
+      const results = await orOutOfMemory(`reading ${batch.rows} × ${batch.tokens} tokens at once`, () =>
+        session.run(feeds),
+      );
       const read = (name: string) => results[name]!.data as Numbers;
       return {
         loss: read('loss')[0]!,
@@ -86,12 +102,33 @@ export async function openTrainingSession(
   };
 }
 
+/** What the runtime, the C++ library and V8 say when they get no memory. */
+const outOfMemory =
+  /bad[ _]alloc|failed to allocate|cannot allocate|out of memory|allocation failed|not enough memory/i;
+
+/** @throws UserError in place of a failure for want of memory */
+async function orOutOfMemory<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!outOfMemory.test(messageOf(error))) throw error;
+    throw new UserError({
+      message: `memory ran out while ${doing}`,
+      remedy:
+        'lower batchTokens, which goes on from a checkpoint where there is one; else train anew with shorter examples, ' +
+        'fewer method.modules, a lower method.rank, or method.quantization int4',
+    });
+  }
+}
+
 function batchFeeds(batch: Batch, precision: Precision): Record<string, ort.Tensor> {
-  const positions = Int32Array.from({ length: batch.tokens }, (_, i) => i);
   const weights = precision === 'float32' ? Float32Array.from(batch.weights) : batch.weights;
+  const perToken = (values: Int32Array) => new ort.Tensor('int32', values, [batch.rows, batch.tokens]);
   return {
-    input_ids: new ort.Tensor('int32', batch.ids, [batch.rows, batch.tokens]),
-    positions: new ort.Tensor('int32', positions, [batch.tokens]),
+    input_ids: perToken(batch.ids),
+    positions: perToken(batch.positions),
+    segments: perToken(batch.segments),
+    prefixes: perToken(batch.prefixes),
     selected: new ort.Tensor('int32', batch.selected, [batch.selected.length]),
     targets: new ort.Tensor('int32', batch.targets, [batch.targets.length]),
     weights: new ort.Tensor(precision, weights, [weights.length]),

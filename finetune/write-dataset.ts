@@ -8,13 +8,20 @@ import { type Alarm, weightsDropped } from './alarms.js';
 import type { Dataset, Source, Split } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
 import type { Recipe } from './example.js';
-import { exportRows, type RowFormat, requireExportable } from './export-rows.js';
+import { exportRows, isOwn, parquetColumns, type RowFormat, requireExportable } from './export-rows.js';
+import { fileHash } from './lineage.js';
+import { writeParquet } from './parquet.js';
 import type { SplitStatistics } from './token-statistics.js';
 
-/** The files of a dataset directory; the lineage files only where the rows themselves have no place for it. */
+/**
+ * The files of a dataset directory: its rows as JSON Lines or as Parquet, and the lineage files only where the rows
+ * themselves have no place for it.
+ */
 export const datasetFiles = {
   train: 'train.jsonl',
   validation: 'validation.jsonl',
+  trainParquet: 'train.parquet',
+  validationParquet: 'validation.parquet',
   trainLineage: 'train.lineage.jsonl',
   validationLineage: 'validation.lineage.jsonl',
   manifest: 'manifest.json',
@@ -65,18 +72,21 @@ export function writeDataset(dataset: Dataset, format: RowFormat, path: string):
   requireNewDirectory(path);
   mkdirSync(path, { recursive: true });
   const files: Record<string, WrittenFile> = {};
-  const write = (name: string, rows: readonly object[]): void => {
-    files[name] = writeRows(join(path, name), rows);
-  };
+  const columns = parquetColumns(format, dataset.recipe);
   for (const split of ['train', 'validation'] as const) {
     const rows = exportRows(dataset[split], format);
-    write(
-      datasetFiles[split],
-      rows.map(({ content }) => content),
-    );
-    if (format !== 'jsonl') {
-      write(
-        datasetFiles[`${split}Lineage`],
+    const contents = rows.map(({ content }) => content);
+    if (columns === undefined) {
+      files[datasetFiles[split]] = writeRows(join(path, datasetFiles[split]), contents);
+    } else {
+      const name = datasetFiles[`${split}Parquet`];
+      writeParquet(join(path, name), columns, contents);
+      files[name] = { rows: rows.length, sha256: fileHash(join(path, name)) };
+    }
+    if (!isOwn(format)) {
+      const name = datasetFiles[`${split}Lineage`];
+      files[name] = writeRows(
+        join(path, name),
         rows.map(({ lineage }) => lineage),
       );
     }
@@ -105,7 +115,7 @@ function writeRows(path: string, rows: readonly object[]): WrittenFile {
 
 function manifestOf(dataset: Dataset, format: RowFormat, files: DatasetManifest['files']): DatasetManifest {
   const { recipe, seed, sources, duplicates, tokens, statistics, alarms } = dataset;
-  const dropped = format === 'jsonl' ? undefined : weightsDropped(format, dataset.train);
+  const dropped = isOwn(format) ? undefined : weightsDropped(format, dataset.train);
   return {
     version: 1,
     kind: 'dataset',

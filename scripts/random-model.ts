@@ -56,7 +56,9 @@ export function writeRandomModel(shape: ShapeName, directory: string, dtype: Ran
     sizes.push(length);
     end += length;
   }
-  const text = Buffer.from(JSON.stringify(header));
+  // Padded with spaces as the safetensors library does: the runtime copies weights that lie unaligned.
+  const json = JSON.stringify(header);
+  const text = Buffer.from(json.padEnd(Math.ceil(json.length / 8) * 8));
   const prefix = Buffer.alloc(8);
   prefix.writeBigUInt64LE(BigInt(text.length));
   const descriptor = openSync(path.join(directory, 'model.safetensors'), 'w');

@@ -115,6 +115,9 @@ const overrides = {
   describe: 'key=value, e.g. model.name=qwen3:8b',
 } as const;
 
+/** An option that is written `--many-words` stands in argv as `manyWords` too. */
+const kebabCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
 let showModels = () => {};
 
 await yargs(hideBin(process.argv))
@@ -253,9 +256,11 @@ await yargs(hideBin(process.argv))
     finetuneCommands(y, { context, run, runInterruptible }),
   )
   .demandCommand(1, 'Name a command; policyloop --help lists them.')
-  .check((argv) => {
+  .check((argv, options) => {
+    // Those of the command that was given; the types know nothing of them.
+    const { array: lists = [] } = options as { readonly array?: readonly string[] };
     const twice = Object.keys(argv).find(
-      (key) => key.length > 1 && !['overrides', 'template', 'runs'].includes(key) && Array.isArray(argv[key]),
+      (key) => key.length > 1 && !lists.includes(kebabCase(key)) && Array.isArray(argv[key]),
     );
     if (twice !== undefined) throw new UserError({ field: `--${twice}`, message: 'give this option once' });
     return true;

@@ -155,7 +155,7 @@ const promptsSchema = z.strictObject({
   set: text
     .default('semantic')
     .describe(
-      '`numeric` (only f(params)), `semantic` (with the task described), or the path of a folder of your own',
+      '`numeric` (only f(params)), `semantic` (with the task described), `compact` (few tokens, for small models), or the path of a folder of your own',
     ),
   description: text
     .optional()

@@ -72,7 +72,7 @@ export function createPrompter(parts: {
         iteration,
         iterations: config.iterations,
         history: history.part(shown, entries.length),
-        best: buffer.best,
+        buffer,
         spec,
         continued: conversation !== undefined,
       }),

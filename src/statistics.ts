@@ -65,3 +65,59 @@ export function tQuantile975(degrees: number): number {
   const g3 = (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384;
   return z + g1 / degrees + g2 / degrees ** 2 + g3 / degrees ** 3;
 }
+
+/** Value below which the share `q` (0 … 1) of the sorted values lies, interpolated; NaN for none. */
+export function quantile(sorted: readonly number[], q: number): number {
+  if (sorted.length === 0) return Number.NaN;
+  const position = (sorted.length - 1) * q;
+  const below = sorted[Math.floor(position)]!;
+  const above = sorted[Math.ceil(position)]!;
+  return below + (above - below) * (position - Math.floor(position));
+}
+
+/** P(Z > z) of a standard normal variable, within 1e-7 (Abramowitz & Stegun 26.2.17). */
+export function normalTail(z: number): number {
+  if (z < 0) return 1 - normalTail(-z);
+  const t = 1 / (1 + 0.2316419 * z);
+  const polynomial =
+    t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  return (Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)) * polynomial;
+}
+
+/**
+ * Exact 95 % interval of a share (Clopper & Pearson 1934): covers at least that often, whatever the share. Halves (ties
+ * that count half) are rounded outwards. Pooled trials of different shares are covered for their mean share too
+ * (Hoeffding 1956: their sum spreads less).
+ * @param successes 0 … trials
+ */
+export function shareInterval95(successes: number, trials: number): readonly [number, number] {
+  if (trials === 0) return [0, 1];
+  const [least, most] = [Math.floor(successes), Math.ceil(successes)];
+  return [
+    least === 0 ? 0 : bisect((share) => binomialTail(least, trials, share) - 0.025),
+    most === trials ? 1 : bisect((share) => binomialTail(most + 1, trials, share) - 0.975),
+  ];
+}
+
+/** P(X ≥ successes) of a binomial variable; grows with the share. */
+function binomialTail(successes: number, trials: number, share: number): number {
+  let tail = 0;
+  let logChoices = 0;
+  for (let k = 1; k <= trials; k++) {
+    logChoices += Math.log((trials - k + 1) / k);
+    if (k >= successes)
+      tail += Math.exp(logChoices + k * Math.log(share) + (trials - k) * Math.log1p(-share));
+  }
+  return tail;
+}
+
+/** Where a function that grows from below 0 to above it over 0 … 1 crosses 0. */
+function bisect(grows: (share: number) => number): number {
+  let [low, high] = [0, 1];
+  for (let halving = 0; halving < 50; halving++) {
+    const middle = (low + high) / 2;
+    if (grows(middle) < 0) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}

@@ -28,10 +28,21 @@ export const datasetOptions = (y: Argv) =>
       describe: 'Held out: a share of the runs, names of environments or runs, or none',
     })
     .option('format', {
-      choices: ['jsonl', 'trl-sft', 'trl-dpo', 'trl-kto', 'openai-sft', 'openai-dpo'] as const,
+      choices: [
+        'jsonl',
+        'parquet',
+        'trl-sft',
+        'trl-dpo',
+        'trl-kto',
+        'trl-sft-parquet',
+        'trl-dpo-parquet',
+        'trl-kto-parquet',
+        'openai-sft',
+        'openai-dpo',
+      ] as const,
       default: 'jsonl' as const,
       requiresArg: true,
-      describe: 'Format of the rows',
+      describe: 'Format of the rows; finetune train reads jsonl',
     })
     .option('seed', {
       type: 'number',

@@ -1,16 +1,21 @@
 /** `policyloop finetune train <config>`: training with live progress, a log of metrics, and a clean Ctrl-C. */
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { SingleBar } from 'cli-progress';
+import { styleText } from 'node:util';
+import { datasetLineage, trainingLineage, writeLineage } from '../../finetune/lineage.js';
+import { gibibytes, type MemoryEstimate, machineMemory } from '../../finetune/memory-estimate.js';
+import { createMeter, type Metric } from '../../finetune/metrics.js';
 import { readConversations } from '../../finetune/read-dataset.js';
 import { type FineTuned, fineTune } from '../../finetune/sft.js';
 import { loadTrainConfig, type TrainConfig } from '../../finetune/train-config.js';
-import type { TrainingEvent } from '../../finetune/trainer.js';
-import { JsonLinesFile } from '../json-lines.js';
+import type { TrainingState } from '../../finetune/training-page.js';
+import { openTrainingRecord, recordFiles } from '../../finetune/training-record.js';
+import { UserError } from '../errors.js';
 import { freeCores } from '../models/local/threads.js';
 import { shownPath } from '../run-result.js';
-import { type CommandContext, exitCodes, formatCount } from '../terminal.js';
+import { type CommandContext, exitCodes, formatDuration } from '../terminal.js';
+import { createTrainingDisplay } from './finetune-train-progress.js';
 
 export interface TrainArguments {
   readonly config: string;
@@ -18,16 +23,31 @@ export interface TrainArguments {
   readonly json: boolean;
 }
 
+/** The last line of `--json`. */
+interface Summary {
+  readonly ended: FineTuned['ended'];
+  readonly step: number;
+  readonly best: { readonly step: number; readonly loss: number } | null;
+  /** Path of the adapter or model directory. */
+  readonly result: string | null;
+  readonly report: string;
+  readonly output: string;
+}
+
 export async function trainCommand(args: TrainArguments, context: CommandContext): Promise<number> {
   const config = loadTrainConfig(args.config);
   const training = readConversations(config.dataset, 'train');
   const validation = readConversations(config.dataset, 'validation');
+  const dataset = datasetLineage(config.dataset);
   mkdirSync(config.output, { recursive: true });
-  const metrics = new JsonLinesFile<object>(join(config.output, 'metrics.jsonl'));
-  const display = createDisplay(args, context);
-  if (!args.json && !args.quiet) {
-    context.note(`${training.length} examples, ${validation.length} for validation, ${config.method.kind}`);
-  }
+  const configFile = shownPath(resolve(context.cwd, args.config), context.cwd);
+  const record = openTrainingRecord({ configFile, config, dataset });
+  const display = createTrainingDisplay(args.json ? 'json' : args.quiet ? 'quiet' : 'auto', config, context);
+  const measured = createMeter({
+    now: context.now,
+    milliseconds: () => performance.now(),
+    memory: () => process.memoryUsage.rss(),
+  });
   let outcome: FineTuned;
   try {
     outcome = await fineTune(
@@ -44,115 +64,127 @@ export async function trainCommand(args: TrainArguments, context: CommandContext
       },
       {
         onEvent(event) {
-          metrics.append([{ time: context.now().toISOString(), ...event }]);
-          display.show(event);
+          const metric = measured(event);
+          record.add(metric);
+          display.show(metric);
         },
+        onMemory: (estimate) => showMemory(estimate, args, context),
         stop: () => context.stop.finish.aborted,
       },
     );
+  } catch (error) {
+    await record.end(failed(error));
+    throw error;
   } finally {
     display.close();
-    await metrics.flush();
-    metrics.close();
   }
   const { ended, step, best, result } = outcome;
-  const shown = result === undefined ? null : shownPath(result, context.cwd);
-  if (args.json) {
-    context.print(
-      JSON.stringify({
-        ended,
-        step,
-        best: best ?? null,
-        result: shown,
-        output: shownPath(config.output, context.cwd),
-      }),
-    );
-  } else {
-    const loss =
-      best === undefined ? '' : `, lowest validation loss ${best.loss.toFixed(4)} at step ${best.step}`;
-    context.print(`${ended} after ${step} steps${loss}`);
-    context.print(
-      shown === null
-        ? `checkpoint  ${shownPath(config.output, context.cwd)} (the same command goes on)`
-        : `result      ${shown}`,
-    );
+  const lineage = trainingLineage({
+    method: config.method.kind,
+    model: config.model,
+    dataset,
+    config,
+    outcome,
+  });
+  for (const directory of [config.output, ...(result === undefined ? [] : [result])]) {
+    writeLineage(directory, lineage);
   }
+  await record.end(stateOf(outcome, context.cwd));
+  const summary: Summary = {
+    ended,
+    step,
+    best: best ?? null,
+    result: result === undefined ? null : shownPath(result, context.cwd),
+    report: shownPath(join(config.output, recordFiles.page), context.cwd),
+    output: shownPath(config.output, context.cwd),
+  };
+  context.print(
+    args.json
+      ? JSON.stringify(summary)
+      : described(summary, config, record.metrics, { configFile, cwd: context.cwd }),
+  );
   return ended === 'interrupted' ? exitCodes.interrupted : 0;
+}
+
+/** The estimate, and a warning where less is free: other programs may end, or the system may drop what they don't use. */
+function showMemory(
+  estimate: MemoryEstimate,
+  { json, quiet }: TrainArguments,
+  context: CommandContext,
+): void {
+  const { free, total } = machineMemory();
+  const text = `memory: about ${gibibytes(estimate.total)} at the peak, ${gibibytes(free)} of ${gibibytes(total)} free`;
+  if (estimate.total > free) context.note(`warning: ${text}; it may run out: ${estimate.remedy}`);
+  else if (!json && !quiet) context.note(text);
+}
+
+function failed(error: unknown): TrainingState {
+  if (error instanceof UserError && error.problems[0] !== undefined) {
+    const { message, remedy } = error.problems[0];
+    return { kind: 'failed', message, remedy };
+  }
+  return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+}
+
+function stateOf({ ended, result }: FineTuned, cwd: string): TrainingState {
+  return ended === 'interrupted' || result === undefined
+    ? { kind: 'interrupted' }
+    : { kind: ended, result: shownPath(result, cwd) };
+}
+
+function described(
+  { ended, step, best, result, report }: Summary,
+  config: TrainConfig,
+  metrics: readonly Metric[],
+  { configFile, cwd }: { readonly configFile: string; readonly cwd: string },
+): string {
+  const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
+  const loss = best === null ? '' : `, lowest validation loss ${best.loss.toFixed(4)} at step ${best.step}`;
+  const model = shownPath(config.model, cwd);
+  const next =
+    result === null
+      ? [`go on      policyloop finetune train ${configFile}`]
+      : [`result     ${result}`, `run it     model.provider=local ${servedAs(config, model, result)}`];
+  return [
+    `${styleText('bold', ended)} after ${step} steps and ${time}${loss}`,
+    ...next,
+    `report     ${report}`,
+  ].join('\n');
+}
+
+/** Settings of the model that was trained; an adapter belongs to the weights that it was trained over, as they were. */
+function servedAs({ method }: TrainConfig, model: string, result: string): string {
+  if (method.kind !== 'lora') return `model.path=${result}`;
+  const quantization = method.quantization === 'none' ? '' : ` model.quantization=${method.quantization}`;
+  return `model.path=${model} model.adapter=${result}${quantization}`;
 }
 
 function methodOf({ method }: TrainConfig) {
   if (method.kind !== 'lora') return method;
-  const { rank, alpha, rsLora, dropout, modules } = method;
-  return { kind: 'lora', lora: { rank, alpha, rankStabilized: rsLora, dropout, modules } } as const;
+  const { rank, alpha, rsLora, dropout, modules, quantization } = method;
+  const lora = { rank, alpha, rankStabilized: rsLora, dropout, modules };
+  return { kind: 'lora', lora, quantization } as const;
 }
 
 function settingsOf(config: TrainConfig) {
-  const { seed, epochs, learningRate, schedule, warmupSteps, weightDecay, betas, maxGradientNorm } = config;
-  const { batchExamples, batchTokens, evaluateEvery, patience, checkpointEvery } = config;
+  const { seed, epochs, learningRate, schedule, warmupSteps, learningRateFloor, maxGradientNorm } = config;
+  const { optimizer, weightDecay, betas } = config;
+  const { batchExamples, batchTokens, packing, evaluateEvery, patience, checkpointEvery } = config;
   return {
     seed,
     epochs,
     learningRate,
     schedule,
     warmupSteps,
+    learningRateFloor,
     adamw: { betas, epsilon: 1e-8, weightDecay },
+    muon: optimizer.kind === 'muon' ? { momentum: optimizer.momentum, weightDecay } : undefined,
     maxGradientNorm,
     batchExamples,
     batchTokens,
+    packing,
     evaluateEvery,
     patience,
     checkpointEvery,
-  };
-}
-
-/** A bar on a terminal, a line a validation or every tenth step elsewhere, an object an event for machines. */
-function createDisplay(args: TrainArguments, context: CommandContext) {
-  const close = () => undefined;
-  if (args.json) return { show: (event: TrainingEvent) => context.print(JSON.stringify(event)), close };
-  if (args.quiet) return { show: close, close };
-  const started = performance.now();
-  let tokens = 0;
-  let validation = '–';
-  const take = (event: TrainingEvent) => {
-    if (event.kind === 'step') tokens += event.tokens;
-    if (event.kind === 'validation') validation = event.loss.toFixed(4);
-  };
-  const speed = () => `${formatCount((1000 * tokens) / (performance.now() - started))} tok/s`;
-  const memory = () => `${(process.memoryUsage().rss / 2 ** 30).toFixed(1)} GiB`;
-  if (context.terminal === undefined) {
-    return {
-      show(event: TrainingEvent) {
-        take(event);
-        if (event.kind === 'validation')
-          context.note(`step ${event.step}  validation loss ${event.loss.toFixed(4)}`);
-        if (event.kind === 'step' && (event.step % 10 === 0 || event.step === event.totalSteps)) {
-          context.note(
-            `step ${event.step}/${event.totalSteps}  loss ${event.loss.toFixed(4)}  ${speed()}  ${memory()}`,
-          );
-        }
-      },
-      close,
-    };
-  }
-  const bar = new SingleBar({
-    format:
-      '{bar} step {value}/{total}  loss {loss}  validation {validation}  {speed}  {memory}  {eta_formatted} left',
-    stream: context.terminal,
-    barsize: 24,
-    hideCursor: true,
-    barCompleteChar: '━',
-    barIncompleteChar: '·',
-  });
-  let begun = false;
-  return {
-    show(event: TrainingEvent) {
-      take(event);
-      if (event.kind !== 'step') return;
-      const shown = { loss: event.loss.toFixed(4), validation, speed: speed(), memory: memory() };
-      if (!begun) bar.start(event.totalSteps, event.step - 1, shown);
-      begun = true;
-      bar.update(event.step, shown);
-    },
-    close: () => bar.stop(),
   };
 }

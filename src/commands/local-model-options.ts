@@ -10,15 +10,25 @@ export const checkOptions = (y: Argv) =>
     .positional('directory', {
       type: 'string',
       demandOption: true,
-      describe: 'Directory of a Hugging Face model',
+      describe: 'Directory of a Hugging Face model, or of a LoRA adapter',
     })
     .option('quantization', { ...text, describe: 'Measure what int8 or int4 weights lose' })
+    .option('base', {
+      ...text,
+      describe: 'Model that an adapter should fit (default: the one that the adapter names)',
+    })
     .option('json', { ...json, describe: 'Print JSON for machines' })
     .example('$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4', '');
 
 export const serveOptions = (y: Argv) =>
   y
     .option('model', { ...text, demandOption: true, describe: 'Directory of a Hugging Face model' })
+    .option('adapter', {
+      ...text,
+      array: true,
+      default: [],
+      describe: 'Directory of a LoRA adapter that requests can name as their model, or name=directory',
+    })
     .option('port', { ...number, default: 8000, describe: 'Port, 0 for any free one' })
     .option('host', { ...text, default: '127.0.0.1', describe: '127.0.0.1 or ::1' })
     .option('device', { ...text, default: 'auto', describe: 'auto, cpu, cuda, webgpu, dml or coreml' })
@@ -35,4 +45,5 @@ export const serveOptions = (y: Argv) =>
       describe: 'name=value for the chat template, e.g. enable_thinking=false',
     })
     .option('json', { ...json, describe: 'One JSON line when it is ready' })
-    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', '');
+    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', '')
+    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --adapter tuned=runs/tuned/adapter', '');

@@ -1,10 +1,11 @@
 import { basename, resolve } from 'node:path';
-import { formatProblem, UserError } from '../errors.js';
+import { formatProblem, type Problem, UserError } from '../errors.js';
 import { type Quantization, quantizations } from '../models/local/config.js';
 import type { GenerationDefaults } from '../models/local/generation-defaults.js';
 import type { DecoderConfig } from '../models/local/hf-config.js';
 import type { QuantizationLoss } from '../models/local/quantization-loss.js';
 import { type CommandContext, exitCodes, formatBytes } from '../terminal.js';
+import { adapterFacts, adapterRows, isAdapter } from './adapter-facts.js';
 import { type ModelFacts, modelFacts } from './model-facts.js';
 
 /** `policyloop models check <directory>`. */
@@ -12,16 +13,50 @@ export async function checkModelCommand(
   args: {
     readonly directory: string;
     readonly quantization?: string | undefined;
+    /** Model that an adapter should fit. */
+    readonly base?: string | undefined;
     readonly json: boolean;
   },
   context: CommandContext,
 ): Promise<number> {
   const quantization = readQuantization(args.quantization);
   const directory = resolve(context.cwd, args.directory);
+  if (isAdapter(directory)) {
+    const base = args.base === undefined ? undefined : resolve(context.cwd, args.base);
+    return explain(adapterFacts(directory, base, context.cwd), adapterRows, args.json, context);
+  }
+  if (args.base !== undefined)
+    throw new UserError({
+      field: '--base',
+      value: args.base,
+      message: 'only an adapter has a base, and this directory holds none',
+      remedy: 'name the directory of the adapter: adapter_config.json and adapter_model.safetensors',
+    });
   if (quantization !== undefined) context.note(`measuring what ${quantization} loses …`);
-  const facts = await modelFacts(directory, quantization);
-  context.print(args.json ? JSON.stringify(facts) : screen(facts));
+  return explain(await modelFacts(directory, quantization), modelRows, args.json, context);
+}
+
+/** Prints what was found, and says by the exit code whether there are problems. */
+function explain<Facts extends { readonly directory: string; readonly problems: readonly Problem[] }>(
+  facts: Facts,
+  rowsOf: (facts: Facts) => readonly (readonly [string, string])[],
+  json: boolean,
+  context: CommandContext,
+): number {
+  context.print(json ? JSON.stringify(facts) : screen(facts, rowsOf(facts)));
   return facts.problems.length === 0 ? 0 : exitCodes.failure;
+}
+
+function screen(
+  { directory, problems }: { readonly directory: string; readonly problems: readonly Problem[] },
+  rows: readonly (readonly [string, string])[],
+): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return [
+    directory,
+    ...rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`),
+    ...(problems.length === 0 ? [] : ['', ...problems.map(formatProblem)]),
+  ].join('\n');
 }
 
 function readQuantization(given: string | undefined): Exclude<Quantization, 'none'> | undefined {
@@ -37,7 +72,7 @@ function readQuantization(given: string | undefined): Exclude<Quantization, 'non
   });
 }
 
-function screen(facts: ModelFacts): string {
+function modelRows(facts: ModelFacts): (readonly [string, string])[] {
   const { config, weights, tokenizer, generation, memory, devices, loss, problems } = facts;
   const rows: (readonly [string, string])[] = [];
   if (config !== undefined) rows.push(['architecture', architectureText(config)]);
@@ -69,12 +104,7 @@ function screen(facts: ModelFacts): string {
     rows.push(['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`]);
   if (loss !== undefined) rows.push([`${loss.quantization} loses`, lossText(loss)]);
   rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return [
-    facts.directory,
-    ...rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`),
-    ...(problems.length === 0 ? [] : ['', ...problems.map(formatProblem)]),
-  ].join('\n');
+  return rows;
 }
 
 function architectureText(config: DecoderConfig): string {

@@ -77,8 +77,8 @@ export async function finishGroup(
     : Math.max(0, ...result.repeats.map(exitCode));
 }
 
-/** A repeat that has something left to do, new or begun. */
-async function openRepeat(path: string, config: Config, context: CommandContext) {
+/** A run that has something left to do, new or begun; undefined for one that is complete. */
+export async function openRepeat(path: string, config: Config, context: CommandContext) {
   if (!existsSync(join(path, runFiles.manifest))) {
     const assembly = await assemble(config, context.env);
     await openModel(assembly, context);

@@ -1,17 +1,22 @@
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { type Problem, UserError } from '../errors.js';
+import { openAdapter } from '../models/local/adapter.js';
 import { type LocalConfig, localSchema } from '../models/local/config.js';
+import { readDecoderConfig } from '../models/local/hf-config.js';
 import { modelName } from '../models/local/index.js';
 import { checkModel } from '../models/local/inspect.js';
 import { openModelProcess } from '../models/local/model-process.js';
 import { type ChatTokenizer, openTokenizer } from '../models/local/tokenizer.js';
 import { type LoopbackHost, loopbackHosts } from '../serve/access.js';
+import type { ServedModel } from '../serve/chat-request.js';
 import { type RunningServer, startServer } from '../serve/server.js';
 import type { CommandContext } from '../terminal.js';
 
 export interface ServeArguments {
   readonly model: string;
+  /** Directories, or `name=directory`. */
+  readonly adapter: readonly string[];
   readonly host: string;
   readonly port: number;
   readonly device: string;
@@ -29,10 +34,16 @@ export async function serveCommand(args: ServeArguments, context: CommandContext
   const port = readPort(args.port);
   const settings = readSettings(args, context.cwd);
   const name = modelName(settings.path);
+  const adapters = readAdapters(args.adapter, name, context.cwd);
   try {
     checkModel(settings.path);
+    const config = readDecoderConfig(settings.path);
+    for (const { adapter } of adapters) openAdapter(adapter, config);
     let tokenizer: ChatTokenizer | undefined;
-    const model = openModelProcess(`local/${name}`, settings);
+    const model = openModelProcess(`local/${name}`, {
+      ...settings,
+      adapters: adapters.map(({ adapter }) => adapter),
+    });
     try {
       context.note(`loading ${name} …`);
       const loaded = await untilAborted(model.load(), context.stop.finish);
@@ -41,7 +52,7 @@ export async function serveCommand(args: ServeArguments, context: CommandContext
         host,
         port,
         model: {
-          name,
+          served: [{ name }, ...adapters],
           created: Math.floor(context.now().getTime() / 1000),
           process: model,
           bytes() {
@@ -54,13 +65,11 @@ export async function serveCommand(args: ServeArguments, context: CommandContext
       });
       const { device, threads, contextTokens } = loaded;
       context.note(
-        `${name} on ${device}, ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${contextTokens} tokens of context`,
+        `${name} on ${device}, ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${contextTokens} tokens of context` +
+          (adapters.length === 0 ? '' : `; with adapters: ${adapters.map((one) => one.name).join(', ')}`),
       );
-      context.print(
-        args.json
-          ? JSON.stringify({ url: server.url, model: name, device, threads, contextTokens })
-          : server.url,
-      );
+      const ready = { url: server.url, model: name, adapters: adapters.map((one) => one.name) };
+      context.print(args.json ? JSON.stringify({ ...ready, device, threads, contextTokens }) : server.url);
       await untilStopped(server, context.stop);
       return 0;
     } finally {
@@ -110,6 +119,28 @@ function readSettings(args: ServeArguments, cwd: string): LocalConfig {
       message: issue.message,
     })),
   );
+}
+
+/** @throws UserError when two models would have one name */
+function readAdapters(given: readonly string[], base: string, cwd: string): Required<ServedModel>[] {
+  const adapters = given.map((text) => {
+    // In runs/lr=3/adapter, the sign is part of the path.
+    const [, name, directory] = /^([^=/\\]+)=(.+)$/s.exec(text) ?? [];
+    const adapter = resolve(cwd, directory ?? text);
+    return { name: name ?? modelName(adapter), adapter };
+  });
+  const names = [base, ...adapters.map(({ name }) => name)];
+  const twice = adapters.find(({ name }) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (twice === undefined) return adapters;
+  throw new UserError({
+    field: '--adapter',
+    value: twice.adapter,
+    message:
+      twice.name === base
+        ? `an adapter can't have the name of the model itself, ${base}`
+        : `two adapters have the name ${twice.name}`,
+    remedy: 'give it another name: --adapter name=directory',
+  });
 }
 
 function readVariable(text: string): readonly [string, unknown] {

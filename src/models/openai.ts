@@ -1,10 +1,10 @@
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
 import type { OpenAIConfig } from '../config.js';
-import { UserError } from '../errors.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
 import type { ChatMessage, LanguageModel, Task } from './language-model.js';
+import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
 
@@ -29,21 +29,8 @@ export function createOpenAI(
   environment: Readonly<Record<string, string | undefined>>,
   wait: Wait,
 ): LanguageModel {
-  const baseUrl = readBaseUrl(config, environment);
-  const apiKey = readApiKey(config, environment, baseUrl);
-  const client = new OpenAI({
-    baseURL: baseUrl.href,
-    apiKey: apiKey ?? 'none',
-    adminAPIKey: null,
-    organization: environment.OPENAI_ORG_ID ?? null,
-    project: environment.OPENAI_PROJECT_ID ?? null,
-    webhookSecret: null,
-    logLevel: 'off',
-    fetch: jsonFetch,
-    maxRetries: 0,
-    // The deadline is the call's: see retry.ts.
-    timeout: 2 ** 31 - 1,
-  });
+  const { baseUrl, apiKey, settings } = openaiServer(config, environment);
+  const client = new OpenAI({ ...settings, fetch: jsonFetch });
   const id = `openai/${config.name}`;
   const dialect: Dialect = { seed: true, choices: true, tokenLimit: tokenLimitFor(baseUrl) };
 
@@ -158,52 +145,4 @@ function withHint(failure: unknown, config: OpenAIConfig, baseUrl: URL): unknown
     );
   }
   return failure;
-}
-
-function readBaseUrl(config: OpenAIConfig, environment: Readonly<Record<string, string | undefined>>): URL {
-  const given = config.baseUrl ?? (environment.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
-  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
-    throw new UserError({
-      message: config.baseUrl === undefined ? 'OPENAI_BASE_URL is no web address' : 'this is no web address',
-      field: 'model.baseUrl',
-      value: given,
-      remedy: 'give it in full, e.g. http://127.0.0.1:8000/v1',
-    });
-  }
-  return new URL(given);
-}
-
-function readApiKey(
-  config: OpenAIConfig,
-  environment: Readonly<Record<string, string | undefined>>,
-  baseUrl: URL,
-): string | undefined {
-  const key = environment[config.apiKeyEnv]?.trim();
-  if (key === undefined || key === '') {
-    if (isLoopback(baseUrl)) return undefined;
-    throw new UserError({
-      message: `the API key is missing: the environment variable ${config.apiKeyEnv} is not set`,
-      field: 'model.apiKeyEnv',
-      value: config.apiKeyEnv,
-      remedy: `export ${config.apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in model.apiKeyEnv`,
-    });
-  }
-  if (!/^[\x21-\x7e]+$/.test(key)) {
-    throw new UserError({
-      message: `the environment variable ${config.apiKeyEnv} holds spaces or characters that no API key has`,
-      field: 'model.apiKeyEnv',
-      value: config.apiKeyEnv,
-      remedy: 'set it again, with the key alone',
-    });
-  }
-  return key;
-}
-
-function isLoopback({ hostname }: URL): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127\./.test(hostname)
-  );
 }

@@ -3,6 +3,7 @@ import type { ParameterSpec } from '../policies/policy.js';
 import type { BufferEntry } from '../replay-buffer.js';
 import type { EpisodeRecord } from '../run-log.js';
 import { formatParameters, formatValue } from './parameter-format.js';
+import { type RankedHistory, rankHistory } from './ranked-history.js';
 import { estimateTokens } from './token-estimate.js';
 import { trajectoryRows, trajectorySummary } from './trajectory-summary.js';
 
@@ -14,6 +15,8 @@ export interface HistoryPart {
   readonly shown: number;
   /** How many it was chosen from. */
   readonly total: number;
+  /** The same evaluations, ranked, for templates that lay them out themselves. */
+  readonly ranked: RankedHistory;
 }
 
 /** Formats every evaluation once. */
@@ -52,6 +55,7 @@ export function createHistory(options: {
       text: shown.map((entry) => format(entry).text).join('\n'),
       shown: shown.length,
       total,
+      ranked: rankHistory(shown, spec, memory),
     }),
   };
 }

@@ -193,6 +193,16 @@ export const taskContextSchema = z.strictObject({
   stepSize: text.nullable().describe('Exploration step, where the config tells it'),
 });
 
+const rankedSchema = z.array(
+  z.strictObject({
+    percent: count.describe(
+      'Its score between the worst (0) and the best (99) shown; 50 where all are equal',
+    ),
+    score: text.describe('Its score'),
+    parameters: text.describe('Its parameters, in the format of an answer'),
+  }),
+);
+
 /** What changes from prompt to prompt. */
 const progressSchema = z.strictObject({
   iteration: count.describe('The iteration that this prompt is for, from 1'),
@@ -206,6 +216,8 @@ const progressSchema = z.strictObject({
       shown: count.describe('How many evaluations it holds'),
       total: count.describe('How many there are'),
       partial: flag.describe('Whether it leaves some out'),
+      best: rankedSchema.describe('The best of them, as many as the memory keeps, the best last'),
+      others: rankedSchema.describe('The rest of them, oldest first'),
     })
     .describe('The evaluations that are shown'),
   best: z
@@ -214,6 +226,7 @@ const progressSchema = z.strictObject({
       score: text.describe('Its score'),
       iteration: count.describe('The iteration it comes from'),
       warmup: flag.describe('Whether it comes from before the first iteration'),
+      since: count.describe('How many evaluations came after it'),
     })
     .nullable()
     .describe('Null before the first evaluation'),

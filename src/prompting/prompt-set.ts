@@ -35,7 +35,7 @@ export interface PromptSet {
 }
 
 export interface PromptSetOptions {
-  /** `numeric`, `semantic`, or the path of a folder with the same files. */
+  /** `numeric`, `semantic`, `compact`, or the path of a folder with the same files. */
   readonly set: string;
   /** Path of a template that describes the environment, instead of the built-in one. */
   readonly description?: string | undefined;
@@ -46,7 +46,7 @@ export interface PromptSetOptions {
   readonly maxSteps: number;
 }
 
-const builtInSets = ['numeric', 'semantic'];
+const builtInSets = ['numeric', 'semantic', 'compact'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
 /**

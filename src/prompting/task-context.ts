@@ -2,7 +2,7 @@
 import type { Config } from '../config.js';
 import type { DiscreteSpace, EnvironmentSpec, Space } from '../environments/environment.js';
 import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '../policies/policy.js';
-import type { BufferEntry } from '../replay-buffer.js';
+import type { ReplayBuffer } from '../replay-buffer.js';
 import { short } from './fact-values.js';
 import { type HistoryPart, historyLine } from './history.js';
 import { exampleAnswer, formatValue } from './parameter-format.js';
@@ -88,17 +88,24 @@ export function progressContext(progress: {
   readonly iteration: number;
   readonly iterations: number;
   readonly history: HistoryPart;
-  readonly best: BufferEntry | undefined;
+  readonly buffer: Pick<ReplayBuffer, 'best' | 'entries'>;
   readonly spec: ParameterSpec;
   /** Whether earlier prompts stand before this one and `history` holds only what they lack. */
   readonly continued?: boolean;
 }): ProgressContext {
-  const { iteration, iterations, history, best, spec, continued = false } = progress;
+  const { iteration, iterations, spec, continued = false } = progress;
+  const { best, entries } = progress.buffer;
+  const { ranked, ...history } = progress.history;
   return {
     iteration,
     remaining: Math.max(0, iterations - iteration),
     continued,
-    history: { ...history, partial: history.shown < history.total },
+    history: {
+      ...history,
+      partial: history.shown < history.total,
+      best: [...ranked.best],
+      others: [...ranked.others],
+    },
     best:
       best === undefined
         ? null
@@ -107,6 +114,7 @@ export function progressContext(progress: {
             score: formatValue(best.score, 2),
             iteration: best.iteration,
             warmup: best.iteration === 0,
+            since: entries.length - 1 - entries.lastIndexOf(best),
           },
   };
 }

@@ -1,7 +1,6 @@
 import type { BufferEntry } from '../replay-buffer.js';
-import { standardDeviation } from '../statistics.js';
+import { quantile, standardDeviation } from '../statistics.js';
 import type { RunData } from './run-data.js';
-import { quantile } from './scale.js';
 
 /** The horizontal axis: one slot an evaluation, the warm-up first, then the candidates of each iteration. */
 export interface Timeline {

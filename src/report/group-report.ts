@@ -137,7 +137,7 @@ ${confirmed && html`<li><span class="key diamond"></span>mean of the confirmed m
   return figure(chart, caption, 'Point at a column for its figures.');
 }
 
-function iterationTicks(last: number): { at: number; label: string }[] {
+export function iterationTicks(last: number): { at: number; label: string }[] {
   const ticks = numberedTicks(last).map(({ at, label }) => ({ at: at + 1, label }));
   return last > 6 ? ticks.filter(({ label }) => label !== '1') : ticks;
 }
@@ -146,7 +146,10 @@ function iterationTicks(last: number): { at: number; label: string }[] {
  * The highest score up to each iteration, from iteration 0. It ends where the repeat ended, but goes on unchanged to
  * `last` where the repeat stopped because it had reached its target.
  */
-function bestByIteration({ manifest, entries }: RepeatData['data'], last: number): readonly number[] {
+export function bestByIteration(
+  { manifest, entries }: Pick<RepeatData['data'], 'manifest' | 'entries'>,
+  last: number,
+): readonly number[] {
   const until = manifest.reason?.kind === 'target' ? last : manifest.iterations.done;
   const best: number[] = [];
   let highest = Number.NEGATIVE_INFINITY;
@@ -162,7 +165,8 @@ function bestByIteration({ manifest, entries }: RepeatData['data'], last: number
   return best;
 }
 
-function bandPath(
+/** The area between the ends of the intervals. */
+export function bandPath(
   summary: readonly { readonly interval: readonly [number, number] }[],
   x: (i: number) => number,
   y: Scale,
@@ -185,7 +189,7 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
 }
 
 /** A path below the page as a link that can't be anything else, such as a script. */
-function relativeLink(path: string): string {
+export function relativeLink(path: string): string {
   return `./${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 

@@ -30,6 +30,7 @@ ${preformatted(commands.join('\n'))}
   )}</tbody></table></div>`;
 }
 
-function shellQuote(text: string): string {
-  return /^[A-Za-z0-9._/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+/** A word of a command line. */
+export function shellQuote(text: string): string {
+  return /^[A-Za-z0-9._/=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

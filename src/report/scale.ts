@@ -1,3 +1,5 @@
+import { quantile } from '../statistics.js';
+
 /** A linear map from data to pixels; `ticks` are round values within the domain. */
 export interface Scale {
   readonly low: number;
@@ -47,15 +49,6 @@ function roundTick(value: number): number {
   return Number(value.toPrecision(12)) + 0;
 }
 
-/** Value below which the share `q` (0 … 1) of the sorted values lies, interpolated; NaN for none. */
-export function quantile(sorted: readonly number[], q: number): number {
-  if (sorted.length === 0) return Number.NaN;
-  const position = (sorted.length - 1) * q;
-  const below = sorted[Math.floor(position)]!;
-  const above = sorted[Math.ceil(position)]!;
-  return below + (above - below) * (position - Math.floor(position));
-}
-
 /**
  * The range of the values, but for extremes at the low end that would flatten the rest: the low end stays within
  * three interquartile ranges of the lower quartile (Tukey's outer fence).
@@ -66,6 +59,11 @@ export function robustDomain(values: readonly number[]): readonly [number, numbe
   const spread = quantile(sorted, 0.75) - lower;
   const fence = spread > 0 ? lower - 3 * spread : sorted[0]!;
   return [Math.max(sorted[0]!, fence), sorted.at(-1)!];
+}
+
+/** The highest value, but for extremes that would flatten the rest: as `robustDomain` treats the low end. */
+export function robustMaximum(values: readonly number[]): number {
+  return -robustDomain(values.map((value) => -value))[0];
 }
 
 /** A coordinate with at most two decimals: keeps pages small. */

@@ -75,6 +75,7 @@ tbody th{white-space:nowrap}
 .bar-cell svg{margin-top:5px}
 .bar{fill:var(--bad);fill-opacity:.75}
 pre{margin:0;padding:10px 12px;max-height:480px;overflow:auto;background:var(--shade);border-radius:6px;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate}
+pre+p,.facts+.scroll{margin-top:12px}
 code{font:.92em ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}
 summary{cursor:pointer}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
@@ -127,6 +128,14 @@ figcaption{margin-top:6px;font-size:13px;color:var(--muted)}
 .key.cross{width:auto;height:auto;color:var(--bad)}
 .key.cross::before{content:"×";font-weight:700}
 .key.below{border:5px solid transparent;border-bottom:0;border-top:6px solid var(--point);width:0}
+.arm-0{--arm:var(--point)}.arm-1{--arm:var(--accent)}.arm-2{--arm:#c2571f}.arm-3{--arm:#8a63d2}.arm-4{--arm:#1c8f6f}
+.paths .arm-line{stroke:var(--arm);stroke-width:2}
+.paths .arm-band{fill:var(--arm);fill-opacity:.15}
+.arm-mark line{stroke:var(--arm);stroke-width:2}
+.arm-mark circle{fill:var(--arm);stroke:var(--card);stroke-width:1.5}
+.key.arm{border-top:3px solid var(--arm)}
+.verdict{margin-bottom:14px;padding:12px 16px;border-left:4px solid var(--muted);background:var(--shade);font-size:19px;line-height:1.4}
+.verdict.higher{border-color:var(--good)}.verdict.lower{border-color:var(--bad)}.verdict.too-few{border-color:var(--warn)}
 .key.outline{width:7px;height:13px;border:1.5px solid var(--text)}
 .key.boundary{width:0;height:13px;border-left:1.5px dashed var(--muted)}
 .swatch{display:inline-block;width:11px;height:11px;border-radius:2px}
@@ -148,6 +157,9 @@ figcaption{margin-top:6px;font-size:13px;color:var(--muted)}
 .paths .latency{fill:var(--point)}
 .paths .cost{stroke:var(--accent);stroke-width:2}
 .paths .cost-area{fill:var(--accent);fill-opacity:.12}
+.paths .validation{stroke:var(--warn);stroke-width:2}
+.validations circle{fill:var(--warn);stroke:var(--card)}
+.key.validation{border-top:2px solid var(--warn)}
 @media (max-width:640px){.best-column{stroke-width:.75}.quartiles{stroke-width:1.5}.points circle{r:1.8px}.points .improved{r:2.8px}.heat-map,.heat-map.short-names{grid-template-columns:34px minmax(0,1fr)}.row-names .wide{display:none}.row-names .narrow{display:inline}.plot{grid-template-columns:44px minmax(0,1fr)}.y-axis{width:44px;transform:translateX(-8px)}}`;
 
 const log = `

@@ -13,13 +13,14 @@ import {
   usageChunk,
   usageOf,
 } from './chat-reply.js';
-import { type ChatRequest, readChatRequest } from './chat-request.js';
+import { type ChatRequest, readChatRequest, type ServedModel } from './chat-request.js';
 import { HttpError } from './http-error.js';
 import { readJsonBody } from './json-body.js';
 
 export interface ChatService {
   readonly model: {
-    readonly name: string;
+    /** What requests may name: the base, which those that name nothing get, then the base with its adapters. */
+    readonly served: readonly [ServedModel, ...ServedModel[]];
     /** When it was loaded, in seconds since 1970. */
     readonly created: number;
     readonly process: Pick<ModelProcess, 'generate'>;
@@ -44,7 +45,10 @@ export type ChatHandler = (
   stop: AbortSignal,
 ) => Promise<string>;
 
-/** Requests are met one after the other. One whose client goes away is given up within a token. */
+/**
+ * Requests are met one after the other, in turns between the models that they name. One whose client goes away is given
+ * up within a token.
+ */
 export function createChatHandler({ model, now }: ChatService): ChatHandler {
   let open = 0;
 
@@ -52,7 +56,7 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
     const head = {
       id: `chatcmpl-${randomUUID()}`,
       created: Math.floor(now().getTime() / 1000),
-      model: model.name,
+      model: asked.model,
     };
     const stream = asked.stream ? openStream(response, head, asked) : undefined;
     const result = await model.process.generate(asked.job, { signal, onText: stream?.onText });
@@ -70,7 +74,7 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
   return async (request, response, stop) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    const asked = readChatRequest(await readJsonBody(request), model.name);
+    const asked = readChatRequest(await readJsonBody(request), model.served);
     if (open >= mostRequests)
       throw new HttpError(429, 'rate_limit_error', `${open} requests are waiting already`, {
         headers: { 'retry-after': '1' },

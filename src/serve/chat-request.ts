@@ -6,7 +6,16 @@ import type { GenerateJob } from '../models/local/protocol.js';
 import { type AnswerShape, answerShape } from './answer-shape.js';
 import { badRequest, HttpError } from './http-error.js';
 
+/** A name that requests may ask for. */
+export interface ServedModel {
+  readonly name: string;
+  /** Directory of the adapter; the base has none. */
+  readonly adapter?: string;
+}
+
 export interface ChatRequest {
+  /** Name of the model that answers. */
+  readonly model: string;
   readonly job: GenerateJob;
   readonly stream: boolean;
   /** Whether a stream ends with what it took. */
@@ -74,10 +83,13 @@ const requestSchema = z.looseObject({
 });
 
 /**
- * @param model name of the served model
+ * @param served the base first
  * @throws HttpError with the field that is wrong
  */
-export function readChatRequest(body: unknown, model: string): ChatRequest {
+export function readChatRequest(
+  body: unknown,
+  served: readonly [ServedModel, ...ServedModel[]],
+): ChatRequest {
   const parsed = requestSchema.safeParse(body);
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
@@ -85,15 +97,8 @@ export function readChatRequest(body: unknown, model: string): ChatRequest {
     throw badRequest(param === '' ? issue.message : `${param}: ${issue.message}`, param || undefined);
   }
   const request = parsed.data;
-  if (request.model != null && request.model !== model)
-    throw new HttpError(
-      404,
-      'not_found_error',
-      `there is no model "${request.model}" here, only "${model}"`,
-      {
-        param: 'model',
-      },
-    );
+  const model = request.model == null ? served[0] : served.find(({ name }) => name === request.model);
+  if (model === undefined) throw unknownModel(`${request.model}`, served);
   const shape = readFormat(request.response_format);
   const stop = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
   if (shape !== undefined && stop.length > 0)
@@ -102,7 +107,9 @@ export function readChatRequest(body: unknown, model: string): ChatRequest {
     throw badRequest('there are no log-probabilities of an answer that follows a schema', 'logprobs');
   const seed = request.seed ?? randomInt(2 ** 31);
   return {
+    model: model.name,
     job: {
+      ...(model.adapter !== undefined && { adapter: model.adapter }),
       messages: request.messages satisfies ChatMessage[],
       seeds: Array.from({ length: request.n ?? 1 }, (_, choice) => seed + choice),
       maxTokens: request.max_completion_tokens ?? request.max_tokens ?? defaultMaxTokens,
@@ -137,4 +144,12 @@ function readFormat(
         'response_format.type',
       );
   }
+}
+
+/** 404 with the names that there are. */
+export function unknownModel(name: string, served: readonly ServedModel[]): HttpError {
+  const known = served.map((one) => `"${one.name}"`).join(', ');
+  return new HttpError(404, 'not_found_error', `there is no model "${name}" here, only ${known}`, {
+    param: 'model',
+  });
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { UserError } from '../errors.js';
 import { authority, type LoopbackHost, requireLocal } from './access.js';
 import { type ChatService, createChatHandler } from './chat-completions.js';
+import { type ServedModel, unknownModel } from './chat-request.js';
 import { HttpError, httpErrorOf } from './http-error.js';
 
 export interface ServerOptions extends ChatService {
@@ -79,25 +80,39 @@ async function answer(
         return json(response, { status: 'ok' });
       case '/v1/models':
         requireMethod(request, 'GET');
-        return json(response, { object: 'list', data: [modelObject(model)] });
-      case `/v1/models/${encodeURIComponent(model.name)}`:
-      // Names such as owner/model: clients write the slash either way.
-      case `/v1/models/${model.name.split('/').map(encodeURIComponent).join('/')}`:
-        requireMethod(request, 'GET');
-        return json(response, modelObject(model));
+        return json(response, {
+          object: 'list',
+          data: model.served.map((served) => modelObject(served, model)),
+        });
       case '/v1/chat/completions':
         requireMethod(request, 'POST');
         return await site.chat();
       default:
-        throw new HttpError(404, 'not_found_error', `there is nothing at ${path}`);
+        if (!path.startsWith(modelPath))
+          throw new HttpError(404, 'not_found_error', `there is nothing at ${path}`);
+        requireMethod(request, 'GET');
+        return json(response, modelObject(namedModel(path.slice(modelPath.length), model), model));
     }
   } catch (error) {
     return fail(response, httpErrorOf(error));
   }
 }
 
-function modelObject({ name, created }: ChatService['model']) {
-  return { id: name, object: 'model', created, owned_by: 'local' };
+const modelPath = '/v1/models/';
+
+/** @param written name as a URL has it; of names such as owner/model, clients write the slash either way */
+function namedModel(written: string, { served }: ChatService['model']): ServedModel {
+  const found = served.find(({ name }) =>
+    [encodeURIComponent(name), name.split('/').map(encodeURIComponent).join('/')].includes(written),
+  );
+  if (found === undefined) throw unknownModel(written, served);
+  return found;
+}
+
+/** An adapter names its base as `parent`, as vLLM does. */
+function modelObject({ name, adapter }: ServedModel, { created, served }: ChatService['model']) {
+  const parent = adapter === undefined ? null : served[0].name;
+  return { id: name, object: 'model', created, owned_by: 'local', parent };
 }
 
 function requireMethod({ method }: IncomingMessage, wanted: string): void {

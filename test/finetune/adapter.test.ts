@@ -7,18 +7,16 @@ import { adamWStep, zeroMoments } from '../../finetune/adamw.js';
 import { makeBatch, totalWeight } from '../../finetune/batch.js';
 import { initialAdapter, writeAdapter } from '../../finetune/lora.js';
 import { mergeAdapter } from '../../finetune/merge.js';
+import { ownRows } from '../../finetune/packing.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../finetune/trainable.js';
 import { buildTrainingGraph } from '../../finetune/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../finetune/training-session.js';
-import { adapterParameters, readAdapter } from '../../src/models/local/adapter.js';
+import { readAdapter } from '../../src/models/local/adapter.js';
 import { readDecoderConfig } from '../../src/models/local/hf-config.js';
-import { buildInferenceGraph } from '../../src/models/local/inference-graph.js';
-import { KeyValueCache } from '../../src/models/local/key-value-cache.js';
-import { storedParameters } from '../../src/models/local/parameters.js';
-import { openSession } from '../../src/models/local/runtime.js';
 import { openWeights } from '../../src/models/local/safetensors.js';
 import { createGenerator } from '../../src/random.js';
 import { referenceDirectory, referenceModels } from '../models/local/fixture.js';
+import { lastLogits } from './last-logits.js';
 import {
   adapterValues,
   largestDifference,
@@ -28,35 +26,6 @@ import {
 
 const folder = mkdtempSync(path.join(tmpdir(), 'adapter-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-/** Logits after the last token, of a model with or without an adapter. */
-async function lastLogits(
-  model: string,
-  ids: readonly number[],
-  adapterDirectory?: string,
-): Promise<Float32Array> {
-  const config = readDecoderConfig(model);
-  const weights = openWeights(model);
-  const graph = buildInferenceGraph(config, (g) => {
-    const base = storedParameters(g, weights, 'float32');
-    return adapterDirectory === undefined
-      ? base
-      : adapterParameters(g, readAdapter(adapterDirectory), base, 'float32');
-  });
-  const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
-  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
-  const { logits } = await session.forward({
-    ids,
-    rows: 1,
-    position: 0,
-    prompt: new KeyValueCache(shape),
-    own: new KeyValueCache(shape),
-    logitsOf: [ids.length - 1],
-  });
-  const copy = logits.slice();
-  await session.close();
-  return copy;
-}
 
 describe.each(referenceModels)('%s', (name) => {
   const directory = referenceDirectory(name);
@@ -73,7 +42,7 @@ describe.each(referenceModels)('%s', (name) => {
     const moments = parameters.map(zeroMoments);
     const graph = buildTrainingGraph({ config, trainable, precision: 'float32', purpose: 'train' });
     const session = await openTrainingSession(graph, { device: 'cpu', threads: 1, optimize: true });
-    const batch = makeBatch(reference.examples, totalWeight(reference.examples));
+    const batch = makeBatch(ownRows(reference.examples), totalWeight(reference.examples));
     const { lr, betas, eps, weight_decay: weightDecay } = reference.adamw;
     const losses: number[] = [];
     for (let step = 1; step <= 12; step++) {
@@ -98,7 +67,7 @@ describe.each(referenceModels)('%s', (name) => {
 
   it('so does the merged model, and its other files are the same', async () => {
     const merged = path.join(folder, `${name}-merged`);
-    mergeAdapter(directory, readAdapter(trained), merged, 'float32');
+    await mergeAdapter(directory, readAdapter(trained), merged, 'float32');
     const logits = await lastLogits(merged, reference.promptIds);
     expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(1e-3);
     expect(differingFiles(directory, merged)).toEqual(name.includes('bf16') ? ['config.json'] : []);
@@ -106,7 +75,7 @@ describe.each(referenceModels)('%s', (name) => {
 
   it('merged in its stored dtype, it differs by the rounding alone', async () => {
     const merged = path.join(folder, `${name}-stored`);
-    mergeAdapter(directory, readAdapter(trained), merged, 'stored');
+    await mergeAdapter(directory, readAdapter(trained), merged, 'stored');
     const logits = await lastLogits(merged, reference.promptIds);
     const bound = name.includes('bf16') ? 0.1 : 1e-3;
     expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(bound);
@@ -146,7 +115,7 @@ describe.skipIf(!hasPeft)('PEFT (needs Python with torch, transformers and peft:
     const adapter = path.join(folder, 'for-peft');
     const merged = path.join(folder, 'for-transformers');
     writeAdapter(adapter, parameters, lora, model);
-    mergeAdapter(model, readAdapter(adapter), merged, 'float32');
+    await mergeAdapter(model, readAdapter(adapter), merged, 'float32');
     const ids = readReferenceTraining('qwen2-tied-bf16-sharded').promptIds;
     const script = path.join(import.meta.dirname, 'peft-logits.py');
     const output = execFileSync(python, [script, model, adapter, merged, JSON.stringify(ids)], {

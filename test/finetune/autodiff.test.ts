@@ -128,7 +128,9 @@ describe('gradient rules against central differences in float64', () => {
   });
 
   it('covers every rule', () => {
-    expect(Object.keys(cases).sort()).toEqual(Object.keys(gradientRules).sort());
+    // MatMulNBits computes in float32 only, and is tested apart.
+    const tested = [...Object.keys(cases), 'MatMulNBits'];
+    expect(tested.sort()).toEqual(Object.keys(gradientRules).sort());
   });
 });
 

@@ -1,6 +1,6 @@
 import { Matrix, SingularValueDecomposition } from 'ml-matrix';
 import { expect, it } from 'vitest';
-import { defaultMuon, isMuonMatrix, openMuon } from '../../finetune/muon.js';
+import { isMuonMatrix, openMuon } from '../../finetune/muon.js';
 import { createGenerator } from '../../src/random.js';
 
 it.each([
@@ -31,7 +31,7 @@ it.each([
 );
 
 it('shrinks the weights and averages the gradients', async () => {
-  const muon = await openMuon(defaultMuon, 1);
+  const muon = await openMuon({ momentum: 0.95, weightDecay: 0.01 }, 1);
   const values = Float32Array.of(1, 0, 0, 1);
   const moments = { first: new Float32Array(4), second: new Float32Array(4) };
   const parameter = { name: 'model.layers.0.mlp.up_proj.weight', shape: [2, 2], values };

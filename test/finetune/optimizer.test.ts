@@ -23,15 +23,25 @@ describe('gradients', () => {
 });
 
 describe('schedules', () => {
-  const factors = (kind: 'constant' | 'linear' | 'cosine', warmupSteps = 2, totalSteps = 6) =>
-    Array.from({ length: totalSteps }, (_, step) => scheduleFactor({ kind, warmupSteps, totalSteps }, step));
+  const factors = (kind: 'constant' | 'linear' | 'cosine', floor = 0) =>
+    Array.from({ length: 7 }, (_, step) =>
+      scheduleFactor({ kind, warmupSteps: 2, totalSteps: 6, floor }, step),
+    );
 
   it('rise over the warm-up and fall to 0 after the last step', () => {
-    expect(factors('constant')).toEqual([0.5, 1, 1, 1, 1, 1]);
-    expect(factors('linear')).toEqual([0.5, 1, 1, 0.75, 0.5, 0.25]);
+    expect(factors('constant')).toEqual([0.5, 1, 1, 1, 1, 1, 1]);
+    expect(factors('linear')).toEqual([0.5, 1, 1, 0.75, 0.5, 0.25, 0]);
     const cosine = factors('cosine');
     expect(cosine[4]).toBeCloseTo(0.5, 12);
-    expect(scheduleFactor({ kind: 'cosine', warmupSteps: 2, totalSteps: 6 }, 6)).toBeCloseTo(0, 12);
+    expect(cosine[6]).toBeCloseTo(0, 12);
+  });
+
+  it('end at their floor', () => {
+    expect(factors('linear', 0.2)[4]).toBeCloseTo(0.6, 12);
+    expect(factors('linear', 0.2)[6]).toBeCloseTo(0.2, 12);
+    expect(factors('cosine', 0.03)[2]).toBe(1);
+    expect(factors('cosine', 0.03)[6]).toBeCloseTo(0.03, 12);
+    expect(factors('constant', 0.5)[6]).toBe(1);
   });
 });
 

@@ -2,9 +2,6 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { defaultAdamW } from '../../finetune/adamw.js';
-import { defaultMuon } from '../../finetune/muon.js';
-import { planEpoch } from '../../finetune/order.js';
 import type { Conversation } from '../../finetune/rendering.js';
 import { type FineTuning, fineTune } from '../../finetune/sft.js';
 import type { TrainingEvent, TrainingSettings } from '../../finetune/trainer.js';
@@ -30,10 +27,12 @@ const settings: TrainingSettings = {
   epochs: 2,
   batchExamples: 4,
   batchTokens: 64,
+  packing: 'rows',
   learningRate: 0.01,
   schedule: 'cosine',
   warmupSteps: 1,
-  adamw: defaultAdamW,
+  learningRateFloor: 0,
+  adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 },
   maxGradientNorm: 1,
   evaluateEvery: 2,
   patience: undefined,
@@ -63,31 +62,6 @@ const recorded = () => {
 
 const lossesOf = (events: readonly TrainingEvent[]) =>
   events.flatMap((event) => (event.kind === 'step' ? [event.loss] : []));
-
-describe('order', () => {
-  const lengths = Array.from({ length: 103 }, (_, i) => 20 + ((i * 37) % 90));
-  const plan = (epoch: number) => planEpoch(lengths, { seed: 1, batchExamples: 8, batchTokens: 256 }, epoch);
-
-  it('has every example once an epoch, within the limit of tokens', () => {
-    const steps = plan(0);
-    expect(steps.flat(2).sort((a, b) => a - b)).toEqual([...lengths.keys()]);
-    expect(steps).toHaveLength(13);
-    for (const part of steps.flat()) {
-      const padded = part.length * Math.max(...part.map((i) => lengths[i]!));
-      expect(padded <= 256 || part.length === 1).toBe(true);
-    }
-  });
-
-  it('follows from seed and epoch, and puts similar lengths together', () => {
-    expect(plan(0)).toEqual(plan(0));
-    expect(plan(0)).not.toEqual(plan(1));
-    const padded = plan(0)
-      .flat()
-      .reduce((sum, part) => sum + part.length * Math.max(...part.map((i) => lengths[i]!)), 0);
-    const own = lengths.reduce((sum, length) => sum + length, 0);
-    expect(padded / own).toBeLessThan(1.1);
-  });
-});
 
 describe('training an adapter', () => {
   it('lowers the loss, moves every adapter weight and no other', async () => {
@@ -169,6 +143,21 @@ describe('training an adapter', () => {
     expect(outcome.best!.loss).toBe(Math.min(...validations));
   });
 
+  it('raises an alarm when the validation loss rises while the training loss falls', async () => {
+    const { events, onEvent } = recorded();
+    const fast = { ...settings, epochs: 12, evaluateEvery: 2, schedule: 'constant' as const };
+    // The same prompts with other answers: what is learnt is wrong for them.
+    const validation = conversations.slice(2, 6).map((one) => ({ ...one, completion: 'no idea at all' }));
+    await fineTune(job('diverging', { settings: fast, validation }), { onEvent });
+    const alarms = events.filter((event) => event.kind === 'alarm');
+    expect(alarms).toHaveLength(1);
+    expect(alarms[0]).toMatchObject({ alarm: 'validation-diverging' });
+    const before = events.slice(0, events.indexOf(alarms[0]!));
+    const validations = before.flatMap((event) => (event.kind === 'validation' ? [event.loss] : []));
+    const rise = validations.slice(-4);
+    expect(rise.toSorted((a, b) => a - b)).toEqual(rise);
+  });
+
   it('says so when the loss is no longer a number', async () => {
     const wild = { ...settings, learningRate: 1e30, maxGradientNorm: undefined };
     await expect(fineTune(job('diverged', { settings: wild }))).rejects.toThrow(
@@ -186,7 +175,12 @@ describe('training an adapter', () => {
 
 describe('training all weights', () => {
   it('Muon lowers the loss and resumes exactly too', async () => {
-    const muon = { ...settings, epochs: 4, learningRate: 0.003, muon: defaultMuon };
+    const muon = {
+      ...settings,
+      epochs: 4,
+      learningRate: 0.003,
+      muon: { momentum: 0.95, weightDecay: 0.01 },
+    };
     const change = { method: { kind: 'scratch' } as const, settings: muon };
     const whole = recorded();
     const uninterrupted = await fineTune(job('muon', change), whole);

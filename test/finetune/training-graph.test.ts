@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeBatch, type TokenExample, totalWeight } from '../../finetune/batch.js';
+import { ownRows } from '../../finetune/packing.js';
 import { type Trainable, trainedParameters } from '../../finetune/trainable.js';
 import { buildTrainingGraph } from '../../finetune/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../finetune/training-session.js';
@@ -23,7 +24,7 @@ describe.each(referenceModels)('%s', (name) => {
   const reference = readReferenceTraining(name);
   const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
   const start = adapterValues(path.join(directory, 'adapter-start'));
-  const batch = makeBatch(reference.examples, totalWeight(reference.examples));
+  const batch = makeBatch(ownRows(reference.examples), totalWeight(reference.examples));
   const { tensors } = readSafetensors(path.join(directory, 'gradients-step0.safetensors'));
   const expected = values(
     new Map(tensors.map((tensor) => [tensor.name.slice(adapterPrefix.length), tensor])),
@@ -60,7 +61,7 @@ async function gradientError(config: DecoderConfig, trainable: Trainable, exampl
       values: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.normal(0, 0.3)),
     }),
   );
-  const batch = makeBatch(examples, totalWeight(examples));
+  const batch = makeBatch(ownRows(examples), totalWeight(examples));
   const session = await open(config, trainable, 'float64');
   const { gradients } = await session.run(parameters, batch, 5);
   let largest = 0;
@@ -114,7 +115,8 @@ describe('dropout', () => {
       values: start.get(one.name)!,
     }));
     return {
-      loss: async (seed: number) => (await session.run(parameters, makeBatch(examples, 1), seed)).loss,
+      loss: async (seed: number) =>
+        (await session.run(parameters, makeBatch(ownRows(examples), 1), seed)).loss,
       close: () => session.close(),
     };
   };

@@ -52,6 +52,12 @@ const situations: Readonly<Record<string, Omit<ConfigInput, 'model'> & { readonl
     memory: { best: 1, recent: 2, order: 'best-last' },
   },
   'semantic-nothing-shown': { environment: 'CartPole-v1', memory: 'none' },
+  'compact-linear': {
+    environment: 'MountainCarContinuous-v0',
+    prompts: { set: 'compact' },
+    memory: { best: 2, recent: 1 },
+  },
+  'compact-table': { environment: 'FrozenLake-v1', prompts: { set: 'compact' } },
   'semantic-json': { environment: 'Pendulum-v1', json: true },
 };
 

@@ -78,7 +78,7 @@ export async function situation(
         iteration,
         iterations: config.iterations,
         history: history.part(shown, added === undefined ? entries.length : added.length),
-        best: createReplayBuffer(entries).best,
+        buffer: createReplayBuffer(entries),
         spec: family.parameters,
         continued: added !== undefined,
       }),

@@ -9,8 +9,9 @@ import {
   formatTime,
   plural,
 } from '../../src/report/quantities.js';
-import { linearScale, quantile, robustDomain } from '../../src/report/scale.js';
+import { linearScale, robustDomain } from '../../src/report/scale.js';
 import { sparkline } from '../../src/report/sparkline.js';
+import { quantile } from '../../src/statistics.js';
 
 describe('quantities', () => {
   it.each([

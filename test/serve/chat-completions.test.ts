@@ -352,7 +352,7 @@ test('health, models, and the way to neither', async () => {
   expect(await send(`${root}/health`)).toEqual({ status: 200, body: '{"status":"ok"}' });
   expect(JSON.parse((await send(`${server.url}/models`)).body)).toMatchObject({
     object: 'list',
-    data: [{ id: 'tiny', object: 'model', created: 1 }],
+    data: [{ id: 'tiny', object: 'model', created: 1, parent: null }],
   });
   expect((await send(`${server.url}/models/tiny`)).status).toBe(200);
   expect((await send(`${server.url}/models/gpt-5`)).status).toBe(404);

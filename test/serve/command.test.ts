@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { type ServeArguments, serveCommand } from '../../src/commands/serve.js';
+import { referenceDirectory } from '../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
-import { messages, path, send, stream } from './local-server.js';
+import { messages, path, post, send, stream } from './local-server.js';
 
 const args: ServeArguments = {
   model: path,
+  adapter: [],
   host: '127.0.0.1',
   port: 0,
   device: 'cpu',
@@ -40,6 +42,21 @@ describe('policyloop serve', () => {
     expect(await ended).toBe(0);
     expect(noted.at(-1)).toMatch(/chat\/completions 200 66 tokens in \(0 cached\), 300 out/);
     await expect(send(ready.url.replace('/v1', '/health'))).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  it('serves adapters under the names that they are given, else under that of their directory', async () => {
+    const adapter = join(path, 'adapter-after-12-steps');
+    const { ended, finish, printed, noted } = await served({ adapter: [`tuned=${adapter}`, adapter] });
+    const { url, adapters } = JSON.parse(printed[0]!) as { url: string; adapters: string[] };
+    expect(adapters).toEqual(['tuned', 'adapter-after-12-steps']);
+    expect(noted).toContainEqual(expect.stringMatching(/; with adapters: tuned, adapter-after-12-steps$/));
+    const text = async (model: string) =>
+      JSON.parse((await post(url, { messages, model, seed: 1, max_tokens: 20, temperature: 0 })).body)
+        .choices[0].message.content as string;
+    expect(await text('tuned')).toBe(await text('adapter-after-12-steps'));
+    expect(await text('tuned')).not.toBe(await text(name));
+    finish.abort();
+    expect(await ended).toBe(0);
   });
 
   it('gives up on the second', async () => {
@@ -83,7 +100,9 @@ describe('policyloop serve', () => {
 describe('from the shell', () => {
   it('Ctrl-C ends it in order', async () => {
     const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+    const adapter = join(path, 'adapter-after-12-steps');
     const flags = ['serve', '--model', path, '--port', '0', '--device', 'cpu', '--json', '--template', 'a=1'];
+    flags.push('--adapter', `one=${adapter}`, '--adapter', `two=${adapter}`);
     const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), cli, ...flags]);
     let [stdout, stderr] = ['', ''];
     child.stderr.on('data', (chunk: Buffer) => {
@@ -97,7 +116,8 @@ describe('from the shell', () => {
       });
     });
     const { url } = JSON.parse(stdout) as { url: string };
-    expect((await send(`${url}/models`)).status).toBe(200);
+    expect((await send(`${url}/models/one`)).status).toBe(200);
+    expect((await send(`${url}/models/two`)).status).toBe(200);
     child.kill('SIGINT');
     expect(await ended).toBe(0);
     expect(stderr).toContain('answering what was asked for');
@@ -122,6 +142,26 @@ describe('what is wrong gets one clear screen', () => {
     ],
     ['an unknown quantization', { quantization: 'int2' }, /^--quantization: /],
     ['too small a context', { contextTokens: 1 }, /^--context-tokens: /],
+    [
+      'a directory that holds no adapter',
+      { adapter: ['tuned=nowhere'] },
+      /^--adapter: there is no such directory[\s\S]*nowhere/,
+    ],
+    [
+      'an adapter of another model',
+      { adapter: [join(referenceDirectory('qwen3-fp32'), 'adapter-after-12-steps')] },
+      /this adapter belongs to another model/,
+    ],
+    [
+      'two adapters of one name',
+      { adapter: ['a/tuned', 'tuned=b'] },
+      /^--adapter: two adapters have the name tuned[\s\S]*name=directory/,
+    ],
+    [
+      'an adapter with the name of the model',
+      { adapter: [`${name}=a`] },
+      /^--adapter: an adapter can't have the name of the model itself/,
+    ],
     ['a variable without a value', { template: ['thinking'] }, /^--template: is no name=value/],
   ];
   it.each(refused)('%s', async (_name, changes, pattern) => {

@@ -3,6 +3,7 @@ import { type ClientRequest, request } from 'node:http';
 import { localSchema } from '../../src/models/local/config.js';
 import { openModelProcess } from '../../src/models/local/model-process.js';
 import { openTokenizer } from '../../src/models/local/tokenizer.js';
+import type { ServedModel } from '../../src/serve/chat-request.js';
 import { startServer } from '../../src/serve/server.js';
 import { readReference, referenceDirectory } from '../models/local/fixture.js';
 
@@ -11,15 +12,19 @@ export const { messages } = readReference('qwen2-tied-bf16-sharded');
 export const localConfig = (config: object = {}) =>
   localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', ...config });
 
-export async function startLocalServer() {
-  const model = openModelProcess('local/tiny', localConfig());
+/** @param adapters served beside the base, which is `tiny` */
+export async function startLocalServer(adapters: readonly Required<ServedModel>[] = []) {
+  const model = openModelProcess('local/tiny', {
+    ...localConfig(),
+    adapters: adapters.map(({ adapter }) => adapter),
+  });
   const log: string[] = [];
   const watch: { onText?: () => void } = {};
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
     model: {
-      name: 'tiny',
+      served: [{ name: 'tiny' }, ...adapters],
       created: 1,
       process: {
         generate: (job, options) =>

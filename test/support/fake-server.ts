@@ -59,10 +59,12 @@ export interface Counts {
 }
 
 export interface ReceivedRequest {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  // The body is whatever the client sent; tests assert its shape.
+  // The body is whatever the client sent; tests assert its shape. Empty for one that is no JSON.
   readonly body: Record<string, unknown>;
+  readonly text: string;
 }
 
 export interface Answer {
@@ -113,10 +115,14 @@ export async function startFakeServer(options: {
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of message) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString('utf8');
+    const isJson = message.headers['content-type']?.startsWith('multipart/') !== true && text !== '';
     const request: ReceivedRequest = {
+      method: message.method ?? '',
       path: message.url ?? '',
       headers: message.headers,
-      body: JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>,
+      body: isJson ? (JSON.parse(text) as Record<string, unknown>) : {},
+      text,
     };
     requests.push(request);
     counts.requests++;

@@ -72,6 +72,8 @@ export function loraParameters(
 
 export interface Adapter extends LoraScaling {
   readonly directory: string;
+  /** Path or name of the model that it was trained on, where the adapter tells. */
+  readonly base: string | undefined;
   readonly dropout: number;
   readonly modules: readonly string[];
   /** By the model's own names: `<module>.lora_A.weight` and `<module>.lora_B.weight`. */
@@ -80,6 +82,7 @@ export interface Adapter extends LoraScaling {
 
 const configSchema = z.looseObject({
   peft_type: z.literal('LORA'),
+  base_model_name_or_path: z.string().nullish(),
   r: z.int().positive(),
   lora_alpha: z.number(),
   lora_dropout: z.number().default(0),
@@ -130,6 +133,7 @@ export function readAdapter(directory: string): Adapter {
   const { tensors } = readSafetensors(weights);
   return {
     directory,
+    base: config.base_model_name_or_path ?? undefined,
     rank: config.r,
     alpha: config.lora_alpha,
     dropout: config.lora_dropout,
@@ -176,6 +180,17 @@ export function openAdapter(directory: string, config: DecoderConfig): Adapter {
   return adapter;
 }
 
+/** Both factors of each module that the adapter changes: A [rank, in] and B [out, rank]. */
+export function factorsOf({ tensors }: Adapter): Map<string, { a: StoredTensor; b: StoredTensor }> {
+  const factors = new Map<string, { a: StoredTensor; b: StoredTensor }>();
+  for (const [name, a] of tensors) {
+    const module = /^(.*)\.lora_A\.weight$/.exec(name)?.[1];
+    const b = tensors.get(`${module}.lora_B.weight`);
+    if (module !== undefined && b !== undefined) factors.set(module, { a, b });
+  }
+  return factors;
+}
+
 /** A stored adapter on top of a model's parameters. The adapter's weights are mapped from their file. */
 export function adapterParameters(
   g: GraphBuilder,
@@ -187,9 +202,9 @@ export function adapterParameters(
     tensor.dtype === (precision === 'float32' ? 'F32' : 'F64')
       ? g.stored(tensor)
       : g.cast(g.stored(tensor), precision);
+  const factors = factorsOf(adapter);
   return loraParameters(g, base, precision, loraScale(adapter), (module) => {
-    const a = adapter.tensors.get(`${module}.lora_A.weight`);
-    const b = adapter.tensors.get(`${module}.lora_B.weight`);
-    return a === undefined || b === undefined ? undefined : { a: exact(a), b: exact(b) };
+    const found = factors.get(module);
+    return found && { a: exact(found.a), b: exact(found.b) };
   });
 }

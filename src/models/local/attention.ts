@@ -18,11 +18,24 @@ export interface CachedSegment {
   readonly length: Value;
 }
 
+/**
+ * Which tokens of a row belong together. A token sees the earlier ones of its own segment and of one other, so that
+ * sequences can share a row, and several continuations one copy of what they continue.
+ */
+export interface Packing {
+  /** int32 [B, S]: segment of each token; its number means something within the row only. */
+  readonly segments: Value;
+  /** int32 [B, S]: the segment that a token continues, its own where it continues none. */
+  readonly prefixes: Value;
+}
+
 /** Large enough to vanish in any softmax, small enough never to overflow float32 when added to a score. */
 const masked = -1e30;
 
 /** Shape vectors that depend on B and S, computed once. */
 export interface Shapes {
+  /** [1]: B */
+  readonly batch: Value;
   /** [1]: S */
   readonly tokens: Value;
   /** [N, H] */
@@ -47,6 +60,7 @@ export function emitShapes(g: GraphBuilder, config: DecoderConfig, ids: Value): 
   const tokens = g.op('Slice', [shape, g.integers([1]), g.integers([2])]);
   const concat = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   return {
+    batch,
     tokens,
     flat: g.integers([-1, config.hidden]),
     queries: concat(batch, tokens, g.integers([kvHeads, group, headDim])),
@@ -57,7 +71,7 @@ export function emitShapes(g: GraphBuilder, config: DecoderConfig, ids: Value): 
   };
 }
 
-/** Cosines and sines of the new tokens' angles: [S, 1, 1, headDim / 2]. */
+/** Cosines and sines of the new tokens' angles: [S, 1, 1, headDim / 2], or [B, S, 1, 1, headDim / 2]. */
 export interface Rotation {
   readonly cos: Value;
   readonly sin: Value;
@@ -71,7 +85,7 @@ export function emitRotation(
   precision: Precision,
 ): Rotation {
   const frequencies = g.floats(precision, ropeFrequencies(layer.rope, headDim), [1, 1, 1, headDim / 2]);
-  const places = g.op('Reshape', [g.cast(positions, precision), g.integers([-1, 1, 1, 1])]);
+  const places = g.op('Unsqueeze', [g.cast(positions, precision), g.integers([-3, -2, -1])]);
   const angles = g.op('Mul', [places, frequencies]);
   return { cos: g.op('Cos', [angles]), sin: g.op('Sin', [angles]) };
 }
@@ -92,36 +106,44 @@ function rotate(g: GraphBuilder, x: Value, { cos, sin }: Rotation): Value {
 
 /**
  * What is added to the scores [·, ·, g·S, T + S]: 0 where a query may look, else a huge negative number. A query looks
- * at keys that are not later than itself and nearer than the window.
+ * at keys that are not later than itself, nearer than the window, and of the segments that it sees.
  */
 export function emitBias(
   g: GraphBuilder,
   config: DecoderConfig,
   window: number | undefined,
-  positions: Value,
-  cachedPositions: Value | undefined,
+  {
+    positions,
+    cachedPositions,
+    packing,
+  }: { positions: Value; cachedPositions?: Value | undefined; packing?: Packing | undefined },
   shapes: Shapes,
   precision: Precision,
 ): Value {
-  const queries = g.op('Unsqueeze', [positions, g.integers([1])]);
+  const ofQueries = (value: Value) => g.op('Unsqueeze', [value, g.integers([-1])]);
+  const ofKeys = (value: Value) => g.op('Unsqueeze', [value, g.integers([-2])]);
   const all =
     cachedPositions === undefined ? positions : g.op('Concat', [cachedPositions, positions], { axis: 0 });
-  const keys = g.op('Unsqueeze', [all, g.integers([0])]);
+  const [queries, keys] = [ofQueries(positions), ofKeys(all)];
   let visible = g.op('LessOrEqual', [keys, queries]);
   if (window !== undefined) {
     const near = g.op('Less', [g.op('Sub', [queries, keys]), g.int32s([window], [])]);
     visible = g.op('And', [visible, near]);
   }
+  if (packing !== undefined) {
+    const segments = ofKeys(packing.segments);
+    const own = g.op('Equal', [segments, ofQueries(packing.segments)]);
+    const continued = g.op('Equal', [segments, ofQueries(packing.prefixes)]);
+    visible = g.op('And', [visible, g.op('Or', [own, continued])]);
+  }
   const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [masked], [])]);
-  // [S, T + S] → [g·S, T + S]: the query heads of a group follow one another.
+  // [S, T + S] → [g·S, T + S], or [B, S, S] → [B, g·S, S]: the query heads of a group follow one another.
   const group = config.heads / config.kvHeads;
   if (group === 1) return bias;
-  const width = g.op('Shape', [all]);
-  const repeated = g.op('Expand', [
-    bias,
-    g.op('Concat', [g.integers([group]), shapes.tokens, width], { axis: 0 }),
-  ]);
-  return g.op('Reshape', [repeated, g.op('Concat', [g.integers([-1]), width], { axis: 0 })]);
+  const repeated = g.op('Expand', [g.op('Unsqueeze', [bias, g.integers([-3])]), g.integers([group, 1, 1])]);
+  const rows = packing === undefined ? [] : [shapes.batch];
+  const width = packing === undefined ? g.op('Shape', [all]) : shapes.tokens;
+  return g.op('Reshape', [repeated, g.op('Concat', [...rows, g.integers([-1]), width], { axis: 0 })]);
 }
 
 export interface AttentionContext {

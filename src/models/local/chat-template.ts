@@ -118,7 +118,8 @@ function fixedDate(format: string): string {
   return format.replace(/%([a-zA-Z])/g, (whole, letter: string) => parts[letter] ?? whole);
 }
 
-function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
+/** The text of a model's chat template, found as `openChatTemplate` tells. */
+export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
   const own = path.join(directory, 'chat_template.jinja');
   if (existsSync(own)) return { source: readFileSync(own, 'utf8'), file: own };
   const file = path.join(directory, 'tokenizer_config.json');

@@ -3,9 +3,12 @@ import { messageOf, UserError } from '../../errors.js';
 import { type Engine, loadEngine, RequestError } from './engine.js';
 import { AbortedError } from './generation.js';
 import type { FailureReport, FromProcess, ToProcess } from './protocol.js';
+import { TurnQueue } from './turn-queue.js';
 
 let engine: Promise<Engine> | undefined;
-let last: Promise<unknown> = Promise.resolve();
+type Job = ToProcess & { readonly kind: 'generate' };
+const waiting = new TurnQueue<Job>();
+let working = false;
 /** Jobs that are waiting or running, and whether they were given up. */
 const jobs = new Map<number, { aborted: boolean }>();
 
@@ -19,9 +22,9 @@ process.on('message', (message: ToProcess) => {
       );
       break;
     case 'generate': {
-      const state = { aborted: false };
-      jobs.set(message.id, state);
-      last = last.then(() => runJob(message, state));
+      jobs.set(message.id, { aborted: false });
+      waiting.add(message.job.adapter ?? '', message);
+      if (!working) void work();
       break;
     }
     case 'abort': {
@@ -31,15 +34,18 @@ process.on('message', (message: ToProcess) => {
   }
 });
 
-async function runJob(
-  { id, job }: ToProcess & { kind: 'generate' },
-  state: { readonly aborted: boolean },
-): Promise<void> {
+async function work(): Promise<void> {
+  working = true;
+  for (let next = waiting.take(); next !== undefined; next = waiting.take()) await runJob(next);
+  working = false;
+}
+
+async function runJob({ id, job }: Job): Promise<void> {
   try {
     const loaded = await engine;
     if (loaded === undefined) throw new Error('nothing was loaded');
     const result = await loaded.generate(job, {
-      aborted: () => state.aborted,
+      aborted: () => jobs.get(id)?.aborted ?? true,
       onText: (candidate, text) => send({ kind: 'text', id, candidate, text }),
     });
     send({ kind: 'done', id, result });

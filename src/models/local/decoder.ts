@@ -13,6 +13,7 @@ import {
   emitBias,
   emitRotation,
   emitShapes,
+  type Packing,
   type Rotation,
 } from './attention.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
@@ -23,8 +24,10 @@ import { rmsNorm } from './rms-norm.js';
 export interface DecoderInputs {
   /** int32 [B, S] */
   readonly ids: Value;
-  /** int32 [S]: place of each new token in its sequence, the same for all rows. */
+  /** int32 [S], or [B, S] where rows differ: place of each new token in its sequence. */
   readonly positions: Value;
+  /** For rows that hold several sequences; positions are then [B, S] and nothing is cached. */
+  readonly packing?: Packing;
   /**
    * int32 [T₁ + T₂ + …]: place of each cached key, segment after segment. A key at a place later than a query is
    * masked, so spare capacity is marked by a place beyond any context. Undefined without segments.
@@ -62,7 +65,7 @@ export function buildDecoder(
       emitRotation(g, layer, config.headDim, inputs.positions, precision),
     );
     const bias = cached(biases, layer.window, () =>
-      emitBias(g, config, layer.window, inputs.positions, inputs.cachedPositions, shapes, precision),
+      emitBias(g, config, layer.window, inputs, shapes, precision),
     );
     const normed = rmsNorm(
       g,

@@ -1,6 +1,13 @@
 /** A loaded model: messages in, answers out. Lives in the model's own process. */
 import type { ParameterSpec } from '../../policies/policy.js';
-import { adapterParameters, openAdapter } from './adapter.js';
+import { type Adapter, adapterParameters, openAdapter } from './adapter.js';
+import {
+  type AdaptedModule,
+  type AdapterInputs,
+  adaptedModules,
+  adapterInputs,
+  fedAdapterParameters,
+} from './adapter-inputs.js';
 import {
   type Constraint,
   type ConstraintVocabulary,
@@ -45,7 +52,11 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const weights = openWeights(settings.path);
   const device = await chooseDevice(settings.device);
   const threads = settings.threads ?? freeCores();
-  const session = await openSession(buildGraph(settings, config, weights), config, { device, threads });
+  const adapters = (settings.adapters ?? []).map((directory) => openAdapter(directory, config));
+  const modules = adaptedModules(adapters);
+  const inputsOf = loadAdapters(modules, adapters);
+  const graph = buildGraph(settings, config, weights, modules);
+  const session = await openSession(graph, config, { device, threads });
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
   const generator = createTextGenerator(session, config, tokenizer.bytes);
@@ -70,6 +81,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
         );
       const generation = await generator.generate(
         {
+          adapter: inputsOf(job.adapter),
           prompt,
           seeds: job.seeds,
           maxTokens,
@@ -86,14 +98,32 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   };
 }
 
+/** What to feed for the adapter of a directory, and for the base (undefined). */
+function loadAdapters(
+  modules: readonly AdaptedModule[],
+  adapters: readonly Adapter[],
+): (directory: string | undefined) => AdapterInputs {
+  const loaded = new Map<string | undefined, AdapterInputs>([
+    [undefined, adapterInputs(modules)],
+    ...adapters.map((adapter) => [adapter.directory, adapterInputs(modules, adapter)] as const),
+  ]);
+  return (directory) => {
+    const inputs = loaded.get(directory);
+    if (inputs === undefined) throw new RequestError(`the adapter ${directory} was not loaded`);
+    return inputs;
+  };
+}
+
 /**
  * The inference graph with weights as they are stored, or quantised (made now, where they are not there yet). An adapter
  * is added as it is.
+ * @param fed modules whose adapters are inputs
  */
 export function buildGraph(
   { path, adapter: adapterPath, quantization }: Pick<LoadSettings, 'path' | 'adapter' | 'quantization'>,
   config: DecoderConfig,
   weights: StoredTensors,
+  fed: readonly AdaptedModule[] = [],
 ): BuiltGraph {
   const quantized =
     quantization === 'none'
@@ -103,7 +133,8 @@ export function buildGraph(
   return buildInferenceGraph(config, (g) => {
     const exact = storedParameters(g, weights, 'float32');
     const base = quantized === undefined ? exact : quantizedParameters(g, quantized, weights, exact);
-    return adapter === undefined ? base : adapterParameters(g, adapter, base, 'float32');
+    const adapted = adapter === undefined ? base : adapterParameters(g, adapter, base, 'float32');
+    return fed.length === 0 ? adapted : fedAdapterParameters(g, fed, adapted);
   });
 }
 

@@ -3,15 +3,19 @@
  * the next call, which pays only for what its prompt adds.
  */
 import { createGenerator, type RandomGenerator } from '../../random.js';
+import type { AdapterInputs } from './adapter-inputs.js';
 import type { Constraint, ConstraintState } from './constraint.js';
 import type { DecoderConfig } from './hf-config.js';
 import { KeyValueCache } from './key-value-cache.js';
+import { type HeldPrompt, PromptCaches } from './prompt-caches.js';
 import type { DecoderSession } from './runtime.js';
 import { logProbability, type SamplingSettings, sampleToken, type TokenMask } from './sampling.js';
 import { StopStrings } from './stop-strings.js';
 import { TextStream, type TokenBytes } from './token-text.js';
 
 export interface GenerationRequest {
+  /** What adapts the model; the same object each time, as prompts are kept by it. */
+  readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
   /** One candidate a seed. */
   readonly seeds: readonly number[];
@@ -74,20 +78,23 @@ function chunkLength(config: DecoderConfig, position: number): number {
 /** Slots by which the cache of a candidate grows. */
 const ownBlock = 32;
 
-/** One generator has one cache: calls must not overlap. */
+/** Calls share caches: they must not overlap. */
 export function createTextGenerator(
   session: DecoderSession,
   config: DecoderConfig,
   bytes: TokenBytes,
 ): TextGenerator {
   const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
-  const prompt = new KeyValueCache(shape);
+  const prompts = new PromptCaches(shape);
   const own = new KeyValueCache(shape);
-  /** Tokens that `prompt` holds the keys and values of. */
-  let held: number[] = [];
 
   /** @returns the logits after the last token of the prompt */
-  async function prefill(ids: readonly number[], hooks: GenerationHooks): Promise<Float32Array> {
+  async function prefill(
+    held: HeldPrompt,
+    { prompt: ids, adapter }: GenerationRequest,
+    hooks: GenerationHooks,
+  ): Promise<Float32Array> {
+    const prompt = held.cache;
     own.reset(1);
     let logits = new Float32Array();
     while (prompt.length < ids.length) {
@@ -98,12 +105,13 @@ export function createTextGenerator(
         ids: chunk,
         rows: 1,
         position: prompt.length,
+        adapter,
         prompt,
         own,
         logitsOf: last ? [chunk.length - 1] : [],
       });
       prompt.append(output.entries);
-      held = ids.slice(0, prompt.length);
+      held.tokens = ids.slice(0, prompt.length);
       logits = output.logits.slice();
     }
     return logits;
@@ -111,10 +119,12 @@ export function createTextGenerator(
 
   return {
     async generate(request, hooks) {
-      const cachedTokens = Math.min(commonPrefix(held, request.prompt), request.prompt.length - 1);
+      const held = prompts.of(request.adapter);
+      const prompt = held.cache;
+      const cachedTokens = Math.min(commonPrefix(held.tokens, request.prompt), request.prompt.length - 1);
       prompt.truncate(cachedTokens);
-      held.length = cachedTokens;
-      const first = await prefill(request.prompt, hooks);
+      held.tokens.length = cachedTokens;
+      const first = await prefill(held, request, hooks);
       const candidates = request.seeds.map(
         (seed, index) => new Candidate(index, seed, request, bytes, hooks),
       );
@@ -130,6 +140,7 @@ export function createTextGenerator(
           ids: running.flatMap((candidate) => candidate.unread.splice(0, tokens)),
           rows: running.length,
           position: prompt.length + own.length,
+          adapter: request.adapter,
           prompt,
           own,
           logitsOf: ready.map((row) => (row + 1) * tokens - 1),
@@ -140,7 +151,7 @@ export function createTextGenerator(
         });
         const kept = [...running.keys()].filter((row) => !running[row]!.finished);
         if (kept.length < running.length && kept.length > 0) own.keepRows(kept);
-        if (kept.length === 0 && candidates.length === 1) keepAnswer(candidates[0]!);
+        if (kept.length === 0 && candidates.length === 1) keepAnswer(held, candidates[0]!);
         running = kept.map((row) => running[row]!);
       }
       return {
@@ -152,9 +163,9 @@ export function createTextGenerator(
   };
 
   /** A conversation that goes on after a single answer finds its keys and values there. */
-  function keepAnswer(candidate: Candidate): void {
-    prompt.append(own.entries(0));
-    held = [...held, ...candidate.ids.slice(0, own.length)];
+  function keepAnswer(held: HeldPrompt, candidate: Candidate): void {
+    held.cache.append(own.entries(0));
+    held.tokens = [...held.tokens, ...candidate.ids.slice(0, own.length)];
   }
 }
 

@@ -5,7 +5,7 @@ import type { LocalConfig } from './config.js';
 import type { GeneratedAnswer } from './generation.js';
 import { readDecoderConfig } from './hf-config.js';
 import { checkModel } from './inspect.js';
-import { openModelProcess } from './model-process.js';
+import { type ModelProcess, openModelProcess } from './model-process.js';
 import type { JobResult } from './protocol.js';
 
 /**
@@ -14,13 +14,55 @@ import type { JobResult } from './protocol.js';
  * @throws UserError when the directory holds no model that can be run
  */
 export function createLocalModel(config: LocalConfig): LanguageModel {
-  checkModel(config.path);
-  if (config.adapter !== undefined) openAdapter(config.adapter, readDecoderConfig(config.path));
-  const id = `local/${[config.path, config.adapter]
+  checkFiles(config.path, config.adapter === undefined ? [] : [config.adapter]);
+  const process = openModelProcess(modelId(config.path, config.adapter), config);
+  return { ...languageModel(config, process), close: () => process.close() };
+}
+
+/** Models that differ in their adapter alone. */
+export interface LocalModels {
+  /**
+   * The base with one of the adapters, or as it is. Closing is up to `close` here.
+   * @param adapter its directory, as it was given
+   */
+  model(adapter?: string): LanguageModel;
+  close(): Promise<void>;
+}
+
+/**
+ * One process, and the base in memory once, for several adapters and the base itself: runs of all of them can follow
+ * each other, or go on at the same time, without loading anything again.
+ * @param adapters directories
+ * @throws UserError when a directory holds no model that can be run, or no adapter of it
+ */
+export function openLocalModels(
+  base: Omit<LocalConfig, 'adapter'>,
+  adapters: readonly string[],
+): LocalModels {
+  checkFiles(base.path, adapters);
+  const process = openModelProcess(modelId(base.path), { ...base, adapters });
+  return {
+    model: (adapter) => languageModel({ ...base, adapter }, process, adapter),
+    close: () => process.close(),
+  };
+}
+
+function checkFiles(path: string, adapters: readonly string[]): void {
+  checkModel(path);
+  const config = readDecoderConfig(path);
+  for (const adapter of adapters) openAdapter(adapter, config);
+}
+
+function modelId(path: string, adapter?: string): string {
+  return `local/${[path, adapter]
     .filter((name) => name !== undefined)
     .map(modelName)
     .join('+')}`;
-  const model = openModelProcess(id, config);
+}
+
+/** @param chosen adapter that each job asks for, where the process has several */
+function languageModel(config: LocalConfig, process: ModelProcess, chosen?: string): LanguageModel {
+  const id = modelId(config.path, config.adapter);
   const { maxTokens, stop, format, temperature, topP, topK, minP, repetitionPenalty } = config;
   const sampling = {
     ...(temperature !== undefined && { temperature }),
@@ -31,8 +73,9 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
   };
   const generateGroup: NonNullable<LanguageModel['generateGroup']> = async (messages, options) => {
     const start = performance.now();
-    const result = await model.generate(
+    const result = await process.generate(
       {
+        ...(chosen !== undefined && { adapter: chosen }),
         messages: messages.map(({ role, content }) => ({ role, content })),
         seeds: options.seeds,
         maxTokens,
@@ -51,13 +94,12 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
     generate: async (messages, { seed, ...options }) =>
       (await generateGroup(messages, { ...options, seeds: [seed] }))[0]!,
     async open() {
-      const { device, threads, contextTokens } = await model.load();
+      const { device, threads, contextTokens } = await process.load();
       const weights =
         config.quantization === 'none' ? 'unquantised weights' : `${config.quantization} weights`;
       const processor = device === 'cpu' ? `cpu, ${threads} ${threads === 1 ? 'thread' : 'threads'}` : device;
       return `${id} on ${processor}, ${weights}, ${contextTokens} tokens of context`;
     },
-    close: () => model.close(),
   };
 }
 

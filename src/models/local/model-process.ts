@@ -24,7 +24,7 @@ export interface JobOptions {
 
 export interface ModelProcess {
   /**
-   * Jobs run one after the other.
+   * Jobs run one after the other, in turns between the adapters that they ask for.
    * @throws ModelError when the job was aborted, can't be met, or the process ended
    * @throws UserError when the model or the device can't be used
    */

@@ -6,14 +6,20 @@ import type { LocalConfig } from './config.js';
 import type { GeneratedAnswer } from './generation.js';
 import type { SamplingSettings } from './sampling.js';
 
-/** What a process loads. */
-export type LoadSettings = Pick<
-  LocalConfig,
-  'path' | 'adapter' | 'device' | 'quantization' | 'threads' | 'contextTokens' | 'template'
->;
+/** What a process loads. An `adapter` is part of the model: every answer has it. */
+export interface LoadSettings
+  extends Pick<
+    LocalConfig,
+    'path' | 'adapter' | 'device' | 'quantization' | 'threads' | 'contextTokens' | 'template'
+  > {
+  /** Directories of adapters that jobs choose from. */
+  readonly adapters?: readonly string[];
+}
 
 /** One prompt, one answer a seed. */
 export interface GenerateJob {
+  /** One of the `adapters` that were loaded; absent, the base answers. */
+  readonly adapter?: string;
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
   readonly maxTokens: number;

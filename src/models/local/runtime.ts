@@ -1,3 +1,4 @@
+import type { AdapterInputs } from './adapter-inputs.js';
 import type { BuiltGraph } from './graph.js';
 import type { DecoderConfig } from './hf-config.js';
 import type { KeyValueCache, NewEntries } from './key-value-cache.js';
@@ -15,6 +16,8 @@ export interface ForwardInput {
   readonly rows: number;
   /** Place of the first new token in its sequence. */
   readonly position: number;
+  /** For a graph that has such inputs. */
+  readonly adapter?: AdapterInputs;
   /** Shared by all rows (one row itself). */
   readonly prompt: KeyValueCache;
   /** As many rows as the batch. */
@@ -80,6 +83,7 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
   const { prompt, own, rows } = input;
   const tokens = input.ids.length / rows;
   const tensors: Record<string, ort.Tensor> = {
+    ...input.adapter,
     ids: int32(Int32Array.from(input.ids), [rows, tokens]),
     positions: int32(
       Int32Array.from({ length: tokens }, (_, i) => input.position + i),

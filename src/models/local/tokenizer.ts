@@ -136,7 +136,7 @@ function readTokenizerJson(file: string): TokenizerJson {
   return parsed.data;
 }
 
-function readTokenizerConfig(directory: string): TokenizerConfig {
+export function readTokenizerConfig(directory: string): TokenizerConfig {
   const file = path.join(directory, 'tokenizer_config.json');
   const parsed = tokenizerConfigSchema.safeParse(readJson(file) ?? {});
   if (!parsed.success)

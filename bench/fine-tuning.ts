@@ -1,0 +1,124 @@
+/**
+ * `node dist/bench/fine-tuning.js [directory] [turns]`: what a training step costs on one thread, at the shape of
+ * Qwen2.5-0.5B with random weights (written to the directory, 2 GB, where they are not there yet): LoRA of rank 8 on q,
+ * k, v and o, one example of 256 tokens, 64 of them the answer. Beside the matrix products alone, and PyTorch + PEFT
+ * where POLICYLOOP_PYTHON has them. All take turns; minima count, of processor time.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createInterface, type Interface } from 'node:readline';
+import { writeRandomModel } from '../scripts/random-model.js';
+import { packageRoot } from '../src/package-root.js';
+import { formatTable } from '../src/terminal.js';
+import type { StepTime } from './training-step.js';
+
+const [threads, tokens, completion] = ['1', '256', '64'];
+
+/** A process that trains a step when it is asked to. */
+class Contender {
+  readonly #child: ChildProcess;
+  readonly #answers: AsyncIterator<string>;
+  readonly #lines: Interface;
+
+  constructor(command: string, args: readonly string[]) {
+    this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] });
+    // A process that ended is told by its answers, which end too.
+    this.#child.on('error', () => undefined);
+    this.#child.stdin!.on('error', () => undefined);
+    this.#lines = createInterface({ input: this.#child.stdout! });
+    this.#answers = this.#lines[Symbol.asyncIterator]();
+  }
+
+  /** @returns undefined when the process has ended */
+  async ask(what: 'step' | 'products'): Promise<StepTime | undefined> {
+    this.#child.stdin!.write(`${what}\n`);
+    const { value, done } = await this.#answers.next();
+    return done === true ? undefined : (JSON.parse(value) as StepTime);
+  }
+
+  close(): void {
+    this.#child.stdin!.end();
+    this.#lines.close();
+  }
+}
+
+const directory = process.argv[2] ?? join(tmpdir(), 'policyloop-qwen2.5-0.5b-f32');
+const turns = Number(process.argv[3] ?? 3);
+if (!existsSync(join(directory, 'model.safetensors'))) writeRandomModel('qwen2.5-0.5b', directory, 'F32');
+const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
+const ours = (quantization: string) =>
+  new Contender(process.execPath, [
+    join(import.meta.dirname, 'training-step.js'),
+    directory,
+    quantization,
+    threads,
+    tokens,
+    completion,
+  ]);
+const torch = (dtype: string) =>
+  new Contender(python, [
+    join(packageRoot(), 'bench', 'torch-lora.py'),
+    join(directory, 'config.json'),
+    dtype,
+    threads,
+    tokens,
+    completion,
+  ]);
+interface Asked {
+  readonly name: string;
+  readonly contender: Contender;
+  readonly what: 'step' | 'products';
+}
+
+const times = new Map<string, StepTime[]>();
+// Read from the first steps: the products come with a second copy of their matrices.
+const peaks = new Map<string, number>();
+
+/** The first turn warms up. All that take turns are in memory at once. */
+async function alternate(asked: readonly Asked[]): Promise<void> {
+  for (const { name } of asked) times.set(name, []);
+  for (let turn = 0; turn <= turns; turn++)
+    for (const { name, contender, what } of asked) {
+      const time = await contender.ask(what);
+      if (time === undefined) continue;
+      if (turn > 0) times.get(name)!.push(time);
+      if (!peaks.has(name)) peaks.set(name, time.peakBytes);
+    }
+  for (const { contender } of asked) contender.close();
+}
+
+const names = { step: 'step, float32', products: 'its matrix products alone' } as const;
+const float = ours('none');
+await alternate([
+  { name: names.step, contender: float, what: 'step' },
+  { name: names.products, contender: float, what: 'products' },
+  { name: 'PyTorch + PEFT, float32', contender: torch('float32'), what: 'step' },
+  { name: 'PyTorch + PEFT, bf16 autocast', contender: torch('bfloat16'), what: 'step' },
+]);
+await alternate([
+  { name: 'step, int4 weights', contender: ours('int4'), what: 'step' },
+  { name: 'step, int8 weights', contender: ours('int8'), what: 'step' },
+]);
+
+const least = (name: string, of: (time: StepTime) => number) => Math.min(...times.get(name)!.map(of));
+const cost = (name: string) => least(name, ({ processorSeconds }) => processorSeconds);
+const step = cost(names.step);
+function noteOf(name: string): string {
+  if (name === names.step) return 'aim ≤ 3.5 GiB';
+  if (name === names.products) return `${((100 * cost(name)) / step).toFixed(0)} % of the step (aim ≥ 80 %)`;
+  return `${(cost(name) / step).toFixed(2)} × our float32 step`;
+}
+const rows = [...times].map(([name, measured]) => {
+  if (measured.length === 0) return [name, '–', '–', '–', `${python} has no torch or peft`];
+  return [
+    name,
+    `${cost(name).toFixed(2)} s`,
+    `${least(name, ({ seconds }) => seconds).toFixed(2)} s`,
+    name === names.products ? '' : `${(peaks.get(name)! / 2 ** 30).toFixed(2)} GiB`,
+    noteOf(name),
+  ];
+});
+process.stdout.write(`${formatTable(['what', 'processor time', 'wall time', 'peak memory', ''], rows)}\n`);

@@ -1,0 +1,134 @@
+/**
+ * `node dist/bench/training-step.js <directory> <none|int8|int4> <threads> <tokens> <completion tokens>`: a process of
+ * its own, so that its peak memory is its own. For each line `step` on standard input it trains one step, for each
+ * `products` it computes the step's matrix products alone; it answers with one JSON object a line.
+ */
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { adamWStep, zeroMoments } from '../finetune/adamw.js';
+import { makeBatch } from '../finetune/batch.js';
+import { initialAdapter } from '../finetune/lora.js';
+import { ownRows } from '../finetune/packing.js';
+import { type Trainable, trainedParameters } from '../finetune/trainable.js';
+import { buildTrainingGraph } from '../finetune/training-graph.js';
+import { openTrainingSession } from '../finetune/training-session.js';
+import { GraphBuilder } from '../src/models/local/graph.js';
+import { type DecoderConfig, readDecoderConfig } from '../src/models/local/hf-config.js';
+import { ort } from '../src/models/local/onnx-runtime.js';
+import { quantizedWeights } from '../src/models/local/quantized-weights.js';
+import { openWeights } from '../src/models/local/safetensors.js';
+
+/** What a process answers after each step. */
+export interface StepTime {
+  readonly seconds: number;
+  /** Of the processor, all threads together: other work on the machine disturbs it less. */
+  readonly processorSeconds: number;
+  readonly peakBytes: number;
+}
+
+const [directory = '', quantization = 'none', ...numbers] = process.argv.slice(2);
+const [threads = 1, tokens = 256, completion = 64] = numbers.map(Number);
+const config = readDecoderConfig(directory);
+const base = openWeights(directory);
+
+async function openStep(): Promise<() => Promise<unknown>> {
+  const trainable: Trainable = {
+    kind: 'adapter',
+    lora: {
+      rank: 8,
+      alpha: 16,
+      dropout: 0,
+      rankStabilized: false,
+      modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj'],
+    },
+    base,
+    quantized:
+      quantization === 'none'
+        ? undefined
+        : quantizedWeights(directory, config, base, quantization === 'int4' ? 4 : 8),
+  };
+  const session = await openTrainingSession(
+    buildTrainingGraph({ config, trainable, precision: 'float32', purpose: 'train' }),
+    { device: 'cpu', threads, optimize: true },
+  );
+  const parameters = initialAdapter(trainedParameters(config, trainable), 1);
+  const moments = parameters.map(zeroMoments);
+  const ids = (length: number) => Array.from({ length }, (_, i) => (i * 7919) % config.vocabulary);
+  const example = { promptIds: ids(tokens + 1 - completion), completionIds: ids(completion), weight: 1 };
+  const batch = makeBatch(ownRows([example]), completion);
+  let step = 0;
+  return async () => {
+    const { gradients } = await session.run(parameters, batch, 0);
+    step++;
+    parameters.forEach(({ name, values }, index) => {
+      adamWStep(values, gradients.get(name)!, moments[index]!, 1e-4, step, {
+        betas: [0.9, 0.999],
+        epsilon: 1e-8,
+        weightDecay: 0.01,
+      });
+    });
+  };
+}
+
+/**
+ * All products of a step with frozen matrices, forward and backward, those of one layer as often as there are layers.
+ * The runtime may lay the matrices out as it likes: the rate is the best that it has.
+ */
+async function openProducts(): Promise<() => Promise<unknown>> {
+  const first = 'model.layers.0.';
+  const layer = [...base.keys()].filter(
+    (name) => name.startsWith(first) && base.get(name)!.shape.length === 2,
+  );
+  const head = config.tied ? 'model.embed_tokens.weight' : 'lm_head.weight';
+  const inLayer = await openProduct(config, layer, tokens);
+  const inHead = await openProduct(config, [head], completion);
+  return async () => {
+    for (let repeat = 0; repeat < config.layers.length; repeat++) await inLayer();
+    await inHead();
+  };
+}
+
+async function openProduct({ vocabulary }: DecoderConfig, names: readonly string[], rows: number) {
+  const g = new GraphBuilder();
+  const widths = new Set(names.flatMap((name) => base.get(name)!.shape));
+  for (const width of widths) g.input(`x${width}`, 'float32', [rows, width]);
+  names.forEach((name, index) => {
+    const tensor = base.get(name)!;
+    const [out, inputs] = tensor.shape as [number, number];
+    for (const [direction, x, transB] of [['y', inputs, 1] as const, ['dx', out, 0] as const]) {
+      const product = g.op('Gemm', [`x${x}`, g.stored(tensor)], { transB });
+      // One row is enough to have it computed, and costs nothing to hand over.
+      const row = g.op('Slice', [product, g.integers([0]), g.integers([1]), g.integers([0])]);
+      g.output(`${direction}.${index}`, row, 'float32', [1, transB === 1 ? out : inputs]);
+    }
+  });
+  const { model, folder } = g.build('products');
+  const session = await ort.InferenceSession.create(model, {
+    intraOpNumThreads: threads,
+    enableMemPattern: false,
+    logSeverityLevel: 3,
+    extra: { session: { model_external_initializers_file_folder_path: folder } },
+  });
+  const feeds = Object.fromEntries(
+    [...widths].map((width) => {
+      const values = Float32Array.from({ length: rows * width }, (_, i) => Math.sin(i % vocabulary));
+      return [`x${width}`, new ort.Tensor('float32', values, [rows, width])];
+    }),
+  );
+  return () => session.run(feeds);
+}
+
+const step = await openStep();
+let products: (() => Promise<unknown>) | undefined;
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line === 'products') products ??= await openProducts();
+  const work = line === 'products' ? products! : step;
+  const before = process.cpuUsage();
+  const start = performance.now();
+  await work();
+  const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(before);
+  const peakBytes = process.resourceUsage().maxRSS * 1024;
+  const answer: StepTime = { seconds, processorSeconds: (user + system) / 1e6, peakBytes };
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}

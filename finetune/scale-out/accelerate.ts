@@ -1,0 +1,93 @@
+/** How a training is spread over devices: the config of Hugging Face Accelerate. */
+import { UserError } from '../../src/errors.js';
+import type { YamlValue } from './yaml-text.js';
+
+export const strategies = ['single_gpu', 'multi_gpu', 'zero2', 'fsdp2'] as const;
+/** One device; a copy of the model on each; optimiser states spread (DeepSpeed ZeRO-2); all spread (PyTorch FSDP2). */
+export type Strategy = (typeof strategies)[number];
+
+export interface Machines {
+  readonly strategy: Strategy;
+  readonly nodes: number;
+  readonly gpusPerNode: number;
+  /** Examples that a device reads at once. */
+  readonly perDevice: number;
+}
+
+export const processesOf = ({ nodes, gpusPerNode }: Machines): number => nodes * gpusPerNode;
+
+/**
+ * Batches that are added up before an update, so that the update has exactly `batchExamples`.
+ * @throws UserError where the examples can't be shared out evenly, or one device is asked to be several
+ */
+export function accumulation(machines: Machines, batchExamples: number): number {
+  const processes = processesOf(machines);
+  if (machines.strategy === 'single_gpu' && processes > 1) {
+    throw new UserError({
+      field: '--accelerate',
+      message: `single_gpu is one device, not ${processes}`,
+      value: machines.strategy,
+      alternatives: strategies.filter((strategy) => strategy !== 'single_gpu'),
+    });
+  }
+  const atOnce = processes * machines.perDevice;
+  if (batchExamples % atOnce === 0) return batchExamples / atOnce;
+  throw new UserError({
+    field: 'batchExamples',
+    message: `an update of this many examples can't be shared by ${processes} × ${machines.perDevice} at once`,
+    value: batchExamples,
+    remedy: `set batchExamples to a multiple of ${atOnce}, or change --gpus, --nodes, --per-device`,
+  });
+}
+
+/** `accelerate.yaml`. What differs from node to node is given on the command line. */
+export function accelerateConfig(machines: Machines): { readonly [key: string]: YamlValue } {
+  return {
+    compute_environment: 'LOCAL_MACHINE',
+    debug: false,
+    downcast_bf16: 'no',
+    ...distribution(machines.strategy),
+    machine_rank: 0,
+    main_training_function: 'main',
+    mixed_precision: 'bf16',
+    num_machines: machines.nodes,
+    num_processes: processesOf(machines),
+    rdzv_backend: 'static',
+    same_network: true,
+    use_cpu: false,
+  };
+}
+
+function distribution(strategy: Strategy): { readonly [key: string]: YamlValue } {
+  switch (strategy) {
+    case 'single_gpu':
+      return { distributed_type: 'NO' };
+    case 'multi_gpu':
+      return { distributed_type: 'MULTI_GPU', gpu_ids: 'all' };
+    case 'zero2':
+      return {
+        distributed_type: 'DEEPSPEED',
+        deepspeed_config: {
+          // One launcher a node, started by srun.
+          deepspeed_multinode_launcher: 'standard',
+          offload_optimizer_device: 'none',
+          offload_param_device: 'none',
+          zero3_init_flag: false,
+          zero_stage: 2,
+        },
+      };
+    case 'fsdp2':
+      return {
+        distributed_type: 'FSDP',
+        fsdp_config: {
+          fsdp_version: 2,
+          fsdp_activation_checkpointing: false,
+          fsdp_auto_wrap_policy: 'TRANSFORMER_BASED_WRAP',
+          fsdp_cpu_ram_efficient_loading: true,
+          fsdp_offload_params: false,
+          fsdp_reshard_after_forward: true,
+          fsdp_state_dict_type: 'FULL_STATE_DICT',
+        },
+      };
+  }
+}

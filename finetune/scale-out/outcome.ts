@@ -1,0 +1,76 @@
+/** What a trainer of Hugging Face leaves about how it went. */
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { marks } from './training-script.js';
+
+export interface TrlOutcome {
+  /** Whether `train.py` says so. */
+  readonly finished: boolean;
+  readonly step: number | undefined;
+  readonly seed: number | undefined;
+  /** Training loss of the last logged step. */
+  readonly lastLoss: number | undefined;
+  /** The lowest validation loss. */
+  readonly best: { readonly step: number; readonly loss: number } | undefined;
+  /** Of Python packages. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+const finishedSchema = z.looseObject({
+  seed: z.number().optional(),
+  steps: z.number(),
+  versions: z.record(z.string(), z.string()).default({}),
+});
+
+const stateSchema = z.looseObject({
+  global_step: z.number(),
+  log_history: z
+    .array(z.looseObject({ step: z.number(), loss: z.number().optional(), eval_loss: z.number().optional() }))
+    .default([]),
+});
+
+/** Reads `finished.json` and `trainer_state.json`, the latter of the newest checkpoint where there is no other. */
+export function readOutcome(directory: string): TrlOutcome {
+  const finished = parsed(finishedSchema, path.join(directory, marks.finished));
+  const state = parsed(stateSchema, path.join(directory, stateFile(directory)));
+  const log = state?.log_history ?? [];
+  const best = log
+    .flatMap(({ step, eval_loss: loss }) => (loss === undefined ? [] : [{ step, loss }]))
+    .reduce<TrlOutcome['best']>(
+      (least, one) => (least === undefined || one.loss < least.loss ? one : least),
+      undefined,
+    );
+  return {
+    finished: finished !== undefined,
+    step: finished?.steps ?? state?.global_step,
+    seed: finished?.seed,
+    lastLoss: log.findLast(({ loss }) => loss !== undefined)?.loss,
+    best,
+    versions: finished?.versions ?? {},
+  };
+}
+
+function stateFile(directory: string): string {
+  const own = 'trainer_state.json';
+  if (existsSync(path.join(directory, own))) return own;
+  const newest = readdirSync(directory)
+    .filter((name) => /^checkpoint-\d+$/.test(name))
+    .toSorted((a, b) => Number(b.slice(11)) - Number(a.slice(11)))[0];
+  return newest === undefined ? own : path.join(newest, own);
+}
+
+/** Far beyond any; what comes back from elsewhere may be anything. */
+const longest = 64 * 2 ** 20;
+
+/** These files only inform: one that can't be read is as good as none. */
+function parsed<T extends z.ZodType>(schema: T, file: string): z.output<T> | undefined {
+  if (!existsSync(file)) return undefined;
+  const stat = lstatSync(file);
+  if (!stat.isFile() || stat.size > longest) return undefined;
+  try {
+    return schema.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data;
+  } catch {
+    return undefined;
+  }
+}

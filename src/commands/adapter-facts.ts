@@ -1,0 +1,125 @@
+/** What `policyloop models check` tells of a LoRA adapter's directory, as data. */
+import { existsSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { messageOf, type Problem, UserError } from '../errors.js';
+import {
+  type Adapter,
+  adaptableModules,
+  factorsOf,
+  loraScale,
+  openAdapter,
+  readAdapter,
+} from '../models/local/adapter.js';
+import { readDecoderConfig } from '../models/local/hf-config.js';
+import { checkModel } from '../models/local/inspect.js';
+import { formatBytes } from '../terminal.js';
+
+export interface AdapterFacts {
+  readonly kind: 'adapter';
+  readonly directory: string;
+  /** Path or name of the model that it was trained on, as the adapter has it. */
+  readonly base?: string;
+  readonly adapter?: {
+    readonly rank: number;
+    readonly alpha: number;
+    /** What the product of the factors is multiplied with. */
+    readonly scale: number;
+    /** Changed modules by their last name, and in how many layers each is. */
+    readonly modules: Readonly<Record<string, number>>;
+    readonly parameters: number;
+    readonly bytes: number;
+    readonly dtypes: readonly string[];
+  };
+  /** Directory of the model that it was compared with, and whether it fits. */
+  readonly fit?: { readonly model: string; readonly fits: boolean };
+  /** Empty when nothing keeps it from being used. */
+  readonly problems: readonly Problem[];
+}
+
+export function isAdapter(directory: string): boolean {
+  return existsSync(join(directory, 'adapter_config.json')) && !existsSync(join(directory, 'config.json'));
+}
+
+/**
+ * Never throws for what is wrong with the adapter or the model.
+ * @param model that the adapter should fit; the one that it names, where that is a directory, when undefined
+ */
+export function adapterFacts(directory: string, model: string | undefined, cwd: string): AdapterFacts {
+  const problems: Problem[] = [];
+  const adapter = attempt(() => readAdapter(directory), problems);
+  if (adapter === undefined) return { kind: 'adapter', directory, problems };
+  const compared = model ?? namedModel(adapter, cwd);
+  const fits =
+    compared !== undefined &&
+    attempt(() => {
+      checkModel(compared);
+      openAdapter(directory, readDecoderConfig(compared));
+      return true;
+    }, problems) === true;
+  return {
+    kind: 'adapter',
+    directory,
+    ...(adapter.base !== undefined && { base: adapter.base }),
+    adapter: summarise(adapter),
+    ...(compared !== undefined && { fit: { model: compared, fits } }),
+    problems,
+  };
+}
+
+function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    problems.push(...(error instanceof UserError ? error.problems : [{ message: messageOf(error) }]));
+    return undefined;
+  }
+}
+
+function namedModel({ base }: Adapter, cwd: string): string | undefined {
+  if (base === undefined) return undefined;
+  const directory = resolve(cwd, base);
+  return existsSync(join(directory, 'config.json')) ? directory : undefined;
+}
+
+function summarise(adapter: Adapter): NonNullable<AdapterFacts['adapter']> {
+  const factors = [...factorsOf(adapter)];
+  const tensors = factors.flatMap(([, { a, b }]) => [a, b]);
+  const counts = adaptableModules.map((name) => {
+    return [name, factors.filter(([module]) => module.endsWith(`.${name}`)).length] as const;
+  });
+  return {
+    rank: adapter.rank,
+    alpha: adapter.alpha,
+    scale: loraScale(adapter),
+    modules: Object.fromEntries(counts.filter(([, count]) => count > 0)),
+    parameters: tensors.reduce((sum, { shape }) => sum + shape[0]! * shape[1]!, 0),
+    bytes: tensors.reduce((sum, { length }) => sum + length, 0),
+    dtypes: [...new Set(tensors.map(({ dtype }) => dtype))],
+  };
+}
+
+/** Lines of the screen. */
+export function adapterRows({ base, adapter, fit, problems }: AdapterFacts): (readonly [string, string])[] {
+  const rows: (readonly [string, string])[] = [];
+  if (adapter !== undefined) {
+    const { rank, alpha, scale, modules, parameters, bytes, dtypes } = adapter;
+    rows.push(['adapter', `LoRA of rank ${rank}, alpha ${alpha}: scaled by ${Number(scale.toPrecision(4))}`]);
+    const counts = Object.entries(modules).map(([name, layers]) => `${layers} ${name}`);
+    rows.push(['modules', counts.join(', ') || 'none: it changes nothing']);
+    rows.push([
+      'parameters',
+      `${parameters.toLocaleString('en-US')}, ${dtypes.join(' and ')}, ${formatBytes(bytes)}`,
+    ]);
+    rows.push(['base', base ?? '(the adapter names none)']);
+  }
+  if (fit !== undefined) rows.push(['fits', `${fit.fits ? 'yes' : 'no'}: compared with ${fit.model}`]);
+  else if (adapter !== undefined)
+    rows.push(['fits', 'not compared: name the directory of its model with --base']);
+  rows.push(['verdict', verdict(problems, fit)]);
+  return rows;
+}
+
+function verdict(problems: readonly Problem[], fit: AdapterFacts['fit']): string {
+  if (problems.length > 0) return "can't be used as it is";
+  return fit === undefined ? 'can be read' : `can be used with ${basename(fit.model)}`;
+}

@@ -1,0 +1,205 @@
+/** `policyloop finetune evaluate`: the same experiments with the base and the tuned model, and what changed. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type EvaluatedRun, type Evaluation, evaluate, type Failure } from '../../finetune/evaluate.js';
+import { type Control, openArms, trainedOn } from '../../finetune/evaluate-arms.js';
+import { conclusions } from '../../finetune/evaluate-conclusion.js';
+import { type RunFigures, readFigures } from '../../finetune/evaluate-figures.js';
+import {
+  defaultName,
+  type EvaluationPlan,
+  openEvaluation,
+  type PlannedRun,
+  planEvaluation,
+  plannedRuns,
+} from '../../finetune/evaluate-plan.js';
+import { renderEvaluationPage } from '../../finetune/evaluation-page.js';
+import { assemble } from '../assemble.js';
+import { makeEnvironment } from '../environments/index.js';
+import { UserError } from '../errors.js';
+import { lockRun } from '../lock.js';
+import { readManifest, runFiles } from '../recorded-run.js';
+import { replaceFile } from '../run-directory.js';
+import { resultOf, shownPath } from '../run-result.js';
+import { runInDirectory } from '../run-session.js';
+import { type CommandContext, exitCodes, requireCount } from '../terminal.js';
+import { createEvaluationDisplay, type EvaluationDisplay } from './finetune-evaluate-progress.js';
+import { evaluationTables } from './finetune-evaluate-tables.js';
+import { openRepeat } from './repeats.js';
+
+export interface EvaluateArguments {
+  readonly base?: string | undefined;
+  readonly tuned: string;
+  readonly configs: readonly string[];
+  readonly control: readonly Control[];
+  readonly repeats: number;
+  readonly seed?: number | undefined;
+  readonly trainedOn?: string | undefined;
+  readonly out?: string | undefined;
+  readonly runsDir: string;
+  readonly overrides: readonly string[];
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+const files = { result: 'evaluation.json', page: 'index.html', lock: 'evaluation.lock' } as const;
+
+export async function evaluateCommand(args: EvaluateArguments, context: CommandContext): Promise<number> {
+  requireCount('--repeats', args.repeats, 1);
+  if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
+  const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
+  const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
+  const given = withoutOverrides(args.configs);
+  const { plan, notes: configNotes } = planEvaluation({
+    arms,
+    files: given.files,
+    overrides: [...given.overrides, ...args.overrides],
+    seed: args.seed,
+    repeats: args.repeats,
+    cwd: context.cwd,
+  });
+  await requireAssembling(plan, context);
+  const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
+  for (const note of [...notes, ...configNotes]) context.note(note);
+  if (known.kind === 'unknown') context.note(`transfer can't be told apart: ${known.reason}`);
+
+  const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
+  const { goesOn } = openEvaluation(directory, plan);
+  const release = lockRun(join(directory, files.lock));
+  try {
+    const runs = plannedRuns(plan);
+    if (!args.quiet && !args.json) {
+      const verb = goesOn ? 'goes on' : 'begins';
+      context.note(
+        `${runs.length} runs (${plan.experiments.length} × ${arms.length} × ${plan.seeds.length}: experiments, models, seeds) in ${shownPath(directory, context.cwd)}; this ${verb}`,
+      );
+    }
+    const evaluation = await playAll(plan, directory, known, args, context);
+    report(evaluation, directory, args, context);
+    if (evaluation.failures.length > 0) return exitCodes.failure;
+    return evaluation.status === 'completed' ? 0 : exitCodes.interrupted;
+  } finally {
+    release();
+  }
+}
+
+/** What is wrong with a config or a model is found before anything is played. */
+async function requireAssembling({ experiments }: EvaluationPlan, context: CommandContext): Promise<void> {
+  for (const { configs } of experiments) {
+    for (const config of Object.values(configs)) await assemble(config, context.env);
+  }
+}
+
+/**
+ * Plays what is left. A model that fails is left out from there on, and the others go on; the page and the result are
+ * written after each repeat, so that there is always something to look at.
+ */
+async function playAll(
+  plan: EvaluationPlan,
+  directory: string,
+  known: Evaluation['trainedOn'],
+  args: EvaluateArguments,
+  context: CommandContext,
+): Promise<Evaluation> {
+  const runs = plannedRuns(plan);
+  const display = createEvaluationDisplay(runs, args, context);
+  const read = new Map<string, RunFigures>();
+  const failures = new Map<PlannedRun['arm'], Failure>();
+  const described = new Set<PlannedRun['arm']>();
+  const state = () => {
+    const evaluated = runs.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
+      return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
+    });
+    return write(evaluate(plan, evaluated, known, [...failures.values()]), directory);
+  };
+  try {
+    for (const [i, run] of runs.entries()) {
+      if (context.stop.finish.aborted) break;
+      if (failures.has(run.arm)) continue;
+      const failure = await playRun(run, directory, display, {
+        ...context,
+        // Every run opens its model: what there is to say of it is said once.
+        note: described.has(run.arm) ? () => undefined : context.note,
+      });
+      described.add(run.arm);
+      if (failure !== undefined) {
+        failures.set(run.arm, { arm: run.arm, run: run.path, message: failure });
+        display.fail(run, failure);
+      }
+      if (runs[i + 1]?.repeat !== run.repeat) state();
+    }
+  } finally {
+    display.close();
+  }
+  return state();
+}
+
+/** Plays a run to its end, unless it is there already. Returns why its model failed. */
+async function playRun(
+  run: PlannedRun,
+  directory: string,
+  display: EvaluationDisplay,
+  context: CommandContext,
+): Promise<string | undefined> {
+  const path = join(directory, run.path);
+  display.begin(run);
+  try {
+    const opened = await openRepeat(path, run.config, context);
+    if (opened !== undefined) {
+      const show = { show: display.event, close: () => undefined };
+      await runInDirectory(opened.assembly, opened.directory, show, context);
+    }
+  } catch (error) {
+    if (error instanceof UserError) return error.message;
+    throw error;
+  }
+  const { status, reason } = readManifest(path);
+  if (status === 'failed') return reason?.kind === 'model-error' ? reason.message : 'the run failed';
+  display.end(run, resultOf(path, context.cwd));
+  return undefined;
+}
+
+/** Runs that are complete are read once. */
+function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {
+  if (!existsSync(join(path, runFiles.manifest))) return null;
+  const figures = read.get(path) ?? readFigures(path);
+  if (figures.status === 'completed') read.set(path, figures);
+  return figures;
+}
+
+function write(evaluation: Evaluation, directory: string): Evaluation {
+  replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
+  writeFileSync(join(directory, files.page), renderEvaluationPage(evaluation));
+  return evaluation;
+}
+
+function report(
+  evaluation: Evaluation,
+  directory: string,
+  args: EvaluateArguments,
+  context: CommandContext,
+): void {
+  const page = shownPath(join(directory, files.page), context.cwd);
+  if (args.json) {
+    const { runs: _runs, ...rest } = evaluation;
+    const out = shownPath(directory, context.cwd);
+    context.print(JSON.stringify({ ...rest, conclusions: conclusions(evaluation), out, page }));
+    return;
+  }
+  context.print(evaluationTables(evaluation));
+  context.print(`page        ${page}`);
+}
+
+/** `--configs a b iterations=20`: what holds `=` and is no file was meant as an override. */
+function withoutOverrides(given: readonly string[]) {
+  const isOverride = (text: string) => /^[A-Za-z][\w.]*=/.test(text) && !existsSync(text);
+  return { files: given.filter((text) => !isOverride(text)), overrides: given.filter(isOverride) };
+}
+
+/** @throws UserError for an environment that there isn't */
+async function environmentsIn(list: string): Promise<readonly string[]> {
+  if (list.trim() === 'none') return [];
+  const ids = list.split(',').map((id) => id.trim());
+  for (const id of ids) await makeEnvironment(id, {});
+  return ids;
+}

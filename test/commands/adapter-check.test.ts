@@ -1,0 +1,74 @@
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { AdapterFacts } from '../../src/commands/adapter-facts.js';
+import { checkModelCommand } from '../../src/commands/models.js';
+import { referenceDirectory } from '../models/local/fixture.js';
+import { randomAdapter } from '../models/local/random-adapter.js';
+import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+
+const model = referenceDirectory('llama3-rope-bf16');
+const adapter = randomAdapter({ model, rank: 4, modules: ['q_proj', 'down_proj'], seed: 3 });
+
+async function check(directory: string, options: { base?: string; json?: boolean } = {}) {
+  const { context, printed } = recordingContext(temporaryDirectory());
+  const code = await checkModelCommand({ directory, json: false, ...options }, context);
+  return { code, text: printed.join('\n') };
+}
+
+test('an adapter is explained, and compared with the model that it names', async () => {
+  const { code, text } = await check(adapter);
+  expect(code).toBe(0);
+  expect(text).toMatch(/^adapter +LoRA of rank 4, alpha 3: scaled by 0\.75$/m);
+  expect(text).toMatch(/^modules +3 q_proj, 3 down_proj$/m);
+  // Rank 4, three layers; q_proj is 64 × 64 and down_proj 64 × 160.
+  expect(text).toMatch(/^parameters +4,224, F32, 16\.9 kB$/m);
+  expect(text).toContain(`base        ${model}`);
+  expect(text).toMatch(/^fits +yes: compared with .*llama3-rope-bf16$/m);
+  expect(text).toMatch(/^verdict +can be used with llama3-rope-bf16$/m);
+});
+
+test('JSON holds the same', async () => {
+  const facts = JSON.parse((await check(adapter, { json: true })).text) as AdapterFacts;
+  expect(facts).toMatchObject({
+    kind: 'adapter',
+    base: model,
+    adapter: { rank: 4, alpha: 3, scale: 0.75, modules: { q_proj: 3, down_proj: 3 }, dtypes: ['F32'] },
+    fit: { model, fits: true },
+    problems: [],
+  });
+  expect(facts.adapter!.bytes).toBe(4 * facts.adapter!.parameters);
+});
+
+test('a given base rules; one that does not fit is a problem', async () => {
+  const { code, text } = await check(adapter, { base: referenceDirectory('qwen3-fp32') });
+  expect(code).toBe(1);
+  expect(text).toMatch(/^fits +no: compared with .*qwen3-fp32$/m);
+  expect(text).toMatch(/^verdict +can't be used as it is$/m);
+  expect(text).toMatch(/belongs to another model/);
+  const missing = await check(adapter, { base: '/nowhere' });
+  expect(missing.code).toBe(1);
+  expect(missing.text).toMatch(/there is no such directory/);
+});
+
+test('a base that is not here is not guessed', async () => {
+  const copy = join(temporaryDirectory(), 'adapter');
+  cpSync(join(model, 'adapter-after-12-steps'), copy, { recursive: true });
+  const { code, text } = await check(copy);
+  expect(code).toBe(0);
+  expect(text).toMatch(/^fits +not compared: name the directory of its model with --base$/m);
+  expect(text).toMatch(/^verdict +can be read$/m);
+});
+
+test('a broken adapter is explained', async () => {
+  const copy = join(temporaryDirectory(), 'adapter');
+  cpSync(adapter, copy, { recursive: true });
+  writeFileSync(join(copy, 'adapter_config.json'), '{"peft_type": "IA3"}');
+  const { code, text } = await check(copy);
+  expect(code).toBe(1);
+  expect(text).toMatch(/peft_type: this kind of adapter is not supported/);
+});
+
+test('--base is for adapters', async () => {
+  await expect(check(model, { base: model })).rejects.toThrow(/--base: only an adapter has a base/);
+});

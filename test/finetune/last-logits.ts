@@ -1,0 +1,36 @@
+import { adapterParameters, readAdapter } from '../../src/models/local/adapter.js';
+import { readDecoderConfig } from '../../src/models/local/hf-config.js';
+import { buildInferenceGraph } from '../../src/models/local/inference-graph.js';
+import { KeyValueCache } from '../../src/models/local/key-value-cache.js';
+import { storedParameters } from '../../src/models/local/parameters.js';
+import { openSession } from '../../src/models/local/runtime.js';
+import { openWeights } from '../../src/models/local/safetensors.js';
+
+/** Logits after the last token, of a model with or without an adapter. */
+export async function lastLogits(
+  model: string,
+  ids: readonly number[],
+  adapterDirectory?: string,
+): Promise<Float32Array> {
+  const config = readDecoderConfig(model);
+  const weights = openWeights(model);
+  const graph = buildInferenceGraph(config, (g) => {
+    const base = storedParameters(g, weights, 'float32');
+    return adapterDirectory === undefined
+      ? base
+      : adapterParameters(g, readAdapter(adapterDirectory), base, 'float32');
+  });
+  const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
+  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const { logits } = await session.forward({
+    ids,
+    rows: 1,
+    position: 0,
+    prompt: new KeyValueCache(shape),
+    own: new KeyValueCache(shape),
+    logitsOf: [ids.length - 1],
+  });
+  const copy = logits.slice();
+  await session.close();
+  return copy;
+}

@@ -1,0 +1,247 @@
+import path from 'node:path';
+import { describe, expect, it, test, vi } from 'vitest';
+import { openAdapter } from '../../../src/models/local/adapter.js';
+import { adaptedModules, adapterInputs } from '../../../src/models/local/adapter-inputs.js';
+import { localSchema, type Quantization } from '../../../src/models/local/config.js';
+import { buildGraph, type Engine, loadEngine } from '../../../src/models/local/engine.js';
+import { readDecoderConfig } from '../../../src/models/local/hf-config.js';
+import { createLocalModel, openLocalModels } from '../../../src/models/local/index.js';
+import { KeyValueCache } from '../../../src/models/local/key-value-cache.js';
+import { ort } from '../../../src/models/local/onnx-runtime.js';
+import { PromptCaches } from '../../../src/models/local/prompt-caches.js';
+import type { GenerateJob } from '../../../src/models/local/protocol.js';
+import { openSession } from '../../../src/models/local/runtime.js';
+import { openWeights } from '../../../src/models/local/safetensors.js';
+import { readReference, referenceDirectory, referenceModels } from './fixture.js';
+import { randomAdapter } from './random-adapter.js';
+
+const hooks = { aborted: () => false };
+
+/** Three adapters that differ in rank, in scale and in the modules that they change. */
+function adaptersOf(model: string): string[] {
+  return [
+    path.join(model, 'adapter-after-12-steps'),
+    randomAdapter({ model, rank: 5, modules: ['q_proj', 'down_proj'], seed: 1, rankStabilized: true }),
+    randomAdapter({ model, rank: 1, modules: ['gate_proj', 'v_proj', 'o_proj'], seed: 2 }),
+  ];
+}
+
+function engineOf(
+  model: string,
+  rest: { adapter?: string; adapters?: string[]; quantization?: Quantization },
+) {
+  return loadEngine({
+    path: model,
+    device: 'cpu',
+    quantization: 'none',
+    threads: 1,
+    template: {},
+    contextTokens: undefined,
+    ...rest,
+  });
+}
+
+const jobOf = (name: string, rest: Partial<GenerateJob> = {}): GenerateJob => ({
+  messages: readReference(name).messages,
+  seeds: [1],
+  maxTokens: 20,
+  sampling: { temperature: 0 },
+  stop: [],
+  logProbabilities: false,
+  ...rest,
+});
+
+/** Logits of every place of a prompt. */
+async function promptLogits(
+  model: string,
+  ids: readonly number[],
+  quantization: Quantization,
+  adapter: { readonly alone?: string | undefined } | { readonly all: string[]; readonly chosen: number },
+): Promise<Float32Array> {
+  const config = readDecoderConfig(model);
+  const weights = openWeights(model);
+  const all = 'all' in adapter ? adapter.all.map((directory) => openAdapter(directory, config)) : [];
+  const modules = adaptedModules(all);
+  const alone = 'alone' in adapter ? adapter.alone : undefined;
+  const graph = buildGraph({ path: model, adapter: alone, quantization }, config, weights, modules);
+  const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
+  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const { logits } = await session.forward({
+    ids,
+    rows: 1,
+    position: 0,
+    adapter: adapterInputs(modules, 'all' in adapter ? all[adapter.chosen] : undefined),
+    prompt: new KeyValueCache(shape),
+    own: new KeyValueCache(shape),
+    logitsOf: [...ids.keys()],
+  });
+  const copy = logits.slice();
+  await session.close();
+  return copy;
+}
+
+function largestDifference(a: Float32Array, b: Float32Array): number {
+  expect(a.length).toBe(b.length);
+  return a.reduce((largest, value, i) => Math.max(largest, Math.abs(value - b[i]!)), 0);
+}
+
+function meanDifference(a: Float32Array, b: Float32Array): number {
+  return a.reduce((sum, value, i) => sum + Math.abs(value - b[i]!), 0) / a.length;
+}
+
+describe.each(referenceModels)('%s, loaded once for three adapters', (name) => {
+  const model = referenceDirectory(name);
+  const adapters = adaptersOf(model);
+  const ids = readReference(name).prompt_ids;
+
+  it.each([0, 1, 2, 3])('adapter %i gives the logits of that adapter alone (3: the base)', async (chosen) => {
+    const swapped = await promptLogits(model, ids, 'none', { all: adapters, chosen });
+    const alone = await promptLogits(model, ids, 'none', { alone: adapters[chosen] });
+    expect(largestDifference(swapped, alone)).toBeLessThan(1e-5);
+    if (chosen === 3) expect(swapped).toEqual(alone);
+    else {
+      const base = await promptLogits(model, ids, 'none', {});
+      expect(largestDifference(swapped, base)).toBeGreaterThan(0.01);
+    }
+  });
+
+  it('the same texts as each alone, however they follow each other, from one session', async () => {
+    const engine = await engineOf(model, { adapters });
+    const create = vi.spyOn(ort.InferenceSession, 'create');
+    const turns = [0, 1, undefined, 2, 1, 0, undefined, 1, 2];
+    const said: (readonly [number | undefined, Awaited<ReturnType<Engine['generate']>>[]])[] = [];
+    for (const turn of turns) {
+      const adapter = turn === undefined ? {} : { adapter: adapters[turn]! };
+      const greedy = await engine.generate(jobOf(name, adapter), hooks);
+      const sampled = await engine.generate(
+        jobOf(name, { ...adapter, seeds: [3, 4], sampling: { temperature: 1 } }),
+        hooks,
+      );
+      said.push([turn, [greedy, sampled]]);
+    }
+    expect(create).not.toHaveBeenCalled();
+    create.mockRestore();
+    await engine.close();
+    const texts = new Set<string>();
+    for (const turn of new Set(turns)) {
+      const alone = await engineOf(model, turn === undefined ? {} : { adapter: adapters[turn]! });
+      const greedy = await alone.generate(jobOf(name), hooks);
+      const sampled = await alone.generate(
+        jobOf(name, { seeds: [3, 4], sampling: { temperature: 1 } }),
+        hooks,
+      );
+      await alone.close();
+      texts.add(sampled.answers[0]!.text);
+      for (const [, results] of said.filter(([one]) => one === turn)) {
+        expect(results.map(({ answers }) => answers)).toEqual([greedy.answers, sampled.answers]);
+      }
+    }
+    // An adapter that changed nothing would be right by chance.
+    expect(texts.size).toBeGreaterThan(2);
+  });
+});
+
+test.each(['int8', 'int4'] as const)(
+  'adapters of %s weights are chosen like any other',
+  async (quantization) => {
+    const name = 'qwen2-tied-bf16-sharded';
+    const model = referenceDirectory(name);
+    const adapters = adaptersOf(model);
+    const logits = (adapter: Parameters<typeof promptLogits>[3]) =>
+      promptLogits(model, readReference(name).prompt_ids, quantization, adapter);
+    const base = await logits({});
+    expect(await logits({ all: adapters, chosen: 3 })).toEqual(base);
+    for (const chosen of [0, 1, 2]) {
+      const alone = await logits({ alone: adapters[chosen] });
+      const swapped = await logits({ all: adapters, chosen });
+      // Activations are rounded to 8 bits: a difference in the last place tips one of them now and then.
+      expect(meanDifference(swapped, alone)).toBeLessThan(0.1 * meanDifference(alone, base));
+    }
+  },
+);
+
+describe('keys and values of a prompt', () => {
+  const name = 'llama3-rope-bf16';
+  const model = referenceDirectory(name);
+
+  it('serve the adapter that made them, and no other', async () => {
+    const adapters = adaptersOf(model);
+    const engine = await engineOf(model, { adapters });
+    const cached = async (adapter?: string) => {
+      const result = await engine.generate(jobOf(name, adapter === undefined ? {} : { adapter }), hooks);
+      return result.promptTokens - result.cachedTokens;
+    };
+    const whole = readReference(name).prompt_ids.length;
+    for (const adapter of [...adapters, undefined]) expect(await cached(adapter)).toBe(whole);
+    for (const adapter of [undefined, ...adapters]) expect(await cached(adapter)).toBe(1);
+    await engine.close();
+  });
+
+  it('make room for others in the order in which they were used', () => {
+    const caches = new PromptCaches({ layers: 1, kvHeads: 1, headDim: 2 });
+    const adapters = Array.from({ length: 5 }, () => ({}));
+    const [first, second] = adapters.map((adapter) => {
+      const held = caches.of(adapter);
+      const entries = [new Float32Array([1, 2])];
+      held.cache.append({ keys: entries, values: entries, tokens: 1 });
+      held.tokens = [7];
+      return caches.of(adapters[0]!);
+    });
+    expect(first).toBe(second);
+    // The second gave its memory to the fifth.
+    const again = adapters.map((adapter) => caches.of(adapter).tokens.length);
+    expect(again[0]).toBe(1);
+    expect(again[1]).toBe(0);
+    const fresh = caches.of({});
+    expect(fresh.tokens).toEqual([]);
+    expect(fresh.cache.length).toBe(0);
+  });
+});
+
+test('an adapter that was not loaded is refused, never left out', async () => {
+  const name = 'qwen3-fp32';
+  const engine = await engineOf(referenceDirectory(name), {});
+  const [adapter] = adaptersOf(referenceDirectory(name));
+  await expect(engine.generate(jobOf(name, { adapter: adapter! }), hooks)).rejects.toThrow(/was not loaded/);
+  await engine.close();
+});
+
+test('models that share a process say what each says in a process of its own, at the same time', async () => {
+  const name = 'qwen2-tied-bf16-sharded';
+  const model = referenceDirectory(name);
+  const [trained, other] = adaptersOf(model);
+  const config = localSchema.parse({
+    provider: 'local',
+    path: model,
+    threads: 1,
+    device: 'cpu',
+    maxTokens: 16,
+    temperature: 1,
+  });
+  const shared = openLocalModels(config, [trained!, other!]);
+  const { messages } = readReference(name);
+  const task = {
+    parameters: { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 },
+    history: [],
+    warmup: 0,
+  } as const;
+  const choices = [undefined, trained, other];
+  const models = choices.map((adapter) => shared.model(adapter));
+  expect(models.map(({ id }) => id)).toEqual([
+    'local/qwen2-tied-bf16-sharded',
+    'local/qwen2-tied-bf16-sharded+adapter-after-12-steps',
+    'local/qwen2-tied-bf16-sharded+random-1',
+  ]);
+  try {
+    const said = await Promise.all(models.map((one) => one.generate(messages, { task, seed: 9 })));
+    for (const [i, adapter] of choices.entries()) {
+      const alone = createLocalModel({ ...config, adapter });
+      expect((await alone.generate(messages, { task, seed: 9 })).text).toBe(said[i]!.text);
+      await alone.close?.();
+    }
+    expect(new Set(said.map(({ text }) => text)).size).toBe(3);
+    expect(() => openLocalModels(config, [path.join(model, 'nothing')])).toThrow(/no such directory/);
+  } finally {
+    await shared.close();
+  }
+});
