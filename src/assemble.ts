@@ -1,12 +1,14 @@
 /** Composition root: config → experiment. */
-import { type Config, isLanguageModel } from './config.js';
-import type { Environment } from './environments/environment.js';
-import { makeEnvironment } from './environments/index.js';
+import { type Config, isLanguageModel, type PolicyConfig } from './config.js';
+import type { Environment, EnvironmentSpec } from './environments/environment.js';
+import { isRemoteId, openEnvironment } from './environments/index.js';
+import { isRemote, type RemoteEnvironment } from './environments/remote-environment.js';
 import { UserError } from './errors.js';
+import { createWorkers, type EvaluationWorkers } from './evaluation-workers.js';
 import type { Experiment } from './experiment.js';
 import { fingerprint } from './fingerprint.js';
 import { createLedger } from './ledger.js';
-import type { Manifest } from './manifest.js';
+import type { Manifest, RecordedSpec } from './manifest.js';
 import { createModel } from './models/index.js';
 import type { LanguageModel } from './models/language-model.js';
 import { createPolicyFamily } from './policies/index.js';
@@ -22,8 +24,10 @@ import { commit, version } from './version.js';
 /** What a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly {
   /** With the policy filled in. */
-  readonly config: Config & { readonly policy: NonNullable<Config['policy']> };
-  readonly environment: Environment;
+  readonly config: Config & { readonly policy: PolicyConfig };
+  readonly environment: Environment | RemoteEnvironment;
+  /** Threads for episodes, started when they pay; undefined where there shall be none. */
+  readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
   readonly model: LanguageModel;
   readonly prompts: PromptSet;
@@ -43,7 +47,8 @@ export async function assemble(
   env: Readonly<Record<string, string | undefined>>,
   imported?: readonly ParameterVector[],
 ): Promise<Assembly> {
-  const environment = await makeEnvironment(written.environment.id, written.environment.options);
+  const { workers } = written.evaluation;
+  const environment = await openEnvironment(written.environment, env, workers === 'auto' ? 1 : workers);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = createPolicyFamily(config.policy, environment);
   const prompts = loadPromptSet({
@@ -56,6 +61,7 @@ export async function assemble(
   return {
     config,
     environment,
+    workers: workersFor(config),
     family,
     prompts,
     model: createModel(config.model, env),
@@ -64,8 +70,26 @@ export async function assemble(
   };
 }
 
+/** Workers for a config; an environment outside this program has processes of its own instead. */
+export function workersFor(
+  config: Config & { readonly policy: PolicyConfig },
+): EvaluationWorkers | undefined {
+  const { environment, evaluation, policy } = config;
+  if (isRemoteId(environment.id)) return undefined;
+  return createWorkers({ environment, policy, maxSteps: evaluation.maxSteps }, evaluation.workers);
+}
+
+/** Ends whatever plays episodes. */
+export async function closeEnvironment({
+  environment,
+  workers,
+}: Pick<Assembly, 'environment' | 'workers'>): Promise<void> {
+  await workers?.close();
+  await environment.close?.();
+}
+
 /** Linear on vectors, a table on discrete states. */
-function defaultPolicy(environment: Environment): NonNullable<Config['policy']> {
+function defaultPolicy(environment: EnvironmentSpec): PolicyConfig {
   if (environment.observationSpace.kind === 'discrete') {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
   }
@@ -85,6 +109,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
     activeMs: 0,
     versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
     environment: environment.id,
+    ...(isRemote(environment) && { spec: specOf(environment) }),
     model: model.id,
     fingerprint: assembly.fingerprint,
     prompts: prompts.hash,
@@ -95,13 +120,18 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
+/** What a run keeps of an environment that may not be there when the run is looked at. */
+function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {
+  return { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) };
+}
+
 /** An experiment that continues what the run directory holds (nothing, for a new run). */
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
   outside: { readonly emit: (event: RunEvent) => void; readonly now: () => Date },
 ): Experiment {
-  const { config, environment, family, model, prompts } = assembly;
+  const { config, environment, family, model, prompts, workers } = assembly;
   const { recorded, manifest } = directory;
   const buffer = createReplayBuffer(recorded.entries);
   const ledger = ledgerOf(assembly);
@@ -110,7 +140,7 @@ export function experimentIn(
     run: manifest.run,
     config,
     seed: manifest.seed,
-    setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record },
+    setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
     model,
     prompter: createPrompter({ config, environment, family, prompts, buffer, recorded }),
     buffer,

@@ -1,4 +1,4 @@
-import { type Assembly, experimentIn } from './assemble.js';
+import { type Assembly, closeEnvironment, experimentIn } from './assemble.js';
 import { type Experiment, runExperiment } from './experiment.js';
 import type { BufferEntry } from './replay-buffer.js';
 import type { RunDirectory } from './run-directory.js';
@@ -30,7 +30,7 @@ export async function runInDirectory(
     throw error;
   } finally {
     display.close();
-    assembly.environment.close?.();
+    await closeEnvironment(assembly);
     await assembly.model.close?.();
     await directory.close();
   }
@@ -97,6 +97,7 @@ function statusAfter(reason: StopReason): 'completed' | 'interrupted' | 'failed'
     case 'interrupted':
       return 'interrupted';
     case 'model-error':
+    case 'environment-error':
       return 'failed';
   }
 }

@@ -1,6 +1,7 @@
 import { nearest, UserError } from '../errors.js';
 import { type CatalogueEntry, catalogue, type EnvironmentInfo, findEntry } from './catalogue.js';
 import type { Environment } from './environment.js';
+import type { RemoteEnvironment } from './remote-environment.js';
 
 /** The ids of all built-in environments, without their aliases. */
 export function environmentIds(): readonly string[] {
@@ -25,6 +26,46 @@ export async function makeEnvironment(
   return find(id).make(options);
 }
 
+/** Which environment, and how it is reached where another program plays it. */
+export interface EnvironmentSource {
+  readonly id: string;
+  readonly options?: Readonly<Record<string, unknown>> | undefined;
+  /** Interpreter of `gymnasium:` environments; POLICYLOOP_PYTHON, then python3, where it is left out. */
+  readonly python?: string | undefined;
+  /** Longest wait for another program, for its start, a reset or a step. Default: 60. */
+  readonly timeoutSeconds?: number | undefined;
+  /** Episodes that another program plays at once. Default: 32 in a Python process. */
+  readonly parallel?: number | undefined;
+}
+
+/** Whether another program plays the environment of that id. */
+export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
+
+const remotePrefix = /^gymnasium:/;
+
+/**
+ * Makes a built-in environment, or opens one that another program plays: `gymnasium:<id>` is any of Python's Gymnasium.
+ * @param env environment variables
+ * @param processes that play side by side, where another program plays
+ * @throws UserError as `makeEnvironment`, and when that program or a package of it is missing
+ */
+export async function openEnvironment(
+  source: EnvironmentSource,
+  env: Readonly<Record<string, string | undefined>>,
+  processes = 1,
+): Promise<Environment | RemoteEnvironment> {
+  const { id, options = {}, timeoutSeconds = 60, parallel = 32 } = source;
+  if (!isRemoteId(id)) return makeEnvironment(id, options);
+  const { openPythonEnvironment } = await import('./python-bridge.js');
+  const python = source.python ?? env.POLICYLOOP_PYTHON ?? 'python3';
+  return openPythonEnvironment(id, options, {
+    python,
+    timeoutMs: 1000 * timeoutSeconds,
+    parallel,
+    processes,
+  });
+}
+
 function find(id: string): CatalogueEntry {
   const found = typeof id === 'string' ? findEntry(id) : undefined;
   if (found === undefined) throw unknownEnvironment(id);
@@ -37,6 +78,13 @@ function unknownEnvironment(id: string): UserError {
   if (typeof id !== 'string') {
     return new UserError({ ...problem, message: 'the id must be a string', alternatives: ids });
   }
+  if (isRemoteId(id)) {
+    return new UserError({
+      ...problem,
+      message: 'another program plays it, so that it takes no single synchronous steps',
+      remedy: 'use openEnvironment, and evaluate',
+    });
+  }
   const prefix = /^[^:/]*[:/]/.exec(id)?.[0];
   if (prefix !== undefined) {
     const bare = id.slice(prefix.length);
@@ -45,7 +93,10 @@ function unknownEnvironment(id: string): UserError {
       ...problem,
       message: `environments of ${prefix} are not supported`,
       alternatives: ids,
-      ...(builtIn === undefined ? {} : { remedy: `${builtIn} is built in: leave out the prefix` }),
+      remedy:
+        builtIn === undefined
+          ? `gymnasium:${id} is played by Python's Gymnasium, where that has it`
+          : `${builtIn} is built in: leave out the prefix`,
     });
   }
   const versions = ids.filter((known) => nameOf(known).toLowerCase() === nameOf(id).toLowerCase());
