@@ -51,7 +51,7 @@ async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
 function spaceText(space: Space): string {
   switch (space.kind) {
     case 'discrete':
-      return `Discrete(${space.n})`;
+      return space.start ? `Discrete(${space.n}, start=${space.start})` : `Discrete(${space.n})`;
     case 'box':
       return `Box(${space.low.length})`;
     case 'tuple':
