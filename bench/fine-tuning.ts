@@ -2,10 +2,10 @@
  * `node dist/bench/fine-tuning.js [directory] [turns]`: what a training step costs on one thread, at the shape of
  * Qwen2.5-0.5B with random weights (written to the directory, 2 GB, where they are not there yet): LoRA of rank 8 on q,
  * k, v and o, one example of 256 tokens, 64 of them the answer. Beside the matrix products alone, and PyTorch + PEFT
- * where POLICYLOOP_PYTHON has them. All take turns; minima count, of processor time.
+ * where POLICYLOOP_PYTHON has them, with bf16 where the processor has. All take turns; minima count, of processor time.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -90,13 +90,23 @@ async function alternate(asked: readonly Asked[]): Promise<void> {
   for (const { contender } of asked) contender.close();
 }
 
+/** Where the processor has no unit for bf16, it is emulated and a step takes minutes. */
+function computesBf16(): boolean {
+  return (
+    !existsSync('/proc/cpuinfo') ||
+    /\b(avx512_bf16|amx_bf16|bf16)\b/.test(readFileSync('/proc/cpuinfo', 'utf8'))
+  );
+}
+
 const names = { step: 'step, float32', products: 'its matrix products alone' } as const;
 const float = ours('none');
 await alternate([
   { name: names.step, contender: float, what: 'step' },
   { name: names.products, contender: float, what: 'products' },
   { name: 'PyTorch + PEFT, float32', contender: torch('float32'), what: 'step' },
-  { name: 'PyTorch + PEFT, bf16 autocast', contender: torch('bfloat16'), what: 'step' },
+  ...(computesBf16()
+    ? [{ name: 'PyTorch + PEFT, bf16 autocast', contender: torch('bfloat16'), what: 'step' } as const]
+    : []),
 ]);
 await alternate([
   { name: 'step, int4 weights', contender: ours('int4'), what: 'step' },

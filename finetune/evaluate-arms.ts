@@ -89,7 +89,10 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   }
   const environments = trainedEnvironments(tuned.lineage);
   if (environments === undefined) {
-    return { kind: 'unknown', reason: `its dataset has no manifest that names its runs; ${remedy}` };
+    return {
+      kind: 'unknown',
+      reason: `a dataset that it learnt from has no manifest, or other rows than its manifest says; ${remedy}`,
+    };
   }
   const held = tuned.lineage.dataset.sources?.filter(({ split }) => split === 'validation') ?? [];
   return {

@@ -46,6 +46,27 @@ const scopes: Readonly<Record<GroupResult['group'], (group: GroupResult) => stri
     `transfer, environments not trained on (${plural(experiments.length, 'experiment')})`,
 };
 
+/** What makes the comparison say less than it seems to, by model. */
+export function cautions({ arms, runs }: Evaluation): readonly string[] {
+  return arms.flatMap(({ name }) => {
+    const complete = runs.flatMap(({ arm, figures }) =>
+      arm === name && figures?.status === 'completed' ? [figures] : [],
+    );
+    const early = complete.filter(({ stoppedEarly }) => stoppedEarly);
+    const without = complete.filter(({ confirmed }) => confirmed === null);
+    const of = `of its ${plural(complete.length, 'complete run')}`;
+    const reasons = [...new Set(early.map(({ reason }) => reason))].join('; ');
+    return [
+      ...(early.length === 0
+        ? []
+        : [`${name}: ${early.length} ${of} ended before the last iteration (${reasons}): budgets differ`]),
+      ...(without.length === 0
+        ? []
+        : [`${name}: ${without.length} ${of} found no policy to confirm; their pairs are left out`]),
+    ];
+  });
+}
+
 /** The tuned model against the base. */
 export const onReturns = (comparisons: GroupResult['comparisons']) =>
   comparisons.find(({ against }) => against === 'base')?.metrics.confirmed ?? null;

@@ -23,6 +23,8 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   /** Highest mean return that was seen: selected on noise. */
   readonly observed: number | null;
   readonly iterations: number;
+  /** Whether it was complete before its last iteration: at a target, or at a limit of calls, tokens, cost or time. */
+  readonly stoppedEarly: boolean;
   /** Candidates that were asked for. */
   readonly proposals: number;
   /** Those of them that the model gave any answer to. */
@@ -73,6 +75,7 @@ export function readFigures(path: string): RunFigures {
     validFirst: share(accepted + repeated, answered.length),
     valid: share(answered.filter(({ entry }) => entry !== undefined).length, answered.length),
     iterations: manifest.iterations.done,
+    stoppedEarly: status === 'completed' && manifest.reason?.kind !== 'iterations',
     proposals: counted.length,
     answered: answered.length,
     improvements,

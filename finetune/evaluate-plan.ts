@@ -1,11 +1,13 @@
 /** What an evaluation will run: every config, with every arm's model, under every seed. */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, extname, join } from 'node:path';
 import type { Config } from '../src/config.js';
 import { absolutePaths } from '../src/config-paths.js';
 import { UserError } from '../src/errors.js';
 import { loadConfig } from '../src/load-config.js';
+import { lockRun } from '../src/lock.js';
+import { readJson } from '../src/models/local/json-file.js';
 import { makeDirectory, replaceFile } from '../src/run-directory.js';
 import { repeatSeeds } from '../src/seeds.js';
 import { type Arm, isControl } from './evaluate-arms.js';
@@ -115,31 +117,61 @@ export function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
 export const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
 
 const planFile = 'plan.json';
+const lockFile = 'evaluation.lock';
 
 /**
- * Makes the directory, or goes on with the evaluation that is there, perhaps with more repeats.
- * @throws UserError when that is another one
+ * Makes the directory, or goes on with the evaluation that is there, perhaps with more repeats. This process is then
+ * its only writer.
+ * @throws UserError when the directory holds something else, or another process writes there
  */
-export function openEvaluation(directory: string, plan: EvaluationPlan): { readonly goesOn: boolean } {
+export function openEvaluation(
+  directory: string,
+  plan: EvaluationPlan,
+): { readonly goesOn: boolean; release(): void } {
   const file = join(directory, planFile);
-  const hash = planHash(plan);
   const goesOn = existsSync(file);
-  if (goesOn && (JSON.parse(readFileSync(file, 'utf8')) as { hash: string }).hash !== hash) {
+  if (!goesOn) requireFree(directory);
+  makeDirectory(directory);
+  const release = lockRun(join(directory, lockFile));
+  try {
+    writePlan(file, plan);
+    return { goesOn, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** What lies there would be mixed with the evaluation, or written over. */
+function requireFree(directory: string): void {
+  if (!existsSync(directory)) return;
+  if (readdirSync(directory).every((name) => name === lockFile)) return;
+  throw new UserError({
+    field: '--out',
+    message: 'holds something else than an evaluation',
+    value: directory,
+    remedy: 'name a new or an empty directory, or none: each evaluation then has its own',
+  });
+}
+
+/** @throws UserError where the plan in the file is another one */
+function writePlan(file: string, plan: EvaluationPlan): void {
+  const hash = planHash(plan);
+  const written = readJson(file) as { readonly hash?: unknown } | null | undefined;
+  if (written !== undefined && written?.hash !== hash) {
     throw new UserError({
       field: '--out',
       message:
         'holds an evaluation of other models, configs, overrides or seeds (or the weights were changed)',
-      value: directory,
+      value: dirname(file),
       remedy: 'name another directory, or none: each evaluation then has its own',
     });
   }
-  makeDirectory(directory);
   const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
   replaceFile(
     file,
     `${JSON.stringify({ version: 1, hash, arms, seeds: plan.seeds, experiments: plan.experiments }, null, 2)}\n`,
   );
-  return { goesOn };
 }
 
 /** The file's name, as a directory can have it. */

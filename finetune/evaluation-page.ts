@@ -13,7 +13,7 @@ import {
   plural,
 } from '../src/report/quantities.js';
 import type { ArmComparison, EvaluatedRun, Evaluation, ExperimentResult } from './evaluate.js';
-import { conclusions, signed, verdictWords } from './evaluate-conclusion.js';
+import { cautions, conclusions, signed, verdictWords } from './evaluate-conclusion.js';
 import { type Metric, metrics } from './evaluate-figures.js';
 import { differencePlot } from './evaluation-plot.js';
 
@@ -60,11 +60,13 @@ function progress({ runs, seeds, experiments }: Evaluation): string {
 function result(evaluation: Evaluation): Html {
   const [main, ...parts] = conclusions(evaluation);
   const { failures, trainedOn } = evaluation;
+  const notes = cautions(evaluation);
   return html`<p class="verdict ${main!.verdict}">${main!.text}</p>
 ${parts.map(
   ({ scope, text }) => html`<p><b>${sentence(scope)}.</b> ${text}</p>
 `,
 )}${trainedOn.kind === 'unknown' ? html`<p class="note">Transfer can't be told apart: ${trainedOn.reason}.</p>` : html`<p class="note">Trained on: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (as stated by --trained-on)' : ' (from the lineage of the training)'}.${trainedOn.kind === 'lineage' && trainedOn.validation.length > 0 && ` Runs of ${trainedOn.validation.join(', ')} chose when the training stopped, but taught nothing.`}</p>`}
+${notes.length > 0 && html`<ul class="warnings">${notes.map((text) => html`<li>${text}.</li>`)}</ul>`}
 ${failures.length > 0 && html`<ul class="warnings">${failures.map(({ arm, run, message }) => html`<li><b>${arm}</b> failed in ${run}: ${message}</li>`)}</ul>`}`;
 }
 
@@ -197,7 +199,7 @@ function runTable({ runs, seeds }: Evaluation): Html {
 
 function reading({ seeds }: Evaluation): Html {
   return html`<ul>
-<li>All models play the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, the same number of proposals. Runs that share a seed are a pair; pairs of which one run is missing are left out.</li>
+<li>All models play the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, the same number of proposals (fewer where a target or a limit ends a run). Runs that share a seed are a pair; pairs of which one run is missing are left out.</li>
 <li><b>Confirmed return:</b> the mean return of a run's best policy on episodes that neither proposed nor chose it.</li>
 <li><b>Intervals</b> are 95 %. Of means: symmetric studentised bootstrap, with fewer than ten runs Student's t. Of interquartile means (IQM): expanded percentile bootstrap. Of wins (the share of pairs in which the tuned model is higher, ties half): exact. Simulations with ten pairs of normal, skewed and all-or-nothing returns covered at 94 % and more.</li>
 <li><b>Verdict:</b> higher or lower only where the interval of the mean difference leaves out 0, from five pairs on. No evidence of improvement is not evidence of none.</li>

@@ -150,11 +150,11 @@ export function datasetLineage(directory: string): DatasetLineage {
 
 /**
  * Ids of the environments whose runs a model has learnt from, those of its base included; undefined where a dataset
- * on the way doesn't say.
+ * on the way doesn't say, or has other rows than it says.
  */
 export function trainedEnvironments({ base, dataset }: TrainingLineage): readonly string[] | undefined {
   const before = base.lineage === null ? [] : trainedEnvironments(base.lineage);
-  if (before === undefined || dataset.sources === null) return undefined;
+  if (before === undefined || dataset.sources === null || dataset.changed) return undefined;
   const own = dataset.sources.filter(({ split, kept }) => split === 'train' && kept > 0);
   return [...new Set([...before, ...own.map(({ environment }) => environment)])].toSorted();
 }

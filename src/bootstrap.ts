@@ -36,9 +36,12 @@ export function bootstrapMean95(values: readonly number[]): Interval {
 
 function studentisedQuantile(values: readonly number[], centre: number): number {
   if (values.length < fewestToStudentise) return Number.NaN;
+  // Sums of equal values are rounded: what is left then is no spread.
+  const rounding = 1e-9 * standardError(values);
   const deviations = resample(values.length, (indices) => {
     const picked = indices.map((i) => values[i]!);
-    return Math.abs(mean(picked) - centre) / standardError(picked);
+    const error = standardError(picked);
+    return error > rounding ? Math.abs(mean(picked) - centre) / error : Number.POSITIVE_INFINITY;
   });
   return quantile(deviations.toSorted(ascending), 0.95);
 }

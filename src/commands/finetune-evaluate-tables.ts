@@ -1,7 +1,7 @@
 /** An evaluation as a person reads it on a terminal. */
 import { styleText } from 'node:util';
 import type { ArmSummaries, Evaluation, ExperimentResult, GroupResult } from '../../finetune/evaluate.js';
-import { conclusions, signed, verdictWords } from '../../finetune/evaluate-conclusion.js';
+import { cautions, conclusions, signed, verdictWords } from '../../finetune/evaluate-conclusion.js';
 import type { PairedComparison, Summary } from '../comparison.js';
 import { formatReturn } from '../report/quantities.js';
 import { formatTable } from '../terminal.js';
@@ -53,6 +53,7 @@ export function evaluationTables(evaluation: Evaluation): string {
   for (const { arm, run, message } of failures) {
     blocks.push(`${styleText('red', 'failed')} ${arm} (${run}): ${message}`);
   }
+  for (const text of cautions(evaluation)) blocks.push(`${styleText('yellow', 'note')} ${text}`);
   if (trainedOn.kind === 'unknown') blocks.push(`transfer can't be told apart: ${trainedOn.reason}`);
   for (const [i, { scope, text }] of conclusions(evaluation).entries()) {
     blocks.push(`${i === 0 ? styleText('bold', text) : text}\n${styleText('dim', `  (${scope})`)}`);

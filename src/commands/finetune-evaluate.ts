@@ -1,9 +1,9 @@
 /** `policyloop finetune evaluate`: the same experiments with the base and the tuned model, and what changed. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type EvaluatedRun, type Evaluation, evaluate, type Failure } from '../../finetune/evaluate.js';
 import { type Control, openArms, trainedOn } from '../../finetune/evaluate-arms.js';
-import { conclusions } from '../../finetune/evaluate-conclusion.js';
+import { cautions, conclusions } from '../../finetune/evaluate-conclusion.js';
 import { type RunFigures, readFigures } from '../../finetune/evaluate-figures.js';
 import {
   defaultName,
@@ -17,7 +17,6 @@ import { renderEvaluationPage } from '../../finetune/evaluation-page.js';
 import { assemble } from '../assemble.js';
 import { makeEnvironment } from '../environments/index.js';
 import { UserError } from '../errors.js';
-import { lockRun } from '../lock.js';
 import { readManifest, runFiles } from '../recorded-run.js';
 import { replaceFile } from '../run-directory.js';
 import { resultOf, shownPath } from '../run-result.js';
@@ -42,7 +41,7 @@ export interface EvaluateArguments {
   readonly json: boolean;
 }
 
-const files = { result: 'evaluation.json', page: 'index.html', lock: 'evaluation.lock' } as const;
+const files = { result: 'evaluation.json', page: 'index.html' } as const;
 
 export async function evaluateCommand(args: EvaluateArguments, context: CommandContext): Promise<number> {
   requireCount('--repeats', args.repeats, 1);
@@ -64,8 +63,7 @@ export async function evaluateCommand(args: EvaluateArguments, context: CommandC
   if (known.kind === 'unknown') context.note(`transfer can't be told apart: ${known.reason}`);
 
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
-  const { goesOn } = openEvaluation(directory, plan);
-  const release = lockRun(join(directory, files.lock));
+  const { goesOn, release } = openEvaluation(directory, plan);
   try {
     const runs = plannedRuns(plan);
     if (!args.quiet && !args.json) {
@@ -169,7 +167,7 @@ function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | nu
 
 function write(evaluation: Evaluation, directory: string): Evaluation {
   replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
-  writeFileSync(join(directory, files.page), renderEvaluationPage(evaluation));
+  replaceFile(join(directory, files.page), renderEvaluationPage(evaluation));
   return evaluation;
 }
 
@@ -183,7 +181,8 @@ function report(
   if (args.json) {
     const { runs: _runs, ...rest } = evaluation;
     const out = shownPath(directory, context.cwd);
-    context.print(JSON.stringify({ ...rest, conclusions: conclusions(evaluation), out, page }));
+    const said = { conclusions: conclusions(evaluation), cautions: cautions(evaluation) };
+    context.print(JSON.stringify({ ...rest, ...said, out, page }));
     return;
   }
   context.print(evaluationTables(evaluation));

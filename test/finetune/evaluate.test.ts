@@ -1,12 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Evaluation } from '../../finetune/evaluate.js';
+import { openArms, trainedOn } from '../../finetune/evaluate-arms.js';
 import { trainingLineage, writeLineage } from '../../finetune/lineage.js';
 import { initialAdapter, writeAdapter } from '../../finetune/lora.js';
 import { trainedParameters } from '../../finetune/trainable.js';
 import { type EvaluateArguments, evaluateCommand } from '../../src/commands/finetune-evaluate.js';
 import { UserError } from '../../src/errors.js';
+import { lockRun } from '../../src/lock.js';
 import { readDecoderConfig } from '../../src/models/local/hf-config.js';
 import { openWeights } from '../../src/models/local/safetensors.js';
 import { readManifest, readRun } from '../../src/recorded-run.js';
@@ -25,6 +27,7 @@ const path = (...parts: readonly string[]) => join(place, ...parts);
  * of both actions alike changes nothing, but makes every proposal a new one.
  */
 function reply({ model, messages, seed = 0 }: OpenAIRequest): string {
+  if (model === 'mute') return 'Well.';
   const isHopeless = model === 'hopeless';
   if (isHopeless && seed % 2 === 1 && messages.at(-1)!.role === 'user' && messages.length === 2)
     return 'Well.';
@@ -54,6 +57,7 @@ beforeAll(async () => {
 
 type Printed = Evaluation & {
   readonly out: string;
+  readonly cautions: readonly string[];
   readonly conclusions: readonly {
     readonly scope: string;
     readonly verdict: string;
@@ -156,16 +160,10 @@ describe('finetune evaluate', () => {
   });
 
   it('gives no verdict on few repeats, and goes on from them to more', async () => {
-    const few = await run({ ...scripted, overrides: served(), control: ['cma-es'], out: 'more', repeats: 2 });
+    const few = await run({ ...scripted, overrides: served(), out: 'more', repeats: 2 });
     expect(few.result.conclusions[0]!.text).toMatch(/^Too few pairs for a verdict: .* at least 5 are needed/);
     const before = readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl'));
-    const more = await run({
-      ...scripted,
-      overrides: served(),
-      control: ['cma-es'],
-      out: 'more',
-      repeats: 6,
-    });
+    const more = await run({ ...scripted, overrides: served(), out: 'more', repeats: 6 });
     expect(readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl')).equals(before)).toBe(true);
     expect(onReturn(more.result)).toEqual(onReturn(stored('better')));
   });
@@ -245,6 +243,25 @@ describe('finetune evaluate', () => {
     expect(result.conclusions[0]!.text).toMatch(/nothing to compare/);
   });
 
+  it('tells of budgets that were not used up, and of runs that found nothing', async () => {
+    const { result } = await run({ out: 'target', repeats: 1, overrides: ['target=5', 'iterations=2'] });
+    expect(result.cautions).toEqual([
+      expect.stringMatching(/^base: 1 of its 1 complete run ended before the last .*target 5 reached/),
+      expect.stringMatching(/^tuned: 1 of its 1/),
+    ]);
+    const silent = await run({
+      out: 'silent',
+      ...scripted,
+      base: 'openai:mute',
+      repeats: 1,
+      overrides: [...served(), 'warmup=0', 'iterations=1', 'corrections=0'],
+    });
+    expect(silent.result.cautions).toEqual([
+      'base: 1 of its 1 complete run found no policy to confirm; their pairs are left out',
+    ]);
+    expect(visibleText(readFileSync(path('silent', 'index.html'), 'utf8'))).toContain('no policy to confirm');
+  });
+
   it('prints tables for people', async () => {
     const { context, printed } = recordingContext(place);
     await evaluateCommand(
@@ -281,7 +298,7 @@ describe('finetune evaluate', () => {
 
 describe('an adapter of a training', () => {
   /** As a training leaves it, on a model that can be run. */
-  function training(name: string, environments: readonly string[]): string {
+  function training(name: string, environments: readonly string[], changed = false): string {
     const lora = { rank: 2, alpha: 4, rankStabilized: false, dropout: 0, modules: ['q_proj'] as const };
     const trainable = { kind: 'adapter', lora, base: openWeights(reference) } as const;
     const parameters = initialAdapter(trainedParameters(readDecoderConfig(reference), trainable), 1);
@@ -304,7 +321,7 @@ describe('an adapter of a training', () => {
           kept: 3,
         })),
         files: {},
-        changed: false,
+        changed,
       },
       config: { template: { enable_thinking: false } },
       outcome: { ended: 'complete', step: 1 },
@@ -366,6 +383,15 @@ describe('an adapter of a training', () => {
     ).rejects.toThrow(/--out: holds an evaluation of other models/);
   });
 
+  it('tells no transfer where the rows were changed since they were made', () => {
+    const adapter = training('changed', ['CartPole-v1'], true);
+    const { arms } = openArms(undefined, adapter, [], place);
+    expect(trainedOn(arms[1]!, undefined)).toMatchObject({
+      kind: 'unknown',
+      reason: expect.stringContaining('other rows than its manifest says'),
+    });
+  });
+
   function writeAdapterByte(file: string): void {
     const bytes = readFileSync(file);
     bytes[bytes.length - 1]! ^= 1;
@@ -397,6 +423,15 @@ describe('what is wrong is said before anything is played', () => {
     );
     expect(await refusal({ trainedOn: 'CartPol-v1' })).toMatch(/CartPole-v1/);
     expect(await refusal({ repeats: 0 })).toMatch(/--repeats/);
+    // A training's page and results would be written over.
+    expect(await refusal({ out: 'interrupted' })).toMatch(/--out: holds something else than an evaluation/);
+    expect(readdirSync(path('interrupted'))).toEqual(['checkpoint.safetensors']);
+    mkdirSync(path('torn'));
+    writeFileSync(path('torn', 'plan.json'), '{"version": 1, "ha');
+    expect(await refusal({ out: 'torn' })).toMatch(/plan\.json: this is not JSON/);
+    const release = lockRun(path('torn', 'evaluation.lock'));
+    expect(await refusal({ out: 'torn' })).toMatch(/another process is writing/);
+    release();
     expect(existsSync(path('refused'))).toBe(false);
   });
 });
