@@ -129,15 +129,18 @@ def encoder(space):
 
 
 def decode(space, numbers):
-    """The value of the space that an iterator over numbers stands for, in the space's own type."""
+    """The value of the space that an iterator over numbers stands for, in the space's own type. Where a policy gives
+    real numbers for integers, they are rounded."""
     spaces = gymnasium.spaces
     if isinstance(space, spaces.Discrete):
-        return int(next(numbers))
+        return round(next(numbers))
     if isinstance(space, spaces.Dict):
         return {key: decode(child, numbers) for key, child in space.spaces.items()}
     if isinstance(space, spaces.Tuple):
         return tuple(decode(child, numbers) for child in space.spaces)
     values = [next(numbers) for _ in range(math.prod(space.shape))]
+    if numpy.issubdtype(space.dtype, numpy.integer):
+        values = [round(value) for value in values]
     return numpy.array(values, dtype=space.dtype).reshape(space.shape)
 
 
