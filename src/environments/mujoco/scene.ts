@@ -72,32 +72,35 @@ function shapeOf(geom: Geom, i: number, scene: Scene, state: State): Shape | und
   }
 }
 
-/** Without a mark at every metre the motion of what is followed could not be seen. */
+/**
+ * Without a mark at every metre the motion of what is followed could not be seen. They reach a metre beyond the view, so
+ * that none comes or goes in sight, and a grid is made of lines of a metre, which stay what they are as the view moves on.
+ */
 function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']): readonly Shape[] {
   if (follow === undefined) return [];
-  const fromSide = seenFrom === 'the side';
-  const floor: readonly Shape[] = fromSide
-    ? [{ kind: 'rectangle', min, max: [max[0], 0], role: 'ground' }]
-    : wholeNumbers(min[1], max[1]).map((y) => guide([min[0], y], [max[0], y]));
-  const marks = wholeNumbers(min[0], max[0]).flatMap((x): readonly Shape[] => [
-    guide([x, fromSide ? -0.06 : min[1]], [x, fromSide ? 0 : max[1]]),
-    {
-      kind: 'text',
-      // Beside a grid line, below a mark.
-      centre: fromSide ? [x, min[1] + 0.1] : [x + 0.3, min[1] + 0.16],
-      height: fromSide ? 0.12 : 0.2,
-      text: `${x} m`,
-      role: 'guide',
-    },
-  ]);
-  return [...floor, ...marks];
+  const xs = wholeNumbers(min[0], max[0]);
+  if (seenFrom === 'the side') {
+    const floor: Shape = { kind: 'rectangle', min, max: [max[0], 0], role: 'ground' };
+    const marks = xs.flatMap((x) => [guide([x, -0.06], [x, 0]), metres(x, [x, min[1] + 0.1], 0.12)]);
+    return [floor, ...marks];
+  }
+  const grid = xs.flatMap((x) =>
+    wholeNumbers(min[1], max[1]).flatMap((y) => [guide([x, y], [x + 1, y]), guide([x, y], [x, y + 1])]),
+  );
+  const lowest = Math.ceil(min[1]);
+  return [...grid, ...xs.map((x) => metres(x, [x + 0.3, lowest + 0.16], 0.2))];
 }
 
 function guide(from: Point, to: Point): Shape {
   return { kind: 'line', points: [from, to], width: 0.015, role: 'guide' };
 }
 
+function metres(x: number, centre: Point, height: number): Shape {
+  return { kind: 'text', centre, height, text: `${x} m`, role: 'guide' };
+}
+
+/** Those between the two, and the next beyond each. */
 function wholeNumbers(from: number, to: number): readonly number[] {
-  const first = Math.ceil(from);
-  return Array.from({ length: Math.max(0, Math.floor(to) - first + 1) }, (_, i) => first + i);
+  const first = Math.floor(from);
+  return Array.from({ length: Math.ceil(to) - first + 1 }, (_, i) => first + i);
 }
