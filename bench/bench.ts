@@ -5,11 +5,13 @@ import { benchIterations } from './iterations.js';
 import { benchMujoco } from './mujoco.js';
 import { benchRollouts } from './rollouts.js';
 import { benchStartUp } from './start-up.js';
+import { benchWorkers } from './workers.js';
 
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const findings = [
   ...(await benchRollouts(python)),
   ...(await benchMujoco(python)),
+  ...(await benchWorkers()),
   ...(await benchIterations()),
   ...benchStartUp(),
 ];

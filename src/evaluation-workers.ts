@@ -58,9 +58,8 @@ export function createWorkers(setting: WorkerSetting, count: number | 'auto'): E
   let spentMs = 0;
   let played = 0;
 
-  const close = async () => {
-    const ended = workers;
-    workers = [];
+  const end = async (ended: readonly Worker[]) => {
+    if (workers === ended) workers = [];
     await Promise.all(ended.map((worker) => worker.terminate()));
   };
 
@@ -79,6 +78,7 @@ export function createWorkers(setting: WorkerSetting, count: number | 'auto'): E
     async play(parameters, tasks, signal) {
       signal?.throwIfAborted();
       while (workers.length < Math.min(threads, tasks.length)) workers.push(startWorker(setting));
+      const players = workers;
       const results: PlayedEpisode[] = Array.from({ length: tasks.length });
       let next = 0;
       const serve = async (worker: Worker): Promise<void> => {
@@ -87,19 +87,20 @@ export function createWorkers(setting: WorkerSetting, count: number | 'auto'): E
           results[index] = await playIn(worker, { parameters, task: tasks[index]! });
         }
       };
-      const onAbort = () => void close();
+      const onAbort = () => void end(players);
       signal?.addEventListener('abort', onAbort, { once: true });
       try {
-        await Promise.all(workers.map(serve));
+        await Promise.all(players.map(serve));
       } catch (error) {
-        await close();
+        await end(players);
+        signal?.throwIfAborted();
         throw error;
       } finally {
         signal?.removeEventListener('abort', onAbort);
       }
       return results;
     },
-    close,
+    close: () => end(workers),
   };
 }
 
@@ -120,17 +121,21 @@ async function playIn(worker: Worker, job: WorkerJob): Promise<PlayedEpisode> {
   }
 }
 
-function startWorker(setting: WorkerSetting): Worker {
-  const self = fileURLToPath(import.meta.url);
-  const extension = path.extname(self);
-  const worker = new Worker(path.join(path.dirname(self), `evaluation-worker${extension}`), {
-    workerData: setting,
-    // From sources (tests, development) a thread needs the TypeScript loader too.
-    ...(extension === '.ts' && {
-      execArgv: ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href],
-    }),
-  });
+function startWorker(workerData: WorkerSetting): Worker {
+  const extension = path.extname(fileURLToPath(import.meta.url));
+  const module = new URL(`./evaluation-worker${extension}`, import.meta.url);
+  const worker =
+    extension === '.ts'
+      ? new Worker(fromSources(module), { eval: true, workerData })
+      : new Worker(module, { workerData });
   // Only a worker that plays keeps the process alive.
   worker.unref();
   return worker;
+}
+
+/** From sources (tests, development) a thread has to register the TypeScript loader before it can import anything. */
+function fromSources(module: URL): string {
+  const loader = new URL('./index.mjs', pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')))
+    .href;
+  return `import('${loader}').then(({ register }) => { register(); return import('${module.href}'); });`;
 }
