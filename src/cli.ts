@@ -4,6 +4,7 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
+import { controlsOptions } from './commands/controls-options.js';
 import { finetuneCommands } from './commands/finetune-cli.js';
 import { checkOptions, serveOptions } from './commands/local-model-options.js';
 import { EnvironmentError } from './environments/remote-environment.js';
@@ -239,6 +240,16 @@ await yargs(hideBin(process.argv))
     'Write report.html of a run anew',
     (y) => y.positional('run', runArgument).option('runs-dir', runsDir),
     (args) => run(async () => (await import('./commands/report.js')).reportCommand(args, context)),
+  )
+  .command(
+    'controls <configs..>',
+    'Play random search, hill climbing and CMA-ES on many tasks, and print what they reach',
+    controlsOptions,
+    (args) =>
+      runInterruptible(
+        async () => (await import('./commands/controls.js')).controlsCommand(args, context),
+        'finishing the iteration (the same command goes on; Ctrl-C again stops at once)',
+      ),
   )
   .command(
     'environments [id]',

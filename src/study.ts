@@ -124,15 +124,18 @@ export function planStudy<Arm extends StudyArm>(request: {
 
 const planFile = 'plan.json';
 
+const kinds = { evaluation: 'an evaluation', controls: 'a table of controls' } as const;
+export type StudyKind = keyof typeof kinds;
+
 /**
  * Makes the directory of a study, or goes on with the one that is there. This process is then its only writer.
- * @param kind what lies there, e.g. `evaluation`: names its lock
+ * @param kind what lies there: names its lock
  * @param plan what to write as its plan, given what is written; throws where that is of another study
  * @throws UserError when the directory holds something else, or another process writes there
  */
 export function openStudy(
   directory: string,
-  kind: string,
+  kind: StudyKind,
   plan: (written: unknown) => object,
 ): { readonly goesOn: boolean; release(): void } {
   const file = join(directory, planFile);
@@ -151,14 +154,14 @@ export function openStudy(
 }
 
 /** What lies there would be mixed with the study, or written over. */
-function requireFree(directory: string, kind: string, lock: string): void {
+function requireFree(directory: string, kind: StudyKind, lock: string): void {
   if (!existsSync(directory)) return;
   if (readdirSync(directory).every((name) => name === lock)) return;
   throw new UserError({
     field: '--out',
-    message: `holds something else than ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`,
+    message: `holds something else than ${kinds[kind]}`,
     value: directory,
-    remedy: `name a new or an empty directory, or none: each ${kind} then has its own`,
+    remedy: 'name a new or an empty directory, or none: each then has its own',
   });
 }
 
