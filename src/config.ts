@@ -26,7 +26,9 @@ const environmentSchema = z.strictObject({
     ),
   parallel: count(1)
     .optional()
-    .describe('Episodes at once in a process of an environment outside this program (default: 32)'),
+    .describe(
+      'Episodes at once outside this program (default: 32 in a process of `gymnasium:`, 1 with `openenv:`)',
+    ),
 });
 
 const binsSchema = z.union([
@@ -249,6 +251,14 @@ const limitsSchema = z.strictObject({
   minutes: positive.optional().describe('Wall time'),
 });
 
+const renderSchema = z.strictObject({
+  every: count(1)
+    .optional()
+    .describe(
+      'Draws the best candidate of every Nth iteration into `animations/` of the run (default: none)',
+    ),
+});
+
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('For editors'),
   name: z
@@ -297,6 +307,7 @@ export const configSchema = z.strictObject({
     .enum(['none', 'first', 'all'])
     .default('first')
     .describe('Which episodes of an evaluation are written with their trajectory'),
+  render: renderSchema.prefault({}).describe('Pictures of episodes, beside those of the report'),
 });
 
 /** A config as a user may write it. */

@@ -6,13 +6,27 @@ export type {
   BoxSpace,
   DiscreteSpace,
   Environment,
+  EnvironmentSpec,
   Observation,
   Space,
   Step,
   TupleSpace,
 } from './environments/environment.js';
 export type { Frame, Point, Role, Shape } from './environments/frame.js';
-export { environmentIds, environmentInfo, makeEnvironment } from './environments/index.js';
+export {
+  type EnvironmentSource,
+  environmentIds,
+  environmentInfo,
+  makeEnvironment,
+  openEnvironment,
+} from './environments/index.js';
+export {
+  EnvironmentError,
+  type EnvironmentFailure,
+  type EpisodeBatch,
+  type Move,
+  type RemoteEnvironment,
+} from './environments/remote-environment.js';
 export { type Problem, UserError } from './errors.js';
 export { type Evaluation, evaluate } from './evaluation.js';
 export { type Experiment, type Outcome, runExperiment, type StopRequests } from './experiment.js';

@@ -34,17 +34,18 @@ export interface EnvironmentSource {
   readonly python?: string | undefined;
   /** Longest wait for another program, for its start, a reset or a step. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
-  /** Episodes that another program plays at once. Default: 32 in a Python process. */
+  /** Episodes that another program plays at once. Default: 32 in a Python process, 1 at an OpenEnv server. */
   readonly parallel?: number | undefined;
 }
 
 /** Whether another program plays the environment of that id. */
 export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
 
-const remotePrefix = /^gymnasium:/;
+const remotePrefix = /^(gymnasium|openenv):/;
 
 /**
- * Makes a built-in environment, or opens one that another program plays: `gymnasium:<id>` is any of Python's Gymnasium.
+ * Makes a built-in environment, or opens one that another program plays: `gymnasium:<id>` is any of Python's Gymnasium,
+ * `openenv:ws://<host>:<port>` that of an OpenEnv server.
  * @param env environment variables
  * @param processes that play side by side, where another program plays
  * @throws UserError as `makeEnvironment`, and when that program or a package of it is missing
@@ -54,16 +55,16 @@ export async function openEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   processes = 1,
 ): Promise<Environment | RemoteEnvironment> {
-  const { id, options = {}, timeoutSeconds = 60, parallel = 32 } = source;
+  const { id, options = {}, timeoutSeconds = 60, parallel } = source;
+  const timeoutMs = 1000 * timeoutSeconds;
   if (!isRemoteId(id)) return makeEnvironment(id, options);
+  if (id.startsWith('openenv:')) {
+    const { openOpenEnv } = await import('./openenv.js');
+    return openOpenEnv(id, options, { timeoutMs, parallel: parallel ?? 1 });
+  }
   const { openPythonEnvironment } = await import('./python-bridge.js');
   const python = source.python ?? env.POLICYLOOP_PYTHON ?? 'python3';
-  return openPythonEnvironment(id, options, {
-    python,
-    timeoutMs: 1000 * timeoutSeconds,
-    parallel,
-    processes,
-  });
+  return openPythonEnvironment(id, options, { python, timeoutMs, parallel: parallel ?? 32, processes });
 }
 
 function find(id: string): CatalogueEntry {

@@ -23,9 +23,6 @@ export interface PythonSettings {
   readonly processes: number;
 }
 
-/** Whether an id names an environment of Python's Gymnasium: `gymnasium:Ant-v5`, `gymnasium:module:Env-v0`. */
-export const isPythonId = (id: string): boolean => id.startsWith('gymnasium:');
-
 const observation = z.union([z.number(), z.array(z.number())]);
 const described = z.object({
   observation: recordedSpace,
@@ -46,7 +43,7 @@ type Failure = z.output<typeof failed>['failure'];
 /**
  * Any environment that Gymnasium makes, played by child processes (`bridge.py`). Vectors and tables of numbers are
  * flattened in C order, dictionaries in their own order; discrete values among real ones are numbers like them.
- * @param id with the prefix
+ * @param id with the prefix: `gymnasium:Ant-v5`, `gymnasium:module:Env-v0`
  * @param options keyword arguments of `gymnasium.make`
  * @throws UserError when Python or a package is missing, or Gymnasium doesn't make it
  */

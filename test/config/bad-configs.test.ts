@@ -293,6 +293,20 @@ describe('settings that contradict each other', () => {
         got: [1]"
     `);
   });
+  it('how another program is reached, where none plays', () => {
+    const built = 'environment: {id: CartPole-v1, python: python3, timeoutSeconds: 5, parallel: 2}';
+    expect(screen(`${built}\nmodel: {provider: random}`)).toMatchInlineSnapshot(`
+      "my.yaml:1:33: environment.python: has no effect on CartPole-v1
+        got: "python3"
+        remedy: remove environment.python
+      my.yaml:1:50: environment.timeoutSeconds: has no effect on CartPole-v1
+        got: 5
+        remedy: remove environment.timeoutSeconds
+      my.yaml:1:69: environment.parallel: has no effect on CartPole-v1
+        got: 2
+        remedy: remove environment.parallel"
+    `);
+  });
   it('a range with room for one number', () => {
     expect(screen(`${valid}policy: {kind: linear, low: 0.01, high: 0.14}`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: policy.decimals: fewer than two numbers with 1 decimal lie between 0.01 and 0.14

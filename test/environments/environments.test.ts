@@ -80,9 +80,10 @@ describe('the ids', () => {
     ['MountainCarContinous-v0', /did you mean MountainCarContinuous-v0\?/],
     ['NoSuchThing-v1', /there is no such environment[\s\S]*one of: CartPole-v0/],
     ['', /there is no such environment/],
-    ['gymnasium:Ant-v5', /environments of gymnasium: are not supported/],
-    ['gymnasium:CartPole-v1', /CartPole-v1 is built in: leave out the prefix/],
-    ['ALE/Pong-v5', /environments of ALE\/ are not supported/],
+    ['gymnasium:Ant-v5', /another program plays it[\s\S]*openEnvironment/],
+    ['openenv:ws://localhost:1', /another program plays it[\s\S]*openEnvironment/],
+    ['gym:CartPole-v1', /CartPole-v1 is built in: leave out the prefix/],
+    ['ALE/Pong-v5', /environments of ALE\/ are not supported[\s\S]*gymnasium:ALE\/Pong-v5/],
     ['constructor', /there is no such environment/],
   ])('%j is refused', async (id, message) => {
     await expect(makeEnvironment(id)).rejects.toThrow(UserError);
