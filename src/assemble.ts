@@ -1,4 +1,5 @@
 /** Composition root: config → experiment. */
+import { join } from 'node:path';
 import { type Config, isLanguageModel, type PolicyConfig } from './config.js';
 import type { Environment, EnvironmentSpec } from './environments/environment.js';
 import { isRemoteId, openEnvironment } from './environments/index.js';
@@ -8,6 +9,7 @@ import { createWorkers, type EvaluationWorkers } from './evaluation-workers.js';
 import type { Experiment } from './experiment.js';
 import { fingerprint } from './fingerprint.js';
 import { createLedger } from './ledger.js';
+import { loadConfig } from './load-config.js';
 import type { Manifest, RecordedSpec } from './manifest.js';
 import { createModel } from './models/index.js';
 import type { LanguageModel } from './models/language-model.js';
@@ -15,7 +17,7 @@ import { createPolicyFamily } from './policies/index.js';
 import type { ParameterVector, PolicyFamily } from './policies/policy.js';
 import { createPrompter } from './prompter.js';
 import { loadPromptSet, type PromptSet } from './prompting/prompt-set.js';
-import { readManifest, readRun } from './recorded-run.js';
+import { readManifest, readRun, runFiles } from './recorded-run.js';
 import { createReplayBuffer, vectorKey } from './replay-buffer.js';
 import type { RunDirectory } from './run-directory.js';
 import type { RunEvent } from './run-log.js';
@@ -66,7 +68,7 @@ export async function assemble(
     prompts,
     model: createModel(config.model, env),
     fingerprint: fingerprint(config, prompts.hash),
-    imported: imported ?? importedParameters(config.warmup.from, family, environment.id),
+    imported: imported ?? importedParameters(config, family, environment.id),
   };
 }
 
@@ -168,7 +170,7 @@ function ledgerOf({ config }: Assembly) {
 
 /** The policies of an earlier run, each once, in the order of their evaluation. */
 function importedParameters(
-  path: string | undefined,
+  { policy, warmup: { from: path } }: Assembly['config'],
   family: PolicyFamily,
   environment: string,
 ): readonly ParameterVector[] {
@@ -189,6 +191,9 @@ function importedParameters(
   if (manifest.environment !== environment) {
     throw problem(`that run is of ${manifest.environment}, this one of ${environment}`);
   }
+  if (subspaceOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== subspaceOf(policy)) {
+    throw problem('its parameters mean other weights: policy.projection is not the same');
+  }
   const { count, low, high } = family.parameters;
   const distinct = new Map(
     readRun(path).entries.map((entry) => [vectorKey(entry.parameters), entry.parameters]),
@@ -203,3 +208,7 @@ function importedParameters(
   }
   return [...distinct.values()];
 }
+
+/** What the parameters of two runs must share to mean the same. */
+const subspaceOf = (policy: PolicyConfig | undefined) =>
+  JSON.stringify(policy?.kind === 'linear' ? policy.projection : undefined);
