@@ -18,6 +18,7 @@ import type { ParameterVector, PolicyFamily } from './policies/policy.js';
 import { createPrompter } from './prompter.js';
 import { loadPromptSet, type PromptSet } from './prompting/prompt-set.js';
 import { readManifest, readRun, runFiles } from './recorded-run.js';
+import { notDrawn } from './replay.js';
 import { createReplayBuffer, vectorKey } from './replay-buffer.js';
 import type { RunDirectory } from './run-directory.js';
 import type { RunEvent } from './run-log.js';
@@ -50,6 +51,8 @@ export async function assemble(
   imported?: readonly ParameterVector[],
 ): Promise<Assembly> {
   const { workers } = written.evaluation;
+  const { id } = written.environment;
+  if (written.render.every !== undefined && isRemoteId(id)) throw notDrawn(id, 'render.every');
   const environment = await openEnvironment(written.environment, env, workers === 'auto' ? 1 : workers);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = createPolicyFamily(config.policy, environment);

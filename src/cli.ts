@@ -7,6 +7,7 @@ import { hideBin } from 'yargs/helpers';
 import { controlsOptions } from './commands/controls-options.js';
 import { finetuneCommands } from './commands/finetune-cli.js';
 import { checkOptions, serveOptions } from './commands/local-model-options.js';
+import { renderOptions } from './commands/render-options.js';
 import { EnvironmentError } from './environments/remote-environment.js';
 import { UserError } from './errors.js';
 import { type CommandContext, exitCodes } from './terminal.js';
@@ -168,7 +169,9 @@ await yargs(hideBin(process.argv))
         .example('$0 run quickstart', 'solve CartPole-v1 offline with a control')
         .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides'),
     (args) =>
-      runInterruptible(async () => (await import('./commands/run.js')).runCommand(withWorkers(args), context)),
+      runInterruptible(async () =>
+        (await import('./commands/run.js')).runCommand(withWorkers(args), context),
+      ),
   )
   .command(
     'resume <run> [overrides..]',
@@ -234,6 +237,12 @@ await yargs(hideBin(process.argv))
         .option('workers', workers)
         .option('json', json),
     (args) => run(async () => (await import('./commands/evaluate.js')).evaluateCommand(args, context)),
+  )
+  .command(
+    'render <run>',
+    'Draw an episode of a policy of a run, as an animated GIF or SVG',
+    renderOptions,
+    (args) => run(async () => (await import('./commands/render.js')).renderCommand(args, context)),
   )
   .command(
     'report <run>',

@@ -10,6 +10,7 @@ const mayChange: ReadonlySet<string> = new Set([
   'target',
   'limits',
   'confirmation',
+  'render',
   'environment.python',
   'environment.timeoutSeconds',
   'environment.parallel',

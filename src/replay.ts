@@ -24,7 +24,7 @@ export function replay(
   seed: number,
   options: { readonly maxFrames: number; readonly fps?: number | undefined },
 ): Replay {
-  if (!canDraw(environment)) throw notDrawn(environment);
+  if (!canDraw(environment)) throw notDrawn(environment.id);
   const { count } = family.parameters;
   if (parameters.length !== count) {
     throw new UserError({
@@ -50,7 +50,7 @@ export function canDraw(environment: Environment): environment is DrawableEnviro
   return environment.frame !== undefined;
 }
 
-export function notDrawn({ id }: Environment, field = 'environment'): UserError {
+export function notDrawn(id: string, field = 'environment'): UserError {
   return new UserError({
     field,
     message: `${id} has no drawing`,

@@ -75,9 +75,14 @@ export function captionsOf({ moments }: Pick<Animation, 'moments'>): readonly Ca
       : 2;
   const last = moments.at(-1)!.step;
   return moments.map(({ step, return: total }) => ({
-    return: total.toFixed(decimals),
+    return: total.toFixed(decimals).replace('-', '−'),
     step: `${step} of ${last}`,
   }));
+}
+
+/** Seconds from the first moment until the episode begins anew. */
+export function durationOf({ moments, pace }: Pick<Animation, 'moments' | 'pace'>): number {
+  return (moments.length - 1) * pace.seconds + Math.max(pace.seconds, holdSeconds);
 }
 
 /** `2.5× speed`; undefined at the task's own. */
