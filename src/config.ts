@@ -21,9 +21,7 @@ const environmentSchema = z.strictObject({
     .describe('Interpreter of `gymnasium:` environments (default: POLICYLOOP_PYTHON, then python3)'),
   timeoutSeconds: positive
     .optional()
-    .describe(
-      'Longest wait for an environment outside this program: its start, a reset, a step (default: 60)',
-    ),
+    .describe('Longest wait for a reset or a step of an environment outside this program (default: 60)'),
   parallel: count(1)
     .optional()
     .describe(

@@ -9,7 +9,7 @@ export interface BridgeProcess {
    * Sends a request and waits for its answer; one at a time.
    * @throws EnvironmentError when it takes too long, is no JSON, or the process has ended
    */
-  request(message: object): Promise<unknown>;
+  request(message: object, timeoutMs?: number): Promise<unknown>;
   /** Ends the process: at once where it is at work, else when it has put its things away. */
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export interface BridgeCommand {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Longest wait for an answer. */
+  /** Longest wait for an answer, unless a request says otherwise. */
   readonly timeoutMs: number;
 }
 
@@ -31,7 +31,12 @@ interface Pending {
 /** Time to say where it hangs, and to end in order, before it is killed. */
 const graceMs = 1000;
 
-export function startBridge({ name, command, args, timeoutMs }: BridgeCommand): BridgeProcess {
+export function startBridge({
+  name,
+  command,
+  args,
+  timeoutMs: usualTimeoutMs,
+}: BridgeCommand): BridgeProcess {
   const child = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     // A group of its own: Ctrl-C is the parent's to handle, and what the environment started ends with it.
@@ -87,7 +92,7 @@ export function startBridge({ name, command, args, timeoutMs }: BridgeCommand): 
   holdOpen(child, false);
 
   return {
-    async request(message) {
+    async request(message, timeoutMs = usualTimeoutMs) {
       if (failure !== undefined) throw failure;
       holdOpen(child, true);
       const timer = setTimeout(async () => {

@@ -32,7 +32,7 @@ export interface EnvironmentSource {
   readonly options?: Readonly<Record<string, unknown>> | undefined;
   /** Interpreter of `gymnasium:` environments; POLICYLOOP_PYTHON, then python3, where it is left out. */
   readonly python?: string | undefined;
-  /** Longest wait for another program, for its start, a reset or a step. Default: 60. */
+  /** Longest wait for another program, for a reset or a step. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
   /** Episodes that another program plays at once. Default: 32 in a Python process, 1 at an OpenEnv server. */
   readonly parallel?: number | undefined;

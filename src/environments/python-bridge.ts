@@ -15,7 +15,7 @@ import {
 export interface PythonSettings {
   /** The interpreter. */
   readonly python: string;
-  /** Longest wait for the start, a reset or a step. */
+  /** Longest wait for a reset or a step; the start may take a minute in any case. */
   readonly timeoutMs: number;
   /** Episodes that a process plays at once. */
   readonly parallel: number;
@@ -38,6 +38,9 @@ const failed = z.object({
     details: z.string(),
   }),
 });
+/** Importing large packages takes a while, however short steps are. */
+const shortestStartMs = 60_000;
+
 type Failure = z.output<typeof failed>['failure'];
 
 /**
@@ -65,7 +68,7 @@ export async function openPythonEnvironment(
     });
     try {
       const request = { make: { id: id.slice('gymnasium:'.length), options } };
-      const answer = await child.request(request);
+      const answer = await child.request(request, Math.max(settings.timeoutMs, shortestStartMs));
       const refused = failed.safeParse(answer).data?.failure;
       if (refused !== undefined) throw refusal(id, options, settings.python, refused);
       spec ??= understood(id, described, answer);
