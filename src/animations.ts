@@ -124,7 +124,7 @@ export function makeAnimationsFolder(run: string): string {
   if (lstatSync(folder).isDirectory()) return folder;
   throw new UserError({
     file: folder,
-    message: 'this is a link, and pictures of a run stay in its directory',
+    message: 'this is no folder but a link, and pictures of a run stay in its directory',
     remedy: 'remove it, or name a file with --out',
   });
 }
@@ -142,7 +142,8 @@ export function drawnIterations(
   try {
     names = readdirSync(join(run, runFiles.animations));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
     throw error;
   }
   return names

@@ -45,6 +45,10 @@ export { formatParameters, parseParameters } from './prompting/parameter-format.
 export type { ParseFailure } from './prompting/parse-failure.js';
 export { createGenerator, type RandomGenerator } from './random.js';
 export { readRun } from './recorded-run.js';
+export type { Animation } from './render/animation.js';
+export { gifAnimation } from './render/gif-animation.js';
+export { svgAnimation } from './render/svg-animation.js';
+export { replay } from './replay.js';
 export { type BufferEntry, createReplayBuffer, type ReplayBuffer } from './replay-buffer.js';
 export { rollout } from './rollout.js';
 export { createRunDirectory, type RunDirectory, resumeRunDirectory } from './run-directory.js';
