@@ -2,11 +2,19 @@
 import process from 'node:process';
 import { formatTable } from '../src/terminal.js';
 import { benchIterations } from './iterations.js';
+import { benchMujoco } from './mujoco.js';
 import { benchRollouts } from './rollouts.js';
 import { benchStartUp } from './start-up.js';
+import { benchWorkers } from './workers.js';
 
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
-const findings = [...(await benchRollouts(python)), ...(await benchIterations()), ...benchStartUp()];
+const findings = [
+  ...(await benchRollouts(python)),
+  ...(await benchMujoco(python)),
+  ...(await benchWorkers()),
+  ...(await benchIterations()),
+  ...benchStartUp(),
+];
 process.stdout.write(
   `${formatTable(
     ['what', 'figure', ''],

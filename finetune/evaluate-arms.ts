@@ -2,12 +2,10 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { ModelConfig } from '../src/config.js';
+import { type Control, controlArm, isControl } from '../src/controls.js';
 import { UserError } from '../src/errors.js';
 import { isAdapter, openBase, trainedVariables } from './base-model.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from './lineage.js';
-
-export const controls = ['random', 'hill-climb', 'cma-es'] as const;
-export type Control = (typeof controls)[number];
 
 /** A model that plays all experiments. */
 export interface Arm {
@@ -66,7 +64,7 @@ export function openArms(
     arm.local === undefined ? arm : withTemplate(arm, template),
   );
   return {
-    arms: [...models, ...[...new Set(wanted)].map(controlArm)],
+    arms: [...models, ...[...new Set(wanted)].map(armOf)],
     notes: otherBaseNotes(first, tunedArm),
   };
 }
@@ -104,21 +102,7 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   };
 }
 
-const controlLabels: Readonly<Record<Control, string>> = {
-  random: 'random search',
-  'hill-climb': 'hill climbing',
-  'cma-es': 'CMA-ES',
-};
-
-export const isControl = (name: string): name is Control => controls.some((control) => control === name);
-
-const controlArm = (name: Control): Arm => ({
-  name,
-  label: controlLabels[name],
-  provider: name,
-  overrides: [`model.provider=${name}`],
-  hash: null,
-});
+const armOf = (name: Control): Arm => ({ ...controlArm(name), hash: null });
 
 function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cwd: string): Arm {
   const served = /^(ollama|openai):(.+)$/.exec(spec);
@@ -132,7 +116,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
       hash: null,
     };
   }
-  if (isControl(spec)) return { ...controlArm(spec), name };
+  if (isControl(spec)) return { ...armOf(spec), name };
   const directory = weightsIn(resolve(cwd, spec), `--${name}`);
   const local = isAdapter(directory)
     ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }

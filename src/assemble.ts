@@ -1,19 +1,24 @@
 /** Composition root: config → experiment. */
-import { type Config, isLanguageModel } from './config.js';
-import type { Environment } from './environments/environment.js';
-import { makeEnvironment } from './environments/index.js';
+import { join } from 'node:path';
+import { type Config, isLanguageModel, type PolicyConfig } from './config.js';
+import type { Environment, EnvironmentSpec } from './environments/environment.js';
+import { isRemoteId, openEnvironment } from './environments/index.js';
+import { isRemote, type RemoteEnvironment } from './environments/remote-environment.js';
 import { UserError } from './errors.js';
+import { createWorkers, type EvaluationWorkers } from './evaluation-workers.js';
 import type { Experiment } from './experiment.js';
 import { fingerprint } from './fingerprint.js';
 import { createLedger } from './ledger.js';
-import type { Manifest } from './manifest.js';
+import { loadConfig } from './load-config.js';
+import type { Manifest, RecordedSpec } from './manifest.js';
 import { createModel } from './models/index.js';
 import type { LanguageModel } from './models/language-model.js';
 import { createPolicyFamily } from './policies/index.js';
 import type { ParameterVector, PolicyFamily } from './policies/policy.js';
 import { createPrompter } from './prompter.js';
 import { loadPromptSet, type PromptSet } from './prompting/prompt-set.js';
-import { readManifest, readRun } from './recorded-run.js';
+import { readManifest, readRun, runFiles } from './recorded-run.js';
+import { notDrawn } from './replay.js';
 import { createReplayBuffer, vectorKey } from './replay-buffer.js';
 import type { RunDirectory } from './run-directory.js';
 import type { RunEvent } from './run-log.js';
@@ -22,8 +27,10 @@ import { commit, version } from './version.js';
 /** What a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly {
   /** With the policy filled in. */
-  readonly config: Config & { readonly policy: NonNullable<Config['policy']> };
-  readonly environment: Environment;
+  readonly config: Config & { readonly policy: PolicyConfig };
+  readonly environment: Environment | RemoteEnvironment;
+  /** Threads for episodes, started when they pay; undefined where there shall be none. */
+  readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
   readonly model: LanguageModel;
   readonly prompts: PromptSet;
@@ -43,7 +50,10 @@ export async function assemble(
   env: Readonly<Record<string, string | undefined>>,
   imported?: readonly ParameterVector[],
 ): Promise<Assembly> {
-  const environment = await makeEnvironment(written.environment.id, written.environment.options);
+  const { workers } = written.evaluation;
+  const { id } = written.environment;
+  if (written.render.every !== undefined && isRemoteId(id)) throw notDrawn(id, 'render.every');
+  const environment = await openEnvironment(written.environment, env, workers === 'auto' ? 1 : workers);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = createPolicyFamily(config.policy, environment);
   const prompts = loadPromptSet({
@@ -56,16 +66,35 @@ export async function assemble(
   return {
     config,
     environment,
+    workers: workersFor(config),
     family,
     prompts,
     model: createModel(config.model, env),
     fingerprint: fingerprint(config, prompts.hash),
-    imported: imported ?? importedParameters(config.warmup.from, family, environment.id),
+    imported: imported ?? importedParameters(config, family, environment.id),
   };
 }
 
+/** Workers for a config; an environment outside this program has processes of its own instead. */
+export function workersFor(
+  config: Config & { readonly policy: PolicyConfig },
+): EvaluationWorkers | undefined {
+  const { environment, evaluation, policy } = config;
+  if (isRemoteId(environment.id)) return undefined;
+  return createWorkers({ environment, policy, maxSteps: evaluation.maxSteps }, evaluation.workers);
+}
+
+/** Ends whatever plays episodes. */
+export async function closeEnvironment({
+  environment,
+  workers,
+}: Pick<Assembly, 'environment' | 'workers'>): Promise<void> {
+  await workers?.close();
+  await environment.close?.();
+}
+
 /** Linear on vectors, a table on discrete states. */
-function defaultPolicy(environment: Environment): NonNullable<Config['policy']> {
+function defaultPolicy(environment: EnvironmentSpec): PolicyConfig {
   if (environment.observationSpace.kind === 'discrete') {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
   }
@@ -85,6 +114,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
     activeMs: 0,
     versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
     environment: environment.id,
+    ...(isRemote(environment) && { spec: specOf(environment) }),
     model: model.id,
     fingerprint: assembly.fingerprint,
     prompts: prompts.hash,
@@ -95,13 +125,18 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
+/** What a run keeps of an environment that may not be there when the run is looked at. */
+function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {
+  return { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) };
+}
+
 /** An experiment that continues what the run directory holds (nothing, for a new run). */
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
   outside: { readonly emit: (event: RunEvent) => void; readonly now: () => Date },
 ): Experiment {
-  const { config, environment, family, model, prompts } = assembly;
+  const { config, environment, family, model, prompts, workers } = assembly;
   const { recorded, manifest } = directory;
   const buffer = createReplayBuffer(recorded.entries);
   const ledger = ledgerOf(assembly);
@@ -110,7 +145,7 @@ export function experimentIn(
     run: manifest.run,
     config,
     seed: manifest.seed,
-    setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record },
+    setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
     model,
     prompter: createPrompter({ config, environment, family, prompts, buffer, recorded }),
     buffer,
@@ -138,7 +173,7 @@ function ledgerOf({ config }: Assembly) {
 
 /** The policies of an earlier run, each once, in the order of their evaluation. */
 function importedParameters(
-  path: string | undefined,
+  { policy, warmup: { from: path } }: Assembly['config'],
   family: PolicyFamily,
   environment: string,
 ): readonly ParameterVector[] {
@@ -159,6 +194,9 @@ function importedParameters(
   if (manifest.environment !== environment) {
     throw problem(`that run is of ${manifest.environment}, this one of ${environment}`);
   }
+  if (subspaceOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== subspaceOf(policy)) {
+    throw problem('its parameters mean other weights: policy.projection is not the same');
+  }
   const { count, low, high } = family.parameters;
   const distinct = new Map(
     readRun(path).entries.map((entry) => [vectorKey(entry.parameters), entry.parameters]),
@@ -173,3 +211,7 @@ function importedParameters(
   }
   return [...distinct.values()];
 }
+
+/** What the parameters of two runs must share to mean the same. */
+const subspaceOf = (policy: PolicyConfig | undefined) =>
+  JSON.stringify(policy?.kind === 'linear' ? policy.projection : undefined);

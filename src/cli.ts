@@ -4,8 +4,11 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
+import { controlsOptions } from './commands/controls-options.js';
 import { finetuneCommands } from './commands/finetune-cli.js';
 import { checkOptions, serveOptions } from './commands/local-model-options.js';
+import { renderOptions } from './commands/render-options.js';
+import { EnvironmentError } from './environments/remote-environment.js';
 import { UserError } from './errors.js';
 import { type CommandContext, exitCodes } from './terminal.js';
 import { version } from './version.js';
@@ -73,6 +76,10 @@ function report(error: unknown): number {
     context.note(`${red('error')} ${error.message}`);
     return exitCodes.usage;
   }
+  if (error instanceof EnvironmentError) {
+    context.note(`${red('error')} ${error.message}`);
+    return exitCodes.failure;
+  }
   if (error instanceof Error && 'syscall' in error && 'code' in error) {
     context.note(
       `${red('error')} the system refused: ${error.message}\n  remedy: ${systemRemedy(String(error.code))}`,
@@ -108,6 +115,11 @@ const runsDir = {
   describe: 'Directory that holds the runs',
 } as const;
 const runArgument = { type: 'string', demandOption: true, describe: 'Run directory, or its name' } as const;
+const workers = {
+  type: 'number',
+  requiresArg: true,
+  describe: 'Threads (of gymnasium:, processes) that play episodes (default: what the config says)',
+} as const;
 const overrides = {
   type: 'string',
   array: true,
@@ -117,6 +129,12 @@ const overrides = {
 
 /** An option that is written `--many-words` stands in argv as `manyWords` too. */
 const kebabCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** `--workers 2` is short for `evaluation.workers=2`. */
+function withWorkers<T extends { workers: number | undefined; overrides: readonly string[] }>(args: T): T {
+  const { workers: count, overrides: given } = args;
+  return count === undefined ? args : { ...args, overrides: [...given, `evaluation.workers=${count}`] };
+}
 
 let showModels = () => {};
 
@@ -145,11 +163,15 @@ await yargs(hideBin(process.argv))
           default: false,
           describe: 'Check everything, print the resolved config and the first prompt, call nothing',
         })
+        .option('workers', workers)
         .option('quiet', { type: 'boolean', default: false, describe: 'No progress' })
         .option('json', { ...json, describe: 'Events as JSON lines; the last line is the result' })
         .example('$0 run quickstart', 'solve CartPole-v1 offline with a control')
         .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides'),
-    (args) => runInterruptible(async () => (await import('./commands/run.js')).runCommand(args, context)),
+    (args) =>
+      runInterruptible(async () =>
+        (await import('./commands/run.js')).runCommand(withWorkers(args), context),
+      ),
   )
   .command(
     'resume <run> [overrides..]',
@@ -159,11 +181,14 @@ await yargs(hideBin(process.argv))
         .positional('run', runArgument)
         .positional('overrides', overrides)
         .option('runs-dir', runsDir)
+        .option('workers', workers)
         .option('quiet', { type: 'boolean', default: false, describe: 'No progress' })
         .option('json', { ...json, describe: 'Events as JSON lines; the last line is the result' })
         .example('$0 resume buffers/cartpole iterations=200', 'to 200 iterations in all'),
     (args) =>
-      runInterruptible(async () => (await import('./commands/resume.js')).resumeCommand(args, context)),
+      runInterruptible(async () =>
+        (await import('./commands/resume.js')).resumeCommand(withWorkers(args), context),
+      ),
   )
   .command(
     'list',
@@ -209,14 +234,31 @@ await yargs(hideBin(process.argv))
           requiresArg: true,
           describe: 'The best candidate of this iteration instead',
         })
+        .option('workers', workers)
         .option('json', json),
     (args) => run(async () => (await import('./commands/evaluate.js')).evaluateCommand(args, context)),
+  )
+  .command(
+    'render <run>',
+    'Draw an episode of a policy of a run, as an animated GIF or SVG',
+    renderOptions,
+    (args) => run(async () => (await import('./commands/render.js')).renderCommand(args, context)),
   )
   .command(
     'report <run>',
     'Write report.html of a run anew',
     (y) => y.positional('run', runArgument).option('runs-dir', runsDir),
     (args) => run(async () => (await import('./commands/report.js')).reportCommand(args, context)),
+  )
+  .command(
+    'controls <configs..>',
+    'Play random search, hill climbing and CMA-ES on many tasks, and print what they reach',
+    controlsOptions,
+    (args) =>
+      runInterruptible(
+        async () => (await import('./commands/controls.js')).controlsCommand(args, context),
+        'finishing the iteration (the same command goes on; Ctrl-C again stops at once)',
+      ),
   )
   .command(
     'environments [id]',

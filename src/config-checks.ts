@@ -1,4 +1,4 @@
-import type { Config, ModelConfig, PolicyConfig, QTableConfig } from './config.js';
+import type { Config, EnvironmentConfig, ModelConfig, PolicyConfig, QTableConfig } from './config.js';
 import type { Problem } from './errors.js';
 
 /**
@@ -7,12 +7,29 @@ import type { Problem } from './errors.js';
  */
 export function checkConfig(config: Config): readonly Problem[] {
   return [
+    ...environmentProblems(config.environment),
     ...(config.policy === undefined ? [] : policyProblems(config.policy)),
     ...modelProblems(config.model),
     ...memoryProblems(config),
     ...stoppingProblems(config),
   ];
 }
+
+/** Of a built-in environment there is no other program to wait for. */
+function environmentProblems({ id, ...environment }: EnvironmentConfig): Problem[] {
+  const wrong = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys;
+  if (id.startsWith('gymnasium:')) return [];
+  return wrong
+    .filter((key) => environment[key] !== undefined)
+    .map((key) => ({
+      field: `environment.${key}`,
+      message: `has no effect on ${id}`,
+      value: environment[key],
+      remedy: `remove environment.${key}`,
+    }));
+}
+
+const remoteKeys = ['python', 'timeoutSeconds', 'parallel'] as const;
 
 function policyProblems(policy: PolicyConfig): Problem[] {
   const problems = rangeProblems(policy);

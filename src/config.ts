@@ -16,6 +16,17 @@ const environmentSchema = z.strictObject({
     .record(z.string(), z.unknown())
     .default({})
     .describe("Gymnasium's constructor options, e.g. `{is_slippery: false}`"),
+  python: text
+    .optional()
+    .describe('Interpreter of `gymnasium:` environments (default: POLICYLOOP_PYTHON, then python3)'),
+  timeoutSeconds: positive
+    .optional()
+    .describe('Longest wait for a reset or a step of an environment outside this program (default: 60)'),
+  parallel: count(1)
+    .optional()
+    .describe(
+      'Episodes at once outside this program (default: 32 in a process of `gymnasium:`, 1 with `openenv:`)',
+    ),
 });
 
 const binsSchema = z.union([
@@ -27,6 +38,11 @@ const binsSchema = z.union([
   z.strictObject({ edges: z.array(z.number()).describe('Inner edges, ascending: one bin more than edges') }),
 ]);
 
+const projectionSchema = z.strictObject({
+  rank: count(1).max(1000).describe('Number of parameters'),
+  seed: count(0).default(0).describe('Draws the subspace: the same in every run that says the same'),
+});
+
 const linearSchema = z.strictObject({
   kind: z
     .literal('linear')
@@ -34,6 +50,11 @@ const linearSchema = z.strictObject({
       'Outputs = observation · W + b: argmax for discrete actions, the outputs themselves for continuous ones',
     ),
   bias: z.boolean().default(true).describe('Whether each output has a bias (after the weights)'),
+  projection: projectionSchema
+    .optional()
+    .describe(
+      'Propose the coordinates of the weights in a random subspace of this rank, where weights are too many',
+    ),
   low: z.number().default(-6).describe('Smallest parameter value'),
   high: z.number().default(6).describe('Largest parameter value'),
   decimals: count(0).max(6).default(1).describe('Digits after the decimal point'),
@@ -203,6 +224,10 @@ const evaluationSchema = z.strictObject({
   maxSteps: count(1)
     .default(1000)
     .describe("Steps after which an episode is cut, beside the environment's own limit"),
+  workers: z
+    .union([z.literal('auto'), count(1)])
+    .default('auto')
+    .describe('Threads (of `gymnasium:`, processes) that play episodes; `auto`: one a core, where that pays'),
 });
 
 const confirmationSchema = z.strictObject({
@@ -222,6 +247,14 @@ const limitsSchema = z.strictObject({
   tokens: count(1).optional().describe('Prompt and completion tokens'),
   cost: positive.optional().describe('Cost, in the currency of `model.price`'),
   minutes: positive.optional().describe('Wall time'),
+});
+
+const renderSchema = z.strictObject({
+  every: count(1)
+    .optional()
+    .describe(
+      'Draws the best candidate of every Nth iteration into `animations/` of the run (default: none)',
+    ),
 });
 
 export const configSchema = z.strictObject({
@@ -272,6 +305,7 @@ export const configSchema = z.strictObject({
     .enum(['none', 'first', 'all'])
     .default('first')
     .describe('Which episodes of an evaluation are written with their trajectory'),
+  render: renderSchema.prefault({}).describe('Pictures of episodes, beside those of the report'),
 });
 
 /** A config as a user may write it. */
@@ -285,6 +319,7 @@ export function isLanguageModel({ provider }: Pick<ModelConfig, 'provider'>): bo
 
 export type PolicyConfig = z.output<typeof policySchema>;
 export type LinearConfig = z.output<typeof linearSchema>;
+export type ProjectionConfig = z.output<typeof projectionSchema>;
 export type QTableConfig = z.output<typeof qTableSchema>;
 export type ModelConfig = z.output<typeof modelSchema>;
 export type OpenAIConfig = z.output<typeof openaiSchema>;

@@ -21,19 +21,17 @@ export async function confirmBest(
     let highest = Number.NEGATIVE_INFINITY;
     for (const entry of finalists) {
       await yieldToEventLoop();
-      if (signal.aborted) return undefined;
-      const confirmation = confirm(
-        setting,
-        entry,
-        confirmationSeeds(seed, 'selection', episodes),
-        'selection',
-      );
+      const seeds = confirmationSeeds(seed, 'selection', episodes);
+      const confirmation = await confirm(setting, entry, seeds, 'selection', signal);
+      if (confirmation === undefined) return undefined;
       emit({ kind: 'confirmed', confirmation, of });
       if (confirmation.mean > highest) [chosen, highest] = [entry, confirmation.mean];
     }
   }
   if (chosen === undefined) return undefined;
-  const confirmation = confirm(setting, chosen, confirmationSeeds(seed, 'final', episodes), 'final');
+  const seeds = confirmationSeeds(seed, 'final', episodes);
+  const confirmation = await confirm(setting, chosen, seeds, 'final', signal);
+  if (confirmation === undefined) return undefined;
   emit({ kind: 'confirmed', confirmation, of });
   return confirmation;
 }
@@ -45,14 +43,20 @@ export function bestEntries(entries: readonly BufferEntry[], count: number): rea
   return ranked.filter((entry) => distinct.get(vectorKey(entry.parameters)) === entry).slice(0, count);
 }
 
-/** Evaluates an entry again on seeds that took no part in choosing it. */
-function confirm(
+/** Evaluates an entry again on seeds that took no part in choosing it; undefined when it is aborted. */
+async function confirm(
   setting: EvaluationSetting,
   entry: BufferEntry,
   seeds: readonly number[],
   stage: Confirmation['stage'],
-): Confirmation {
-  const { returns } = evaluate({ ...setting, record: 'none' }, entry.parameters, seeds);
+  signal: AbortSignal,
+): Promise<Confirmation | undefined> {
+  const evaluation = evaluate({ ...setting, record: 'none' }, entry.parameters, seeds, signal);
+  const { returns } = await evaluation.catch((error: unknown) => {
+    if (signal.aborted) return { returns: undefined };
+    throw error;
+  });
+  if (returns === undefined) return undefined;
   return {
     stage,
     iteration: entry.iteration,

@@ -1,7 +1,11 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Environment } from './environments/environment.js';
-import type { ParameterVector, PolicyFamily } from './policies/policy.js';
+import { isRemote, type RemoteEnvironment } from './environments/remote-environment.js';
+import type { EvaluationWorkers } from './evaluation-workers.js';
+import type { ParameterVector, Policy, PolicyFamily } from './policies/policy.js';
+import { playRemotely } from './remote-rollout.js';
 import type { BufferEntry } from './replay-buffer.js';
-import { rollout, type Trajectory } from './rollout.js';
+import { type EpisodeTask, type PlayedEpisode, playEpisode } from './rollout.js';
 import type { EpisodeRecord } from './run-log.js';
 import { mean } from './statistics.js';
 
@@ -17,61 +21,113 @@ export interface Evaluation {
 
 /** What an evaluation needs beside the parameters. */
 export interface EvaluationSetting {
-  readonly environment: Environment;
+  readonly environment: Environment | RemoteEnvironment;
   readonly family: PolicyFamily;
   /** Steps after which an episode is cut, beside the environment's own limit. */
   readonly maxSteps: number;
   /** Which episodes to record. */
   readonly record: 'none' | 'first' | 'all';
+  /** Threads that play a part of the episodes where that pays; without them all are played in this one. */
+  readonly workers?: EvaluationWorkers | undefined;
 }
 
-/** Plays one episode for each seed. */
-export function evaluate(
+/**
+ * Plays one episode for each seed. Where they are played makes no difference to the outcome.
+ * @throws EnvironmentError when another program plays them and fails; the signal's reason when it is aborted
+ */
+export async function evaluate(
   setting: EvaluationSetting,
   parameters: ParameterVector,
   seeds: readonly number[],
-): Evaluation {
-  const { environment, family, maxSteps, record } = setting;
-  const policy = family.build(parameters);
-  const returns: number[] = [];
-  const lengths: number[] = [];
-  const episodes: Omit<EpisodeRecord, 'iteration' | 'candidate'>[] = [];
-  for (const [episode, seed] of seeds.entries()) {
-    const recorded = record === 'all' || (record === 'first' && episode === 0);
-    const trajectory: Trajectory | undefined = recorded
-      ? { observations: [], actions: [], rewards: [] }
-      : undefined;
-    const result = rollout(environment, policy, {
-      seed,
-      maxSteps,
-      ...(trajectory && { record: trajectory }),
-    });
-    returns.push(result.return);
-    lengths.push(result.length);
-    if (trajectory !== undefined) {
-      episodes.push({
-        episode,
-        seed,
-        ...trajectory,
-        terminated: result.terminated,
-        truncated: result.truncated,
-      });
-    }
-  }
-  return { returns, lengths, score: mean(returns), episodes };
+  signal?: AbortSignal,
+): Promise<Evaluation> {
+  const { record } = setting;
+  const tasks = seeds.map((seed, i) => ({
+    seed,
+    record: record === 'all' || (record === 'first' && i === 0),
+  }));
+  signal?.throwIfAborted();
+  const played = await abortable(play(setting, parameters, tasks, signal), signal);
+  const returns = played.map((episode) => episode.return);
+  return {
+    returns,
+    lengths: played.map(({ length }) => length),
+    score: mean(returns),
+    episodes: played.flatMap(({ trajectory, terminated, truncated }, episode) =>
+      trajectory === undefined
+        ? []
+        : [{ episode, seed: seeds[episode]!, ...trajectory, terminated, truncated }],
+    ),
+  };
 }
 
 /** Evaluates a candidate as an entry of the replay buffer, with the trajectories that belong to it. */
-export function measure(
+export async function measure(
   setting: EvaluationSetting,
   parameters: ParameterVector,
   seeds: readonly number[],
   place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source'>,
-): { readonly entry: BufferEntry; readonly episodes: readonly EpisodeRecord[] } {
-  const { returns, lengths, score, episodes } = evaluate(setting, parameters, seeds);
+  signal?: AbortSignal,
+): Promise<{ readonly entry: BufferEntry; readonly episodes: readonly EpisodeRecord[] }> {
+  const { returns, lengths, score, episodes } = await evaluate(setting, parameters, seeds, signal);
   const { iteration, candidate } = place;
   return {
     entry: { ...place, parameters, returns, lengths, score },
     episodes: episodes.map((episode) => ({ iteration, candidate, ...episode })),
   };
+}
+
+async function play(
+  { environment, family, maxSteps, workers }: EvaluationSetting,
+  parameters: ParameterVector,
+  tasks: readonly EpisodeTask[],
+  signal: AbortSignal | undefined,
+): Promise<readonly PlayedEpisode[]> {
+  const policy = family.build(parameters);
+  if (isRemote(environment)) return playRemotely(environment, policy, tasks, maxSteps, signal);
+  const here = await playHere({ environment, maxSteps, workers }, policy, tasks, signal);
+  if (here.length === tasks.length || workers === undefined) return here;
+  return [...here, ...(await workers.play(parameters, tasks.slice(here.length), signal))];
+}
+
+/** Plays the episodes up to the one from which on the workers shall play. */
+async function playHere(
+  setting: Pick<EvaluationSetting, 'maxSteps' | 'workers'> & { readonly environment: Environment },
+  policy: Policy,
+  tasks: readonly EpisodeTask[],
+  signal: AbortSignal | undefined,
+): Promise<readonly PlayedEpisode[]> {
+  const { environment, maxSteps, workers } = setting;
+  const played: PlayedEpisode[] = [];
+  let turn = performance.now();
+  for (const task of tasks) {
+    if (workers?.wanted(tasks.length - played.length)) break;
+    const start = performance.now();
+    played.push(playEpisode(environment, policy, task, maxSteps));
+    const now = performance.now();
+    workers?.count(now - start);
+    if (now - turn < longestTurnMs) continue;
+    await yieldToEventLoop();
+    signal?.throwIfAborted();
+    turn = performance.now();
+  }
+  return played;
+}
+
+/** How long nothing else, such as Ctrl-C, is looked after. */
+const longestTurnMs = 50;
+
+/** Doesn't wait for work that takes no notice of the signal, such as a step that hangs. */
+async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  let onAbort: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort!);
+  }
 }

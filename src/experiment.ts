@@ -5,6 +5,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Config } from './config.js';
 import { confirmBest } from './confirmation.js';
+import { EnvironmentError } from './environments/remote-environment.js';
 import { type EvaluationSetting, measure } from './evaluation.js';
 import type { Ledger } from './ledger.js';
 import { type LanguageModel, ModelError } from './models/language-model.js';
@@ -82,9 +83,16 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
 
   const improved = await improve(experiment, stop, elapsedMs);
   const { completed } = improved;
-  const unfinished = improved.reason.kind === 'interrupted' || improved.reason.kind === 'model-error';
-  const confirmed = unfinished ? undefined : await confirmBest(experiment, config.confirmation, stop.abort);
-  const reason: StopReason = !unfinished && stop.abort.aborted ? { kind: 'interrupted' } : improved.reason;
+  let { reason } = improved;
+  let confirmed: Confirmation | undefined;
+  if (isDone(reason)) {
+    try {
+      confirmed = await confirmBest(experiment, config.confirmation, stop.abort);
+    } catch (error) {
+      reason = environmentFailure(error);
+    }
+    if (stop.abort.aborted) reason = { kind: 'interrupted' };
+  }
   emit({
     kind: 'run-finished',
     reason,
@@ -94,6 +102,11 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
   });
   await commit();
   return { reason, iterations: completed, best: buffer.best, confirmed, usage: ledger.totals };
+}
+
+/** Whether nothing is left to do but to confirm. */
+function isDone({ kind }: StopReason): boolean {
+  return kind === 'iterations' || kind === 'target' || kind === 'limit';
 }
 
 async function improve(
@@ -136,8 +149,14 @@ async function improve(
     if (stop.abort.aborted) return { reason: { kind: 'interrupted' }, completed };
     if (error instanceof ModelError)
       return { reason: { kind: 'model-error', message: error.message }, completed };
-    throw error;
+    return { reason: environmentFailure(error), completed };
   }
+}
+
+/** @throws what is no failure of an environment outside this program */
+function environmentFailure(error: unknown): StopReason {
+  if (!(error instanceof EnvironmentError)) throw error;
+  return { kind: 'environment-error', failure: error.kind, message: error.message };
 }
 
 function reasonToStop(
@@ -243,12 +262,13 @@ async function evaluateGroup(
     await yieldToEventLoop();
     signal.throwIfAborted();
     measured.push(
-      measure(setting, proposal.parameters, seeds, {
-        iteration,
-        group: iteration,
-        candidate: proposal.candidate,
-        source: 'proposal',
-      }),
+      await measure(
+        setting,
+        proposal.parameters,
+        seeds,
+        { iteration, group: iteration, candidate: proposal.candidate, source: 'proposal' },
+        signal,
+      ),
     );
   }
   // Only now, so that an iteration is recorded whole.

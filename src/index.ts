@@ -6,12 +6,27 @@ export type {
   BoxSpace,
   DiscreteSpace,
   Environment,
+  EnvironmentSpec,
   Observation,
   Space,
   Step,
   TupleSpace,
 } from './environments/environment.js';
-export { environmentIds, environmentInfo, makeEnvironment } from './environments/index.js';
+export type { Frame, Point, Role, Shape } from './environments/frame.js';
+export {
+  type EnvironmentSource,
+  environmentIds,
+  environmentInfo,
+  makeEnvironment,
+  openEnvironment,
+} from './environments/index.js';
+export {
+  EnvironmentError,
+  type EnvironmentFailure,
+  type EpisodeBatch,
+  type Move,
+  type RemoteEnvironment,
+} from './environments/remote-environment.js';
 export { type Problem, UserError } from './errors.js';
 export { type Evaluation, evaluate } from './evaluation.js';
 export { type Experiment, type Outcome, runExperiment, type StopRequests } from './experiment.js';
@@ -32,6 +47,10 @@ export { formatParameters, parseParameters } from './prompting/parameter-format.
 export type { ParseFailure } from './prompting/parse-failure.js';
 export { createGenerator, type RandomGenerator } from './random.js';
 export { readRun } from './recorded-run.js';
+export type { Animation } from './render/animation.js';
+export { gifAnimation } from './render/gif-animation.js';
+export { svgAnimation } from './render/svg-animation.js';
+export { replay } from './replay.js';
 export { type BufferEntry, createReplayBuffer, type ReplayBuffer } from './replay-buffer.js';
 export { rollout } from './rollout.js';
 export { createRunDirectory, type RunDirectory, resumeRunDirectory } from './run-directory.js';

@@ -1,6 +1,11 @@
 import { z } from 'zod';
+import type { EnvironmentSpec } from './environments/environment.js';
+import { recordedSpace } from './environments/recorded-space.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { Confirmation, StopReason, UsageTotals } from './run-log.js';
+
+/** The description of an environment, without its id. In the file an infinite bound is null. */
+export type RecordedSpec = Omit<EnvironmentSpec, 'id'>;
 
 /** `manifest.json`: the state of a run in one small file. */
 export interface Manifest {
@@ -18,6 +23,8 @@ export interface Manifest {
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
+  /** Of an environment that another program plays, so that the run can be read without it. */
+  readonly spec?: RecordedSpec;
   readonly model: string;
   /** SHA-256 of what must not change between a run and its resumption. */
   readonly fingerprint: string;
@@ -43,6 +50,9 @@ export const manifestShape = z.looseObject({
   status: z.enum(['running', 'completed', 'interrupted', 'failed']),
   created: z.string(),
   environment: z.string(),
+  spec: z
+    .object({ observationSpace: recordedSpace, actionSpace: recordedSpace, maxSteps: z.int().optional() })
+    .optional(),
   model: z.string(),
   fingerprint: z.string(),
   seed: z.number(),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Config } from './config.js';
-import type { Environment } from './environments/environment.js';
+import type { Config, PolicyConfig } from './config.js';
+import type { EnvironmentSpec } from './environments/environment.js';
 import { makeEnvironment } from './environments/index.js';
 import { UserError } from './errors.js';
 import { loadConfig } from './load-config.js';
@@ -15,8 +15,8 @@ import type { CommandContext } from './terminal.js';
 export interface OpenedRun {
   readonly path: string;
   readonly manifest: Manifest;
-  readonly config: Config;
-  readonly environment: Environment;
+  readonly config: Config & { readonly policy: PolicyConfig };
+  readonly environment: EnvironmentSpec;
   readonly family: PolicyFamily;
   readonly recorded: RecordedRun;
 }
@@ -39,18 +39,26 @@ export function requireConfig(file: string): string {
   });
 }
 
-/** Reads the run at `path`, and makes its environment and policies again. */
+/** Reads the run at `path`, and makes its policies again. */
 export async function readWholeRun(path: string): Promise<OpenedRun> {
   const manifest = readManifest(path);
   const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)) });
-  const environment = await makeEnvironment(config.environment.id, config.environment.options);
-  if (config.policy === undefined) {
+  const environment = await environmentOf(manifest, config);
+  const { policy } = config;
+  if (policy === undefined) {
     throw new UserError({
       file: join(path, runFiles.config),
       field: 'policy',
       message: 'the config of a run names its policy',
     });
   }
-  const family = createPolicyFamily(config.policy, environment);
-  return { path, manifest, config, environment, family, recorded: readRun(path) };
+  const family = createPolicyFamily(policy, environment);
+  const recorded = readRun(path);
+  return { path, manifest, config: { ...config, policy }, environment, family, recorded };
+}
+
+/** Made again where it is built in, as it was recorded where another program played it. */
+async function environmentOf({ spec }: Manifest, { environment }: Config): Promise<EnvironmentSpec> {
+  if (spec === undefined) return makeEnvironment(environment.id, environment.options);
+  return { ...spec, id: environment.id };
 }

@@ -1,6 +1,6 @@
 /** The messages of each iteration: what the memory shows, through the templates, in a fresh or a continued conversation. */
 import type { Config } from './config.js';
-import type { Environment } from './environments/environment.js';
+import type { EnvironmentSpec } from './environments/environment.js';
 import { selectHistory } from './memory.js';
 import type { ChatMessage } from './models/language-model.js';
 import type { PolicyFamily } from './policies/policy.js';
@@ -37,7 +37,7 @@ interface Conversation {
 /** @param recorded what the run holds already, so that a resumed one has the same trajectories and conversation */
 export function createPrompter(parts: {
   readonly config: Config;
-  readonly environment: Environment;
+  readonly environment: EnvironmentSpec;
   readonly family: PolicyFamily;
   readonly prompts: PromptSet;
   readonly buffer: ReplayBuffer;

@@ -20,6 +20,8 @@ export const runFiles = {
   calls: 'calls.jsonl',
   events: 'events.jsonl',
   report: 'report.html',
+  /** A folder. */
+  animations: 'animations',
   lock: 'run.lock',
 } as const;
 

@@ -19,6 +19,29 @@ export interface Trajectory {
   readonly rewards: number[];
 }
 
+/** An episode to be played. */
+export interface EpisodeTask {
+  readonly seed: number;
+  /** Whether its trajectory is wanted. */
+  readonly record: boolean;
+}
+
+/** An episode with its trajectory, where that was wanted. */
+export interface PlayedEpisode extends Episode {
+  readonly trajectory?: Trajectory;
+}
+
+export function playEpisode(
+  environment: Environment,
+  policy: Policy,
+  { seed, record }: EpisodeTask,
+  maxSteps: number,
+): PlayedEpisode {
+  if (!record) return rollout(environment, policy, { seed, maxSteps });
+  const trajectory: Trajectory = { observations: [], actions: [], rewards: [] };
+  return { ...rollout(environment, policy, { seed, maxSteps, record: trajectory }), trajectory };
+}
+
 /** Plays one episode, seeded; `record` is filled where it is given. */
 export function rollout(
   environment: Environment,

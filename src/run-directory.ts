@@ -69,8 +69,8 @@ export function createRunDirectory(
 }
 
 /** Replaces a file in one step: a crash leaves the old one or the new one. */
-export function replaceFile(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text);
+export function replaceFile(path: string, content: string | Uint8Array): void {
+  writeFileSync(`${path}.new`, content);
   renameSync(`${path}.new`, path);
 }
 

@@ -1,3 +1,4 @@
+import type { EnvironmentFailure } from './environments/remote-environment.js';
 import type { ChatMessage, Completion, ModelErrorKind } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { ParseFailure, ParseFailureKind } from './prompting/parse-failure.js';
@@ -71,7 +72,12 @@ export type StopReason =
   | { readonly kind: 'target'; readonly return: number }
   | { readonly kind: 'limit'; readonly limit: 'calls' | 'tokens' | 'cost' | 'minutes' }
   | { readonly kind: 'interrupted' }
-  | { readonly kind: 'model-error'; readonly message: string };
+  | { readonly kind: 'model-error'; readonly message: string }
+  | {
+      readonly kind: 'environment-error';
+      readonly failure: EnvironmentFailure;
+      readonly message: string;
+    };
 
 /** Everything that happens in a run. Console, files, report and tests read this one stream. */
 export type RunEvent =

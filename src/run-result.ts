@@ -119,6 +119,8 @@ export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 's
       return 'interrupted';
     case 'model-error':
       return `stopped, the model gave no answers (${reason.message})`;
+    case 'environment-error':
+      return `stopped, the environment failed: ${reason.message}\n `;
   }
 }
 

@@ -1,5 +1,6 @@
-import { type Assembly, experimentIn } from './assemble.js';
+import { type Assembly, closeEnvironment, experimentIn } from './assemble.js';
 import { type Experiment, runExperiment } from './experiment.js';
+import { type IterationAnimations, openIterationAnimations } from './iteration-animations.js';
 import type { BufferEntry } from './replay-buffer.js';
 import type { RunDirectory } from './run-directory.js';
 import type { RunEvent, StopReason } from './run-log.js';
@@ -16,20 +17,31 @@ export async function runInDirectory(
   const started = context.now().getTime();
   const earlierMs = directory.manifest.activeMs;
   const activeMs = () => earlierMs + context.now().getTime() - started;
+  let animations: IterationAnimations | undefined;
+  let experiment: Experiment;
   const emit = (event: RunEvent) => {
     directory.record(event);
     keepManifest(directory, event, activeMs());
     display.show(event);
+    if (event.kind === 'iteration-finished') drawUpTo(event.iteration);
   };
+  const drawUpTo = (iteration: number) =>
+    animations?.drawUpTo(iteration, experiment.buffer.entries, (message) =>
+      emit({ kind: 'warning', message }),
+    );
   try {
-    const experiment = experimentIn(assembly, directory, { emit, now: context.now });
+    animations = await openIterationAnimations(assembly, directory);
+    experiment = experimentIn(assembly, directory, { emit, now: context.now });
     catchUp(directory, experiment);
+    drawUpTo(experiment.completed);
     await runExperiment(experiment, context.stop);
   } catch (error) {
     directory.update({ status: 'failed', activeMs: activeMs() });
     throw error;
   } finally {
     display.close();
+    animations?.close();
+    await closeEnvironment(assembly);
     await assembly.model.close?.();
     await directory.close();
   }
@@ -96,6 +108,7 @@ function statusAfter(reason: StopReason): 'completed' | 'interrupted' | 'failed'
     case 'interrupted':
       return 'interrupted';
     case 'model-error':
+    case 'environment-error':
       return 'failed';
   }
 }

@@ -18,7 +18,8 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     if (candidate < buffer.entries.length) continue;
     if (stop.finish.aborted || stop.abort.aborted) break;
     const source = candidate < imported.length ? 'imported' : 'warm-up';
-    const measured = measure(setting, parameters, seeds, { iteration: 0, group: 0, candidate, source });
+    const place = { iteration: 0, group: 0, candidate, source } as const;
+    const measured = await measure(setting, parameters, seeds, place, stop.abort);
     buffer.append([measured.entry]);
     experiment.prompter.remember(measured.entry, measured.episodes);
     emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });

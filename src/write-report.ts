@@ -1,15 +1,22 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readWholeRun } from './open-run.js';
+import { drawBounded, drawEpisode, drawnIterations, notablePolicies, openDrawable } from './animations.js';
+import { UserError } from './errors.js';
+import { type OpenedRun, readWholeRun } from './open-run.js';
 import { readGroup, runFiles } from './recorded-run.js';
+import type { BufferEntry } from './replay-buffer.js';
+import type { Animations, ShownEpisode } from './report/animation-view.js';
 import { renderGroupReport } from './report/group-report.js';
 import type { RunData } from './report/run-data.js';
 import { renderReport } from './report/run-report.js';
+import { replaceFile } from './run-directory.js';
 
 /** Writes `report.html` of the run at `path`; returns its path. */
 export async function writeRunReport(path: string): Promise<string> {
   const report = join(path, runFiles.report);
-  writeFileSync(report, renderReport(await runData(path)));
+  const run = await readWholeRun(path);
+  const page = renderReport({ ...runData(run), animations: await animationsOf(run) });
+  replaceFile(report, page);
   return report;
 }
 
@@ -21,13 +28,13 @@ export async function writeGroupReport(path: string): Promise<void> {
   const begun = runs.filter((name) => existsSync(join(path, name, runFiles.manifest)));
   const repeats = [];
   for (const name of begun) {
-    repeats.push({ data: await runData(join(path, name)), href: `${name}/${runFiles.report}` });
+    repeats.push({ data: runData(await readWholeRun(join(path, name))), href: `${name}/${runFiles.report}` });
   }
   writeFileSync(groupReportPath(path), renderGroupReport(repeats));
 }
 
-async function runData(path: string): Promise<RunData> {
-  const { manifest, config, family, recorded } = await readWholeRun(path);
+function runData(run: OpenedRun): Omit<RunData, 'animations'> {
+  const { path, manifest, config, family, recorded } = run;
   return {
     manifest,
     config,
@@ -38,4 +45,48 @@ async function runData(path: string): Promise<RunData> {
     calls: recorded.calls,
     events: recorded.events,
   };
+}
+
+const animationWidth = 360; // pixels, three side by side
+
+/** The first episode of each notable policy, once where one is notable for more. */
+async function animationsOf({ path, manifest, config, family, recorded }: OpenedRun): Promise<Animations> {
+  const files = drawnIterations(path);
+  const notable = notablePolicies(recorded.entries, manifest);
+  const environment = await openDrawable(config).catch(noDrawing);
+  if (notable === undefined || environment === undefined) return { episodes: [], files };
+  const names = new Map<BufferEntry, string>();
+  for (const name of ['best', 'worst', 'first'] as const) {
+    const earlier = names.get(notable[name]);
+    names.set(notable[name], earlier === undefined ? name : `${earlier} and ${name}`);
+  }
+  const stage = { config, seed: manifest.seed, environment, family };
+  const choice = { kind: 'evaluated', episode: 0 } as const;
+  try {
+    const episodes = [...names].map(([entry, name]): ShownEpisode => {
+      const { replay, recorded, svg } = drawBounded(
+        (maxFrames) => drawEpisode(stage, entry, choice, { maxFrames }),
+        animationWidth,
+      );
+      const { iteration, candidate, score } = entry;
+      return {
+        name: `${name[0]!.toUpperCase()}${name.slice(1)}`,
+        iteration,
+        candidate,
+        score,
+        return: replay.return,
+        length: replay.length,
+        recorded: recorded ?? replay.return,
+        svg,
+      };
+    });
+    return { episodes, files };
+  } finally {
+    environment.close?.();
+  }
+}
+
+/** A report says nothing of pictures that can't be. */
+function noDrawing(error: unknown): undefined {
+  if (!(error instanceof UserError)) throw error;
 }

@@ -44,13 +44,14 @@ const meeting = /^src\/commands\/finetune(-\w+)*\.ts$/;
 
 /** What each part may import beside itself: imports run one way. */
 const allowed: Readonly<Record<string, RegExp>> = {
-  'src/environments/': /^src\/(errors|random)\.ts$/,
+  'src/environments/': /^src\/(errors|random|package-root)\.ts$/,
   'src/policies/': /^src\/(errors|random|config)\.ts$|^src\/environments\/environment\.ts$/,
   'src/models/': /^src\/(errors|random|config)\.ts$|^src\/policies\/policy\.ts$/,
   'src/serve/':
     /^src\/errors\.ts$|^src\/policies\/policy\.ts$|^src\/models\/(language-model\.ts|local\/)|^src\/prompting\/reply-scanner\.ts$/,
   'src/prompting/':
-    /^src\/(errors|config|package-root|replay-buffer|run-log)\.ts$|^src\/policies\/|^src\/environments\/environment\.ts$|^src\/models\/language-model\.ts$/,
+    /^src\/(errors|config|package-root|replay-buffer|run-log)\.ts$|^src\/policies\/|^src\/environments\/(environment|props\/mazes)\.ts$|^src\/models\/language-model\.ts$/,
+  'src/render/': /^src\/errors\.ts$|^src\/environments\/frame\.ts$/,
   'src/report/':
     /^src\/(errors|config|manifest|replay-buffer|run-log|statistics)\.ts$|^src\/(prompting|policies)\/|^src\/models\/language-model\.ts$/,
 };

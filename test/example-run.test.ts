@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { makeEnvironment } from '../src/environments/index.js';
 import { evaluate } from '../src/evaluation.js';
 import { readWholeRun } from '../src/open-run.js';
 import { confirmationSeeds } from '../src/seeds.js';
@@ -8,17 +9,19 @@ const path = resolve(import.meta.dirname, '../buffers/example-cartpole');
 
 describe('the example run that comes with the repository', () => {
   it('is what this version would record: the same returns for the same seeds', async () => {
-    const { config, environment, family, manifest, recorded } = await readWholeRun(path);
+    const { config, family, manifest, recorded } = await readWholeRun(path);
     expect(manifest.status).toBe('completed');
+    const environment = await makeEnvironment(manifest.environment, config.environment.options);
     const setting = { environment, family, maxSteps: config.evaluation.maxSteps, record: 'none' } as const;
     for (const entry of recorded.entries) {
       const seed = recorded.episodes.find(
         ({ iteration, candidate }) => iteration === entry.iteration && candidate === entry.candidate,
       )!.seed;
-      expect(evaluate(setting, entry.parameters, [seed]).returns[0]).toBe(entry.returns[0]);
+      const { returns } = await evaluate(setting, entry.parameters, [seed]);
+      expect(returns[0]).toBe(entry.returns[0]);
     }
     const final = manifest.confirmations.at(-1)!;
     const seeds = confirmationSeeds(manifest.seed, 'final', final.episodes);
-    expect(evaluate(setting, final.parameters, seeds).score).toBe(final.mean);
+    expect((await evaluate(setting, final.parameters, seeds)).score).toBe(final.mean);
   });
 });

@@ -1,5 +1,5 @@
 import type { Space } from '../environments/environment.js';
-import { environmentIds, environmentInfo, makeEnvironment } from '../environments/index.js';
+import { environmentIds, environmentInfo, isRemoteId, openEnvironment } from '../environments/index.js';
 import { type CommandContext, formatTable } from '../terminal.js';
 
 /** `policyloop environments [id]`. */
@@ -7,7 +7,8 @@ export async function environmentsCommand(
   args: { readonly id?: string | undefined; readonly json: boolean },
   context: CommandContext,
 ): Promise<number> {
-  const described = await Promise.all((args.id === undefined ? environmentIds() : [args.id]).map(describe));
+  const ids = args.id === undefined ? environmentIds() : [args.id];
+  const described = await Promise.all(ids.map((id) => describe(id, context)));
   if (args.json) {
     context.print(JSON.stringify(described));
   } else if (args.id === undefined) {
@@ -34,9 +35,10 @@ export async function environmentsCommand(
   return 0;
 }
 
-async function describe(id: string) {
-  const environment = await makeEnvironment(id);
-  const { options } = environmentInfo(environment.id);
+async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
+  const environment = await openEnvironment({ id }, env);
+  await environment.close?.();
+  const options = isRemoteId(id) ? ['those of the environment'] : environmentInfo(environment.id).options;
   return {
     id: environment.id,
     observation: spaceText(environment.observationSpace),
@@ -49,7 +51,7 @@ async function describe(id: string) {
 function spaceText(space: Space): string {
   switch (space.kind) {
     case 'discrete':
-      return `Discrete(${space.n})`;
+      return space.start ? `Discrete(${space.n}, start=${space.start})` : `Discrete(${space.n})`;
     case 'box':
       return `Box(${space.low.length})`;
     case 'tuple':

@@ -1,5 +1,7 @@
+import { closeEnvironment, workersFor } from '../assemble.js';
+import { openEnvironment } from '../environments/index.js';
 import { UserError } from '../errors.js';
-import { evaluate } from '../evaluation.js';
+import { type Evaluation, evaluate } from '../evaluation.js';
 import { type OpenedRun, openRun } from '../open-run.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { finalConfirmation } from '../run-log.js';
@@ -21,19 +23,21 @@ export interface EvaluateArguments {
   readonly episodes: number;
   readonly seed?: number | undefined;
   readonly iteration?: number | undefined;
+  /** Instead of the config's. */
+  readonly workers?: number | undefined;
   readonly json: boolean;
 }
 
 /** `policyloop evaluate <run>`: the best policy on seeds that the run has not used. */
 export async function evaluateCommand(args: EvaluateArguments, context: CommandContext): Promise<number> {
   requireCount('--episodes', args.episodes, 1);
+  if (args.workers !== undefined) requireCount('--workers', args.workers, 1);
   if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
   const run = await openRun(args, context);
   const { iteration, parameters } = choose(run, args.iteration);
-  const { environment, family, config, manifest } = run;
+  const { manifest } = run;
   const seeds = confirmationSeeds(args.seed ?? manifest.seed, 'inspection', args.episodes);
-  const setting = { environment, family, maxSteps: config.evaluation.maxSteps, record: 'none' } as const;
-  const { returns, lengths } = evaluate(setting, parameters, seeds);
+  const { returns, lengths } = await play(run, parameters, seeds, args.workers, context);
   const result = {
     run: args.run,
     iteration,
@@ -60,6 +64,25 @@ export async function evaluateCommand(args: EvaluateArguments, context: CommandC
     ].join('\n'),
   );
   return 0;
+}
+
+async function play(
+  { config, family }: OpenedRun,
+  parameters: ParameterVector,
+  seeds: readonly number[],
+  chosen: number | undefined,
+  { env, stop }: Pick<CommandContext, 'env' | 'stop'>,
+): Promise<Evaluation> {
+  const { evaluation } = config;
+  const count = chosen ?? evaluation.workers;
+  const environment = await openEnvironment(config.environment, env, count === 'auto' ? 1 : count);
+  const workers = workersFor({ ...config, evaluation: { ...evaluation, workers: count } });
+  const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
+  try {
+    return await evaluate(setting, parameters, seeds, stop.finish);
+  } finally {
+    await closeEnvironment({ environment, workers });
+  }
 }
 
 /** The confirmed policy, else the best observed; or the best of an iteration. */

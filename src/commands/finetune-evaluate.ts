@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type EvaluatedRun, type Evaluation, evaluate, type Failure } from '../../finetune/evaluate.js';
-import { type Control, openArms, trainedOn } from '../../finetune/evaluate-arms.js';
+import { openArms, trainedOn } from '../../finetune/evaluate-arms.js';
 import { cautions, conclusions } from '../../finetune/evaluate-conclusion.js';
 import { type RunFigures, readFigures } from '../../finetune/evaluate-figures.js';
 import {
@@ -11,20 +11,19 @@ import {
   openEvaluation,
   type PlannedRun,
   planEvaluation,
-  plannedRuns,
 } from '../../finetune/evaluate-plan.js';
 import { renderEvaluationPage } from '../../finetune/evaluation-page.js';
-import { assemble } from '../assemble.js';
+import { assemble, closeEnvironment } from '../assemble.js';
+import type { Control } from '../controls.js';
 import { makeEnvironment } from '../environments/index.js';
-import { UserError } from '../errors.js';
-import { readManifest, runFiles } from '../recorded-run.js';
+import { runFiles } from '../recorded-run.js';
 import { replaceFile } from '../run-directory.js';
-import { resultOf, shownPath } from '../run-result.js';
-import { runInDirectory } from '../run-session.js';
+import { shownPath } from '../run-result.js';
+import { plannedRuns, withoutOverrides } from '../study.js';
 import { type CommandContext, exitCodes, requireCount } from '../terminal.js';
-import { createEvaluationDisplay, type EvaluationDisplay } from './finetune-evaluate-progress.js';
 import { evaluationTables } from './finetune-evaluate-tables.js';
-import { openRepeat } from './repeats.js';
+import { playRun } from './play-run.js';
+import { createStudyDisplay } from './study-progress.js';
 
 export interface EvaluateArguments {
   readonly base?: string | undefined;
@@ -84,7 +83,9 @@ export async function evaluateCommand(args: EvaluateArguments, context: CommandC
 /** What is wrong with a config or a model is found before anything is played. */
 async function requireAssembling({ experiments }: EvaluationPlan, context: CommandContext): Promise<void> {
   for (const { configs } of experiments) {
-    for (const config of Object.values(configs)) await assemble(config, context.env);
+    for (const config of Object.values(configs)) {
+      await closeEnvironment(await assemble(config, context.env));
+    }
   }
 }
 
@@ -100,7 +101,7 @@ async function playAll(
   context: CommandContext,
 ): Promise<Evaluation> {
   const runs = plannedRuns(plan);
-  const display = createEvaluationDisplay(runs, args, context);
+  const display = createStudyDisplay(runs, { ...args, others: 'the other models' }, context);
   const read = new Map<string, RunFigures>();
   const failures = new Map<PlannedRun['arm'], Failure>();
   const described = new Set<PlannedRun['arm']>();
@@ -139,31 +140,6 @@ async function playAll(
   return state();
 }
 
-/** Plays a run to its end, unless it is there already. Returns why its model failed. */
-async function playRun(
-  run: PlannedRun,
-  directory: string,
-  display: EvaluationDisplay,
-  context: CommandContext,
-): Promise<string | undefined> {
-  const path = join(directory, run.path);
-  display.begin(run);
-  try {
-    const opened = await openRepeat(path, run.config, context);
-    if (opened !== undefined) {
-      const show = { show: display.event, close: () => undefined };
-      await runInDirectory(opened.assembly, opened.directory, show, context);
-    }
-  } catch (error) {
-    if (error instanceof UserError) return error.message;
-    throw error;
-  }
-  const { status, reason } = readManifest(path);
-  if (status === 'failed') return reason?.kind === 'model-error' ? reason.message : 'the run failed';
-  display.end(run, resultOf(path, context.cwd));
-  return undefined;
-}
-
 /** Runs that are complete are read once. */
 function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {
   if (!existsSync(join(path, runFiles.manifest))) return null;
@@ -194,12 +170,6 @@ function report(
   }
   context.print(evaluationTables(evaluation));
   context.print(`page        ${page}`);
-}
-
-/** `--configs a b iterations=20`: what holds `=` and is no file was meant as an override. */
-function withoutOverrides(given: readonly string[]) {
-  const isOverride = (text: string) => /^[A-Za-z][\w.]*=/.test(text) && !existsSync(text);
-  return { files: given.filter((text) => !isOverride(text)), overrides: given.filter(isOverride) };
 }
 
 /** @throws UserError for an environment that there isn't */

@@ -1,5 +1,5 @@
 import { basename, extname, resolve } from 'node:path';
-import { type Assembly, assemble } from '../assemble.js';
+import { type Assembly, assemble, closeEnvironment } from '../assemble.js';
 import type { Config } from '../config.js';
 import { absolutePaths } from '../config-paths.js';
 import { UserError } from '../errors.js';
@@ -29,8 +29,9 @@ export async function runCommand(args: RunArguments, context: CommandContext): P
   const absolute = absolutePaths(loaded.config, loaded.file, context.cwd);
   const assembly = await placed(loaded, () => assemble(absolute, context.env));
   const { config } = assembly;
+  // Each repeat opens an environment and a model of its own.
+  if (args.dryRun || config.repeats > 1) await closeEnvironment(assembly);
   if (args.dryRun) return dryRun(assembly, args.json, context);
-  // Each repeat opens a model of its own.
   if (config.repeats === 1) await placed(loaded, () => openModel(assembly, context));
 
   const path =

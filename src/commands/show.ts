@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import { bestEntries } from '../confirmation.js';
 import { openRun } from '../open-run.js';
 import type { PolicyDescription, PolicyFamily } from '../policies/policy.js';
+import { linearWeights } from '../policies/projection.js';
 import { formatParameters } from '../prompting/parameter-format.js';
 import { sparkline } from '../report/sparkline.js';
 import type { CallRecord } from '../run-log.js';
@@ -15,6 +16,9 @@ import {
   requireCount,
 } from '../terminal.js';
 
+/** Of weights that are no parameters: these have decimals of their own. */
+const weightDecimals = 3;
+
 /** `policyloop show <run>`. */
 export async function showCommand(
   args: { readonly run: string; readonly runsDir: string; readonly top: number; readonly json: boolean },
@@ -26,11 +30,14 @@ export async function showCommand(
   const best = bestEntries(recorded.entries, args.top);
   const failures = countFailures(recorded.calls);
   if (args.json) {
+    const { description } = family;
+    const projected = description.kind === 'linear' && description.projection !== undefined;
     const top = best.map(({ iteration, candidate, score, parameters }) => ({
       iteration,
       candidate,
       return: score,
       parameters,
+      ...(projected && { weights: linearWeights(description, parameters) }),
     }));
     context.print(
       JSON.stringify({
@@ -115,16 +122,24 @@ function policyLines(
     const text = formatParameters(parameters, family.parameters);
     return [text.length > 2000 ? `${text.slice(0, 1999)}…` : text];
   }
-  const { observations, outputs, bias, discrete, firstAction } = description;
+  const { observations, outputs, bias, discrete, firstAction, projection } = description;
+  const weights = linearWeights(description, parameters);
+  const decimals = projection === undefined ? family.parameters.decimals : weightDecimals;
   const header = [
     '',
     ...Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`)),
   ];
   const row = (name: string, start: number) => [
     name,
-    ...parameters.slice(start, start + outputs).map((value) => value.toFixed(family.parameters.decimals)),
+    ...weights.slice(start, start + outputs).map((value) => value.toFixed(decimals)),
   ];
   const rows = Array.from({ length: observations }, (_, i) => row(`observation[${i}]`, i * outputs));
   if (bias) rows.push(row('bias', observations * outputs));
-  return [formatTable(header, rows)];
+  if (projection === undefined) return [formatTable(header, rows)];
+  return [
+    formatParameters(parameters, family.parameters),
+    '',
+    `${weights.length} weights in a random subspace of rank ${projection.rank} (seed ${projection.seed}) follow from them:`,
+    formatTable(header, rows),
+  ];
 }

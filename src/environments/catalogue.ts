@@ -1,7 +1,24 @@
 import { z } from 'zod';
 import type { Environment } from './environment.js';
 import { limitedEnvironment } from './limited-environment.js';
+import {
+  halfCheetahOptions,
+  hopperOptions,
+  invertedDoublePendulumOptions,
+  invertedPendulumOptions,
+  reacherOptions,
+  swimmerOptions,
+  walker2dOptions,
+} from './mujoco/options.js';
 import { optionNames, parseOptions } from './options.js';
+import {
+  mazeIds,
+  mazeSize,
+  randomMaze,
+  randomMazeOptions,
+  sampleMaze,
+  sampleMazeOptions,
+} from './props/mazes.js';
 import type { Task } from './task.js';
 
 /** What can be known of an environment without loading it. */
@@ -89,7 +106,87 @@ export const catalogue: readonly CatalogueEntry[] = [
     options: z.strictObject({ natural: flag.default(false), sab: flag.default(true) }),
     load: async (options) => new (await import('./toy-text/blackjack.js')).Blackjack(options),
   }),
+  entry('HalfCheetah-v5', {
+    maxSteps: 1000,
+    options: halfCheetahOptions,
+    load: async (options) => (await import('./mujoco/locomotion.js')).halfCheetah(options),
+  }),
+  entry('Hopper-v5', {
+    maxSteps: 1000,
+    options: hopperOptions,
+    load: async (options) => (await import('./mujoco/locomotion.js')).hopper(options),
+  }),
+  entry('Walker2d-v5', {
+    maxSteps: 1000,
+    options: walker2dOptions,
+    load: async (options) => (await import('./mujoco/locomotion.js')).walker2d(options),
+  }),
+  entry('Swimmer-v5', {
+    maxSteps: 1000,
+    options: swimmerOptions,
+    load: async (options) => (await import('./mujoco/locomotion.js')).swimmer(options),
+  }),
+  entry('Reacher-v5', {
+    maxSteps: 50,
+    options: reacherOptions,
+    load: async (options) => (await import('./mujoco/reacher.js')).reacher(options),
+  }),
+  entry('InvertedPendulum-v5', {
+    maxSteps: 1000,
+    options: invertedPendulumOptions,
+    load: async (options) => (await import('./mujoco/pendulums.js')).invertedPendulum(options),
+  }),
+  entry('InvertedDoublePendulum-v5', {
+    maxSteps: 1000,
+    options: invertedDoublePendulumOptions,
+    load: async (options) => (await import('./mujoco/pendulums.js')).invertedDoublePendulum(options),
+  }),
+  entry('Nim-v0', {
+    options: noOptions,
+    load: async () => new (await import('./props/nim.js')).Nim(),
+  }),
+  entry('Pong-v0', {
+    maxSteps: 1000,
+    options: noOptions,
+    load: async () => new (await import('./props/pong.js')).Pong(),
+  }),
+  entry('NavigationTrack-v0', {
+    aliases: ['gym_navigation:NavigationTrack-v0'],
+    maxSteps: 1000,
+    options: noOptions,
+    load: async () => new (await import('./props/navigation-track.js')).NavigationTrack(),
+  }),
+  ...mazeIds.samples.map((id) =>
+    entry(id, {
+      maxSteps: mazeLimit(id),
+      options: sampleMazeOptions,
+      load: async (options) => new (await import('./props/maze.js')).MazeWalk(sampleMaze(id, options)),
+    }),
+  ),
+  ...mazeIds.random.map(randomMazeEntry),
 ];
+
+/** The environment of an id or alias: one of the catalogue, or a random maze of any size. */
+export function findEntry(id: string): CatalogueEntry | undefined {
+  const known = catalogue.find((item) => item.id === id || item.aliases.includes(id));
+  if (known !== undefined) return known;
+  const maze = id.startsWith('maze-random-') && mazeSize(id) !== undefined;
+  return maze ? randomMazeEntry(id) : undefined;
+}
+
+function randomMazeEntry(id: string): CatalogueEntry {
+  return entry(id, {
+    maxSteps: mazeLimit(id),
+    options: randomMazeOptions,
+    load: async (options) => new (await import('./props/maze.js')).MazeWalk(randomMaze(id, options)),
+  });
+}
+
+/** 200 for 3 × 3, as in ProPS; for the others so many steps for each cell. */
+function mazeLimit(id: string): number {
+  const { width, height } = mazeSize(id)!;
+  return width * height === 9 ? 200 : 20 * width * height;
+}
 
 function entry<S extends z.ZodObject>(
   id: string,

@@ -1,3 +1,5 @@
+import type { Frame } from './frame.js';
+
 /** `n` values `start … start + n - 1` (`start` defaults to 0). */
 export interface DiscreteSpace {
   readonly kind: 'discrete';
@@ -10,6 +12,8 @@ export interface BoxSpace {
   readonly kind: 'box';
   readonly low: readonly number[];
   readonly high: readonly number[];
+  /** The precision of the numbers, as in Gymnasium; float32 where it is left out. */
+  readonly dtype?: 'float32' | 'float64';
 }
 
 /** A fixed number of discrete values, given and taken as a number array (Gymnasium's Tuple of Discrete). */
@@ -32,14 +36,18 @@ export interface Step {
   readonly truncated: boolean;
 }
 
-/** A task with Gymnasium's semantics. */
-export interface Environment {
+/** What policies and prompts have to know of an environment. */
+export interface EnvironmentSpec {
   /** The registered id, e.g. `CartPole-v1`. */
   readonly id: string;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   /** Steps after which an episode is truncated; undefined where the task has no limit. */
   readonly maxSteps?: number;
+}
+
+/** A task with Gymnasium's semantics. */
+export interface Environment extends EnvironmentSpec {
   /**
    * Starts an episode. With a seed the random stream is NumPy's `Generator(PCG64(SeedSequence(seed)))`;
    * without one it goes on with the stream it has (and draws a seed from the operating system the first time).
@@ -52,5 +60,10 @@ export interface Environment {
    *   accepted, as in Gymnasium.
    */
   step(action: Action): Step;
+  /** Simulated seconds that a step takes, where the task has a time: the natural speed of an animation. */
+  readonly stepSeconds?: number;
+  /** How the present state looks, where the environment can be drawn. @throws UserError before the first reset */
+  frame?(): Frame;
+  /** Gives back what the garbage collector can't. The environment can't be used afterwards; closing it again does nothing. */
   close?(): void;
 }

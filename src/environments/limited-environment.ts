@@ -9,6 +9,7 @@ import type {
   Space,
   Step,
 } from './environment.js';
+import type { Frame } from './frame.js';
 import type { Task } from './task.js';
 
 /** Makes an environment of a task: random stream, checked calls, and truncation after `maxSteps` steps. */
@@ -21,10 +22,13 @@ class LimitedEnvironment implements Environment {
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   readonly maxSteps?: number;
+  readonly stepSeconds?: number;
+  readonly frame?: () => Frame;
+  readonly close?: () => void;
   readonly #task: Task;
   readonly #limit: number;
   #random: RandomGenerator | undefined;
-  #phase: 'new' | 'running' | 'finished' = 'new';
+  #phase: 'new' | 'running' | 'finished' | 'closed' = 'new';
   #steps = 0;
 
   constructor(id: string, task: Task, maxSteps: number | undefined) {
@@ -32,11 +36,15 @@ class LimitedEnvironment implements Environment {
     this.observationSpace = task.observationSpace;
     this.actionSpace = task.actionSpace;
     if (maxSteps !== undefined) this.maxSteps = maxSteps;
+    if (task.stepSeconds !== undefined) this.stepSeconds = task.stepSeconds;
+    if (task.frame !== undefined) this.frame = () => this.#draw();
+    if (task.close !== undefined) this.close = () => this.#close();
     this.#task = task;
     this.#limit = maxSteps ?? Number.POSITIVE_INFINITY;
   }
 
   reset(seed?: number | bigint): Observation {
+    if (this.#phase === 'closed') throw this.#closed();
     if (seed !== undefined || this.#random === undefined) this.#random = createGenerator(seed);
     this.#phase = 'running';
     this.#steps = 0;
@@ -53,12 +61,32 @@ class LimitedEnvironment implements Environment {
     return step;
   }
 
+  #draw(): Frame {
+    if (this.#phase === 'new' || this.#phase === 'closed') throw this.#notRunning();
+    return this.#task.frame!();
+  }
+
+  #close(): void {
+    if (this.#phase === 'closed') return;
+    this.#phase = 'closed';
+    this.#task.close!();
+  }
+
   #notRunning(): UserError {
+    if (this.#phase === 'closed') return this.#closed();
     return new UserError({
       field: 'step',
       message:
         this.#phase === 'new' ? `${this.id} has not been reset yet` : `this episode of ${this.id} has ended`,
-      remedy: 'call reset() before the next step',
+      remedy: 'call reset() first',
+    });
+  }
+
+  #closed(): UserError {
+    return new UserError({
+      field: 'environment',
+      message: `this ${this.id} was closed`,
+      remedy: 'make another one',
     });
   }
 }

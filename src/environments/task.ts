@@ -1,5 +1,6 @@
 import type { RandomGenerator } from '../random.js';
 import type { Action, Observation, Space, Step } from './environment.js';
+import type { Frame } from './frame.js';
 
 /** A step whose `truncated` is still open: a task always says false, the time limit may set it. */
 export interface OpenStep extends Step {
@@ -17,4 +18,10 @@ export interface Task<A extends Action = Action> {
   reset(random: RandomGenerator): Observation;
   /** Takes one step; what it returns belongs to the caller. */
   step(action: A): OpenStep;
+  /** See `Environment`. */
+  readonly stepSeconds?: number;
+  /** How the present state looks; called only after a reset. */
+  frame?(): Frame;
+  /** Gives back what the garbage collector can't; called at most once. */
+  close?(): void;
 }

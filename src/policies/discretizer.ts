@@ -1,5 +1,5 @@
 import type { QTableConfig } from '../config.js';
-import type { Environment, Observation } from '../environments/environment.js';
+import type { EnvironmentSpec, Observation } from '../environments/environment.js';
 import { UserError } from '../errors.js';
 import type { BinEdges } from './policy.js';
 
@@ -15,7 +15,7 @@ export interface Discretizer {
  * The states of a table. A discrete observation is its own state; the parts of a tuple and the bins of a vector are
  * combined with the last dimension varying fastest: `index = ((b0 · n1) + b1) · n2 + b2 …`.
  */
-export function createDiscretizer(config: QTableConfig, environment: Environment): Discretizer {
+export function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): Discretizer {
   const space = environment.observationSpace;
   const bins = config.discretize?.map(binEdges);
   if (bins === undefined) {

@@ -1,5 +1,5 @@
 import type { PolicyConfig } from '../config.js';
-import type { Environment } from '../environments/environment.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
 import { linearPolicies } from './linear.js';
 import type { PolicyFamily } from './policy.js';
 import { qTablePolicies } from './q-table.js';
@@ -8,7 +8,7 @@ import { qTablePolicies } from './q-table.js';
  * The policies that `config` names, for the spaces of `environment`.
  * @throws UserError when the two don't go together.
  */
-export function createPolicyFamily(config: PolicyConfig, environment: Environment): PolicyFamily {
+export function createPolicyFamily(config: PolicyConfig, environment: EnvironmentSpec): PolicyFamily {
   switch (config.kind) {
     case 'linear':
       return linearPolicies(config, environment);

@@ -1,31 +1,37 @@
 import type { LinearConfig } from '../config.js';
-import type { Environment, Space } from '../environments/environment.js';
+import type { EnvironmentSpec, Space } from '../environments/environment.js';
 import { UserError } from '../errors.js';
 import type { RandomGenerator } from '../random.js';
 import type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './policy.js';
+import { createProjection, project } from './projection.js';
 
 /**
- * Linear policies: outputs = s·W + b, with parameters W[i][a] at `i * outputs + a` (i an observation dimension) and
+ * Linear policies: outputs = s·W + b, with weights W[i][a] at `i * outputs + a` (i an observation dimension) and
  * then, with a bias, b[a] at `observations * outputs + a`. A discrete action is the argmax (the first on ties); a
- * continuous action is the output vector itself, not clipped, as in Prompted Policy Search (arXiv:2511.21928).
+ * continuous action is the output vector itself, not clipped, as in Prompted Policy Search (arXiv:2511.21928). The
+ * parameters are the weights, or the coordinates of weights in a random subspace.
  */
-export function linearPolicies(config: LinearConfig, environment: Environment): PolicyFamily {
+export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
   const { observationSpace, actionSpace } = environment;
   const observations = vectorLength(observationSpace, environment.id);
   const { outputs, discrete, firstAction } = outputsOf(actionSpace, environment.id);
   const { bias, low, high, decimals } = config;
+  const shape: Shape = { observations, outputs, bias, discrete, firstAction };
+  const weights = (observations + (bias ? 1 : 0)) * outputs;
+  const projection =
+    config.projection === undefined ? undefined : createProjection(config.projection, weights);
   const parameters: ParameterSpec = {
-    count: (observations + (bias ? 1 : 0)) * outputs,
+    count: projection?.rank ?? weights,
     kind: decimals === 0 ? 'integer' : 'float',
     low,
     high,
     decimals,
-    names: parameterNames(observations, outputs, bias, discrete ? firstAction : undefined),
+    names: projection === undefined ? weightNames(shape) : coordinateNames(projection.rank),
   };
   return {
     parameters,
-    description: { kind: 'linear', bias, observations, outputs, discrete, firstAction },
-    build: (vector) => buildLinear(vector, { observations, outputs, bias, discrete, firstAction }),
+    description: { kind: 'linear', ...shape, ...(projection && { projection }) },
+    build: (vector) => buildLinear(projection === undefined ? vector : project(projection, vector), shape),
     initial: (random) => initialLinear(parameters, bias, random),
   };
 }
@@ -38,9 +44,9 @@ interface Shape {
   readonly firstAction: number;
 }
 
-function buildLinear(vector: ParameterVector, shape: Shape): Policy {
+function buildLinear(values: ParameterVector, shape: Shape): Policy {
   const { observations, outputs, discrete, firstAction } = shape;
-  const weights = Float64Array.from(vector);
+  const weights = Float64Array.from(values);
   const biasStart = shape.bias ? observations * outputs : -1;
   const output = (observation: readonly number[], a: number): number => {
     let sum = biasStart < 0 ? 0 : weights[biasStart + a]!;
@@ -118,13 +124,8 @@ function outputsOf(space: Space, id: string): { outputs: number; discrete: boole
   }
 }
 
-function parameterNames(
-  observations: number,
-  outputs: number,
-  bias: boolean,
-  firstAction: number | undefined,
-): readonly string[] {
-  const target = (a: number) => (firstAction === undefined ? `action[${a}]` : `action ${a + firstAction}`);
+function weightNames({ observations, outputs, bias, discrete, firstAction }: Shape): readonly string[] {
+  const target = (a: number) => (discrete ? `action ${a + firstAction}` : `action[${a}]`);
   const names: string[] = [];
   for (let i = 0; i < observations; i++) {
     for (let a = 0; a < outputs; a++) names.push(`weight of observation[${i}] for ${target(a)}`);
@@ -132,3 +133,6 @@ function parameterNames(
   if (bias) for (let a = 0; a < outputs; a++) names.push(`bias of ${target(a)}`);
   return names;
 }
+
+const coordinateNames = (rank: number) =>
+  Array.from({ length: rank }, (_, j) => `coordinate ${j} of the weights`);

@@ -1,5 +1,6 @@
 import type { Action, Observation } from '../environments/environment.js';
 import type { RandomGenerator } from '../random.js';
+import type { Projection } from './projection.js';
 
 /**
  * What a parameter vector may be: the one definition that warm-up, prompt wording, parser, validation,
@@ -39,6 +40,8 @@ export type PolicyDescription =
       readonly discrete: boolean;
       /** First action number (argmax 0 means this action). */
       readonly firstAction: number;
+      /** Present where the parameters are not the weights themselves. */
+      readonly projection?: Projection;
     }
   | {
       readonly kind: 'q-table';

@@ -1,5 +1,5 @@
 import type { QTableConfig } from '../config.js';
-import type { Action, Environment } from '../environments/environment.js';
+import type { Action, EnvironmentSpec } from '../environments/environment.js';
 import { UserError } from '../errors.js';
 import { createDiscretizer } from './discretizer.js';
 import { toGrid } from './linear.js';
@@ -13,7 +13,7 @@ const maxParameters = 20_000;
  * `values`: parameter `s * actions + a` is the value of action a in state s, and the action with the highest value
  * is taken (the first on ties).
  */
-export function qTablePolicies(config: QTableConfig, environment: Environment): PolicyFamily {
+export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpec): PolicyFamily {
   const discretizer = createDiscretizer(config, environment);
   const actions = actionsOf(config, environment);
   const states = discretizer.states;
@@ -84,7 +84,7 @@ export function qTablePolicies(config: QTableConfig, environment: Environment): 
   };
 }
 
-function actionsOf(config: QTableConfig, environment: Environment): readonly Action[] {
+function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly Action[] {
   const space = environment.actionSpace;
   switch (space.kind) {
     case 'discrete':

@@ -3,18 +3,17 @@
  * there whatever the options are, so that a template can be checked when it is loaded.
  */
 
-export type Facts = { readonly [name: string]: Fact };
-export type Fact = string | number | boolean | readonly Fact[] | Facts;
-
-type Options = Readonly<Record<string, unknown>>;
+import { type Facts, type Options, option, short } from './fact-values.js';
+import { mazeFacts } from './maze-facts.js';
+import { mujocoFacts } from './mujoco-facts.js';
 
 /**
  * @param id of the environment, e.g. `FrozenLake-v1`
  * @param options as the environment takes them (already checked by it), in snake_case or camelCase
  */
 export function environmentFacts(id: string, options: Options): Facts {
-  const facts = factsOf[environmentName(id)];
-  return facts?.(snakeCased(options)) ?? {};
+  const facts = factsOf[environmentName(id)] ?? factsOf[environmentFamily(id)];
+  return facts?.(snakeCased(options), id) ?? {};
 }
 
 /** The id without its version: `CartPole` for `CartPole-v1`. */
@@ -22,7 +21,12 @@ export function environmentName(id: string): string {
   return id.replace(/-v\d+$/, '');
 }
 
-const factsOf: Readonly<Record<string, (options: Options) => Facts>> = {
+/** What comes before the first hyphen: `maze` for `maze-sample-3x3-v0`. */
+export function environmentFamily(id: string): string {
+  return id.replace(/-.*$/, '');
+}
+
+const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {
   CartPole: (options) => ({ suttonBarto: option(options, 'sutton_barto_reward', false) }),
   MountainCar: carFacts,
   MountainCarContinuous: carFacts,
@@ -47,6 +51,8 @@ const factsOf: Readonly<Record<string, (options: Options) => Facts>> = {
     const bookRules = option(options, 'sab', true);
     return { bookRules, naturalPays: !bookRules && option(options, 'natural', false) };
   },
+  ...mujocoFacts,
+  maze: mazeFacts,
 };
 
 function carFacts(options: Options): Facts {
@@ -88,11 +94,6 @@ function lakeFacts(options: Options): Facts {
   };
 }
 
-/** The option, or its default where it is absent or null. */
-function option<T>(options: Options, name: string, fallback: T): T {
-  return (options[name] ?? fallback) as T;
-}
-
 function snakeCased(options: Options): Options {
   return Object.fromEntries(
     Object.entries(options).map(([name, value]) => [
@@ -106,9 +107,4 @@ function snakeCased(options: Options): Options {
 function probability(value: number): string {
   const thirds = Math.round(3 * value);
   return thirds % 3 !== 0 && Math.abs(3 * value - thirds) < 1e-9 ? `${thirds}/3` : short(value);
-}
-
-/** At most four significant digits: 0.3333, 15, -0.05. */
-export function short(value: number): string {
-  return String(Number(value.toPrecision(4)) + 0);
 }

@@ -78,7 +78,15 @@ const linearSchema = z.strictObject({
         parameters: text.describe('The parameter for each output, in order'),
       }),
     )
-    .describe('Which parameter is what'),
+    .describe('Which parameter is what; none where the weights are projected'),
+  projection: z
+    .strictObject({
+      weights: count.describe('Number of weights, biases included'),
+      lastWeight: count.describe('Index of the last of them'),
+      scale: text.nullable().describe('Factor of the map; null where it is 1'),
+    })
+    .nullable()
+    .describe('Where the parameters are coordinates of the weights in a random subspace'),
 });
 
 const tableSchema = z.strictObject({

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import Handlebars from 'handlebars';
-import type { Environment } from '../environments/environment.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
 import { messageOf, nearest, UserError } from '../errors.js';
 import { packageRoot } from '../package-root.js';
-import { environmentFacts, environmentName } from './environment-facts.js';
+import { environmentFacts, environmentFamily, environmentName } from './environment-facts.js';
 import { failureContext } from './failure-context.js';
 import type { ParseFailure } from './parse-failure.js';
 import {
@@ -39,7 +39,7 @@ export interface PromptSetOptions {
   readonly set: string;
   /** Path of a template that describes the environment, instead of the built-in one. */
   readonly description?: string | undefined;
-  readonly environment: Environment;
+  readonly environment: EnvironmentSpec;
   /** The options that the environment was made with. */
   readonly options: Readonly<Record<string, unknown>>;
   /** Steps after which an episode is cut, beside the environment's own limit. */
@@ -159,7 +159,7 @@ function findDescription(folder: string, id: string, chosen: string | undefined)
   }
   const folders = [join(folder, 'environments'), join(packageRoot(), 'prompts', 'environments')];
   const candidates = folders.flatMap((path) =>
-    [id, environmentName(id)].map((name) => join(path, `${fileName(name)}.hbs`)),
+    [id, environmentName(id), environmentFamily(id)].map((name) => join(path, `${fileName(name)}.hbs`)),
   );
   return candidates.find(isFile) ?? join(packageRoot(), 'prompts', 'environments', 'any.hbs');
 }

@@ -1,9 +1,10 @@
 /** Builds what prompts say: plain data from the hinge types. */
 import type { Config } from '../config.js';
-import type { DiscreteSpace, Environment, Space } from '../environments/environment.js';
+import type { DiscreteSpace, EnvironmentSpec, Space } from '../environments/environment.js';
 import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '../policies/policy.js';
+import type { Projection } from '../policies/projection.js';
 import type { ReplayBuffer } from '../replay-buffer.js';
-import { short } from './environment-facts.js';
+import { short } from './fact-values.js';
 import { type HistoryPart, historyLine } from './history.js';
 import { exampleAnswer, formatValue } from './parameter-format.js';
 import type {
@@ -17,7 +18,7 @@ import type {
 
 /** What the description of an environment may use. */
 export function descriptionContext(
-  environment: Environment,
+  environment: EnvironmentSpec,
   options: Readonly<Record<string, unknown>>,
   maxSteps: number,
 ): DescriptionContext {
@@ -39,7 +40,7 @@ export function taskContext(task: {
     Config,
     'environment' | 'model' | 'iterations' | 'candidates' | 'prompts' | 'memory' | 'evaluation'
   >;
-  readonly environment: Environment;
+  readonly environment: EnvironmentSpec;
   readonly family: Pick<PolicyFamily, 'parameters' | 'description'>;
   /** Of the environment, as the prompt set renders it. */
   readonly description: string;
@@ -180,7 +181,7 @@ const ends = ({ n, start = 0 }: DiscreteSpace) => ({ first: start, last: start +
 const finite = (bound: number): string | null => (Math.abs(bound) < 1e30 ? short(bound) : null);
 
 function linearContext(policy: PolicyDescription & { kind: 'linear' }): LinearContext {
-  const { observations, outputs, bias, discrete, firstAction } = policy;
+  const { observations, outputs, bias, discrete, firstAction, projection } = policy;
   const columns = Array.from({ length: outputs }, (_, a) =>
     discrete ? `action ${firstAction + a}` : `action[${a}]`,
   );
@@ -198,9 +199,16 @@ function linearContext(policy: PolicyDescription & { kind: 'linear' }): LinearCo
     discrete,
     single: outputs === 1,
     columns: columns.join(', '),
-    rows,
+    rows: projection === undefined ? rows : [],
+    projection: projection === undefined ? null : projectionContext(projection),
   };
 }
+
+const projectionContext = ({ basis, scale }: Projection): LinearContext['projection'] => ({
+  weights: basis.length,
+  lastWeight: basis.length - 1,
+  scale: scale === 1 ? null : short(scale),
+});
 
 function tableContext(
   policy: PolicyDescription & { kind: 'q-table' },

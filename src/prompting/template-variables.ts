@@ -1,6 +1,6 @@
 /** The variables a template may use: the shape of its context. */
 import { z } from 'zod';
-import type { Fact } from './environment-facts.js';
+import type { Fact } from './fact-values.js';
 
 export type Shape =
   | { readonly kind: 'value'; readonly optional: boolean }

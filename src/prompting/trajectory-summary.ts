@@ -1,6 +1,6 @@
 /** One episode as a few lines of text: sampled steps, or statistics. */
 import type { EpisodeRecord } from '../run-log.js';
-import { short } from './environment-facts.js';
+import { short } from './fact-values.js';
 
 type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated' | 'truncated'>;
 type Value = number | readonly number[];

@@ -21,7 +21,10 @@ import { bestEntry, type RunData } from './run-data.js';
 export function runHeader(data: RunData): Html {
   const { manifest, policy, parameters } = data;
   const { policyloop, node, commit } = manifest.versions;
-  const kind = policy.kind === 'linear' ? 'linear policy' : 'Q-table';
+  const kind =
+    policy.kind === 'q-table'
+      ? 'Q-table'
+      : `linear policy${policy.projection === undefined ? '' : ' in a random subspace of its weights'}`;
   return html`<header>
 <p class="kicker">policyloop run <b>${manifest.run}</b></p>
 <h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
@@ -49,6 +52,8 @@ export function stopText(reason: StopReason): string {
       return 'by the user';
     case 'model-error':
       return `by a model error: ${reason.message}`;
+    case 'environment-error':
+      return `by a failure of the environment: ${reason.message}`;
     default:
       return unreachable(reason);
   }

@@ -1,7 +1,8 @@
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../policies/policy.js';
+import { linearWeights } from '../policies/projection.js';
 import { type Content, type Html, html } from './html.js';
 import { cellClass, maxCategories } from './palette.js';
-import { formatNumber, formatParameter } from './quantities.js';
+import { formatNumber, formatParameter, plural } from './quantities.js';
 import type { GridMap, TaskLabels } from './task-labels.js';
 
 type LinearDescription = Extract<PolicyDescription, { kind: 'linear' }>;
@@ -21,19 +22,23 @@ export function policyView(
 }
 
 function weightMatrix(parameters: ParameterVector, policy: LinearDescription, labels: TaskLabels): Html {
-  const scale = Math.max(...parameters.map(Math.abs), 0);
+  const { projection } = policy;
+  const all = linearWeights(policy, parameters);
+  const formatWeight = (weight: number) =>
+    projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
+  const scale = Math.max(...all.map(Math.abs), 0);
   const rows = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
   const difference = policy.discrete && policy.outputs === 2;
   return html`<div><div class="scroll tall" tabindex="0"><table class="weights">
 <thead><tr><th scope="col">weight of</th>${labels.actions.map((action) => html`<th scope="col">${action}</th>`)}${difference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
 <tbody>${rows.map((row, i) => {
-    const weights = parameters.slice(i * policy.outputs, (i + 1) * policy.outputs);
+    const weights = all.slice(i * policy.outputs, (i + 1) * policy.outputs);
     return html`<tr${i === policy.observations && html` class="bias"`}><th scope="row">${row}</th>${weights.map(
-      (weight) => html`<td class="${cellClass(weight, scale)}">${formatParameter(weight)}</td>`,
+      (weight) => html`<td class="${cellClass(weight, scale)}">${formatWeight(weight)}</td>`,
     )}${difference && html`<td class="muted">${formatNumber(weights[1]! - weights[0]!)}</td>`}</tr>`;
   })}</tbody>
 </table></div>
-<p class="note">${policy.discrete ? 'The action with the highest sum of weight × observation is taken.' : 'The action is the sum of weight × observation.'}</p></div>`;
+<p class="note">${policy.discrete ? 'The action with the highest sum of weight × observation is taken.' : 'The action is the sum of weight × observation.'}${projection !== undefined && html` These ${all.length} weights follow from ${plural(projection.rank, 'parameter')}: they lie in a random subspace (seed ${projection.seed}).`}</p></div>`;
 }
 
 const arrows: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@ import type { Manifest } from '../manifest.js';
 import type { ParameterSpec, PolicyDescription } from '../policies/policy.js';
 import type { BufferEntry } from '../replay-buffer.js';
 import type { CallRecord, LoggedEvent } from '../run-log.js';
+import type { Animations } from './animation-view.js';
 
 /** Everything a report shows of one run: what its directory holds, read into memory. */
 export interface RunData {
@@ -19,6 +20,8 @@ export interface RunData {
   readonly calls: readonly CallRecord[];
   /** Every event, oldest first. */
   readonly events: readonly LoggedEvent[];
+  /** Of its best, worst and first policy; none where the environment can't be drawn. */
+  readonly animations: Animations;
 }
 
 /** The entry with the highest score, the earliest on ties. */

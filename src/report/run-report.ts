@@ -1,4 +1,5 @@
 import { finalConfirmation } from '../run-log.js';
+import { animationView } from './animation-view.js';
 import { callLog } from './call-log.js';
 import { timelineOf } from './curve-points.js';
 import { failureView } from './failure-view.js';
@@ -20,6 +21,7 @@ export function renderReport(data: RunData): string {
   const proposals = loggedProposals(data);
   const labels = taskLabels(data.manifest.environment, data.policy);
   const notices = warnings(data.events);
+  const animations = animationView(data.animations, data.config);
   const sections: (Section | undefined)[] = [
     {
       id: 'result',
@@ -28,6 +30,7 @@ export function renderReport(data: RunData): string {
     },
     notices && { id: 'warnings', title: 'Warnings', content: notices },
     { id: 'curve', title: 'Learning curve', content: learningCurve(data, proposals, timelineOf(data)) },
+    animations && { id: 'episodes', title: 'Episodes', content: animations },
     { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
     { id: 'policy', title: 'Best policy', content: bestPolicy(data) },
     { id: 'failures', title: 'Failures', content: failureView(proposals, data.config) },

@@ -150,6 +150,9 @@ figcaption{margin-top:6px;font-size:13px;color:var(--muted)}
 .pointer{stroke:var(--text);stroke-width:2}
 .boundary{stroke:var(--muted);stroke-width:1.5;stroke-dasharray:4 3}
 .heat-map .target{fill:transparent;touch-action:pan-y}
+.animations{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(270px,100%),1fr));gap:18px 22px}
+.animations img{display:block;width:100%;max-width:480px;height:auto;border:1px solid var(--rule);border-radius:6px}
+.warn-text{color:var(--warn)}
 .gradient rect{stroke:var(--rule)}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(400px,100%),1fr));gap:24px 32px}
 .tokens-cached{fill:#9db8e8;background:#9db8e8}.tokens-fresh{fill:#3d6fd1;background:#3d6fd1}.tokens-reasoning{fill:#e0a24a;background:#e0a24a}.tokens-answer{fill:#c2571f;background:#c2571f}

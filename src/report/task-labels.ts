@@ -25,12 +25,23 @@ const known: Readonly<Record<string, Partial<TaskLabels>>> = {
   FrozenLake: { actions: ['left', 'down', 'right', 'up'] },
   CliffWalking: { actions: ['up', 'right', 'down', 'left'] },
   Taxi: { actions: ['south', 'north', 'east', 'west', 'pick up', 'drop off'] },
+  Nim: { actions: ['take 1', 'take 2', 'take 3'] },
+  Pong: {
+    observations: ['paddle y', 'ball x', 'ball y', 'ball velocity x', 'ball velocity y'],
+    actions: ['up', 'down', 'stay'],
+  },
+  NavigationTrack: {
+    observations: ['range −90°', 'range −45°', 'range 0°', 'range 45°', 'range 90°'],
+    actions: ['forward', 'right', 'left'],
+  },
+  maze: { observations: ['x', 'y'], actions: ['north', 'south', 'east', 'west'] },
   Blackjack: { observations: ['player sum', 'dealer card', 'usable ace'], actions: ['stick', 'hit'] },
 };
 
 /** Labels for the policy of a task; plain indices where the task or a dimension is not known. */
 export function taskLabels(environmentId: string, policy: PolicyDescription): TaskLabels {
-  const name = environmentId.replace(/-v\d+$/, '');
+  // All mazes share the name before the first hyphen.
+  const name = environmentId.replace(/-.*$/, '');
   const task = Object.hasOwn(known, name) ? known[name]! : {};
   const observationCount =
     policy.kind === 'linear' ? policy.observations : (policy.bins?.length ?? task.observations?.length ?? 0);

@@ -23,14 +23,14 @@ describe('keys', () => {
   it('unknown, with the nearest one', () => {
     expect(screen(`${valid}iteration: 50`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: iteration: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
         remedy: did you mean \`iterations\`?"
     `);
   });
   it('unknown, several in one object', () => {
     expect(screen(`${valid}iteration: 50\nmodle: x\nsteps: 3`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: iteration: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
         remedy: did you mean \`iterations\`?
       my.yaml:4:1: modle: unknown key
         remedy: did you mean \`model\`?
@@ -40,7 +40,7 @@ describe('keys', () => {
   it('unknown here, known elsewhere', () => {
     expect(screen(`${valid}episodes: 20\nbase_url: http://x`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: episodes: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
         remedy: elsewhere there is \`evaluation.episodes\` and \`confirmation.episodes\`
       my.yaml:4:1: base_url: unknown key
         remedy: elsewhere there is \`model.baseUrl\` (provider: openai)"
@@ -67,7 +67,7 @@ describe('keys', () => {
   it('that would garble the screen', () => {
     expect(screen(`${valid}"a\\e[31m\\nb": 1\n"${'k'.repeat(500)}": 1`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: "a?[31m?b": unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
       my.yaml:4:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk…: unknown key"
     `);
   });
@@ -83,14 +83,14 @@ describe('keys', () => {
   it('of Object.prototype', () => {
     expect(screen(`${valid}constructor: 1\n__proto__: {x: 1}`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: constructor: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
       my.yaml:4:1: __proto__: unknown key"
     `);
   });
   it('missing', () => {
     expect(screen('seed: 1')).toMatchInlineSnapshot(`
       "my.yaml:1:1: environment: missing
-        expected: text or a mapping {id, options} (Environment id, or \`{id, options}\`)
+        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
         expected: a mapping with provider: openai, ollama, local, random, hill-climb or cma-es (Who proposes parameters: a language model, or a control)
@@ -208,7 +208,7 @@ describe('values', () => {
 describe('unions', () => {
   it('of a value and a mapping: neither', () => {
     expect(screen(`environment: 3\nmodel: {provider: random}`)).toMatchInlineSnapshot(`
-      "my.yaml:1:14: environment: must be text or a mapping {id, options}
+      "my.yaml:1:14: environment: must be text or a mapping {id, options, python, timeoutSeconds, …}
         got: 3"
     `);
   });
@@ -291,6 +291,20 @@ describe('settings that contradict each other', () => {
         remedy: give every action one number for each dimension of the action space
       my.yaml:10:26: policy.actions.2: repeats an earlier action
         got: [1]"
+    `);
+  });
+  it('how another program is reached, where none plays', () => {
+    const built = 'environment: {id: CartPole-v1, python: python3, timeoutSeconds: 5, parallel: 2}';
+    expect(screen(`${built}\nmodel: {provider: random}`)).toMatchInlineSnapshot(`
+      "my.yaml:1:40: environment.python: has no effect on CartPole-v1
+        got: "python3"
+        remedy: remove environment.python
+      my.yaml:1:65: environment.timeoutSeconds: has no effect on CartPole-v1
+        got: 5
+        remedy: remove environment.timeoutSeconds
+      my.yaml:1:78: environment.parallel: has no effect on CartPole-v1
+        got: 2
+        remedy: remove environment.parallel"
     `);
   });
   it('a range with room for one number', () => {
@@ -430,7 +444,7 @@ describe('files', () => {
       screen(valid + Array.from({ length: 40 }, (_, i) => `unknown${i}: 1\n`).join('')),
     ).toMatchInlineSnapshot(`
       "my.yaml:3:1: unknown0: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
       my.yaml:4:1: unknown1: unknown key
       my.yaml:5:1: unknown2: unknown key
       my.yaml:6:1: unknown3: unknown key
@@ -481,7 +495,7 @@ describe('overrides', () => {
   it('with an unknown key', () => {
     expect(screen(file, 'modle.name=x')).toMatchInlineSnapshot(`
       "override modle.name=x: modle: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
         remedy: did you mean \`model\`?"
     `);
   });
@@ -531,7 +545,7 @@ describe('overrides', () => {
   it('that take out what is needed', () => {
     expect(screen(file, 'environment=')).toMatchInlineSnapshot(`
       "override environment=: environment: missing
-        expected: text or a mapping {id, options} (Environment id, or \`{id, options}\`)
+        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`"
     `);
   });
@@ -552,7 +566,7 @@ describe('overrides', () => {
   it('into Object.prototype', () => {
     expect(screen(file, '__proto__.x=1', 'environment.options.__proto__.x=1')).toMatchInlineSnapshot(`
       "override __proto__.x=1: __proto__: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
       override environment.options.__proto__.x=1: environment.options.__proto__: unknown key"
     `);
   });

@@ -32,11 +32,12 @@ describe('a config of two lines', () => {
       corrections: 3,
       limits: {},
       warmup: { policies: 20 },
-      evaluation: { episodes: 20, seeds: 'common', maxSteps: 1000 },
+      evaluation: { episodes: 20, seeds: 'common', maxSteps: 1000, workers: 'auto' },
       confirmation: { candidates: 3, episodes: 100 },
       memory: { order: 'chronological', tokens: 16_000, trajectories: 'none', rows: 10 },
       prompts: { set: 'semantic', conversation: 'fresh' },
       record: 'first',
+      render: {},
     });
   });
 

@@ -14,10 +14,22 @@ const environments = [
   'cartpole',
   'cliffwalking',
   'frozenlake',
+  'halfcheetah',
+  'hopper',
+  'inverted-double-pendulum',
+  'inverted-pendulum',
+  'maze-3x3',
+  'maze-5x5',
   'mountaincar',
   'mountaincar-continuous',
+  'navigation',
+  'nim',
   'pendulum',
+  'pong',
+  'reacher',
+  'swimmer',
   'taxi',
+  'walker2d',
 ];
 const providers = ['openai', 'ollama', 'local', 'random', 'hill-climb', 'cma-es'];
 

@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { Action, Environment, Observation, Space, Step } from '../../src/environments/environment.js';
+import type { Frame, Point, Shape } from '../../src/environments/frame.js';
 import { UserError } from '../../src/errors.js';
 import { createGenerator, type RandomGenerator } from '../../src/random.js';
 
@@ -11,8 +12,18 @@ export interface EnvironmentContract {
 }
 
 /** What every environment promises, whatever it is made of. */
-export function describeEnvironment({ name, make, limitable = true }: EnvironmentContract): void {
+export function describeEnvironment({ name, make: create, limitable = true }: EnvironmentContract): void {
   describe(`${name} keeps the environment contract`, () => {
+    const made: Environment[] = [];
+    const make: EnvironmentContract['make'] = async (options) => {
+      const environment = await create(options);
+      made.push(environment);
+      return environment;
+    };
+    afterEach(() => {
+      for (const environment of made.splice(0)) environment.close?.();
+    });
+
     test('observations lie in the observation space, rewards are finite', async () => {
       const environment = await make();
       const { starts, steps } = play(environment, 11, 400);
@@ -127,6 +138,57 @@ export function describeEnvironment({ name, make, limitable = true }: Environmen
       expect(() => environment.step(action)).not.toThrow();
     });
 
+    test('what can be drawn is drawn after every step, in a view of one size', async () => {
+      const environment = await make();
+      if (environment.frame === undefined) return;
+      expect(() => environment.frame!()).toThrow(/reset/);
+      const random = createGenerator(3);
+      const frames: Frame[] = [];
+      environment.reset(3);
+      for (let step = 0; step < 30; step++) {
+        frames.push(environment.frame());
+        const { terminated, truncated } = environment.step(sample(environment.actionSpace, random));
+        if (terminated || truncated) {
+          frames.push(environment.frame());
+          environment.reset();
+        }
+      }
+      const [first] = frames;
+      for (const frame of frames) {
+        expect(frame.shapes.length).toBeGreaterThan(0);
+        for (const number of numbersOf(frame)) expect(number).toSatisfy(Number.isFinite);
+        for (const side of [0, 1]) {
+          expect(sizeOf(frame, side)).toBeGreaterThan(0);
+          expect(sizeOf(frame, side)).toBeCloseTo(sizeOf(first!, side), 9);
+        }
+        expect(frame.shapes.some((shape) => shape.role !== 'guide' && reachesInto(shape, frame))).toBe(true);
+      }
+      expect(new Set(frames.map((frame) => JSON.stringify(frame))).size).toBeGreaterThan(1);
+    });
+
+    test('drawing changes nothing', async () => {
+      const [drawn, plain] = [await make(), await make()];
+      drawn.reset(6);
+      plain.reset(6);
+      drawn.frame?.();
+      const action = sample(plain.actionSpace, createGenerator(2));
+      expect(drawn.step(action)).toEqual(plain.step(action));
+    });
+
+    test('closing is final, may be repeated, and leaves others alone', async () => {
+      const [closed, open] = [await make(), await make()];
+      if (closed.close === undefined) return;
+      closed.reset(1);
+      open.reset(1);
+      closed.close();
+      closed.close();
+      const action = sample(closed.actionSpace, createGenerator(0));
+      expect(() => closed.reset(2)).toThrow(/closed/);
+      expect(() => closed.step(action)).toThrow(/closed/);
+      if (closed.frame !== undefined) expect(() => closed.frame!()).toThrow(/closed/);
+      expect(() => open.step(action)).not.toThrow();
+    });
+
     test.runIf(limitable)('max_episode_steps replaces the limit', async () => {
       const environment = await make({ max_episode_steps: 3 });
       expect(environment.maxSteps).toBe(3);
@@ -215,9 +277,43 @@ function problemsOf(value: Observation, space: Space): readonly string[] {
       if (typeof value === 'number' || value.length !== space.low.length) return ['has the wrong shape'];
       return value.flatMap((component, i) => {
         if (!Number.isFinite(component)) return [`component ${i} is ${component}`];
-        if (Math.fround(component) !== component) return [`component ${i}, ${component}, is no float32`];
+        if (space.dtype !== 'float64' && Math.fround(component) !== component) {
+          return [`component ${i}, ${component}, is no float32`];
+        }
         const inside = component >= space.low[i]! && component <= space.high[i]!;
         return inside ? [] : [`component ${i}, ${component}, is outside ${space.low[i]}…${space.high[i]}`];
       });
   }
+}
+
+function pointsOf(shape: Shape): readonly Point[] {
+  switch (shape.kind) {
+    case 'line':
+    case 'polygon':
+      return shape.points;
+    case 'rectangle':
+      return [shape.min, shape.max];
+    case 'circle':
+    case 'text':
+      return [shape.centre];
+  }
+}
+
+function numbersOf({ view, shapes }: Frame): readonly number[] {
+  const numbers = [...view.min, ...view.max];
+  for (const shape of shapes) {
+    numbers.push(...pointsOf(shape).flat());
+    if (shape.kind === 'line') numbers.push(shape.width);
+    if (shape.kind === 'circle') numbers.push(shape.radius);
+    if (shape.kind === 'text') numbers.push(shape.height);
+  }
+  return numbers;
+}
+
+function sizeOf({ view }: Frame, side: number): number {
+  return view.max[side]! - view.min[side]!;
+}
+
+function reachesInto(shape: Shape, { view: { min, max } }: Frame): boolean {
+  return pointsOf(shape).some(([x, y]) => x >= min[0] && x <= max[0] && y >= min[1] && y <= max[1]);
 }

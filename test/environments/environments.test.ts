@@ -2,13 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/index.js';
 import { UserError } from '../../src/errors.js';
 import { describeEnvironment } from '../contracts/environment-contract.js';
-import { scenarios } from './scenarios.js';
+import { mujocoScenarios, scenarios } from './scenarios.js';
 
 for (const id of environmentIds()) {
   describeEnvironment({ name: id, make: (options) => makeEnvironment(id, options) });
 }
 const variants = new Map(
-  scenarios.map(({ env, kwargs }) => [`${env} ${JSON.stringify(kwargs)}`, { env, kwargs }]),
+  [...scenarios, ...mujocoScenarios].map(({ env, kwargs }) => [
+    `${env} ${JSON.stringify(kwargs)}`,
+    { env, kwargs },
+  ]),
 );
 for (const [name, { env, kwargs }] of variants) {
   if (Object.keys(kwargs).length === 0) continue;
@@ -16,7 +19,7 @@ for (const [name, { env, kwargs }] of variants) {
 }
 
 describe('the ids', () => {
-  test('are those of Gymnasium', () => {
+  test('are those of Gymnasium and ProPS', () => {
     expect(environmentIds()).toEqual([
       'CartPole-v0',
       'CartPole-v1',
@@ -28,6 +31,22 @@ describe('the ids', () => {
       'CliffWalking-v1',
       'Taxi-v4',
       'Blackjack-v1',
+      'HalfCheetah-v5',
+      'Hopper-v5',
+      'Walker2d-v5',
+      'Swimmer-v5',
+      'Reacher-v5',
+      'InvertedPendulum-v5',
+      'InvertedDoublePendulum-v5',
+      'Nim-v0',
+      'Pong-v0',
+      'NavigationTrack-v0',
+      'maze-sample-3x3-v0',
+      'maze-sample-5x5-v0',
+      'maze-sample-10x10-v0',
+      'maze-random-3x3-v0',
+      'maze-random-5x5-v0',
+      'maze-random-10x10-v0',
     ]);
   });
 
@@ -42,6 +61,7 @@ describe('the ids', () => {
   test.each([
     ['CliffWalking-v0', 'CliffWalking-v1'],
     ['Taxi-v3', 'Taxi-v4'],
+    ['gym_navigation:NavigationTrack-v0', 'NavigationTrack-v0'],
   ])('%s is another name of %s', async (alias, id) => {
     expect((await makeEnvironment(alias)).id).toBe(id);
     expect(environmentInfo(id).aliases).toEqual([alias]);
@@ -60,9 +80,10 @@ describe('the ids', () => {
     ['MountainCarContinous-v0', /did you mean MountainCarContinuous-v0\?/],
     ['NoSuchThing-v1', /there is no such environment[\s\S]*one of: CartPole-v0/],
     ['', /there is no such environment/],
-    ['gymnasium:Ant-v5', /environments of gymnasium: are not supported/],
-    ['gymnasium:CartPole-v1', /CartPole-v1 is built in: leave out the prefix/],
-    ['ALE/Pong-v5', /environments of ALE\/ are not supported/],
+    ['gymnasium:Ant-v5', /another program plays it[\s\S]*openEnvironment/],
+    ['openenv:ws://localhost:1', /another program plays it[\s\S]*openEnvironment/],
+    ['gym:CartPole-v1', /CartPole-v1 is built in: leave out the prefix/],
+    ['ALE/Pong-v5', /environments of ALE\/ are not supported[\s\S]*gymnasium:ALE\/Pong-v5/],
     ['constructor', /there is no such environment/],
   ])('%j is refused', async (id, message) => {
     await expect(makeEnvironment(id)).rejects.toThrow(UserError);
@@ -91,6 +112,15 @@ describe('spaces', () => {
       high: [1, 1, 1, 1, 12.566370964050293, 28.274333953857422],
     });
     expect((await makeEnvironment('Pendulum-v1')).actionSpace).toEqual({ kind: 'box', low: [-2], high: [2] });
+    const hopper = await makeEnvironment('Hopper-v5', { exclude_current_positions_from_observation: false });
+    expect(hopper.observationSpace).toEqual({
+      kind: 'box',
+      low: Array(12).fill(-infinity),
+      high: Array(12).fill(infinity),
+      dtype: 'float64',
+    });
+    const pendulum = await makeEnvironment('InvertedPendulum-v5');
+    expect(pendulum.actionSpace).toEqual({ kind: 'box', low: [-3], high: [3] });
     expect((await makeEnvironment('Taxi-v4')).observationSpace).toEqual({ kind: 'discrete', n: 500 });
     expect((await makeEnvironment('Blackjack-v1')).observationSpace).toEqual({
       kind: 'tuple',

@@ -5,11 +5,17 @@ discrete actions) and actions. The first episode starts with reset(seed), later 
 output is the JSON list of the episodes of one input line.
 """
 
+import importlib.util
 import json
 import sys
+import types
 import warnings
 
 warnings.filterwarnings("ignore")
+
+# Gymnasium's MuJoCo environments import it for their renderer, which is not used here.
+if importlib.util.find_spec("imageio") is None:
+    sys.modules["imageio"] = types.ModuleType("imageio")
 
 import gymnasium as gym
 import numpy as np

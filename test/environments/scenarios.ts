@@ -65,6 +65,83 @@ export const scenarios: readonly Scenario[] = [
   discrete('Blackjack-v1', { natural: true }, 'sticking', () => 0),
 ];
 
+/** Apart, since a Python with Gymnasium may lack MuJoCo. */
+export const mujocoScenarios: readonly Scenario[] = [
+  // As long as 80 seeds agreed to within 1e-9; chaos takes over soon after.
+  ...controls('HalfCheetah-v5', { max_episode_steps: 15 }, 6, 1.2),
+  ...controls(
+    'HalfCheetah-v5',
+    {
+      frame_skip: 2,
+      forward_reward_weight: 2,
+      ctrl_cost_weight: 0.5,
+      reset_noise_scale: 0.2,
+      exclude_current_positions_from_observation: false,
+      max_episode_steps: 25,
+    },
+    6,
+    1.2,
+  ),
+  ...controls('Hopper-v5', {}, 3, 1.5),
+  ...controls(
+    'Hopper-v5',
+    {
+      frame_skip: 3,
+      ctrl_cost_weight: 0.2,
+      healthy_reward: 2,
+      terminate_when_unhealthy: false,
+      healthy_state_range: [-4, 4],
+      healthy_z_range: [1, 1.5],
+      healthy_angle_range: [-0.1, 0.3],
+      reset_noise_scale: 0.05,
+      max_episode_steps: 40,
+    },
+    3,
+    1.5,
+  ),
+  ...controls('Hopper-v5', { healthy_state_range: [-2, 3] }, 3, 1),
+  ...controls('Walker2d-v5', {}, 6, 1.5),
+  ...controls(
+    'Walker2d-v5',
+    {
+      frame_skip: 2,
+      forward_reward_weight: 3,
+      ctrl_cost_weight: 0.1,
+      healthy_reward: 0.5,
+      healthy_z_range: [1.1, 1.8],
+      healthy_angle_range: [-0.2, 0.3],
+      reset_noise_scale: 0.02,
+      exclude_current_positions_from_observation: false,
+    },
+    6,
+    1,
+  ),
+  ...controls('Swimmer-v5', {}, 2, 1.5),
+  ...controls(
+    'Swimmer-v5',
+    {
+      frame_skip: 1,
+      forward_reward_weight: 0.5,
+      ctrl_cost_weight: 0.3,
+      reset_noise_scale: 0.4,
+      exclude_current_positions_from_observation: false,
+    },
+    2,
+    1,
+  ),
+  ...controls('Reacher-v5', {}, 2, 1.5),
+  ...controls('Reacher-v5', { frame_skip: 3, reward_dist_weight: 3, reward_control_weight: 0.7 }, 2, 1),
+  ...controls('InvertedPendulum-v5', {}, 1, 4),
+  ...controls('InvertedPendulum-v5', { frame_skip: 1, reset_noise_scale: 0.1 }, 1, 1),
+  ...controls('InvertedDoublePendulum-v5', {}, 1, 1.5),
+  ...controls(
+    'InvertedDoublePendulum-v5',
+    { frame_skip: 2, healthy_reward: 3, reset_noise_scale: 0.01 },
+    1,
+    1,
+  ),
+];
+
 function discrete(env: string, kwargs: Scenario['kwargs'], style: string, act: Act): Scenario {
   return {
     env,
@@ -75,16 +152,32 @@ function discrete(env: string, kwargs: Scenario['kwargs'], style: string, act: A
   };
 }
 
-/** Actions as float32 arrays hold them, and as float64 arrays do: NumPy computes differently with each. */
 function continuous(env: string, kwargs: Scenario['kwargs'], style: string, act: Act): readonly Scenario[] {
+  return inBothPrecisions(env, kwargs, style, (observation, random) => [act(toVector(observation), random)]);
+}
+
+/** Random controls of several actuators, within ±span. */
+function controls(env: string, kwargs: Scenario['kwargs'], count: number, span: number): readonly Scenario[] {
+  return inBothPrecisions(env, kwargs, 'random', (_, random) =>
+    Array.from({ length: count }, () => random.uniform(-span, span)),
+  );
+}
+
+/** Actions as float32 arrays hold them, and as float64 arrays do: NumPy computes differently with each. */
+function inBothPrecisions(
+  env: string,
+  kwargs: Scenario['kwargs'],
+  style: string,
+  act: (observation: Observation, random: RandomGenerator) => readonly number[],
+): readonly Scenario[] {
   return (['float32', 'float64'] as const).map((dtype) => ({
     env,
     kwargs,
     dtype,
     style: `${style}, ${dtype}`,
     act: (observation, random) => {
-      const action = act(toVector(observation), random);
-      return [dtype === 'float32' ? Math.fround(action) : action];
+      const action = act(observation, random);
+      return dtype === 'float32' ? action.map(Math.fround) : action;
     },
   }));
 }

@@ -16,6 +16,10 @@ const families: readonly (readonly [string, PolicyFamily])[] = [
   ['linear, discrete', createPolicyFamily(linear, withSpaces(box(4), discrete(2)))],
   ['linear, continuous, no bias', createPolicyFamily({ ...linear, bias: false }, withSpaces(box(3), box(2)))],
   ['linear, whole numbers', createPolicyFamily({ ...linear, decimals: 0 }, withSpaces(box(2), discrete(3)))],
+  [
+    'linear, in a random subspace',
+    createPolicyFamily({ ...linear, projection: { rank: 5, seed: 0 } }, withSpaces(box(4), discrete(3))),
+  ],
   ['table of actions', createPolicyFamily(table, withSpaces(discrete(16), discrete(4)))],
   ['table of actions from 1', createPolicyFamily(table, withSpaces(discrete(11), discrete(3, 1)))],
   ['table of values', createPolicyFamily({ ...table, form: 'values' }, withSpaces(discrete(6), discrete(3)))],

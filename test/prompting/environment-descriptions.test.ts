@@ -32,6 +32,21 @@ const changes: Readonly<Record<string, readonly Readonly<Record<string, unknown>
   fickle_probability: [{ fickle_passenger: true, fickle_probability: 0.5 }],
   natural: [{ natural: true, sab: false }],
   sab: [{ sab: false }],
+  frame_skip: [{ frame_skip: 3 }],
+  forward_reward_weight: [{ forward_reward_weight: 2 }],
+  ctrl_cost_weight: [{ ctrl_cost_weight: 0.5 }],
+  reset_noise_scale: [{ reset_noise_scale: 0.02 }],
+  exclude_current_positions_from_observation: [{ exclude_current_positions_from_observation: false }],
+  healthy_reward: [{ healthy_reward: 4 }],
+  terminate_when_unhealthy: [{ terminate_when_unhealthy: false }],
+  healthy_state_range: [{ healthy_state_range: [-50, 60] }],
+  healthy_z_range: [{ healthy_z_range: [0.9, null] }, { healthy_z_range: [null, 3] }],
+  healthy_angle_range: [{ healthy_angle_range: [-0.3, 0.3] }, { healthy_angle_range: [null, null] }],
+  reward_dist_weight: [{ reward_dist_weight: 2 }],
+  reward_control_weight: [{ reward_control_weight: 0.5 }],
+  layout: [{ layout: ['+-+-+', '|S G|', '+-+-+'] }],
+  maze_seed: [{ maze_seed: 8 }],
+  loop_share: [{ loop_share: 0.5 }],
 };
 
 describe.each(environmentIds())('the description of %s', (id) => {
@@ -49,9 +64,12 @@ describe.each(environmentIds())('the description of %s', (id) => {
         .slice(text.indexOf('Actions:'))
         .match(/^- \d+: /gm)
         ?.map((line) => Number(line.slice(2, -2)));
-      expect(listed).toEqual(Array.from({ length: actionSpace.n }, (_, a) => a));
+      const { n, start = 0 } = actionSpace;
+      expect(listed).toEqual(Array.from({ length: n }, (_, a) => start + a));
     } else {
-      expect(text).toContain('- action[0]: ');
+      const { length } = actionSpace.kind === 'box' ? actionSpace.low : actionSpace.spaces;
+      for (let i = 0; i < length; i++) expect(text).toContain(`- action[${i}]: `);
+      expect(text).not.toContain(`action[${length}]`);
     }
     expect(text).toMatch(/^Reward/m);
     expect(text).toMatch(/^End: /m);
@@ -77,6 +95,18 @@ describe.each(environmentIds())('the description of %s', (id) => {
 });
 
 describe('a description', () => {
+  it.each(['HalfCheetah-v5', 'Hopper-v5', 'Walker2d-v5', 'Swimmer-v5'])(
+    'of %s numbers the observations anew when they include the place',
+    async (id) => {
+      const options = { exclude_current_positions_from_observation: false };
+      const { observationSpace } = await makeEnvironment(id, options);
+      const text = await describeEnvironment(id, options);
+      const listed = [...text.matchAll(/^- observation\[(-?\d+)\]: /gm)].map((match) => Number(match[1]));
+      const { length } = observationSpace.kind === 'box' ? observationSpace.low : [];
+      expect(listed).toEqual(Array.from({ length: length! }, (_, i) => i));
+    },
+  );
+
   it('understands options in camelCase', async () => {
     expect(await describeEnvironment('FrozenLake-v1', { isSlippery: false })).toBe(
       await describeEnvironment('FrozenLake-v1', { is_slippery: false }),

@@ -26,6 +26,14 @@ const situations: Readonly<Record<string, Omit<ConfigInput, 'model'> & { readonl
     candidates: 4,
   },
   'semantic-linear-continuous': { environment: 'MountainCarContinuous-v0', prompts: { stepSize: 0.5 } },
+  'semantic-linear-projected': {
+    environment: 'Acrobot-v1',
+    policy: { kind: 'linear', projection: { rank: 5 } },
+  },
+  'semantic-linear-projected-rotation': {
+    environment: 'MountainCarContinuous-v0',
+    policy: { kind: 'linear', bias: false, projection: { rank: 2 } },
+  },
   'semantic-table': { environment: 'FrozenLake-v1', evaluation: { episodes: 1 } },
   'semantic-table-of-values': {
     environment: { id: 'FrozenLake-v1', options: { desc: ['SF', 'HG'], is_slippery: false } },

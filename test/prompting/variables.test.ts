@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { environmentIds } from '../../src/environments/index.js';
 import { packageRoot } from '../../src/package-root.js';
-import { environmentFacts, environmentName } from '../../src/prompting/environment-facts.js';
+import { environmentFacts, environmentFamily } from '../../src/prompting/environment-facts.js';
 import {
   correctionContextSchema,
   descriptionSchema,
@@ -29,7 +29,7 @@ describe('the variables of templates', () => {
       fact.startsWith('`facts.') ? names.split(', ').map((name) => `${name}: ${fact.slice(7, -1)}`) : [],
     );
     const known = environmentIds().flatMap((id) =>
-      Object.keys(environmentFacts(id, {})).map((fact) => `${environmentName(id)}: ${fact}`),
+      Object.keys(environmentFacts(id, {})).map((fact) => `${environmentFamily(id)}: ${fact}`),
     );
     expect(documented.sort()).toEqual([...new Set(known)].sort());
   });

@@ -24,6 +24,21 @@ describe('a linear policy', () => {
     expect(shown).toContain('weight of left none right position 1 2 3 velocity 4 5 6 bias 7 8 −9');
   });
 
+  it('stands as weights also where its parameters are coordinates of them', () => {
+    const policy: PolicyDescription = {
+      kind: 'linear',
+      bias: false,
+      observations: 2,
+      outputs: 1,
+      discrete: false,
+      firstAction: 0,
+      projection: { seed: 4, rank: 1, scale: Math.SQRT2, basis: [[0.6], [-0.8]] },
+    };
+    const shown = visibleText(render(policyView([5], policy, spec, taskLabels('Own-v0', policy), undefined)));
+    expect(shown).toContain('action[0] observation[0] 4.24 observation[1] −5.66');
+    expect(shown).toContain('These 2 weights follow from 1 parameter');
+  });
+
   it('has plain indices where the task is not known', () => {
     const policy: PolicyDescription = {
       kind: 'linear',

@@ -196,6 +196,7 @@ export function runFixture(options: FixtureOptions = {}): RunData {
     entries,
     calls,
     events,
+    animations: { episodes: [], files: [] },
   };
 }
 

@@ -1,6 +1,8 @@
 import type { RandomGenerator } from '../../random.js';
 import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
+import { drawAcrobot } from './acrobot-drawing.js';
 import { singleCos, singleSin } from './single-precision.js';
 
 const { PI, cos, sin, fround } = Math;
@@ -26,6 +28,7 @@ type State = readonly [angle1: number, angle2: number, velocity1: number, veloci
 export class Acrobot implements Task<number> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: bounds.map((bound) => -bound), high: bounds };
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 3 };
+  readonly stepSeconds = timeStep;
   #state: State = [0, 0, 0, 0];
 
   reset(random: RandomGenerator): Observation {
@@ -59,6 +62,10 @@ export class Acrobot implements Task<number> {
       terminated,
       truncated: false,
     };
+  }
+
+  frame(): Frame {
+    return drawAcrobot(this.#state[0], this.#state[1]);
   }
 }
 

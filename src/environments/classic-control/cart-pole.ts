@@ -1,6 +1,8 @@
 import type { RandomGenerator } from '../../random.js';
 import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
+import { drawCartPole } from './cart-pole-drawing.js';
 
 const gravity = 9.8; // m/s²
 const cartMass = 1.0; // kg
@@ -25,6 +27,7 @@ const bounds = [positionLimit * 2, Number.POSITIVE_INFINITY, angleLimit * 2, Num
 export class CartPole implements Task<number> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: bounds.map((bound) => -bound), high: bounds };
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 2 };
+  readonly stepSeconds = timeStep;
   readonly #reward: number;
   readonly #lastReward: number;
   #x = 0;
@@ -68,6 +71,15 @@ export class CartPole implements Task<number> {
       terminated,
       truncated: false,
     };
+  }
+
+  frame(): Frame {
+    return drawCartPole({
+      x: this.#x,
+      angle: this.#angle,
+      limit: positionLimit,
+      poleLength: 2 * halfLength,
+    });
   }
 
   #observe(): number[] {

@@ -1,6 +1,8 @@
 import type { RandomGenerator } from '../../random.js';
 import type { BoxSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
+import { drawMountainCar } from './mountain-car-drawing.js';
 import { isSingle } from './single-precision.js';
 
 const { fround } = Math;
@@ -76,6 +78,10 @@ export class MountainCarContinuous implements Task<readonly number[]> {
       terminated,
       truncated: false,
     };
+  }
+
+  frame(): Frame {
+    return drawMountainCar(this.#position, goal);
   }
 }
 

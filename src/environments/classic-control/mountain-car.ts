@@ -1,6 +1,8 @@
 import type { RandomGenerator } from '../../random.js';
 import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
+import { drawMountainCar } from './mountain-car-drawing.js';
 
 const leftEnd = -1.2;
 const rightEnd = 0.6;
@@ -47,6 +49,10 @@ export class MountainCar implements Task<number> {
       terminated: position >= goal && velocity >= this.#goalVelocity,
       truncated: false,
     };
+  }
+
+  frame(): Frame {
+    return drawMountainCar(this.#position, goal);
   }
 
   #observe(): number[] {

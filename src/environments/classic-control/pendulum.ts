@@ -1,6 +1,8 @@
 import type { RandomGenerator } from '../../random.js';
 import type { BoxSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
+import { drawPendulum } from './pendulum-drawing.js';
 import { isSingle } from './single-precision.js';
 
 const maxSpeed = 8; // rad/s
@@ -15,6 +17,7 @@ const { PI } = Math;
 export class Pendulum implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [-1, -1, -maxSpeed], high: [1, 1, maxSpeed] };
   readonly actionSpace: BoxSpace = { kind: 'box', low: [-maxTorque], high: [maxTorque] };
+  readonly stepSeconds = timeStep;
   /** 3g / 2l. */
   readonly #gravity: number;
   #angle = 0;
@@ -43,6 +46,10 @@ export class Pendulum implements Task<readonly number[]> {
     this.#velocity = Math.min(maxSpeed, Math.max(-maxSpeed, velocity));
     this.#angle += this.#velocity * timeStep;
     return { observation: this.#observe(), reward: -cost, terminated: false, truncated: false };
+  }
+
+  frame(): Frame {
+    return drawPendulum(this.#angle);
   }
 
   #observe(): number[] {

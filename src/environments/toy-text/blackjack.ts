@@ -1,6 +1,8 @@
 import type { RandomGenerator } from '../../random.js';
 import type { DiscreteSpace, Observation, TupleSpace } from '../environment.js';
+import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
+import { drawBlackjack } from './blackjack-drawing.js';
 
 /** Ace to ten, then jack, queen and king; drawn with replacement. */
 const deck = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10] as const;
@@ -9,7 +11,8 @@ const faces = ['jack', 'queen', 'king'] as const;
 
 /** What matters of some cards. */
 interface Hand {
-  readonly cards: number;
+  /** As they count, an ace as 1. */
+  readonly cards: readonly number[];
   /** Sum with every ace as 1. */
   readonly hardSum: number;
   readonly ace: boolean;
@@ -32,9 +35,11 @@ export class Blackjack implements Task<number> {
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 2 };
   readonly #options: { readonly natural: boolean; readonly sab: boolean };
   #random!: RandomGenerator;
-  #player: Hand = { cards: 0, hardSum: 0, ace: false };
-  #dealer: Hand = { cards: 0, hardSum: 0, ace: false };
+  #player: Hand = { cards: [], hardSum: 0, ace: false };
+  #dealer: Hand = { cards: [], hardSum: 0, ace: false };
   #openCard = 0;
+  /** Whether the dealer has shown the other card. */
+  #shown = false;
 
   /** `sab`: the rules of Sutton and Barto's book, where a natural wins. `natural`: otherwise a natural that wins pays 1.5. */
   constructor(options: { readonly natural: boolean; readonly sab: boolean }) {
@@ -43,6 +48,7 @@ export class Blackjack implements Task<number> {
 
   reset(random: RandomGenerator): Observation {
     this.#random = random;
+    this.#shown = false;
     this.#openCard = random.choice(deck);
     this.#dealer = deal(this.#openCard, random.choice(deck));
     this.#player = deal(random.choice(deck), random.choice(deck));
@@ -58,8 +64,14 @@ export class Blackjack implements Task<number> {
       const bust = score(this.#player) === 0;
       return { observation: this.#observe(), reward: bust ? -1 : 0, terminated: bust, truncated: false };
     }
+    this.#shown = true;
     while (sum(this.#dealer) < 17) this.#dealer = add(this.#dealer, this.#random.choice(deck));
     return { observation: this.#observe(), reward: this.#settle(), terminated: true, truncated: false };
+  }
+
+  frame(): Frame {
+    const shown = (hand: Hand) => ({ cards: hand.cards, sum: sum(hand) });
+    return drawBlackjack(shown(this.#dealer), shown(this.#player), !this.#shown);
   }
 
   #settle(): number {
@@ -77,11 +89,11 @@ export class Blackjack implements Task<number> {
 }
 
 function deal(first: number, second: number): Hand {
-  return { cards: 2, hardSum: first + second, ace: first === 1 || second === 1 };
+  return { cards: [first, second], hardSum: first + second, ace: first === 1 || second === 1 };
 }
 
 function add(hand: Hand, card: number): Hand {
-  return { cards: hand.cards + 1, hardSum: hand.hardSum + card, ace: hand.ace || card === 1 };
+  return { cards: [...hand.cards, card], hardSum: hand.hardSum + card, ace: hand.ace || card === 1 };
 }
 
 function hasUsableAce(hand: Hand): boolean {
@@ -99,5 +111,5 @@ function score(hand: Hand): number {
 
 /** An ace and a ten on two cards. */
 function isNatural(hand: Hand): boolean {
-  return hand.cards === 2 && hand.ace && hand.hardSum === 11;
+  return hand.cards.length === 2 && hand.ace && hand.hardSum === 11;
 }

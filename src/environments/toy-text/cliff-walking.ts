@@ -1,3 +1,4 @@
+import { drawCliff } from './cliff-walking-drawing.js';
 import { type Outcome, TabularTask } from './tabular-task.js';
 
 const rows = 4;
@@ -27,6 +28,7 @@ export function cliffWalking(options: { readonly is_slippery: boolean }): Tabula
       options.is_slippery
         ? [(action + 3) % 4, action, (action + 1) % 4].map((direction) => move(state, direction, 1 / 3))
         : [move(state, action, 1)],
+    draw: (state) => drawCliff({ rows, columns, start, goal, state }),
   });
 }
 

@@ -1,4 +1,5 @@
 import { UserError } from '../../errors.js';
+import { drawLake } from './frozen-lake-drawing.js';
 import { type Outcome, TabularTask } from './tabular-task.js';
 
 /** The two lakes that come with Gymnasium. S: start, F: frozen, H: hole, G: goal. */
@@ -61,6 +62,7 @@ export function frozenLake(options: FrozenLakeOptions): TabularTask {
             move(state, (action + 1) % 4, failRate),
           ]
         : [move(state, action, 1)],
+    draw: (state) => drawLake(map, state),
   });
 }
 

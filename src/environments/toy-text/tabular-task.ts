@@ -1,5 +1,6 @@
 import type { RandomGenerator } from '../../random.js';
 import type { DiscreteSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
 
 /** What may follow when an action is taken in a state. */
@@ -18,13 +19,14 @@ export interface TabularModel {
   readonly initial: readonly number[];
   /** The outcomes of an action in a state; their order is that in which the random number is spent. */
   outcomes(state: number, action: number): readonly Outcome[];
+  draw(state: number): Frame;
 }
 
 /** A task that is nothing but a table. Each reset and each step spends one random number, certain outcomes included. */
 export class TabularTask implements Task<number> {
   readonly observationSpace: DiscreteSpace;
   readonly actionSpace: DiscreteSpace;
-  readonly #initial: readonly number[];
+  readonly #model: TabularModel;
   readonly #draws: readonly Draw[];
   #state = 0;
   #random!: RandomGenerator;
@@ -32,7 +34,7 @@ export class TabularTask implements Task<number> {
   constructor(model: TabularModel) {
     this.observationSpace = { kind: 'discrete', n: model.states };
     this.actionSpace = { kind: 'discrete', n: model.actions };
-    this.#initial = model.initial;
+    this.#model = model;
     this.#draws = Array.from({ length: model.states * model.actions }, (_, i) =>
       toDraw(model.outcomes(Math.floor(i / model.actions), i % model.actions)),
     );
@@ -40,7 +42,7 @@ export class TabularTask implements Task<number> {
 
   reset(random: RandomGenerator): Observation {
     this.#random = random;
-    this.#state = random.categorical(this.#initial);
+    this.#state = random.categorical(this.#model.initial);
     return this.#state;
   }
 
@@ -49,6 +51,10 @@ export class TabularTask implements Task<number> {
     const { state, reward, terminated } = outcomes[this.#random.categorical(probabilities)]!;
     this.#state = state;
     return { observation: state, reward, terminated, truncated: false };
+  }
+
+  frame(): Frame {
+    return this.#model.draw(this.#state);
   }
 }
 

@@ -1,6 +1,8 @@
 import type { RandomGenerator } from '../../random.js';
 import type { DiscreteSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
+import { drawTaxi } from './taxi-drawing.js';
 
 export interface TaxiOptions {
   /** The taxi may drift to either side of the wanted direction. */
@@ -84,6 +86,18 @@ export class Taxi implements Task<number> {
     if (action < pickUp) return this.#drive(action);
     this.#random.categorical(certain); // Gymnasium spends a random number here too.
     return action === pickUp ? this.#pickUp() : this.#dropOff();
+  }
+
+  frame(): Frame {
+    const { row, column, passenger, destination } = this.#situation;
+    return drawTaxi({
+      size,
+      stands,
+      walls,
+      taxi: [row, column],
+      waitingAt: passenger === inTaxi ? undefined : passenger,
+      destination,
+    });
   }
 
   #drive(action: number): OpenStep {

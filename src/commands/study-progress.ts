@@ -1,11 +1,11 @@
 /** Shows many runs as they go: one bar on a terminal, a line a run elsewhere, an object a run for machines. */
 import { SingleBar } from 'cli-progress';
-import type { PlannedRun } from '../../finetune/evaluate-plan.js';
 import type { RunEvent } from '../run-log.js';
 import type { RunResult } from '../run-result.js';
+import type { PlannedRun } from '../study.js';
 import { type CommandContext, formatReturn } from '../terminal.js';
 
-export interface EvaluationDisplay {
+export interface StudyDisplay {
   /** A run begins, or goes on. */
   begin(run: PlannedRun): void;
   event(event: RunEvent): void;
@@ -15,14 +15,15 @@ export interface EvaluationDisplay {
   close(): void;
 }
 
-export function createEvaluationDisplay(
+/** @param mode `others`: what goes on when a run fails */
+export function createStudyDisplay(
   runs: readonly PlannedRun[],
-  mode: { readonly json: boolean; readonly quiet: boolean },
+  mode: { readonly json: boolean; readonly quiet: boolean; readonly others: string },
   context: Pick<CommandContext, 'print' | 'note' | 'terminal'>,
-): EvaluationDisplay {
+): StudyDisplay {
   const nothing = () => undefined;
   const failed = (run: PlannedRun, message: string) =>
-    context.note(`${run.path}: ${message}; the other models go on`);
+    context.note(`${run.path}: ${message}; ${mode.others} go on`);
   if (mode.json) {
     return {
       begin: nothing,
@@ -41,9 +42,9 @@ export function createEvaluationDisplay(
 
 function plainLines(
   runs: readonly PlannedRun[],
-  fail: EvaluationDisplay['fail'],
+  fail: StudyDisplay['fail'],
   note: (text: string) => void,
-): EvaluationDisplay {
+): StudyDisplay {
   return {
     begin: () => undefined,
     event: () => undefined,
@@ -59,9 +60,9 @@ function plainLines(
 /** The unit is an iteration of a run, so that the time left is even. */
 function bar(
   runs: readonly PlannedRun[],
-  fail: EvaluationDisplay['fail'],
+  fail: StudyDisplay['fail'],
   stream: NodeJS.WriteStream,
-): EvaluationDisplay {
+): StudyDisplay {
   const shown = new SingleBar({
     format:
       '{bar} run {run}/{runs}  {path}  now {now}  best {best}  {duration_formatted}, {eta_formatted} left',

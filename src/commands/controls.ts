@@ -1,0 +1,234 @@
+/** `policyloop controls`: random search, hill climbing and CMA-ES on many tasks, with repeats. */
+import { createHash } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { type Control, controlArm, controls, isControl } from '../controls.js';
+import {
+  type Budget,
+  type ControlFailure,
+  type ControlStudy,
+  type ControlsResult,
+  controlsResult,
+  runReader,
+} from '../controls-result.js';
+import { csvTable, markdownTable, terminalTable } from '../controls-table.js';
+import { messageOf, UserError } from '../errors.js';
+import { replaceFile } from '../run-directory.js';
+import { shownPath } from '../run-result.js';
+import { openStudy, type PlannedRun, plannedRuns, planStudy, withoutOverrides } from '../study.js';
+import { type CommandContext, exitCodes, requireCount } from '../terminal.js';
+import { playRun } from './play-run.js';
+import { createStudyDisplay, type StudyDisplay } from './study-progress.js';
+
+export interface ControlsArguments extends Budget {
+  readonly configs: readonly string[];
+  /** Separated by commas. */
+  readonly controls: string;
+  readonly repeats: number;
+  readonly seed?: number | undefined;
+  readonly out?: string | undefined;
+  readonly runsDir: string;
+  readonly markdown?: string | undefined;
+  readonly csv?: string | undefined;
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+const resultFile = 'controls.json';
+
+export async function controlsCommand(args: ControlsArguments, context: CommandContext): Promise<number> {
+  const budget = budgetOf(args);
+  requireCount('--repeats', args.repeats, 1);
+  if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
+  const { study, notes } = plan(args, budget, context.cwd);
+  for (const note of notes) context.note(note);
+  const hashes = configHashes(study);
+  const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(hashes)));
+  const { goesOn, release } = openStudy(directory, 'controls', (written) => ({
+    version: 1,
+    kind: 'controls',
+    configs: { ...compatible(written, hashes, directory), ...hashes },
+  }));
+  try {
+    if (!args.quiet && !args.json) {
+      const { arms, experiments, seeds } = study;
+      context.note(
+        `${arms.length * experiments.length * seeds.length} runs (${experiments.length} × ${arms.length} × ${seeds.length}: tasks, controls, seeds) in ${shownPath(directory, context.cwd)}; this ${goesOn ? 'goes on' : 'begins'}`,
+      );
+    }
+    const result = await playAll(study, budget, directory, args, context);
+    report(result, directory, args, context);
+    if (result.failures.length > 0) return exitCodes.failure;
+    return result.status === 'completed' ? 0 : exitCodes.interrupted;
+  } finally {
+    release();
+  }
+}
+
+function budgetOf({ iterations, candidates, episodes }: Budget): Budget {
+  requireCount('--iterations', iterations, 1);
+  requireCount('--candidates', candidates, 1);
+  requireCount('--episodes', episodes, 1);
+  return { iterations, candidates, episodes };
+}
+
+const reserved: Readonly<Record<string, string>> = {
+  iterations: 'use --iterations',
+  candidates: 'use --candidates',
+  'evaluation.episodes': 'use --episodes',
+  seed: 'use --seed',
+  repeats: 'use --repeats',
+  environment: 'the configs say it',
+  model: 'the controls play with their defaults; name them by --controls',
+  'model.provider': 'name the controls by --controls',
+  'model.sigma': 'the controls play with their defaults; policyloop run takes others',
+  'model.population': 'the controls play with their defaults; policyloop run takes others',
+};
+
+function plan(args: ControlsArguments, { iterations, candidates, episodes }: Budget, cwd: string) {
+  const { files, overrides } = withoutOverrides(args.configs);
+  const same = [
+    `iterations=${iterations}`,
+    `candidates=${candidates}`,
+    `evaluation.episodes=${episodes}`,
+    // No control reads trajectories, and those of long episodes fill a disk.
+    'memory.trajectories=none',
+    'record=none',
+  ];
+  return planStudy({
+    arms: namedControls(args.controls).map((name) => {
+      const arm = controlArm(name);
+      return { ...arm, overrides: [...arm.overrides, ...same] };
+    }),
+    files,
+    overrides,
+    seed: args.seed,
+    repeats: args.repeats,
+    cwd,
+    field: 'configs',
+    reserved,
+  });
+}
+
+function namedControls(list: string): readonly Control[] {
+  const names = [...new Set(list.split(',').map((name) => name.trim()))];
+  return names.map((name) => {
+    if (isControl(name)) return name;
+    throw new UserError({
+      field: '--controls',
+      message: 'there is no such control',
+      value: name,
+      alternatives: [...controls],
+    });
+  });
+}
+
+type ConfigHashes = Readonly<Record<string, string>>;
+
+/** By experiment, of all that would change a result but for the control and the number of repeats. */
+function configHashes({ experiments, seeds }: ControlStudy): ConfigHashes {
+  return Object.fromEntries(
+    experiments.map(({ name, configs }) => {
+      const { model: _model, repeats: _repeats, seed: _seed, ...rest } = Object.values(configs)[0]!;
+      const { workers: _workers, ...evaluation } = rest.evaluation;
+      const content = JSON.stringify([{ ...rest, evaluation }, seeds[0]]);
+      return [name, createHash('sha256').update(content).digest('hex')];
+    }),
+  );
+}
+
+/** Name of the directory where none is given: the same command finds it again, as does one with other controls. */
+const defaultName = (hashes: ConfigHashes) =>
+  `controls-${createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 10)}`;
+
+/**
+ * The configs that a directory was made for: more of them, more controls and more repeats may join.
+ * @throws UserError where one of them was another then
+ */
+function compatible(written: unknown, hashes: ConfigHashes, directory: string): ConfigHashes {
+  if (written === undefined) return {};
+  const { kind, configs = {} } = (written ?? {}) as { kind?: unknown; configs?: ConfigHashes };
+  const changed = Object.entries(hashes).find(([name, hash]) => (configs[name] ?? hash) !== hash);
+  if (kind === 'controls' && changed === undefined) return configs;
+  throw new UserError({
+    field: '--out',
+    message:
+      changed === undefined
+        ? 'holds something else than controls'
+        : `holds runs of ${changed[0]} with another budget, config or first seed`,
+    value: directory,
+    remedy: 'name another directory, or none',
+  });
+}
+
+/** Plays what is left. A task that fails is left out from there on, and the others go on. */
+async function playAll(
+  study: ControlStudy,
+  budget: Budget,
+  directory: string,
+  args: ControlsArguments,
+  context: CommandContext,
+): Promise<ControlsResult> {
+  const runs = plannedRuns(study);
+  const display = createStudyDisplay(runs, { ...args, others: 'the other tasks' }, context);
+  const failures = new Map<string, ControlFailure>();
+  const read = runReader(directory);
+  const state = () => {
+    const facts = { budget, failures: [...failures.values()], now: context.now(), read };
+    const result = controlsResult(study, facts);
+    replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
+    return result;
+  };
+  try {
+    for (const [i, run] of runs.entries()) {
+      if (context.stop.finish.aborted) break;
+      if (!failures.has(run.experiment)) {
+        const message = await failureOf(run, directory, display, context);
+        if (message !== undefined) {
+          failures.set(run.experiment, { experiment: run.experiment, run: run.path, message });
+          display.fail(run, message);
+        }
+      }
+      // After each repeat, so that there is always something to look at.
+      if (runs[i + 1]?.repeat !== run.repeat) state();
+    }
+  } finally {
+    display.close();
+  }
+  return state();
+}
+
+/** Also where an environment throws what nobody foresaw; only what the system refuses ends everything. */
+async function failureOf(
+  run: PlannedRun,
+  directory: string,
+  display: StudyDisplay,
+  context: CommandContext,
+): Promise<string | undefined> {
+  try {
+    return await playRun(run, directory, display, context);
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error) throw error;
+    return `unexpected error: ${messageOf(error)}`;
+  }
+}
+
+function report(
+  result: ControlsResult,
+  directory: string,
+  args: ControlsArguments,
+  context: CommandContext,
+): void {
+  if (args.markdown !== undefined) replaceFile(resolve(context.cwd, args.markdown), markdownTable(result));
+  if (args.csv !== undefined) replaceFile(resolve(context.cwd, args.csv), csvTable(result));
+  const out = shownPath(directory, context.cwd);
+  if (args.json) {
+    const { runs: _runs, ...rest } = result;
+    context.print(JSON.stringify({ ...rest, out }));
+    return;
+  }
+  context.print(terminalTable(result));
+  for (const { experiment, run, message } of result.failures) {
+    context.print(`failed      ${experiment} (${run}): ${message}`);
+  }
+  context.print(`runs        ${out}`);
+}

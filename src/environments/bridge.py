@@ -1,0 +1,286 @@
+"""Plays Gymnasium environments for policyloop: a request is a line of JSON, and so is its answer.
+
+{"make": {"id", "options"}}        -> {"observation": space, "action": space, "maxSteps": number or null}
+{"reset": [seed, ...]}              -> {"observations": [...]}: an episode for each seed, in slots 0, 1, ...
+{"step": [[slot, action], ...]}     -> {"steps": [[observation, reward, terminated, truncated], ...]}
+What fails is answered with         {"failure": {"kind", "message", "details"}}
+
+Observations and actions are integers or flat lists of numbers. Floats keep every bit: JSON has their shortest exact form.
+The program ends with its standard input, or with its parent.
+"""
+
+import json
+import math
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+
+
+class Failure(Exception):
+    def __init__(self, kind, message, details=""):
+        super().__init__(message)
+        self.kind = kind
+        self.details = details
+
+
+def take_streams():
+    """The pipes of the protocol. What environments print goes to standard error, what they read is empty."""
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    return requests, answers
+
+
+def end_with_parent():
+    """A busy environment doesn't notice that standard input has ended: a thread looks for the parent instead."""
+    parent = os.getppid()
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def import_gymnasium():
+    try:
+        import gymnasium
+        import numpy
+    except ImportError as error:
+        raise Failure("import", str(error), error.name or "gymnasium") from error
+    return gymnasium, numpy
+
+
+def leaves(space):
+    """The numbers that a value of the space consists of: (kind, low, high) each."""
+    spaces = gymnasium.spaces
+    if isinstance(space, spaces.Discrete):
+        return [("discrete", int(space.start), int(space.start) + int(space.n) - 1)]
+    if isinstance(space, spaces.MultiDiscrete):
+        sizes = numpy.asarray(space.nvec).ravel().tolist()
+        starts = numpy.broadcast_to(getattr(space, "start", 0), space.shape).ravel().tolist()
+        return [("discrete", start, start + n - 1) for n, start in zip(sizes, starts)]
+    if isinstance(space, spaces.MultiBinary):
+        return [("discrete", 0, 1)] * math.prod(space.shape)
+    if isinstance(space, spaces.Box):
+        kind = "float32" if space.dtype in (numpy.float32, numpy.float16) else "float64"
+        bounds = zip(space.low.astype(float).ravel().tolist(), space.high.astype(float).ravel().tolist())
+        return [(kind, low, high) for low, high in bounds]
+    if isinstance(space, (spaces.Tuple, spaces.Dict)):
+        return [leaf for child in children(space) for leaf in leaves(child)]
+    raise Failure("space", f"{type(space).__name__} spaces can't be made numbers of: {shorten(repr(space))}")
+
+
+def children(space):
+    return list(space.spaces.values()) if isinstance(space, gymnasium.spaces.Dict) else list(space.spaces)
+
+
+def describe(space):
+    """As policyloop spells spaces. Several discrete values stay so; among real numbers they become numbers."""
+    parts = leaves(space)
+    discrete = [{"kind": "discrete", "n": high - low + 1, "start": low} for _, low, high in parts]
+    if isinstance(space, gymnasium.spaces.Discrete):
+        return discrete[0]
+    kinds = {kind for kind, _, _ in parts}
+    if kinds == {"discrete"}:
+        return {"kind": "tuple", "spaces": discrete}
+    return {
+        "kind": "box",
+        "low": [low if math.isfinite(low) else None for _, low, _ in parts],
+        "high": [high if math.isfinite(high) else None for _, _, high in parts],
+        "dtype": "float64" if "float64" in kinds else "float32",
+    }
+
+
+def encoder(space):
+    """A function from values of the space to numbers."""
+    spaces = gymnasium.spaces
+    if isinstance(space, spaces.Discrete):
+        return int
+    if isinstance(space, (spaces.Tuple, spaces.Dict)):
+        keys = list(space.spaces) if isinstance(space, spaces.Dict) else range(len(space.spaces))
+        parts = [(key, encoder(child)) for key, child in zip(keys, children(space))]
+
+        def encode(value):
+            numbers = []
+            for key, part in parts:
+                encoded = part(value[key])
+                numbers.extend(encoded if isinstance(encoded, list) else [encoded])
+            return numbers
+
+        return encode
+    length = len(leaves(space))
+
+    def flatten(value):
+        numbers = numpy.asarray(value).ravel().tolist()
+        if len(numbers) != length:
+            raise Failure("invalid", f"an observation has {len(numbers)} numbers instead of {length}")
+        return numbers
+
+    return flatten
+
+
+def decode(space, numbers):
+    """The value of the space that an iterator over numbers stands for, in the space's own type. Where a policy gives
+    real numbers for integers, they are rounded."""
+    spaces = gymnasium.spaces
+    if isinstance(space, spaces.Discrete):
+        return round(next(numbers))
+    if isinstance(space, spaces.Dict):
+        return {key: decode(child, numbers) for key, child in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(decode(child, numbers) for child in space.spaces)
+    values = [next(numbers) for _ in range(math.prod(space.shape))]
+    if numpy.issubdtype(space.dtype, numpy.integer):
+        values = [round(value) for value in values]
+    return numpy.array(values, dtype=space.dtype).reshape(space.shape)
+
+
+class Episodes:
+    """Environments of one id, as many as episodes run at once."""
+
+    def __init__(self, name, options):
+        self.name = name
+        self.options = options
+        self.environments = [self.make()]
+        first = self.environments[0]
+        self.encode = encoder(first.observation_space)
+        self.action_space = first.action_space
+        self.seeds = []
+        self.steps = []
+
+    def make(self):
+        return gymnasium.make(self.name, **self.options)
+
+    def describe(self):
+        first = self.environments[0]
+        limit = getattr(first.spec, "max_episode_steps", None)
+        return {
+            "observation": describe(first.observation_space),
+            "action": describe(first.action_space),
+            "maxSteps": limit if limit and limit > 0 else None,
+        }
+
+    def reset(self, seeds):
+        self.seeds = seeds
+        self.steps = [0] * len(seeds)
+        observations = []
+        for slot, seed in enumerate(seeds):
+            with Blame(self, slot):
+                if slot == len(self.environments):
+                    self.environments.append(self.make())
+                observation, _ = self.environments[slot].reset(seed=seed)
+                observations.append(finite(self.encode(observation)))
+        return {"observations": observations}
+
+    def step(self, moves):
+        steps = []
+        for slot, action in moves:
+            with Blame(self, slot):
+                self.steps[slot] += 1
+                numbers = action if isinstance(action, list) else [action]
+                value = decode(self.action_space, iter(numbers))
+                observation, reward, terminated, truncated, _ = self.environments[slot].step(value)
+                encoded = finite(self.encode(observation))
+                steps.append((encoded, finite(float(reward), "reward"), bool(terminated), bool(truncated)))
+        return {"steps": steps}
+
+    def close(self):
+        for environment in self.environments:
+            environment.close()
+
+
+class Blame:
+    """Says in which episode and step something failed."""
+
+    def __init__(self, episodes, slot):
+        self.episodes = episodes
+        self.slot = slot
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if error is None:
+            return
+        step = self.episodes.steps[self.slot]
+        place = f"in {'the reset' if step == 0 else f'step {step}'} of the episode with seed {self.episodes.seeds[self.slot]}"
+        if isinstance(error, Failure):
+            raise Failure(error.kind, f"{error} {place}", error.details) from error
+        raise Failure("raised", f"{headline(error)} {place}", traceback_of(error)) from error
+
+
+def finite(value, what="observation"):
+    for number in value if isinstance(value, list) else (value,):
+        if not math.isfinite(number):
+            raise Failure("invalid", f"the {what} {shorten(str(value))} is not finite")
+    return value
+
+
+def headline(error):
+    return f"{type(error).__name__}: {shorten(' '.join(str(error).split()))}"
+
+
+def shorten(text, limit=300):
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def traceback_of(error):
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+
+
+def make(request):
+    try:
+        return Episodes(request["id"], request["options"])
+    except Failure:
+        raise
+    except BaseException as error:
+        module = getattr(error, "name", None) if isinstance(error, ImportError) else None
+        if module is not None:
+            raise Failure("import", str(error), module) from error
+        raise Failure("make", headline(error), traceback_of(error)) from error
+
+
+def serve(requests, answers):
+    global gymnasium, numpy
+    episodes = None
+    for line in requests:
+        request = json.loads(line)
+        try:
+            if "make" in request:
+                gymnasium, numpy = import_gymnasium()
+                episodes = make(request["make"])
+                answer = episodes.describe()
+            elif "reset" in request:
+                answer = episodes.reset(request["reset"])
+            else:
+                answer = episodes.step(request["step"])
+        except Failure as failure:
+            answer = {"failure": {"kind": failure.kind, "message": str(failure), "details": failure.details}}
+        answers.write(json.dumps(answer, separators=(",", ":"), allow_nan=False))
+        answers.write("\n")
+        answers.flush()
+    if episodes is not None:
+        episodes.close()
+
+
+if __name__ == "__main__":
+    # Modules beside the user are found, those beside this file are not.
+    sys.path[0] = os.getcwd()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGUSR1"):
+        import faulthandler
+
+        # The parent asks with this signal where a step hangs.
+        faulthandler.register(signal.SIGUSR1, all_threads=True)
+        faulthandler.enable()
+    end_with_parent()
+    serve(*take_streams())

@@ -1,0 +1,87 @@
+import type { RandomGenerator } from '../../random.js';
+import type { BoxSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
+import type { OpenStep, Task } from '../task.js';
+import { drawScene, type Scene } from './scene.js';
+import type { Simulation, State } from './simulation.js';
+
+/** What distinguishes one MuJoCo environment from another. */
+export interface Rules {
+  /** Length of an observation. */
+  readonly observations: number;
+  /** Makes the initial state of the model's own pose. */
+  place(state: State, random: RandomGenerator): void;
+  observe(state: State): number[];
+  /**
+   * Judges a step by the state it led to.
+   * @param forward mean velocity of the first joint during the step: where that is the place along x, the speed of travel
+   */
+  judge(state: State, action: readonly number[], forward: number): Verdict;
+  readonly scene: Scene;
+}
+
+export interface Verdict {
+  readonly reward: number;
+  readonly terminated: boolean;
+}
+
+/** Gymnasium's v5 environments: a simulation under some rules. The action is the control of the actuators. */
+export class MujocoTask implements Task<readonly number[]> {
+  readonly observationSpace: BoxSpace;
+  readonly actionSpace: BoxSpace;
+  readonly stepSeconds: number;
+  readonly #simulation: Simulation;
+  readonly #rules: Rules;
+
+  constructor(simulation: Simulation, rules: Rules) {
+    const { observations } = rules;
+    this.observationSpace = {
+      kind: 'box',
+      low: Array<number>(observations).fill(Number.NEGATIVE_INFINITY),
+      high: Array<number>(observations).fill(Number.POSITIVE_INFINITY),
+      dtype: 'float64',
+    };
+    this.actionSpace = { kind: 'box', low: simulation.model.controlLow, high: simulation.model.controlHigh };
+    this.stepSeconds = simulation.stepSeconds;
+    this.#simulation = simulation;
+    this.#rules = rules;
+  }
+
+  reset(random: RandomGenerator): Observation {
+    this.#simulation.start((state) => this.#rules.place(state, random));
+    return this.#rules.observe(this.#simulation.state);
+  }
+
+  step(action: readonly number[]): OpenStep {
+    const simulation = this.#simulation;
+    const before = simulation.state.qpos[0]!;
+    simulation.advance(action);
+    const { state } = simulation;
+    const forward = (state.qpos[0]! - before) / simulation.stepSeconds;
+    const { reward, terminated } = this.#rules.judge(state, action, forward);
+    return { observation: this.#rules.observe(state), reward, terminated, truncated: false };
+  }
+
+  frame(): Frame {
+    return drawScene(this.#rules.scene, this.#simulation);
+  }
+
+  close(): void {
+    this.#simulation.close();
+  }
+}
+
+/** Adds noise that is uniform in ±scale. */
+export function addUniform(values: Float64Array, scale: number, random: RandomGenerator): void {
+  for (let i = 0; i < values.length; i++) values[i] = values[i]! + random.uniform(-scale, scale);
+}
+
+/** Adds normal noise of standard deviation `scale`. */
+export function addNormal(values: Float64Array, scale: number, random: RandomGenerator): void {
+  for (let i = 0; i < values.length; i++) values[i] = values[i]! + scale * random.normal();
+}
+
+/** The value, or the nearest within ±limit. */
+export function limited(value: number, limit: number): number {
+  return Math.min(limit, Math.max(-limit, value));
+}

@@ -1,0 +1,73 @@
+/** Poles on a cart that is pushed along a rail, which ends at ±1 m. */
+import type { z } from 'zod';
+import type { Task } from '../task.js';
+import { loadModel } from './model.js';
+import { addNormal, addUniform, limited, MujocoTask } from './mujoco-task.js';
+import type { invertedDoublePendulumOptions, invertedPendulumOptions } from './options.js';
+import { Simulation } from './simulation.js';
+
+/**
+ * One pole. Observation: place of the cart, angle of the pole, and their velocities. Reward: 1 a step while the pole leans
+ * by no more than 0.2 rad; then the episode terminates.
+ */
+export async function invertedPendulum(options: z.output<typeof invertedPendulumOptions>): Promise<Task> {
+  const { frame_skip, reset_noise_scale } = options;
+  return new MujocoTask(new Simulation(await loadModel('inverted_pendulum'), frame_skip), {
+    observations: 4,
+    scene: { seenFrom: 'the side', size: [2.6, 1.3], bottom: -0.4, roles: { cpole: 'object' } },
+    place({ qpos, qvel }, random) {
+      addUniform(qpos, reset_noise_scale, random);
+      addUniform(qvel, reset_noise_scale, random);
+    },
+    observe: ({ qpos, qvel }) => [qpos[0]!, qpos[1]!, qvel[0]!, qvel[1]!],
+    judge({ qpos, qvel }) {
+      const finite = qpos.every(Number.isFinite) && qvel.every(Number.isFinite);
+      const terminated = !finite || Math.abs(qpos[1]!) > 0.2;
+      return { reward: terminated ? 0 : 1, terminated };
+    },
+  });
+}
+
+/**
+ * A pole on top of a pole. Observation: place of the cart; sines of the angle of the lower pole and of that between the
+ * poles, then their cosines; the three velocities and the force of the rail's end on the cart, each limited to ±10.
+ * Reward, with (x, y) the tip: healthy_reward while y > 1, after which the episode terminates,
+ * − 0.01 x² − (y − 2)² − 0.001 ω₁² − 0.005 ω₂².
+ */
+export async function invertedDoublePendulum(
+  options: z.output<typeof invertedDoublePendulumOptions>,
+): Promise<Task> {
+  const { frame_skip, healthy_reward, reset_noise_scale } = options;
+  return new MujocoTask(new Simulation(await loadModel('inverted_double_pendulum'), frame_skip), {
+    observations: 9,
+    scene: {
+      seenFrom: 'the side',
+      size: [3.2, 1.9],
+      bottom: -0.4,
+      roles: { cpole: 'object', cpole2: 'object' },
+    },
+    place({ qpos, qvel }, random) {
+      addUniform(qpos, reset_noise_scale, random);
+      addNormal(qvel, reset_noise_scale, random);
+    },
+    observe: ({ qpos, qvel, qfrc_constraint }) => [
+      qpos[0]!,
+      Math.sin(qpos[1]!),
+      Math.sin(qpos[2]!),
+      Math.cos(qpos[1]!),
+      Math.cos(qpos[2]!),
+      limited(qvel[0]!, 10),
+      limited(qvel[1]!, 10),
+      limited(qvel[2]!, 10),
+      limited(qfrc_constraint[0]!, 10),
+    ],
+    judge({ qvel, site_xpos }) {
+      const [x, y] = [site_xpos[0]!, site_xpos[2]!]; // of the only site, the tip
+      const [lower, upper] = [qvel[1]!, qvel[2]!];
+      const terminated = y <= 1;
+      const distance = 0.01 * x ** 2 + (y - 2) ** 2;
+      const speed = 1e-3 * lower ** 2 + 5e-3 * upper ** 2;
+      return { reward: (terminated ? 0 : healthy_reward) - distance - speed, terminated };
+    },
+  });
+}

@@ -1,0 +1,106 @@
+/** MuJoCo's solids as flat shapes: capsules as thick lines, spheres as circles. */
+import type { Frame, Point, Role, Shape } from '../frame.js';
+import type { Geom } from './model.js';
+import type { Simulation, State } from './simulation.js';
+
+/** How an environment is looked at; lengths in m. */
+export interface Scene {
+  /** From the side, x goes to the right and z upwards; from above, x to the right and y upwards. */
+  readonly seenFrom: 'the side' | 'above';
+  /** Width and height of the view. */
+  readonly size: readonly [width: number, height: number];
+  /** Lower edge of the view; left out, the origin is in the middle. */
+  readonly bottom?: number;
+  /** What the view goes along with: the agent in one direction or in both. Left out, it stays. */
+  readonly follow?: 'x' | 'plane';
+  /** Of geoms, by name. Others are the agent's, or ground where they belong to the world. */
+  readonly roles?: Readonly<Record<string, Role>>;
+}
+
+/** What lies behind comes first. */
+const layers: readonly Role[] = [
+  'ground',
+  'guide',
+  'danger',
+  'goal',
+  'agent-detail',
+  'opponent',
+  'agent',
+  'object',
+];
+
+export function drawScene(scene: Scene, { model, state }: Simulation): Frame {
+  const view = viewOf(scene, state);
+  const solids = model.geoms.flatMap((geom, i): readonly Shape[] => {
+    const shape = shapeOf(geom, i, scene, state);
+    return shape === undefined ? [] : [shape];
+  });
+  solids.sort((a, b) => layers.indexOf(a.role) - layers.indexOf(b.role));
+  return { view, shapes: [...surroundings(scene, view), ...solids] };
+}
+
+function viewOf(
+  { size: [width, height], bottom = -height / 2, follow }: Scene,
+  { qpos }: State,
+): Frame['view'] {
+  const x = follow === undefined ? 0 : qpos[0]!;
+  const y = follow === 'plane' ? qpos[1]! : 0;
+  return { min: [x - width / 2, y + bottom], max: [x + width / 2, y + bottom + height] };
+}
+
+function shapeOf(geom: Geom, i: number, scene: Scene, state: State): Shape | undefined {
+  const role = scene.roles?.[geom.name] ?? (geom.body === 0 ? 'ground' : 'agent');
+  const up = scene.seenFrom === 'above' ? 1 : 2;
+  const { geom_xpos: positions, geom_xmat: rotations } = state;
+  const centre: Point = [positions[3 * i]!, positions[3 * i + up]!];
+  switch (geom.kind) {
+    case 'capsule':
+    case 'cylinder': {
+      const x = rotations[9 * i + 2]! * geom.halfLength;
+      const y = rotations[9 * i + 3 * up + 2]! * geom.halfLength;
+      const ends: readonly Point[] = [
+        [centre[0] - x, centre[1] - y],
+        [centre[0] + x, centre[1] + y],
+      ];
+      return { kind: 'line', points: ends, width: 2 * geom.radius, role };
+    }
+    case 'sphere':
+      return { kind: 'circle', centre, radius: geom.radius, role };
+    case 'plane':
+    case 'other':
+      return undefined;
+  }
+}
+
+/**
+ * Without a mark at every metre the motion of what is followed could not be seen. They reach a metre beyond the view, so
+ * that none comes or goes in sight, and a grid is made of lines of a metre, which stay what they are as the view moves on.
+ */
+function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']): readonly Shape[] {
+  if (follow === undefined) return [];
+  const xs = wholeNumbers(min[0], max[0]);
+  if (seenFrom === 'the side') {
+    const floor: Shape = { kind: 'rectangle', min, max: [max[0], 0], role: 'ground' };
+    const marks = xs.flatMap((x) => [guide([x, -0.06], [x, 0]), metres(x, [x, min[1] + 0.1], 0.12)]);
+    return [floor, ...marks];
+  }
+  const grid = xs.flatMap((x) =>
+    wholeNumbers(min[1], max[1]).flatMap((y) => [guide([x, y], [x + 1, y]), guide([x, y], [x, y + 1])]),
+  );
+  const lowest = Math.ceil(min[1]);
+  return [...grid, ...xs.map((x) => metres(x, [x + 0.3, lowest + 0.16], 0.2))];
+}
+
+function guide(from: Point, to: Point): Shape {
+  return { kind: 'line', points: [from, to], width: 0.015, role: 'guide' };
+}
+
+function metres(x: number, centre: Point, height: number): Shape {
+  return { kind: 'text', centre, height, text: `${x} m`, role: 'guide' };
+}
+
+/** Those between the two, and the next beyond each. */
+function wholeNumbers(from: number, to: number): readonly number[] {
+  const first = Math.floor(from);
+  return Array.from({ length: Math.ceil(to) - first + 1 }, (_, i) => first + i);
+}

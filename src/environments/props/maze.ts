@@ -1,0 +1,48 @@
+import type { Observation, TupleSpace } from '../environment.js';
+import type { Frame } from '../frame.js';
+import type { OpenStep, Task } from '../task.js';
+import { drawMaze } from './maze-drawing.js';
+import { type Cell, directions, isOpen, type Maze } from './maze-layout.js';
+
+/**
+ * A walk through a maze (gym-maze's rules); deterministic.
+ * Observation: x from the left and y from the top. Action: 0 north, 1 south, 2 east, 3 west; a wall leaves the agent where
+ * it is. Reward: 1 for reaching the goal, otherwise −0.1 divided by the number of cells.
+ */
+export class MazeWalk implements Task<number> {
+  readonly observationSpace: TupleSpace;
+  readonly actionSpace = { kind: 'discrete', n: directions.length } as const;
+  readonly #maze: Maze;
+  readonly #stepReward: number;
+  #cell: Cell;
+
+  constructor(maze: Maze) {
+    const { width, height, start } = maze;
+    this.#maze = maze;
+    this.#cell = start;
+    this.#stepReward = -0.1 / (width * height);
+    this.observationSpace = {
+      kind: 'tuple',
+      spaces: [width, height].map((n) => ({ kind: 'discrete', n })),
+    };
+  }
+
+  reset(): Observation {
+    this.#cell = this.#maze.start;
+    return [this.#cell.x, this.#cell.y];
+  }
+
+  step(action: number): OpenStep {
+    if (isOpen(this.#maze, this.#cell, action)) {
+      const { x, y } = directions[action]!;
+      this.#cell = { x: this.#cell.x + x, y: this.#cell.y + y };
+    }
+    const { x, y } = this.#cell;
+    const terminated = x === this.#maze.goal.x && y === this.#maze.goal.y;
+    return { observation: [x, y], reward: terminated ? 1 : this.#stepReward, terminated, truncated: false };
+  }
+
+  frame(): Frame {
+    return drawMaze(this.#maze, this.#cell);
+  }
+}

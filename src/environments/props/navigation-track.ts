@@ -1,0 +1,99 @@
+import type { RandomGenerator } from '../../random.js';
+import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
+import type { OpenStep, Task } from '../task.js';
+import { drawNavigation } from './navigation-drawing.js';
+import { distanceToWall, type Pose } from './navigation-walls.js';
+
+const { PI } = Math;
+const noise = 0.02; // standard deviation: rad of a turn, m of a move, m of a range
+const collisionRange = 0.4; // m
+
+/** Directions of the range finders from that of the robot, rad, from left to right. */
+const rayAngles = [-PI / 2, -PI / 4, 0, PI / 4, PI / 2] as const;
+
+type Range = readonly [number, number];
+
+/** Where a robot may start: the middle of each stretch of the corridor, as ends in x and in y. */
+const starts: readonly { readonly x: Range; readonly y: Range }[] = [
+  { x: [1.5, 1.5], y: [1.5, 18.5] },
+  { x: [1.5, 18.5], y: [18.5, 18.5] },
+  { x: [18.5, 18.5], y: [10, 18.5] },
+  { x: [10, 18.5], y: [10, 10] },
+  { x: [10, 10], y: [1.5, 10] },
+  { x: [1.5, 10], y: [1.5, 1.5] },
+];
+
+/** Of the actions forward, right and left: m, rad, and what they earn. */
+const moves = [
+  { distance: 0.2, turn: 0, reward: 5 },
+  { distance: 0.04, turn: 0.2, reward: -0.5 },
+  { distance: 0.04, turn: -0.2, reward: -0.5 },
+] as const;
+
+/**
+ * A robot in a corridor of 3 m round an L-shaped block, which sees by five range finders (track 1 of gym-navigation, written
+ * from a description of it). Moves, turns and ranges are noisy.
+ * Observation: distance to the nearest wall at −90, −45, 0, 45 and 90 degrees (the left is negative), m.
+ * Action: 0 forward 0.2 m, 1 turns right, 2 left by 0.2 rad while creeping 0.04 m. Reward: 5 for going forward, −0.5 for
+ * turning; −200 instead, and the end, for a range below 0.4 m.
+ */
+export class NavigationTrack implements Task<number> {
+  /** Without bounds, for noise is added to the ranges of 0 to 30 m. */
+  readonly observationSpace: BoxSpace = {
+    kind: 'box',
+    low: rayAngles.map(() => Number.NEGATIVE_INFINITY),
+    high: rayAngles.map(() => Number.POSITIVE_INFINITY),
+    dtype: 'float64',
+  };
+  readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: moves.length };
+  #random!: RandomGenerator;
+  #pose: Pose = { x: 0, y: 0, yaw: 0 };
+  #ranges: readonly number[] = [];
+
+  reset(random: RandomGenerator): Observation {
+    this.#random = random;
+    const start = random.choice(starts);
+    this.#pose = {
+      x: random.uniform(...start.x),
+      y: random.uniform(...start.y),
+      yaw: random.uniform(-PI, PI),
+    };
+    return this.#measure();
+  }
+
+  step(action: number): OpenStep {
+    const { distance, turn, reward } = moves[action]!;
+    const noisyTurn = turn + this.#random.normal(0, noise);
+    const noisyDistance = Math.abs(distance + this.#random.normal(0, noise));
+    const { x, y, yaw } = this.#pose;
+    this.#pose = {
+      x: x + noisyDistance * Math.sin(yaw),
+      y: y + noisyDistance * Math.cos(yaw),
+      yaw: wrapped(yaw + noisyTurn),
+    };
+    const observation = this.#measure();
+    const collided = observation.some((range) => range < collisionRange);
+    return { observation, reward: collided ? -200 : reward, terminated: collided, truncated: false };
+  }
+
+  frame(): Frame {
+    const { yaw } = this.#pose;
+    const rays = this.#ranges.map((range, i) => ({ range, yaw: yaw + rayAngles[i]! }));
+    return drawNavigation({ pose: this.#pose, rays, radius: collisionRange });
+  }
+
+  #measure(): number[] {
+    const { x, y, yaw } = this.#pose;
+    const ranges = rayAngles.map((angle) => distanceToWall({ x, y, yaw: yaw + angle }));
+    const noisy = ranges.map((range) => range + this.#random.normal(0, noise));
+    this.#ranges = noisy;
+    return [...noisy];
+  }
+}
+
+/** The same angle in [-π, π]. */
+function wrapped(angle: number): number {
+  if (angle > PI) return angle - 2 * PI;
+  return angle < -PI ? angle + 2 * PI : angle;
+}

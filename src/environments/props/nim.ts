@@ -1,0 +1,60 @@
+import type { RandomGenerator } from '../../random.js';
+import type { DiscreteSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
+import type { OpenStep, Task } from '../task.js';
+import { drawNim } from './nim-drawing.js';
+
+const allSticks = 10;
+const mostTaken = 3;
+
+/**
+ * Nim with one heap of 10 sticks (the ProPS paper's variant): the agent and a strong opponent take 1 to 3 sticks in turn,
+ * and whoever takes the last one loses. The opponent leaves a number that is 1 more than a multiple of 4 where it can,
+ * and takes a random number where it cannot.
+ * Observation: sticks left when it is the agent's turn. Action: how many to take. Reward: 1 for a win, −1 for a loss and
+ * for taking more than there are.
+ */
+export class Nim implements Task<number> {
+  readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: allSticks + 1 };
+  readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: mostTaken, start: 1 };
+  #random!: RandomGenerator;
+  #sticks = allSticks;
+  /** What was taken in the last turn, by the agent and then by the opponent. */
+  #taken = 0;
+  #answered = 0;
+
+  reset(random: RandomGenerator): Observation {
+    this.#random = random;
+    this.#sticks = allSticks;
+    this.#taken = 0;
+    this.#answered = 0;
+    return this.#sticks;
+  }
+
+  step(action: number): OpenStep {
+    this.#answered = 0;
+    this.#taken = 0;
+    if (action > this.#sticks) return this.#result(-1, true);
+    this.#taken = action;
+    this.#sticks -= action;
+    if (this.#sticks === 0) return this.#result(-1, true);
+    this.#answered = this.#answer();
+    this.#sticks -= this.#answered;
+    return this.#sticks === 0 ? this.#result(1, true) : this.#result(0, false);
+  }
+
+  frame(): Frame {
+    return drawNim({ all: allSticks, left: this.#sticks, taken: this.#taken, answered: this.#answered });
+  }
+
+  #answer(): number {
+    const surplus = (this.#sticks - 1) % (mostTaken + 1);
+    if (surplus > 0) return surplus;
+    const most = Math.min(mostTaken, this.#sticks);
+    return this.#random.choice(Array.from({ length: most }, (_, i) => i + 1));
+  }
+
+  #result(reward: number, terminated: boolean): OpenStep {
+    return { observation: this.#sticks, reward, terminated, truncated: false };
+  }
+}

@@ -1,0 +1,98 @@
+import type { RandomGenerator } from '../../random.js';
+import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
+import type { Frame } from '../frame.js';
+import type { OpenStep, Task } from '../task.js';
+import { court } from './pong-court.js';
+import { drawPong } from './pong-drawing.js';
+
+const { fround } = Math;
+const { width, height, paddleHeight, paddleWidth, ballSide } = court;
+const speed = 5; // pixels a step, of the paddles and of the ball in each direction, at most
+const lowestPaddle = height - paddleHeight;
+const lowestBall = height - ballSide;
+const ballAtRight = width - ballSide;
+
+/**
+ * Pong on a field of 800 × 600 pixels (the ProPS paper's variant), y downwards: the agent has the left paddle, a scripted
+ * player that follows the ball the right one. Each hit of the agent's paddle gives 1; missing the ball ends the episode
+ * and costs nothing more.
+ * Observation: centre of the agent's paddle, x and y of the ball's top left corner, its velocity in x and y.
+ * Action: 0 up, 1 down, 2 stay.
+ */
+export class Pong implements Task<number> {
+  readonly observationSpace: BoxSpace = {
+    kind: 'box',
+    low: [paddleHeight / 2, -speed, -speed, -speed, -speed],
+    high: [lowestPaddle + paddleHeight / 2, ballAtRight + speed, lowestBall + speed, speed, speed],
+  };
+  readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 3 };
+  /** Tops of the paddles. */
+  #agent = 0;
+  #opponent = 0;
+  #x = 0;
+  #y = 0;
+  #dx = 0;
+  #dy = 0;
+  #hits = 0;
+
+  reset(random: RandomGenerator): Observation {
+    this.#agent = lowestPaddle / 2;
+    this.#opponent = lowestPaddle / 2;
+    this.#x = width / 2;
+    this.#y = height / 2;
+    this.#dx = random.choice([-speed, speed]);
+    this.#dy = random.uniform(-speed, speed);
+    this.#hits = 0;
+    return this.#observe();
+  }
+
+  step(action: number): OpenStep {
+    if (action === 0) this.#agent = moved(this.#agent, -speed);
+    if (action === 1) this.#agent = moved(this.#agent, speed);
+    const behind = this.#opponent + paddleHeight / 2 < this.#y;
+    this.#opponent = moved(this.#opponent, behind ? speed : -speed);
+
+    this.#x += this.#dx;
+    this.#y += this.#dy;
+    if (this.#y <= 0 || this.#y >= lowestBall) this.#dy = -this.#dy;
+    const hit = this.#dx < 0 && this.#x <= paddleWidth && this.#meets(this.#agent);
+    const returned = this.#dx >= 0 && this.#x >= ballAtRight - paddleWidth && this.#meets(this.#opponent);
+    if (hit) {
+      this.#bounce(this.#agent);
+      this.#hits++;
+    } else if (returned) this.#bounce(this.#opponent);
+    return {
+      observation: this.#observe(),
+      reward: hit ? 1 : 0,
+      terminated: this.#x < 0 || this.#x > ballAtRight,
+      truncated: false,
+    };
+  }
+
+  frame(): Frame {
+    return drawPong({
+      agent: this.#agent,
+      opponent: this.#opponent,
+      ball: [this.#x, this.#y],
+      hits: this.#hits,
+    });
+  }
+
+  #meets(paddle: number): boolean {
+    return paddle <= this.#y && this.#y <= paddle + paddleHeight;
+  }
+
+  /** The place on the paddle decides the new direction: the further from its middle, the steeper. */
+  #bounce(paddle: number): void {
+    this.#dx = -this.#dx;
+    this.#dy = speed * (2 * ((this.#y - paddle) / paddleHeight) - 1);
+  }
+
+  #observe(): number[] {
+    return [this.#agent + paddleHeight / 2, this.#x, this.#y, this.#dx, this.#dy].map(fround);
+  }
+}
+
+function moved(paddle: number, by: number): number {
+  return Math.min(lowestPaddle, Math.max(0, paddle + by));
+}

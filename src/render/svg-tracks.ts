@@ -1,0 +1,99 @@
+import type { SvgShape } from './svg-shape.js';
+
+/** One shape through all moments; undefined where it is not there. At least one is. */
+export type Track = readonly (SvgShape | undefined)[];
+
+interface OpenTrack {
+  /** What it looked like last. */
+  shape: SvgShape;
+  readonly shapes: (SvgShape | undefined)[];
+  /** Whether it has moved in the world, and how often it was seen. */
+  moved: boolean;
+  seen: number;
+}
+
+/**
+ * Finds out which shape of a moment is which of the moment before, so that each is written once with its places. What
+ * stays in the world or in the view is recognised by that, the rest by what it looks like. Any answer would draw the
+ * same pictures; a good one is short.
+ * @returns the tracks in an order in which they can be drawn: no moment's shapes change theirs
+ */
+export function tracksOf(moments: readonly (readonly SvgShape[])[], cameraMoves: boolean): readonly Track[] {
+  let tracks: OpenTrack[] = [];
+  for (const [moment, shapes] of moments.entries()) {
+    const found = matchesOf(shapes, tracks, moment, cameraMoves);
+    const next: OpenTrack[] = [];
+    let passed = 0;
+    for (const [i, shape] of shapes.entries()) {
+      const track = found[i] ?? { shape, shapes: Array.from({ length: moment }), moved: false, seen: 0 };
+      if (found[i] !== undefined) {
+        const position = tracks.indexOf(track, passed);
+        next.push(...tracks.slice(passed, position));
+        passed = position + 1;
+      }
+      if (track.shape.inWorld !== shape.inWorld) track.moved = true;
+      track.shape = shape;
+      track.seen++;
+      track.shapes[moment] = shape;
+      next.push(track);
+    }
+    next.push(...tracks.slice(passed));
+    tracks = next;
+  }
+  return tracks.map(({ shapes }) => Array.from({ length: moments.length }, (_, moment) => shapes[moment]));
+}
+
+/** The track of each shape, in ascending order; undefined for a new one. */
+function matchesOf(
+  shapes: readonly SvgShape[],
+  tracks: readonly OpenTrack[],
+  moment: number,
+  cameraMoves: boolean,
+): readonly (OpenTrack | undefined)[] {
+  const found: (number | undefined)[] = [];
+  let after = -1;
+  const unmoved = positionsBy(tracks, ({ shape }) => [
+    `${keyOf(shape)} ${shape.inWorld}`,
+    `${keyOf(shape)} in view ${shape.inView}`,
+  ]);
+  for (const [i, shape] of shapes.entries()) {
+    const position = [`${keyOf(shape)} ${shape.inWorld}`, `${keyOf(shape)} in view ${shape.inView}`]
+      .flatMap((key) => unmoved.get(key) ?? [])
+      .find((candidate) => candidate > after);
+    if (position !== undefined) [found[i], after] = [position, position];
+  }
+  let before = -1;
+  for (const [i, shape] of shapes.entries()) {
+    if (found[i] === undefined) {
+      const limit = found.slice(i).find((position) => position !== undefined) ?? tracks.length;
+      const position = tracks.findIndex(
+        (track, candidate) =>
+          candidate > before &&
+          candidate < limit &&
+          keyOf(track.shape) === keyOf(shape) &&
+          // What the camera passes by stays where it is: something else has come into view.
+          !(cameraMoves && !track.moved && (track.seen > 1 || track.shapes[moment - 1] === undefined)),
+      );
+      if (position >= 0) found[i] = position;
+    }
+    before = found[i] ?? before;
+  }
+  return shapes.map((_, i) => (found[i] === undefined ? undefined : tracks[found[i]]));
+}
+
+const keyOf = ({ kind, attributes, content }: SvgShape) => `${kind} ${attributes} ${content}`;
+
+function positionsBy(
+  tracks: readonly OpenTrack[],
+  keysOf: (track: OpenTrack) => readonly string[],
+): ReadonlyMap<string, readonly number[]> {
+  const positions = new Map<string, number[]>();
+  for (const [position, track] of tracks.entries()) {
+    for (const key of keysOf(track)) {
+      const list = positions.get(key);
+      if (list === undefined) positions.set(key, [position]);
+      else list.push(position);
+    }
+  }
+  return positions;
+}

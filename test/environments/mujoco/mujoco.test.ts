@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest';
+import type { Environment } from '../../../src/environments/environment.js';
+import type { Shape } from '../../../src/environments/frame.js';
+import { makeEnvironment } from '../../../src/environments/index.js';
+import { loadModel } from '../../../src/environments/mujoco/model.js';
+import { Simulation } from '../../../src/environments/mujoco/simulation.js';
+import { createGenerator } from '../../../src/random.js';
+
+/** Bytes that MuJoCo has taken; they never become fewer. */
+async function memory(): Promise<number> {
+  const { handle } = await loadModel('hopper');
+  return (handle.geom_size as Float64Array).buffer.byteLength;
+}
+
+/** As many as it takes for MuJoCo to ask for more memory. */
+async function fillMemory(id: string): Promise<Environment[]> {
+  const before = await memory();
+  const environments: Environment[] = [];
+  while ((await memory()) === before) environments.push(await makeEnvironment(id));
+  return environments;
+}
+
+describe('MuJoCo’s memory', () => {
+  test('may grow in the middle of an episode', async () => {
+    const [disturbed, calm] = [await makeEnvironment('Walker2d-v5'), await makeEnvironment('Walker2d-v5')];
+    const random = createGenerator(1);
+    const action = () => Array.from({ length: 6 }, () => random.uniform(-1, 1));
+    const first = action();
+    for (const environment of [disturbed, calm]) environment.reset(5);
+    const expected = [calm.step(first)];
+    expect(disturbed.step(first)).toEqual(expected[0]);
+    const others = [first, action(), action()];
+    expected.push(...others.map((next) => calm.step(next)));
+    const filling = await fillMemory('Walker2d-v5');
+    expect(others.map((next) => disturbed.step(next))).toEqual(expected.slice(1));
+    expect(disturbed.frame!()).toEqual(calm.frame!());
+    for (const environment of [...filling, disturbed, calm]) environment.close!();
+  });
+
+  test('is given back by closing', async () => {
+    const filling = await fillMemory('HalfCheetah-v5');
+    for (const environment of filling) environment.close!();
+    const before = await memory();
+    for (let i = 0; i < 3 * filling.length + 50; i++) {
+      const environment = await makeEnvironment('HalfCheetah-v5');
+      environment.reset(i);
+      environment.step([0, 0, 0, 0, 0, 0]);
+      environment.close!();
+    }
+    expect(await memory()).toBe(before);
+  });
+
+  test.each(['half_cheetah', 'hopper', 'walker2d_v5'] as const)(
+    'is enough for every part of %s on the floor at once',
+    async (name) => {
+      const model = await loadModel(name);
+      const usual = model.handle.narena;
+      const small = new Simulation(model, 4);
+      model.handle.narena = 2 ** 24;
+      const large = new Simulation(model, 4);
+      model.handle.narena = usual;
+      const random = createGenerator(4);
+      for (let fall = 0; fall < 40; fall++) {
+        const pose = Array.from({ length: model.positions }, () => random.uniform(-0.1, 0.1));
+        pose[1] = name === 'half_cheetah' ? -0.65 : 0;
+        pose[2] = (Math.PI / 2) * random.choice([-1, 1]);
+        for (const simulation of [small, large]) simulation.start(({ qpos }) => qpos.set(pose));
+        for (let step = 0; step < 5; step++) {
+          const control = model.controlLow.map((low) => random.uniform(low, -low));
+          for (const simulation of [small, large]) simulation.advance(control);
+          expect([...small.state.qpos, ...small.state.qvel]).toEqual([
+            ...large.state.qpos,
+            ...large.state.qvel,
+          ]);
+        }
+      }
+      small.close();
+      large.close();
+    },
+  );
+});
+
+describe('actions', () => {
+  test.each([
+    ['HalfCheetah-v5', 6, 0.1],
+    ['Hopper-v5', 3, 1e-3],
+    ['Walker2d-v5', 6, 1e-3],
+    ['Swimmer-v5', 2, 1e-4],
+    ['Reacher-v5', 2, 1],
+  ])('of %s are applied as far as the limits go, and charged entirely', async (id, count, weight) => {
+    const [within, beyond] = [await makeEnvironment(id), await makeEnvironment(id)];
+    within.reset(3);
+    beyond.reset(3);
+    const limit = within.step(Array(count).fill(1));
+    const further = beyond.step(Array(count).fill(3));
+    expect(further.observation).toEqual(limit.observation);
+    expect(limit.reward - further.reward).toBeCloseTo(weight * count * (9 - 1), 5);
+    within.close!();
+    beyond.close!();
+  });
+});
+
+describe('options', () => {
+  test('null and infinity stand for no bound', async () => {
+    const none = { healthy_angle_range: [null, null], healthy_state_range: [null, null] };
+    const anyhow = [
+      { ...none, healthy_z_range: [null, null] },
+      { ...none, healthy_z_range: [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] },
+    ];
+    for (const options of anyhow) {
+      const hopper = await makeEnvironment('Hopper-v5', { ...options, max_episode_steps: 200 });
+      hopper.reset(1);
+      const ends = Array.from({ length: 200 }, () => hopper.step([1, -1, 1]).terminated);
+      expect(ends).not.toContain(true);
+      hopper.close!();
+    }
+  });
+
+  test.each([
+    ['Hopper-v5', { healthy_z_range: [2, 1] }, /healthy_z_range: must be two numbers, the lower first/],
+    ['Walker2d-v5', { healthy_angle_range: [0] }, /healthy_angle_range/],
+    ['Walker2d-v5', { healthy_state_range: [0, 1] }, /Walker2d-v5 has no such option/],
+    ['HalfCheetah-v5', { frame_skip: 0 }, /frame_skip/],
+    ['Swimmer-v5', { reset_noise_scale: -1 }, /reset_noise_scale/],
+    ['Reacher-v5', { xml_file: 'reacher.xml' }, /Reacher-v5 has no such option/],
+  ])('%s %j is refused', async (id, options, message) => {
+    await expect(makeEnvironment(id, options)).rejects.toThrow(message);
+  });
+
+  test('frame_skip sets the time of a step', async () => {
+    const times = [undefined, 1, 10].map(async (frame_skip) => {
+      const cheetah = await makeEnvironment('HalfCheetah-v5', { frame_skip });
+      cheetah.close!();
+      return cheetah.stepSeconds;
+    });
+    expect(await Promise.all(times)).toEqual([0.05, 0.01, 0.1]);
+  });
+});
+
+describe('drawings', () => {
+  test('of a walker show a chain of limbs that stands on the floor, the far leg apart', async () => {
+    const walker = await makeEnvironment('Walker2d-v5', { reset_noise_scale: 0 });
+    walker.reset(0);
+    const { view, shapes } = walker.frame!();
+    const limbs = shapes.filter((shape) => shape.kind === 'line' && shape.role.startsWith('agent'));
+    expect(limbs).toHaveLength(7);
+    expect(limbs.filter(({ role }) => role === 'agent-detail')).toHaveLength(3);
+    expect(lowest(limbs)).toBeCloseTo(0, 1);
+    expect(view.min[0]).toBeCloseTo(-view.max[0]);
+    const floor = shapes.find((shape) => shape.kind === 'rectangle');
+    expect(floor).toMatchObject({ role: 'ground', min: view.min, max: [view.max[0], 0] });
+    walker.close!();
+  });
+
+  test('of the reacher show the target where the observation has it', async () => {
+    const reacher = await makeEnvironment('Reacher-v5');
+    for (let seed = 0; seed < 5; seed++) {
+      const observation = reacher.reset(seed) as readonly number[];
+      const target = reacher.frame!().shapes.find(({ role }) => role === 'goal');
+      expect(target).toMatchObject({ kind: 'circle', radius: 0.009 });
+      if (target?.kind !== 'circle') return;
+      expect(target.centre[0]).toBeCloseTo(observation[4]!, 12);
+      expect(target.centre[1]).toBeCloseTo(observation[5]!, 12);
+    }
+    reacher.close!();
+  });
+
+  test('go along with what travels, over marks that stay', async () => {
+    const cheetah = await makeEnvironment('HalfCheetah-v5', {
+      exclude_current_positions_from_observation: false,
+    });
+    cheetah.reset(0);
+    for (let step = 0; step < 60; step++) {
+      const { observation } = cheetah.step([1, 1, 1, -1, -1, -1]);
+      const { view, shapes } = cheetah.frame!();
+      const [x] = observation as readonly number[];
+      expect((view.min[0] + view.max[0]) / 2).toBeCloseTo(x!, 12);
+      for (const shape of shapes) {
+        if (shape.kind === 'text') expect(shape.text).toBe(`${shape.centre[0]} m`);
+      }
+    }
+    cheetah.close!();
+  });
+
+  test('lean the pole to where its angle says', async () => {
+    const pendulum = await makeEnvironment('InvertedPendulum-v5', { reset_noise_scale: 0.15 });
+    for (let seed = 0; seed < 5; seed++) {
+      const [x, angle] = pendulum.reset(seed) as readonly number[];
+      const pole = pendulum.frame!().shapes.find(({ role }) => role === 'object');
+      if (pole?.kind !== 'line') throw new Error('no pole');
+      const top = pole.points.toSorted((a, b) => b[1] - a[1])[0]!;
+      expect(top[0]).toBeCloseTo(x! + 0.6 * Math.sin(angle!), 2);
+      expect(top[1]).toBeCloseTo(0.6 * Math.cos(angle!), 2);
+    }
+    pendulum.close!();
+  });
+});
+
+function lowest(shapes: readonly Shape[]): number {
+  return Math.min(
+    ...shapes.flatMap((shape) =>
+      shape.kind === 'line' ? shape.points.map(([, y]) => y - shape.width / 2) : [],
+    ),
+  );
+}

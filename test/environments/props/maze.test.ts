@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { makeEnvironment } from '../../../src/environments/index.js';
+import { carveMaze } from '../../../src/environments/props/maze-carving.js';
+import { isOpen, type Maze, parseMaze, shortestPath } from '../../../src/environments/props/maze-layout.js';
+import { sampleMaze } from '../../../src/environments/props/mazes.js';
+import { loadConfig } from '../../../src/load-config.js';
+
+const passages = ({ lines }: Maze) =>
+  lines.flatMap((line, row) => [...line].filter((mark, column) => mark === ' ' && (row + column) % 2 === 1))
+    .length;
+
+describe('carved mazes', () => {
+  const sizes = fc.record({
+    width: fc.integer({ min: 2, max: 12 }),
+    height: fc.integer({ min: 2, max: 12 }),
+    seed: fc.nat(),
+  });
+
+  test('are trees: one passage less than cells, and a way to each', () => {
+    fc.assert(
+      fc.property(sizes, ({ width, height, seed }) => {
+        const maze = carveMaze(width, height, { seed, loopShare: 0 });
+        expect(passages(maze)).toBe(width * height - 1);
+        for (let y = 0; y < height; y++) {
+          for (let x = 0; x < width; x++) expect(shortestPath({ ...maze, goal: { x, y } })).toBeDefined();
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('have loops for walls that are taken away, and none left at a share of 1', () => {
+    fc.assert(
+      fc.property(sizes, ({ width, height, seed }) => {
+        const inner = (width - 1) * height + width * (height - 1);
+        const walls = inner - (width * height - 1);
+        const half = carveMaze(width, height, { seed, loopShare: 0.5 });
+        expect(passages(half)).toBe(width * height - 1 + Math.round(walls / 2));
+        const open = carveMaze(width, height, { seed, loopShare: 1 });
+        expect(passages(open)).toBe(inner);
+        expect(shortestPath(open)).toBe(width + height - 2);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('depend on the seed of the maze, not on that of the episode', async () => {
+    const drawn = async (options: Readonly<Record<string, unknown>>, seed: number) => {
+      const maze = await makeEnvironment('maze-random-6x4-v0', options);
+      maze.reset(seed);
+      return JSON.stringify(maze.frame!());
+    };
+    expect(await drawn({ maze_seed: 3 }, 1)).toBe(await drawn({ mazeSeed: 3 }, 2));
+    expect(await drawn({ maze_seed: 3 }, 1)).not.toBe(await drawn({ maze_seed: 4 }, 1));
+  });
+});
+
+describe('a maze', () => {
+  test('of a random id has the size that the id says', async () => {
+    const maze = await makeEnvironment('maze-random-7x4-v0');
+    expect(maze.observationSpace).toEqual({
+      kind: 'tuple',
+      spaces: [7, 4].map((n) => ({ kind: 'discrete', n })),
+    });
+    for (const id of [
+      'maze-random-1x5-v0',
+      'maze-random-5x101-v0',
+      'maze-sample-4x4-v0',
+      'maze-random-05x5-v0',
+    ]) {
+      await expect(makeEnvironment(id)).rejects.toThrow(/there is no such environment/);
+    }
+  });
+
+  test.each([
+    ['maze-3x3', 4],
+    ['maze-5x5', 14],
+  ])('of the config %s can be left in %d steps, for the return that the config states', (name, steps) => {
+    for (const set of ['numeric', 'semantic']) {
+      const { environment, prompts } = loadConfig({ file: `${name}-${set}` }).config;
+      const maze = sampleMaze(environment.id, {});
+      expect(shortestPath(maze)).toBe(steps);
+      expect(prompts.optimum).toBeCloseTo(1 - ((steps - 1) * 0.1) / (maze.width * maze.height), 2);
+    }
+  });
+
+  test('as a sample stays what it is', () => {
+    expect(sampleMaze('maze-sample-5x5-v0', {}).lines).toEqual([
+      '+-+-+-+-+-+',
+      '|S|       |',
+      '+ +-+-+ + +',
+      '|       | |',
+      '+-+-+-+-+ +',
+      '|   |     |',
+      '+ + + +-+-+',
+      '| | | |   |',
+      '+ + + +-+ +',
+      '| |      G|',
+      '+-+-+-+-+-+',
+    ]);
+    expect(shortestPath(sampleMaze('maze-sample-10x10-v0', {}))).toBe(28);
+  });
+
+  test('of one’s own has its start and goal where the letters stand', async () => {
+    const layout = ['+-+-+-+', '|G   S|', '+-+-+-+'];
+    const maze = await makeEnvironment('maze-sample-3x3-v0', { layout });
+    expect(maze.reset(0)).toEqual([2, 0]);
+    expect(maze.step(0)).toEqual({
+      observation: [2, 0],
+      reward: -0.1 / 3,
+      terminated: false,
+      truncated: false,
+    });
+    expect(maze.step(3).observation).toEqual([1, 0]);
+    expect(maze.step(3)).toEqual({ observation: [0, 0], reward: 1, terminated: true, truncated: false });
+    const { start } = parseMaze(layout);
+    expect([0, 1, 2, 3].map((direction) => isOpen(parseMaze(layout), start, direction))).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  test.each([
+    [['+-+', '|S|'], /no maze/],
+    [[], /no maze/],
+    [['+-+-+', '|S G|', '+-+'], /differ in length/],
+    [['+-+-+', '|S.G|', '+-+-+'], /has a character "\."/],
+    [['+-+-+', '|S|G|', '+-+-+'], /no way leads/],
+    [['+-+-+', '|S  |', '+-+-+'], /needs one G/],
+    [['+-+-+', '|SG |', '+-+-+'], /needs one G in a cell/],
+    [['+-+-+', '|S G ', '+-+-+'], /open at its edge/],
+    [['+-+-+', '|S G|', '+ +-+', '|S  |', '+-+-+'], /needs one S/],
+  ])('%j is refused', async (layout, message) => {
+    await expect(makeEnvironment('maze-sample-3x3-v0', { layout })).rejects.toThrow(message);
+  });
+});

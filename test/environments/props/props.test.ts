@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import type { Environment } from '../../../src/environments/environment.js';
+import type { Shape } from '../../../src/environments/frame.js';
+import { makeEnvironment } from '../../../src/environments/index.js';
+import { loadConfig } from '../../../src/load-config.js';
+
+/** Return of one episode. */
+function play(environment: Environment, seed: number, act: (observation: number[]) => number): number {
+  let observation = [environment.reset(seed)].flat();
+  for (let total = 0; ; ) {
+    const step = environment.step(act(observation));
+    observation = [step.observation].flat();
+    total += step.reward;
+    if (step.terminated || step.truncated) return total;
+  }
+}
+
+function statedOptimum(config: string): number {
+  return loadConfig({ file: config }).config.prompts.optimum!;
+}
+
+const seeds = Array.from({ length: 30 }, (_, seed) => 1000 + seed);
+
+describe('Nim', () => {
+  test('is always won by leaving 1 more than a multiple of 4, as the config states', async () => {
+    const nim = await makeEnvironment('Nim-v0');
+    const returns = seeds.map((seed) => play(nim, seed, ([sticks]) => (sticks! - 1) % 4 || 1));
+    expect(new Set(returns)).toEqual(new Set([1]));
+    for (const set of ['numeric', 'semantic']) expect(statedOptimum(`nim-${set}`)).toBe(1);
+  });
+
+  test('is lost by taking more sticks than there are, which stay', async () => {
+    const nim = await makeEnvironment('Nim-v0');
+    nim.reset(0);
+    nim.step(3); // leaves 7, of which the opponent takes 2
+    expect(nim.step(3)).toMatchObject({ observation: 1, terminated: false });
+    expect(nim.step(2)).toEqual({ observation: 1, reward: -1, terminated: true, truncated: false });
+  });
+
+  test('draws the sticks that are left apart from those that each side took', async () => {
+    const nim = await makeEnvironment('Nim-v0');
+    nim.reset(0);
+    const count = (role: Shape['role']) =>
+      nim.frame!().shapes.filter((shape) => shape.kind === 'line' && shape.role === role).length;
+    expect([count('object'), count('agent'), count('opponent')]).toEqual([10, 0, 0]);
+    const { observation } = nim.step(2);
+    expect([count('object'), count('agent'), count('opponent')]).toEqual([
+      observation,
+      2,
+      8 - Number(observation),
+    ]);
+  });
+});
+
+describe('Pong', () => {
+  test('lets a linear policy that follows the ball hit it three times, as the config states', async () => {
+    const pong = await makeEnvironment('Pong-v0');
+    // The logits of up, down and stay are 1 · (paddle − ball), 1 · (ball − paddle) and 0.
+    const returns = seeds.map((seed) => play(pong, seed, ([paddle, , y]) => (paddle! > y! ? 0 : 1)));
+    expect(new Set(returns)).toEqual(new Set([3]));
+    expect(statedOptimum('pong-numeric')).toBe(3);
+  });
+
+  test('ends without a penalty when the ball is missed', async () => {
+    const pong = await makeEnvironment('Pong-v0');
+    const returns = seeds.map((seed) => play(pong, seed, ([, , y]) => (y! > 300 ? 0 : 1)));
+    expect(Math.min(...returns)).toBe(0);
+  });
+});
+
+describe('NavigationTrack', () => {
+  test('lets a linear policy reach what the config states, nearly', { timeout: 30_000 }, async () => {
+    const track = await makeEnvironment('NavigationTrack-v0');
+    const returns = seeds.map((seed) =>
+      play(track, seed, ([left, halfLeft, ahead, halfRight, right]) => {
+        const forward = 2 * ahead! + 2 * (halfLeft! + halfRight!) - 0.8 * (left! + right!) - 2.2;
+        const turn = 4.1 * (halfRight! - halfLeft!) + 1.4 * (right! - left!);
+        if (forward >= Math.abs(turn)) return 0;
+        return turn >= 0 ? 1 : 2;
+      }),
+    );
+    const mean = returns.reduce((sum, value) => sum + value, 0) / returns.length;
+    expect(mean).toBeGreaterThan(0.9 * statedOptimum('navigation-numeric'));
+  });
+
+  test('turns to the right with action 1 and to the left with action 2', async () => {
+    const track = await makeEnvironment('NavigationTrack-v0');
+    for (const [action, sign] of [
+      [1, 1],
+      [2, -1],
+    ] as const) {
+      track.reset(4);
+      const before = heading(track);
+      for (let i = 0; i < 5; i++) track.step(action);
+      const turned = Math.atan2(Math.sin(heading(track) - before), Math.cos(heading(track) - before));
+      expect(turned * sign).toBeGreaterThan(0.6);
+    }
+  });
+});
+
+/** Clockwise from y, rad, as the robot is drawn. */
+function heading(track: Environment): number {
+  const nose = track.frame!().shapes.find(({ role }) => role === 'agent-detail');
+  if (nose?.kind !== 'line') throw new Error('no robot');
+  const [from, to] = nose.points;
+  return Math.atan2(to![0] - from![0], to![1] - from![1]);
+}

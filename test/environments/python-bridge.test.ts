@@ -1,0 +1,263 @@
+/** Plays Python's Gymnasium, where there is one: POLICYLOOP_PYTHON names the interpreter (default: python3). */
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { pathToFileURL } from 'node:url';
+import { afterEach, describe, expect, test } from 'vitest';
+import { makeEnvironment, openEnvironment } from '../../src/environments/index.js';
+import {
+  EnvironmentError,
+  isRemote,
+  type RemoteEnvironment,
+} from '../../src/environments/remote-environment.js';
+import { evaluate } from '../../src/evaluation.js';
+import { createPolicyFamily } from '../../src/policies/index.js';
+import { createGenerator } from '../../src/random.js';
+import { readManifest } from '../../src/recorded-run.js';
+import {
+  readRunFile,
+  resumeExperiment,
+  runExperimentFrom,
+  temporaryDirectory,
+} from '../support/experiments.js';
+
+const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
+const present = spawnSync(python, ['-c', 'import gymnasium']).status === 0;
+if (!present) process.stderr.write(`Python environments skipped: ${python} has no gymnasium\n`);
+process.env.PYTHONPATH = resolve(import.meta.dirname, 'python');
+
+const env = { POLICYLOOP_PYTHON: python };
+const counter = 'gymnasium:bridge_environments:Counter-v0';
+const mirror = 'gymnasium:bridge_environments:Mirror-v0';
+const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
+const opened: RemoteEnvironment[] = [];
+
+async function open(
+  id: string,
+  options: Readonly<Record<string, unknown>> = {},
+  settings: { timeoutSeconds?: number; parallel?: number; processes?: number } = {},
+): Promise<RemoteEnvironment> {
+  const environment = await openEnvironment({ id, options, ...settings }, env, settings.processes);
+  if (!isRemote(environment)) throw new Error(`${id} is built in`);
+  opened.push(environment);
+  return environment;
+}
+
+afterEach(async () => {
+  for (const environment of opened.splice(0)) await environment.close();
+});
+
+describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
+  test.each([
+    { parallel: 32, processes: 1 },
+    { parallel: 3, processes: 2 },
+  ])('CartPole-v1 is ours, bit by bit, with %j', async (settings) => {
+    const [theirs, ours] = [
+      await open('gymnasium:CartPole-v1', {}, settings),
+      await makeEnvironment('CartPole-v1'),
+    ];
+    const { kind, ...rest } = theirs.observationSpace;
+    expect({ kind, ...rest }).toEqual({ dtype: 'float32', ...ours.observationSpace });
+    expect(theirs.maxSteps).toBe(500);
+    const family = createPolicyFamily(linear, ours);
+    const seeds = [5, 6, 7, 8, 9, 2 ** 31 + 5, 11, 12];
+    const random = createGenerator(4);
+    for (const parameters of [family.initial(random), [0, 0.1, 0, 0.5, 0, 1, 0, 1, 0, 0]]) {
+      const setting = { family, maxSteps: 120, record: 'all' } as const;
+      const played = await evaluate({ ...setting, environment: theirs }, parameters, seeds);
+      expect(played).toEqual(await evaluate({ ...setting, environment: ours }, parameters, seeds));
+    }
+  });
+
+  test.each([
+    ['discrete', { kind: 'discrete', n: 3, start: -1 }, -1],
+    [
+      'box',
+      { kind: 'box', low: [-1, -1, -1, -1], high: [1, 1, 1, 1], dtype: 'float32' },
+      [0.5, -0.25, Math.fround(0.1), 1],
+    ],
+    ['integers', { kind: 'box', low: [0, 0], high: [255, 255], dtype: 'float64' }, [3, 250]],
+    [
+      'multi-discrete',
+      {
+        kind: 'tuple',
+        spaces: [
+          { kind: 'discrete', n: 2, start: 0 },
+          { kind: 'discrete', n: 3, start: 0 },
+        ],
+      },
+      [1, 2],
+    ],
+    [
+      'multi-binary',
+      { kind: 'tuple', spaces: Array(3).fill({ kind: 'discrete', n: 2, start: 0 }) },
+      [1, 0, 1],
+    ],
+    [
+      'tuple',
+      {
+        kind: 'tuple',
+        spaces: [
+          { kind: 'discrete', n: 2, start: 0 },
+          { kind: 'discrete', n: 4, start: 1 },
+        ],
+      },
+      [1, 4],
+    ],
+    [
+      'dict',
+      { kind: 'box', low: [0, 0, 0], high: [2, Infinity, Infinity], dtype: 'float32' },
+      [2, Math.fround(0.3), 7],
+    ],
+  ])(
+    'a space of the kind %s becomes numbers, and numbers become a value of it',
+    async (kind, space, action) => {
+      const environment = await open(mirror, { kind });
+      const [batch] = environment.batches;
+      expect(environment.observationSpace).toEqual(space);
+      expect(environment.actionSpace).toEqual(space);
+      expect(await batch!.reset([1, 2])).toHaveLength(2);
+      const [step] = await batch!.step([{ slot: 1, action }]);
+      expect(step!.observation).toEqual(action);
+    },
+  );
+
+  test.each([
+    [mirror, { kind: 'text' }, /Text spaces can't be made numbers of: Text\(/],
+    [mirror, { sort: 'box' }, /can't make it with the options \{"sort":"box"\}: TypeError: .*sort/],
+    ['gymnasium:Nonsense-v0', {}, /NameNotFound[\s\S]*remedy: name the module that registers it/],
+    ['gymnasium:no_such_module:X-v0', {}, /No module named 'no_such_module'/],
+  ])('%s %j is refused before anything runs', async (id, options, message) => {
+    await expect(open(id, options)).rejects.toMatchObject({
+      name: 'UserError',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test.each([
+    [
+      'raise',
+      'raised',
+      /ValueError: the wheel came off in step 3 of the episode with seed 8[\s\S]*bridge_environments\.py/,
+    ],
+    ['exit', 'raised', /SystemExit: 3 in step 3/],
+    ['die', 'died', /exit code 9\)[\s\S]*goodbye, cruel pipe/],
+    ['hang', 'timeout', /no answer in 3 s[\s\S]*bridge_environments\.py", line \d+ in step/],
+    ['nan', 'invalid', /the observation \[.*nan\] is not finite in step 3 of the episode with seed 8/],
+    ['infinite reward', 'invalid', /the reward inf is not finite in step 3/],
+    ['shape', 'invalid', /an observation has 1 numbers instead of 2 in step 3/],
+  ])('an environment whose fault is "%s" has %s', async (fault, kind, message) => {
+    const environment = await open(counter, { fault }, { timeoutSeconds: fault === 'hang' ? 3 : 60 });
+    const family = createPolicyFamily(linear, environment);
+    const setting = { environment, family, maxSteps: 50, record: 'none' } as const;
+    const error: unknown = await evaluate(setting, [0, 0, 0, 0, 0, 1], [8, 9]).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(EnvironmentError);
+    expect(error).toMatchObject({ kind, message: expect.stringMatching(message) });
+    expect((error as Error).message.split('\n').length).toBeLessThan(25);
+  });
+
+  test('what an environment prints or reads is none of the protocol', async () => {
+    const [loud, quiet] = [await open(counter, { fault: 'print' }), await open(counter)];
+    const family = createPolicyFamily(linear, loud);
+    const setting = { family, maxSteps: 50, record: 'all' } as const;
+    const played = await evaluate({ ...setting, environment: loud }, [0, 0, 0, 0, 0, 1], [8, 9]);
+    expect(played).toEqual(await evaluate({ ...setting, environment: quiet }, [0, 0, 0, 0, 0, 1], [8, 9]));
+    expect(played.lengths).toEqual([6, 6]);
+  });
+
+  test('an evaluation can be given up while a step hangs', async () => {
+    const environment = await open(counter, { fault: 'hang' });
+    const family = createPolicyFamily(linear, environment);
+    const stop = new AbortController();
+    const setting = { environment, family, maxSteps: 50, record: 'none' } as const;
+    const evaluation = evaluate(setting, [0, 0, 0, 0, 0, 1], [8], stop.signal);
+    setTimeout(() => stop.abort(), 200);
+    await expect(evaluation).rejects.toMatchObject({ name: 'AbortError' });
+    await environment.close();
+  });
+
+  test('a run that its environment ends says why, stays readable, and goes on as if nothing had been', async () => {
+    const when = join(temporaryDirectory(), 'broken');
+    const config = {
+      environment: { id: counter, options: { fault: 'die', when } },
+      model: { provider: 'random' },
+      iterations: 3,
+      warmup: 2,
+      evaluation: { episodes: 3 },
+      confirmation: { candidates: 2, episodes: 4 },
+    } as const;
+    const whole = await runExperimentFrom(config, { env });
+    const { path } = await runExperimentFrom(config, {
+      env,
+      onEvent: (event) => {
+        if (event.kind === 'iteration-finished' && event.iteration === 1) writeFileSync(when, '');
+      },
+    });
+    expect(readManifest(path)).toMatchObject({
+      status: 'failed',
+      reason: {
+        kind: 'environment-error',
+        failure: 'died',
+        message: expect.stringMatching(/goodbye, cruel pipe/),
+      },
+      iterations: { done: 1 },
+      spec: { observationSpace: { low: [-Infinity, -Infinity] }, actionSpace: { n: 2, start: 1 } },
+    });
+    expect(readRunFile(path, 'evaluations').trim().split('\n')).toHaveLength(3);
+    expect(readRunFile(path, 'report')).toContain('goodbye, cruel pipe');
+    rmSync(when);
+    await resumeExperiment(path, { env });
+    expect(readManifest(path).status).toBe('completed');
+    for (const file of ['evaluations', 'episodes'] as const) {
+      expect(readRunFile(path, file)).toBe(readRunFile(whole.path, file));
+    }
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'no process is left when this one is killed in a step',
+    async () => {
+      const source = `
+      const { openEnvironment } = await import(${JSON.stringify(pathToFileURL(resolve('src/environments/index.ts')).href)});
+      const environment = await openEnvironment(${JSON.stringify({ id: counter, options: { fault: 'hang' } })}, process.env);
+      await environment.batches[0].reset([1]);
+      for (let step = 0; step < 2; step++) await environment.batches[0].step([{ slot: 0, action: 1 }]);
+      console.log('hanging');
+      await environment.batches[0].step([{ slot: 0, action: 1 }]);`;
+      const parent = spawn(
+        process.execPath,
+        [
+          '--import',
+          pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href,
+          '--input-type=module',
+          '-e',
+          source,
+        ],
+        { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] },
+      );
+      await new Promise((started) => parent.stdout.once('data', started));
+      const children = execFileSync('cat', [`/proc/${parent.pid}/task/${parent.pid}/children`], {
+        encoding: 'utf8',
+      });
+      const bridge = children
+        .trim()
+        .split(' ')
+        .find((pid) =>
+          execFileSync('cat', [`/proc/${pid}/cmdline`], { encoding: 'utf8' }).includes('bridge.py'),
+        );
+      expect(bridge).toBeDefined();
+      parent.kill('SIGKILL');
+      await expect.poll(() => existsSync(`/proc/${bridge}`), { timeout: 20_000, interval: 100 }).toBe(false);
+    },
+  );
+});
+
+test('without Python, what to install is said', async () => {
+  const missing = openEnvironment({ id: 'gymnasium:Ant-v5', python: '/no/such/python' }, {});
+  await expect(missing).rejects.toThrow(
+    /there is no \/no\/such\/python[\s\S]*pip install "gymnasium\[mujoco\]"/,
+  );
+});

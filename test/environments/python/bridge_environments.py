@@ -1,0 +1,83 @@
+"""Environments that the bridge is tested with: spaces of every kind, and one that misbehaves in its third step."""
+
+import os
+import sys
+import time
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
+
+
+class Counter(gymnasium.Env):
+    """Rewards what the action says; the observation tells seed and steps. `when`: a file whose presence spoils it."""
+
+    def __init__(self, fault=None, when=None):
+        self.observation_space = Box(-np.inf, np.inf, (2,), np.float64)
+        self.action_space = Discrete(2, start=1)
+        self.fault = fault
+        self.when = when
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.start = self.np_random.random() + 0.1
+        self.steps = 0
+        return np.array([self.start, 0.0]), {}
+
+    def step(self, action):
+        self.steps += 1
+        observation = np.array([self.start, self.steps])
+        reward = self.start * action
+        if self.steps == 3 and (self.when is None or os.path.exists(self.when)):
+            if self.fault == "raise":
+                print("about to raise", file=sys.stderr)
+                raise ValueError("the wheel came off")
+            if self.fault == "exit":
+                sys.exit(3)
+            if self.fault == "die":
+                print("goodbye, cruel pipe", file=sys.stderr)
+                os._exit(9)
+            if self.fault == "hang":
+                while True:
+                    time.sleep(0.01)
+            if self.fault == "nan":
+                observation[1] = np.nan
+            if self.fault == "infinite reward":
+                reward = np.inf
+            if self.fault == "shape":
+                observation = observation[:1]
+            if self.fault == "print":
+                print('{"steps": "nonsense"}')
+                os.write(1, b"more nonsense\n")
+                sys.stdin.read()
+        return observation, reward, self.steps >= 6, False, {}
+
+
+class Mirror(gymnasium.Env):
+    """Observes the action that it was given, in a space of the kind asked for."""
+
+    def __init__(self, kind):
+        self.observation_space = self.action_space = {
+            "discrete": Discrete(3, start=-1),
+            "box": Box(-1, 1, (2, 2), np.float32),
+            "integers": Box(0, 255, (2,), np.uint8),
+            "multi-discrete": MultiDiscrete([2, 3]),
+            "multi-binary": MultiBinary(3),
+            "tuple": Tuple([Discrete(2), Discrete(4, start=1)]),
+            "dict": Dict({"b": Box(0, np.inf, (2,), np.float32), "a": Discrete(3)}),
+            "text": Text(5),
+        }[kind]
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.observation_space.seed(seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        if not self.action_space.contains(action):
+            raise ValueError(f"{action!r} is no action")
+        return action, 0.0, False, False, {}
+
+
+gymnasium.register("Counter-v0", Counter, max_episode_steps=100)
+gymnasium.register("Mirror-v0", Mirror)

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { assemble } from '../../src/assemble.js';
+import { parseConfig } from '../../src/load-config.js';
+import { quick, runExperimentFrom } from '../support/experiments.js';
+
+const projected = (seed: number, changes: object = {}) => ({
+  ...quick,
+  model: { provider: 'random' } as const,
+  policy: { kind: 'linear', projection: { rank: 4, seed } } as const,
+  ...changes,
+});
+
+it('takes over policies of the same subspace only: elsewhere the numbers mean other weights', async () => {
+  const earlier = await runExperimentFrom(projected(1));
+  const from = { warmup: { from: earlier.path } };
+  const { imported } = await assemble(parseConfig(projected(1, from)), {});
+  expect(imported.length).toBeGreaterThan(3);
+  await expect(assemble(parseConfig(projected(2, from)), {})).rejects.toThrow(
+    /warmup\.from: .*policy\.projection is not the same/,
+  );
+  const plain = { ...quick, model: { provider: 'random' } as const, ...from };
+  await expect(assemble(parseConfig(plain), {})).rejects.toThrow(/policy\.projection is not the same/);
+});

@@ -1,0 +1,148 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createPolicyFamily } from '../../src/policies/index.js';
+import { createProjection, linearWeights, project } from '../../src/policies/projection.js';
+import { box, withSpaces } from '../support/fixed-environment.js';
+
+const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
+
+/** A number of weights, and a rank of at most that. */
+const shapes = fc.integer({ min: 1, max: 60 }).chain((weights) =>
+  fc.record({
+    weights: fc.constant(weights),
+    rank: fc.integer({ min: 1, max: weights }),
+    seed: fc.nat(),
+  }),
+);
+
+const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, x, i) => sum + x * b[i]!, 0);
+/** Largest entry of |BᵀB − I|. */
+function deviationFromOrthonormal(basis: readonly (readonly number[])[]): number {
+  const columns = basis[0]!.map((_, j) => basis.map((row) => row[j]!));
+  return Math.max(
+    ...columns.flatMap((a, j) => columns.map((b, k) => Math.abs(dot(a, b) - (j === k ? 1 : 0)))),
+  );
+}
+const rootMeanSquare = (values: readonly number[]) => Math.sqrt(dot(values, values) / values.length);
+
+describe('a projection', () => {
+  it('has a basis of orthonormal columns', () => {
+    fc.assert(
+      fc.property(shapes, ({ weights, ...config }) => {
+        const { basis } = createProjection(config, weights);
+        expect(basis).toHaveLength(weights);
+        expect(deviationFromOrthonormal(basis)).toBeLessThan(1e-12);
+      }),
+    );
+  });
+
+  it('is orthonormal for as many weights as Walker2d has, and more', () => {
+    const { basis } = createProjection({ rank: 40, seed: 1 }, 600);
+    expect(deviationFromOrthonormal(basis)).toBeLessThan(1e-12);
+  });
+
+  it('is the same for the same seed, another for another', () => {
+    fc.assert(
+      fc.property(shapes, ({ weights, rank, seed }) => {
+        expect(createProjection({ rank, seed }, weights)).toEqual(createProjection({ rank, seed }, weights));
+        fc.pre(weights > 1);
+        expect(createProjection({ rank, seed: seed + 1 }, weights).basis).not.toEqual(
+          createProjection({ rank, seed }, weights).basis,
+        );
+      }),
+    );
+  });
+
+  it('keeps the root mean square, so that a range means the same for parameters and weights', () => {
+    fc.assert(
+      fc.property(
+        shapes,
+        fc.array(fc.double({ min: -6, max: 6, noNaN: true }), { minLength: 60, maxLength: 60 }),
+        ({ weights, ...config }, values) => {
+          const parameters = values.slice(0, config.rank);
+          const made = project(createProjection(config, weights), parameters);
+          expect(made).toHaveLength(weights);
+          expect(rootMeanSquare(made)).toBeCloseTo(rootMeanSquare(parameters), 10);
+        },
+      ),
+    );
+  });
+
+  it('of full rank is a rotation: distances stay, and every vector of weights can be made', () => {
+    const weights = 12;
+    const projection = createProjection({ rank: weights, seed: 7 }, weights);
+    expect(projection.scale).toBe(1);
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: -6, max: 6, noNaN: true }), { minLength: weights, maxLength: weights }),
+        (wanted) => {
+          const columns = wanted.map((_, j) => projection.basis.map((row) => row[j]!));
+          const made = project(
+            projection,
+            columns.map((column) => dot(column, wanted)),
+          );
+          for (const [i, value] of made.entries()) expect(value).toBeCloseTo(wanted[i]!, 10);
+        },
+      ),
+    );
+  });
+
+  it('favours no direction: over many seeds each coordinate of a column is as often positive as negative', () => {
+    const seeds = Array.from({ length: 400 }, (_, seed) => createProjection({ rank: 3, seed }, 6).basis);
+    for (let i = 0; i < 6; i++) {
+      for (let j = 0; j < 3; j++) {
+        const positive = seeds.filter((basis) => basis[i]![j]! > 0).length;
+        // Five standard deviations of 400 fair coins.
+        expect(Math.abs(positive - 200)).toBeLessThan(50);
+      }
+    }
+  });
+});
+
+describe('a projected linear policy', () => {
+  const walker = withSpaces(box(17), box(6));
+  const config = { ...linear, projection: { rank: 20, seed: 3 } };
+
+  it('has as many parameters as its rank, and says that they are no weights', () => {
+    const { parameters, description } = createPolicyFamily(config, walker);
+    expect(parameters.count).toBe(20);
+    expect(parameters.names?.[4]).toBe('coordinate 4 of the weights');
+    expect(description).toMatchObject({ kind: 'linear', projection: { rank: 20, seed: 3 } });
+  });
+
+  it('acts as the unprojected policy with the weights √(n / rank) · B z', () => {
+    const [projected, plain] = [createPolicyFamily(config, walker), createPolicyFamily(linear, walker)];
+    const { basis } = createProjection({ rank: 20, seed: 3 }, 108);
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: -6, max: 6, noNaN: true }), { minLength: 20, maxLength: 20 }),
+        fc.array(fc.double({ min: -10, max: 10, noNaN: true }), { minLength: 17, maxLength: 17 }),
+        (z, observation) => {
+          const weights = basis.map((row) => Math.sqrt(108 / 20) * dot(row, z));
+          const expected = plain.build(weights)(observation) as readonly number[];
+          const action = projected.build(z)(observation) as readonly number[];
+          expect(action).toHaveLength(6);
+          for (const [a, value] of action.entries()) expect(value).toBeCloseTo(expected[a]!, 8);
+        },
+      ),
+    );
+  });
+
+  it('shows the weights that it acts by', () => {
+    const family = createPolicyFamily(config, walker);
+    const { description } = family;
+    if (description.kind !== 'linear') throw new Error('not linear');
+    const z = Array.from({ length: 20 }, (_, j) => j / 4 - 2);
+    const observation = Array.from({ length: 17 }, (_, i) => Math.sin(i));
+    const shown = linearWeights(description, z);
+    expect(createPolicyFamily(linear, walker).build(shown)(observation)).toEqual(
+      family.build(z)(observation),
+    );
+  });
+
+  it('refuses a rank above the number of weights, with that number', () => {
+    expect(() => createPolicyFamily({ ...linear, projection: { rank: 109, seed: 0 } }, walker)).toThrow(
+      /policy\.projection\.rank: .*108 weights[\s\S]*at most 108/,
+    );
+  });
+});
