@@ -1,7 +1,7 @@
 /** Did the training help? Runs of base, tuned model and controls, compared pair by pair. */
 import type { Interval } from '../src/bootstrap.js';
 import { comparePairs, type PairedComparison, type Summary, summarize } from '../src/comparison.js';
-import { largest, smallest } from '../src/statistics.js';
+import { largest, mean, smallest } from '../src/statistics.js';
 import { version } from '../src/version.js';
 import type { Arm, TrainedOn } from './evaluate-arms.js';
 import { type Metric, metrics, type RunFigures } from './evaluate-figures.js';
@@ -43,7 +43,7 @@ export interface ExperimentResult {
 const shares: Interval = [0, 1];
 const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
-/** Several experiments together, with every pair counting the same; `confirmed` is the normalised return there. */
+/** Several experiments together, one value a seed: the mean over them; `confirmed` is the normalised return there. */
 export interface GroupResult {
   readonly group: 'all' | 'trained' | 'transfer';
   readonly experiments: readonly string[];
@@ -108,10 +108,13 @@ export function evaluate(
     group: name,
     experiments: members.map((member) => member.name),
     ...compared(arms, shares, (arm) =>
-      members.flatMap((member) =>
-        inRepeats(byName.get(member.name)!, arm, seeds.length).map(
-          (run) => run && normalised(run, member.range),
+      bySeed(
+        members.map((member) =>
+          inRepeats(byName.get(member.name)!, arm, seeds.length).map(
+            (run) => run && normalised(run, member.range),
+          ),
         ),
+        seeds.length,
       ),
     ),
   });
@@ -145,6 +148,21 @@ function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: num
   return Array.from({ length: repeats }, (_, repeat) => {
     const figures = runs.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
     return figures?.status === 'completed' ? figures : undefined;
+  });
+}
+
+/**
+ * The mean over the experiments for each seed, undefined where a run isn't complete: runs that share a seed may share
+ * their warm-up and episodes, so that a seed is what counts as one observation.
+ */
+function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
+  return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
+    const runs = experiments.flatMap((own) => own[repeat] ?? []);
+    if (runs.length < experiments.length) return undefined;
+    return forMetrics((metric) => {
+      const values = runs.flatMap((run) => run[metric] ?? []);
+      return values.length < runs.length ? null : mean(values);
+    });
   });
 }
 

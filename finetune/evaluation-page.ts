@@ -92,7 +92,7 @@ function differences({ experiments, groups }: Evaluation): Html {
 `,
     ),
   )}</tbody></table></div>
-${experiments.length > 1 && html`<p class="note">The last rows put experiments together: their returns are normalised, 0 is the lowest and 1 the highest confirmed return of any run of an experiment, and every pair counts the same. With ${plural(experiments.length, 'experiment')}, about one row in twenty leaves out 0 by chance: the row of all decides.</p>`}`;
+${experiments.length > 1 && html`<p class="note">The last rows put experiments together: their returns are normalised, 0 is the lowest and 1 the highest confirmed return of any run of an experiment, and a seed counts once, with its mean over them. With ${plural(experiments.length, 'experiment')}, about one row in twenty leaves out 0 by chance: the row of all decides.</p>`}`;
 }
 
 const groupTitles = {
@@ -202,7 +202,7 @@ function reading({ seeds }: Evaluation): Html {
 <li>All models play the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, the same number of proposals (fewer where a target or a limit ends a run). Runs that share a seed are a pair; pairs of which one run is missing are left out.</li>
 <li><b>Confirmed return:</b> the mean return of a run's best policy on episodes that neither proposed nor chose it.</li>
 <li><b>Intervals</b> are 95 %. Of means: symmetric studentised bootstrap, with fewer than ten runs Student's t. Of interquartile means (IQM): expanded percentile bootstrap. Of wins (the share of pairs in which the tuned model is higher, ties half): exact. Simulations with ten pairs of normal, skewed and all-or-nothing returns covered at 94 % and more.</li>
-<li><b>Verdict:</b> higher or lower only where the interval of the mean difference leaves out 0, from five pairs on. No evidence of improvement is not evidence of none.</li>
+<li><b>Verdict:</b> higher or lower only where the interval of the mean difference leaves out 0, from six pairs on. No evidence of improvement is not evidence of none.</li>
 <li><b>Improvement rate:</b> proposals that beat everything before them in their run, of all that were asked for. It falls as a run gets better: read it beside the return.</li>
 <li><b>Valid at first:</b> first answers in the format, repetitions of what was tried included. <b>Valid in the end:</b> proposals that could be evaluated, after corrections.</li>
 </ul>`;

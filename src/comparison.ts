@@ -3,7 +3,7 @@ import { bootstrapIqm95, bootstrapIqmDifference95, bootstrapMean95, type Interva
 import { interquartileMean, mean, shareInterval95 } from './statistics.js';
 
 /** Pairs below which no interval is trusted: two-sided, even five wins of five happen to equals in 6 % of cases. */
-export const fewestPairs = 5;
+export const fewestPairs = 6;
 
 /** One way of doing it. Intervals are 95 %; null for a single value. */
 export interface Summary {

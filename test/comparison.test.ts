@@ -37,19 +37,19 @@ describe('comparePairs', () => {
     expect(taken).toBeLessThanOrEqual(11);
   });
 
-  it('gives no verdict on fewer than five pairs, however large the difference', () => {
-    const four = base.slice(0, 4);
-    expect(
-      comparePairs(
-        four.map((value) => value + 1000),
-        four,
-      )!.verdict,
-    ).toBe('too-few');
+  it('gives no verdict on fewer than six pairs, however large the difference', () => {
     const five = base.slice(0, 5);
     expect(
       comparePairs(
-        five.map((value, i) => value + 1000 + i),
+        five.map((value) => value + 1000),
         five,
+      )!.verdict,
+    ).toBe('too-few');
+    const six = base.slice(0, 6);
+    expect(
+      comparePairs(
+        six.map((value, i) => value + 1000 + i),
+        six,
       )!.verdict,
     ).toBe('higher');
   });

@@ -39,7 +39,7 @@ export const evaluateOptions = (y: Argv) =>
       type: 'number',
       default: 10,
       requiresArg: true,
-      describe: 'Seeds that everything is played with; fewer than 5 give no verdict',
+      describe: 'Seeds that everything is played with; fewer than 6 give no verdict',
     })
     .option('seed', {
       type: 'number',

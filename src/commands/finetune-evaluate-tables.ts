@@ -45,7 +45,7 @@ export function evaluationTables(evaluation: Evaluation): string {
       blocks.push(
         styleText(
           'dim',
-          'all, trained on, transfer: returns normalised, 0 the lowest and 1 the highest confirmed return of any run of an experiment',
+          'all, trained on, transfer: returns normalised, 0 the lowest and 1 the highest confirmed return of any run of an experiment; a seed counts once',
         ),
       );
     }

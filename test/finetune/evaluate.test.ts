@@ -148,7 +148,7 @@ describe('finetune evaluate', () => {
       base: 'openai:good',
       tuned: 'openai:another',
       overrides: served(),
-      repeats: 5,
+      repeats: 6,
     });
     expect(onReturn(result)).toMatchObject({
       difference: 0,
@@ -161,7 +161,7 @@ describe('finetune evaluate', () => {
 
   it('gives no verdict on few repeats, and goes on from them to more', async () => {
     const few = await run({ ...scripted, overrides: served(), out: 'more', repeats: 2 });
-    expect(few.result.conclusions[0]!.text).toMatch(/^Too few pairs for a verdict: .* at least 5 are needed/);
+    expect(few.result.conclusions[0]!.text).toMatch(/^Too few pairs for a verdict: .* at least 6 are needed/);
     const before = readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl'));
     const more = await run({ ...scripted, overrides: served(), out: 'more', repeats: 6 });
     expect(readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl')).equals(before)).toBe(true);
@@ -202,7 +202,7 @@ describe('finetune evaluate', () => {
       out: 'transfer',
       configs: [path('cartpole.yaml'), path('car.yaml'), 'iterations=4'],
       trainedOn: 'CartPole-v1',
-      repeats: 5,
+      repeats: 6,
     });
     expect(result.experiments.map(({ name, familiarity }) => [name, familiarity])).toEqual([
       ['cartpole', 'trained'],
@@ -215,7 +215,7 @@ describe('finetune evaluate', () => {
     ]);
     expect(result.conclusions).toHaveLength(3);
     const all = result.groups[0]!;
-    expect(all.comparisons[0]!.metrics.confirmed!.pairs).toBe(10);
+    expect(all.comparisons[0]!.metrics.confirmed!.pairs).toBe(6);
     for (const arm of Object.values(all.arms)) {
       expect(arm.confirmed!.mean).toBeGreaterThanOrEqual(0);
       expect(arm.confirmed!.mean).toBeLessThanOrEqual(1);
