@@ -456,7 +456,7 @@ describe('the page', () => {
     const elements = elementsOf(page);
     const links = elements.flatMap(({ name, attributes }) => (name === 'a' ? (attributes.href ?? []) : []));
     const runs = links.filter((link) => !link.startsWith('#'));
-    expect(runs).toHaveLength(20);
+    expect(runs).toHaveLength(24);
     for (const link of runs) expect(existsSync(path('transfer', link))).toBe(true);
     const lines = elements.filter(({ attributes }) => attributes.class?.startsWith('arm-line'));
     expect(lines).toHaveLength(4);
