@@ -77,6 +77,8 @@ export function createWorkers(setting: WorkerSetting, count: number | 'auto'): E
     },
     async play(parameters, tasks, signal) {
       signal?.throwIfAborted();
+      // A thread that has ended since (its id is then -1) would never answer.
+      workers = workers.filter(({ threadId }) => threadId !== -1);
       while (workers.length < Math.min(threads, tasks.length)) workers.push(startWorker(setting));
       const players = workers;
       const results: PlayedEpisode[] = Array.from({ length: tasks.length });
