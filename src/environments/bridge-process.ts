@@ -44,6 +44,8 @@ export function startBridge({
   });
   let pending: Pending | undefined;
   let failure: EnvironmentError | undefined;
+  /** Set once an answer took too long. */
+  let overdue: string | undefined;
   let stderr = '';
   let received = '';
 
@@ -60,6 +62,8 @@ export function startBridge({
     });
     child.on('exit', (code, signal) => {
       const end = () => {
+        // The question where it is ends a process that does not listen for it yet.
+        if (overdue !== undefined) fail('timeout', overdue);
         fail('died', `its process ended (${signal === null ? `exit code ${code}` : `signal ${signal}`})`);
         resolve();
       };
@@ -96,8 +100,9 @@ export function startBridge({
       if (failure !== undefined) throw failure;
       holdOpen(child, true);
       const timer = setTimeout(async () => {
+        overdue = `no answer in ${timeoutMs / 1000} s`;
         await askWhere(child);
-        fail('timeout', `no answer in ${timeoutMs / 1000} s`);
+        fail('timeout', overdue);
         kill(child);
       }, timeoutMs);
       try {

@@ -63,6 +63,11 @@ describe('a process that answers lines', () => {
     });
   });
 
+  test('no answer of a process that ends when it is asked where it is', async () => {
+    const bridge = open('sleep', ['60'], 50);
+    expect(await failureOf(bridge)).toMatchObject({ kind: 'timeout' });
+  });
+
   test('an answer that is none', async () => {
     expect(await failureOf(start('"{ I am no JSON"'))).toMatchObject({
       kind: 'protocol',
