@@ -11,20 +11,7 @@ import {
 import { openaiDpoRow, openaiSftRow } from './export-openai.js';
 import { trlDpoRow, trlKtoRows, trlSftRow } from './export-trl.js';
 import type { Column, Columns } from './parquet.js';
-
-export const rowFormats = [
-  'jsonl',
-  'parquet',
-  'trl-sft',
-  'trl-dpo',
-  'trl-kto',
-  'trl-sft-parquet',
-  'trl-dpo-parquet',
-  'trl-kto-parquet',
-  'openai-sft',
-  'openai-dpo',
-] as const;
-export type RowFormat = (typeof rowFormats)[number];
+import { type RowFormat, rowFormats } from './row-formats.js';
 
 /** What the rows are, whatever file they stand in. */
 type RowShape = 'own' | 'trl-sft' | 'trl-dpo' | 'trl-kto' | 'openai-sft' | 'openai-dpo';

@@ -8,9 +8,10 @@ import { type Alarm, weightsDropped } from './alarms.js';
 import type { Dataset, Source, Split } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
 import type { Recipe } from './example.js';
-import { exportRows, isOwn, parquetColumns, type RowFormat, requireExportable } from './export-rows.js';
+import { exportRows, isOwn, parquetColumns, requireExportable } from './export-rows.js';
 import { fileHash } from './lineage.js';
 import { writeParquet } from './parquet.js';
+import type { RowFormat } from './row-formats.js';
 import type { SplitStatistics } from './token-statistics.js';
 
 /**

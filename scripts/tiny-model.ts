@@ -17,7 +17,7 @@ export interface TinyShape {
   readonly context: number;
 }
 
-/** 0.84 M parameters beside the embedding. */
+/** 0.8 M parameters beside the embedding. */
 export const tinyShape: TinyShape = { hidden: 128, intermediate: 352, layers: 4, heads: 4, context: 2048 };
 
 /** Parameters whose key is a token. */

@@ -1,5 +1,6 @@
 /** Options of the fine-tuner's commands, apart from them so that `--help` loads none of it. */
 import type { Argv } from 'yargs';
+import { rowFormats } from '../../finetune/row-formats.js';
 
 export const datasetOptions = (y: Argv) =>
   y
@@ -28,18 +29,7 @@ export const datasetOptions = (y: Argv) =>
       describe: 'Held out: a share of the runs, names of environments or runs, or none',
     })
     .option('format', {
-      choices: [
-        'jsonl',
-        'parquet',
-        'trl-sft',
-        'trl-dpo',
-        'trl-kto',
-        'trl-sft-parquet',
-        'trl-dpo-parquet',
-        'trl-kto-parquet',
-        'openai-sft',
-        'openai-dpo',
-      ] as const,
+      choices: rowFormats,
       default: 'jsonl' as const,
       requiresArg: true,
       describe: 'Format of the rows; finetune train reads jsonl',

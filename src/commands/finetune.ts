@@ -3,8 +3,9 @@ import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
 import { buildDataset } from '../../finetune/dataset.js';
 import type { Recipe } from '../../finetune/example.js';
-import { type RowFormat, requireExportable } from '../../finetune/export-rows.js';
+import { requireExportable } from '../../finetune/export-rows.js';
 import { findRuns } from '../../finetune/find-runs.js';
+import type { RowFormat } from '../../finetune/row-formats.js';
 import { parseValidation } from '../../finetune/split.js';
 import type { Distribution } from '../../finetune/token-statistics.js';
 import {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { recipes } from '../../finetune/example.js';
-import { rowFormats } from '../../finetune/export-rows.js';
+import { rowFormats } from '../../finetune/row-formats.js';
 import type { DatasetManifest } from '../../finetune/write-dataset.js';
 import { type DatasetArguments, datasetCommand } from '../../src/commands/finetune.js';
 import { pageScript } from '../../src/report/page-script.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Imitation, type Preference, recipes } from '../../finetune/example.js';
-import { exportRows, requireExportable, rowFormats } from '../../finetune/export-rows.js';
+import { exportRows, requireExportable } from '../../finetune/export-rows.js';
+import { rowFormats } from '../../finetune/row-formats.js';
 import { UserError } from '../../src/errors.js';
 
 const prompt = [

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { type Example, type Imitation, type Preference, recipes } from '../../finetune/example.js';
-import { exportRows, parquetColumns, type RowFormat } from '../../finetune/export-rows.js';
+import { exportRows, parquetColumns } from '../../finetune/export-rows.js';
 import { writeParquet } from '../../finetune/parquet.js';
+import type { RowFormat } from '../../finetune/row-formats.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const place = temporaryDirectory();
