@@ -1,12 +1,19 @@
 /**
- * Writes the directory of a tiny Llama-shaped model without weights, for a training from random initialisation:
- * `tsx scripts/tiny-model.ts <directory>`. Its tokenizer knows what the prompt set `compact` and answers are made of
- * (keys with their separator, numbers of the grid, ranks) as single tokens, and all other text by bytes.
+ * Writes the directory of a tiny Llama-shaped model with initial weights, for a training of all of them:
+ * `tsx scripts/tiny-model.ts <directory> [--layers n] [--hidden n] [--heads n] [--intermediate n] [--seed n]`. Its
+ * tokenizer knows what the prompt set `compact` and answers are made of (keys with their separator, numbers of the
+ * grid, ranks) as single tokens, and all other text by bytes.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { randomModel } from '../finetune/initial-model.js';
+import { tensorOf, writeSafetensors } from '../finetune/safetensors-writer.js';
+import { parseDecoderConfig } from '../src/models/local/hf-config.js';
+import { createGenerator } from '../src/random.js';
+import { embedWords, type Word } from './word-embeddings.js';
 
 export interface TinyShape {
   readonly hidden: number;
@@ -20,29 +27,29 @@ export interface TinyShape {
 /** 0.8 M parameters beside the embedding. */
 export const tinyShape: TinyShape = { hidden: 128, intermediate: 352, layers: 4, heads: 4, context: 2048 };
 
+/** Standard deviation of initial weights. */
+const deviation = 0.05;
+
 /** Parameters whose key is a token. */
 const keys = 64;
 /** Values −6.0 … 6.0 in steps of 0.1 and whole numbers up to 100 are tokens. */
 const grid = Array.from({ length: 121 }, (_, i) => ((i - 60) / 10).toFixed(1).replace(/^-0\.0$/, '0.0'));
 const wholes = Array.from({ length: 101 }, (_, i) => String(i));
 
-/** Every token beside the bytes, those that begin with a separator first: their merges then win over those within them. */
-function words(): string[] {
-  const indices = Array.from({ length: keys }, (_, i) => i);
-  return [
-    ...indices.map((i) => `, params[${i}]:`),
-    ...indices.map((i) => ` params[${i}]:`),
-    ...grid.map((value) => ` ${value}`),
-    ...wholes.map((value) => ` ${value}`),
-    ' stale',
-    ...indices.map((i) => `params[${i}]:`),
-    'tried',
-    'recent',
-    'best',
-    'next',
-    ...wholes,
-  ];
-}
+/** Every token beside the bytes. A row of a prompt begins with ` params[0]:`, an answer with `params[0]:`. */
+const words: readonly Word[] = [
+  ...Array.from({ length: keys }, (_, index): Word[] => [
+    { kind: 'key', text: `, params[${index}]:`, index, spelling: 'next' },
+    { kind: 'key', text: ` params[${index}]:`, index, spelling: 'after a rank' },
+  ]).flat(),
+  { kind: 'key', text: 'params[0]:', index: 0, spelling: 'first' },
+  ...grid.map((text): Word => ({ kind: 'number', text: ` ${text}`, value: Number(text), spelling: 'value' })),
+  ...wholes.map(
+    (text): Word => ({ kind: 'number', text: ` ${text}`, value: Number(text), spelling: 'count' }),
+  ),
+  ...wholes.map((text): Word => ({ kind: 'number', text, value: Number(text), spelling: 'rank' })),
+  ...['tried', ' stale', 'recent', 'best', 'next'].map((text): Word => ({ kind: 'name', text })),
+];
 
 /** How byte-level tokenizers write each byte: printable ones as they are, the others from U+0100 on (GPT-2). */
 function byteCharacters(): string[] {
@@ -56,22 +63,13 @@ function byteCharacters(): string[] {
 
 const controls = ['<|end|>', '<|user|>', '<|assistant|>'] as const;
 
-function tokenizer(): object {
+/** `ignore_merges`: what stands in the vocabulary as a whole is one token, without those that merges would pass by. */
+function tokenizer() {
   const bytes = byteCharacters();
-  const spelled = (word: string) => [...Buffer.from(word)].map((byte) => bytes[byte]!);
-  const vocabulary = new Map<string, number>();
-  const add = (token: string) => vocabulary.has(token) || vocabulary.set(token, vocabulary.size);
-  for (const control of controls) add(control);
-  for (const byte of bytes) add(byte);
-  const merges = new Set<string>();
-  for (const word of words()) {
-    const [first, ...rest] = spelled(word);
-    rest.reduce((prefix, character) => {
-      merges.add(`${prefix} ${character}`);
-      add(prefix + character);
-      return prefix + character;
-    }, first!);
-  }
+  const spelled = ({ text }: Word) => [...Buffer.from(text)].map((byte) => bytes[byte]!).join('');
+  // Digits are bytes already: they keep their ids.
+  const tokens = [...new Set([...controls, ...bytes, ...words.map(spelled)])];
+  const ids = new Map(tokens.map((token, id) => [token, id]));
   const control = (content: string, id: number) => ({
     id,
     content,
@@ -81,7 +79,7 @@ function tokenizer(): object {
     normalized: false,
     special: true,
   });
-  return {
+  const json = {
     version: '1.0',
     truncation: null,
     padding: null,
@@ -109,18 +107,20 @@ function tokenizer(): object {
       end_of_word_suffix: null,
       fuse_unk: false,
       byte_fallback: false,
-      ignore_merges: false,
-      vocab: Object.fromEntries(vocabulary),
-      merges: [...merges],
+      ignore_merges: true,
+      vocab: Object.fromEntries(ids),
+      merges: [],
     },
   };
+  return { json, size: tokens.length, idOf: (word: Word) => ids.get(spelled(word))! };
 }
 
 /** The system message always says the same, so the model is not shown it. */
 const chatTemplate = `{% for message in messages %}{% if message['role'] == 'user' %}<|user|>{{ message['content'] }}{% elif message['role'] == 'assistant' %}<|assistant|>{{ message['content'] }}<|end|>{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`;
 
-export function writeTinyModel(directory: string, shape: TinyShape = tinyShape): void {
-  const tokens = tokenizer() as { readonly model: { readonly vocab: object } };
+/** @throws UserError where heads do not divide the width into even parts */
+export function writeTinyModel(directory: string, shape: TinyShape = tinyShape, seed = 0): void {
+  const { json, size, idOf } = tokenizer();
   const config = {
     architectures: ['LlamaForCausalLM'],
     model_type: 'llama',
@@ -129,12 +129,12 @@ export function writeTinyModel(directory: string, shape: TinyShape = tinyShape):
     num_hidden_layers: shape.layers,
     num_attention_heads: shape.heads,
     num_key_value_heads: shape.heads,
-    vocab_size: Object.keys(tokens.model.vocab).length,
+    vocab_size: size,
     max_position_embeddings: shape.context,
     rms_norm_eps: 1e-5,
     rope_theta: 10_000,
     hidden_act: 'silu',
-    initializer_range: 0.05,
+    initializer_range: deviation,
     tie_word_embeddings: true,
     bos_token_id: null,
     eos_token_id: 0,
@@ -144,7 +144,7 @@ export function writeTinyModel(directory: string, shape: TinyShape = tinyShape):
   const files = {
     'config.json': config,
     'generation_config.json': { do_sample: true, temperature: 1, eos_token_id: 0, pad_token_id: 0 },
-    'tokenizer.json': tokens,
+    'tokenizer.json': json,
     'tokenizer_config.json': {
       tokenizer_class: 'PreTrainedTokenizerFast',
       model_max_length: shape.context,
@@ -154,13 +154,27 @@ export function writeTinyModel(directory: string, shape: TinyShape = tinyShape):
       chat_template: chatTemplate,
     },
   };
+  const decoder = parseDecoderConfig(config, path.join(directory, 'config.json'));
+  const parameters = randomModel(decoder, deviation, seed);
+  const embedding = parameters.find(({ name }) => name === 'model.embed_tokens.weight')!;
+  const placed = words.map((word) => ({ word, row: idOf(word) }));
+  embedWords(embedding.values, shape.hidden, deviation, placed, createGenerator(seed, [1]));
   mkdirSync(directory, { recursive: true });
   for (const [name, content] of Object.entries(files))
     writeFileSync(path.join(directory, name), `${JSON.stringify(content, null, 1)}\n`);
+  const tensors = parameters.map((parameter) => tensorOf(parameter, parameter.values));
+  writeSafetensors(path.join(directory, 'model.safetensors'), tensors, { format: 'pt' });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const directory = process.argv[2];
-  if (directory === undefined) throw new Error('usage: tsx scripts/tiny-model.ts <directory>');
-  writeTinyModel(directory);
+  const option = { type: 'string' } as const;
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { layers: option, hidden: option, heads: option, intermediate: option, seed: option },
+  });
+  const directory = positionals[0];
+  if (directory === undefined) throw new Error('usage: tsx scripts/tiny-model.ts <directory> [--layers n] …');
+  const { seed = '0', ...sizes } = values;
+  const shape = Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, Number(size)]));
+  writeTinyModel(directory, { ...tinyShape, ...shape }, Number(seed));
 }
