@@ -1,7 +1,9 @@
 /** A run as the recipes see it: its prompts, and what was proposed in answer to each. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { MemoryConfig } from '../src/config.js';
 import { UserError } from '../src/errors.js';
+import { remembered } from '../src/memory.js';
 import type { ChatMessage } from '../src/models/language-model.js';
 import { type OpenedRun, readWholeRun } from '../src/open-run.js';
 import { loadPromptSet, type PromptSet } from '../src/prompting/prompt-set.js';
@@ -26,9 +28,9 @@ export interface Step {
   readonly promptHash: string;
   /** Tokens of the prompt, where the model counted them. */
   readonly promptTokens?: number | undefined;
-  /** Evaluations before it. */
+  /** Evaluations that the memory held before it. */
   readonly history: number;
-  /** The best of them. */
+  /** The best of them, which the prompt knows as the best. */
   readonly incumbent: BufferEntry | undefined;
   /** By candidate; never empty. */
   readonly proposals: readonly Proposed[];
@@ -55,7 +57,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     hash: contentHash(path),
     answerFormat: 'format' in model && model.format === 'json' ? 'json' : 'text',
     prompts: currentPrompts(opened),
-    steps: stepsOf(opened.recorded),
+    steps: stepsOf(opened.recorded, opened.config.memory),
   };
 }
 
@@ -102,14 +104,17 @@ function currentPrompts({ config, environment }: OpenedRun): PromptSet | undefin
   }
 }
 
-function stepsOf({ entries, calls, iteration: last }: RecordedRun): readonly Step[] {
+function stepsOf(
+  { entries, calls, iteration: last }: RecordedRun,
+  memory: Pick<MemoryConfig, 'ofGroup'>,
+): readonly Step[] {
   const callsAt = byIteration(calls);
   const proposalsAt = byIteration(entries.filter(({ source }) => source === 'proposal'));
   const buffer = createReplayBuffer(entries.filter(({ source }) => source !== 'proposal'));
   const steps: Step[] = [];
   for (let iteration = 1; iteration <= last; iteration++) {
     const own = callsAt.get(iteration) ?? [];
-    const evaluated = proposalsAt.get(iteration) ?? [];
+    const evaluated = (proposalsAt.get(iteration) ?? []).toSorted((a, b) => a.candidate - b.candidate);
     const asked = own.filter(({ attempt }) => attempt === 0);
     const prompt = asked[0]?.messages;
     if (prompt !== undefined && evaluated.length > 0) {
@@ -120,12 +125,10 @@ function stepsOf({ entries, calls, iteration: last }: RecordedRun): readonly Ste
         promptTokens: asked.map(({ completion }) => completion?.usage.promptTokens).find(Boolean),
         history: buffer.entries.length,
         incumbent: buffer.best,
-        proposals: evaluated
-          .map((entry) => ({ entry, reason: reasonOf(entry, own) }))
-          .toSorted((a, b) => a.entry.candidate - b.entry.candidate),
+        proposals: evaluated.map((entry) => ({ entry, reason: reasonOf(entry, own) })),
       });
     }
-    buffer.append(evaluated);
+    buffer.append(remembered(evaluated, memory));
   }
   return steps;
 }

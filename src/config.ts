@@ -163,6 +163,20 @@ const cmaEsSchema = z.strictObject({
   population: count(2).optional().describe('Candidates a generation (default: 4 + ⌊3 ln n⌋)'),
 });
 
+const onePlusOneEsSchema = z.strictObject({
+  provider: z
+    .literal('one-plus-one-es')
+    .describe('Control: (1+1) evolution strategy with the one-fifth success rule'),
+  sigma: positive
+    .default(2)
+    .describe('Initial standard deviation, in parameter units; of a table, entries that change on average'),
+});
+const mixtureSchema = z.strictObject({
+  provider: z
+    .literal('mixture')
+    .describe('Control: a mixture of the moves of evolutionary searches, to learn from the best of many'),
+});
+
 const modelSchema = z.discriminatedUnion('provider', [
   openaiSchema,
   ollamaSchema,
@@ -170,6 +184,8 @@ const modelSchema = z.discriminatedUnion('provider', [
   randomSchema,
   hillClimbSchema,
   cmaEsSchema,
+  onePlusOneEsSchema,
+  mixtureSchema,
 ]);
 
 const promptsSchema = z.strictObject({
@@ -206,6 +222,11 @@ const memorySchema = z.strictObject({
     .default('none')
     .describe('What each shown evaluation tells of its first episode'),
   rows: count(1).default(10).describe('Sampled steps a trajectory (trajectories: rows)'),
+  ofGroup: count(1)
+    .optional()
+    .describe(
+      'Hold one evaluation an iteration, the best of its first K candidates (default: all); controls and fine-tuning see the same',
+    ),
 });
 
 const warmupSchema = z.strictObject({
@@ -327,6 +348,7 @@ export type OllamaConfig = z.output<typeof ollamaSchema>;
 export type RandomConfig = z.output<typeof randomSchema>;
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;
 export type CmaEsConfig = z.output<typeof cmaEsSchema>;
+export type OnePlusOneEsConfig = z.output<typeof onePlusOneEsSchema>;
 export type EnvironmentConfig = z.output<typeof environmentSchema>;
 export type MemoryConfig = z.output<typeof memorySchema>;
 export type WarmupConfig = z.output<typeof warmupSchema>;

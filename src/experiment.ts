@@ -8,6 +8,7 @@ import { confirmBest } from './confirmation.js';
 import { EnvironmentError } from './environments/remote-environment.js';
 import { type EvaluationSetting, measure } from './evaluation.js';
 import type { Ledger } from './ledger.js';
+import { remembered } from './memory.js';
 import { type LanguageModel, ModelError } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { Prompter } from './prompter.js';
@@ -198,7 +199,7 @@ function proposeFor(experiment: Experiment, iteration: number, signal: AbortSign
     messages: prompter.messages(iteration),
     task: {
       parameters: setting.family.parameters,
-      history: buffer.entries,
+      history: remembered(buffer.entries, config.memory),
       warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
     },
     seen: (parameters) => buffer.find(parameters),

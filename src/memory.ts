@@ -8,6 +8,31 @@ import type { BufferEntry } from './replay-buffer.js';
 const keptShare = 0.75;
 
 /**
+ * The evaluations that the memory holds: those of the warm-up, and of each iteration the best (the earliest on ties) of
+ * the first `ofGroup` candidates that were evaluated; all where `ofGroup` is absent. Prompts, controls and fine-tuning
+ * know no others. Whether parameters were tried before, the target, and the run's best policy are asked of all.
+ *
+ * @param entries oldest first, the candidates of an iteration in their order
+ * @returns some of them, in the same order
+ */
+export function remembered<Entry extends Pick<BufferEntry, 'iteration' | 'score'>>(
+  entries: readonly Entry[],
+  { ofGroup }: Pick<MemoryConfig, 'ofGroup'>,
+): readonly Entry[] {
+  if (ofGroup === undefined) return entries;
+  const held: Entry[] = [];
+  let group = 0;
+  for (const entry of entries) {
+    const last = held.at(-1);
+    const begins = entry.iteration === 0 || entry.iteration !== last?.iteration;
+    group = begins ? 1 : group + 1;
+    if (begins) held.push(entry);
+    else if (group <= ofGroup && entry.score > last.score) held[held.length - 1] = entry;
+  }
+  return held;
+}
+
+/**
  * The evaluations that a prompt shows, in the order in which it shows them. A pure function of the entries: a
  * resumed run shows what an uninterrupted one would.
  *

@@ -1,7 +1,7 @@
 /** The messages of each iteration: what the memory shows, through the templates, in a fresh or a continued conversation. */
 import type { Config } from './config.js';
 import type { EnvironmentSpec } from './environments/environment.js';
-import { selectHistory } from './memory.js';
+import { remembered, selectHistory } from './memory.js';
 import type { ChatMessage } from './models/language-model.js';
 import type { PolicyFamily } from './policies/policy.js';
 import { createHistory } from './prompting/history.js';
@@ -12,7 +12,7 @@ import { answerText } from './prompting/reply-scanner.js';
 import { progressContext, taskContext } from './prompting/task-context.js';
 import type { Proposal } from './proposal.js';
 import type { RecordedRun } from './recorded-run.js';
-import type { BufferEntry, ReplayBuffer } from './replay-buffer.js';
+import { type BufferEntry, createReplayBuffer, type ReplayBuffer } from './replay-buffer.js';
 import type { CallRecord, EpisodeRecord } from './run-log.js';
 
 export interface Prompter {
@@ -29,7 +29,7 @@ export interface Prompter {
 /** An exchange that the next iteration goes on with. */
 interface Conversation {
   readonly messages: readonly ChatMessage[];
-  /** Entries that it has shown. */
+  /** Entries of the memory that it has shown. */
   readonly shown: number;
   readonly turns: number;
 }
@@ -63,7 +63,8 @@ export function createPrompter(parts: {
   let context: PromptContext | undefined;
 
   const contextOf = (iteration: number): PromptContext => {
-    const entries = conversation === undefined ? buffer.entries : buffer.entries.slice(conversation.shown);
+    const held = remembered(buffer.entries, config.memory);
+    const entries = conversation === undefined ? held : held.slice(conversation.shown);
     const shown =
       conversation === undefined ? selectHistory(entries, config.memory, history.tokens) : entries;
     return {
@@ -72,20 +73,20 @@ export function createPrompter(parts: {
         iteration,
         iterations: config.iterations,
         history: history.part(shown, entries.length),
-        buffer,
+        buffer: createReplayBuffer(held),
         spec,
         continued: conversation !== undefined,
       }),
     };
   };
 
-  /** `shown`: how many entries there were when the prompt was made. */
+  /** `before`: the entries that there were when the prompt was made. */
   const advance = (
     proposals: readonly Pick<Proposal, 'candidate' | 'calls'>[],
     entries: readonly BufferEntry[],
-    shown: number,
+    before: readonly BufferEntry[],
   ): void => {
-    const best = entries.toSorted((a, b) => b.score - a.score)[0];
+    const best = remembered(entries, config.memory).toSorted((a, b) => b.score - a.score)[0];
     const chosen = proposals.find(({ candidate }) => candidate === (best?.candidate ?? 0));
     const last = chosen?.calls.at(-1);
     const turns = (conversation?.turns ?? 0) + 1;
@@ -97,15 +98,15 @@ export function createPrompter(parts: {
               ...last.messages,
               { role: 'assistant', content: spoken(last.completion.text, spec.count) },
             ],
-            shown,
+            shown: remembered(before, config.memory).length,
             turns,
           };
   };
   // Brings the conversation of a resumed run to where it stood.
   for (let iteration = 1; maximumTurns > 1 && iteration <= recorded.iteration; iteration++) {
     const entries = buffer.entries.filter((entry) => entry.iteration === iteration);
-    const shown = buffer.entries.filter((entry) => entry.iteration < iteration).length;
-    advance(proposalsOf(recorded.calls, iteration), entries, shown);
+    const before = buffer.entries.filter((entry) => entry.iteration < iteration);
+    advance(proposalsOf(recorded.calls, iteration), entries, before);
   }
 
   return {
@@ -120,7 +121,8 @@ export function createPrompter(parts: {
       return prompts.formatCorrection(context, failure);
     },
     remember: (_entry, episodes) => episodes.forEach(keep),
-    finish: (proposals, entries) => advance(proposals, entries, buffer.entries.length - entries.length),
+    finish: (proposals, entries) =>
+      advance(proposals, entries, buffer.entries.slice(0, buffer.entries.length - entries.length)),
   };
 }
 

@@ -1,4 +1,5 @@
 import { UserError } from '../../src/errors.js';
+import { remembered } from '../../src/memory.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { createPrompter } from '../../src/prompter.js';
 import { createGenerator, type RandomGenerator } from '../../src/random.js';
@@ -9,8 +10,8 @@ import { lineageOf, type SourceRun } from '../source-run.js';
 
 /**
  * Prompts that the run could have met, with the answer that it found later. An entry is drawn as the target, then an
- * iteration, then as many entries as a run shows at that iteration from those that came before the target and scored
- * below it. The prompt comes from the code and the templates that serve; no reason is given, for none was stated of
+ * iteration, then as many entries as a run's memory holds at that iteration from those in it that came before the target
+ * and scored below it. The prompt comes from the code and the templates that serve; no reason is given, for none was stated of
  * this history.
  * @param samples prompts to draw; equal ones are drawn again seldom, and not made up for
  * @throws UserError when the run's prompt templates are gone
@@ -40,11 +41,12 @@ interface Target {
 
 function targetsOf(run: SourceRun): readonly Target[] {
   const { entries } = run.recorded;
-  const { candidates, iterations } = run.config;
+  const { iterations } = run.config;
+  const held = new Set(remembered(entries, run.config.memory));
   const first = warmupLength(run) > 0 ? 1 : 2;
   return entries.flatMap((target, position) => {
-    const worse = entries.slice(0, position).filter(({ score }) => score < target.score);
-    const last = Math.min(iterations, 1 + Math.floor((worse.length - warmupLength(run)) / candidates));
+    const worse = entries.slice(0, position).filter((entry) => held.has(entry) && entry.score < target.score);
+    const last = Math.min(iterations, 1 + Math.floor((worse.length - warmupLength(run)) / heldOfGroup(run)));
     return last < first ? [] : [{ target, worse, iterations: { first, last } }];
   });
 }
@@ -52,9 +54,12 @@ function targetsOf(run: SourceRun): readonly Target[] {
 const warmupLength = ({ recorded }: SourceRun) =>
   recorded.entries.filter(({ iteration }) => iteration === 0).length;
 
-/** Evaluations that a run has at the start of an iteration when no proposal was rejected. */
+/** How many of an iteration's evaluations the memory holds. */
+const heldOfGroup = ({ config }: SourceRun) => (config.memory.ofGroup === undefined ? config.candidates : 1);
+
+/** Evaluations that a run's memory holds at the start of an iteration when no proposal was rejected. */
 function historyLength(run: SourceRun, iteration: number): number {
-  return warmupLength(run) + (iteration - 1) * run.config.candidates;
+  return warmupLength(run) + (iteration - 1) * heldOfGroup(run);
 }
 
 /** `count` of the items, every subset equally likely, in their order. */
@@ -113,10 +118,11 @@ export function renderPrompt(
     });
   }
   const warmup = warmupLength(run);
+  const size = heldOfGroup(run);
   const entries = history.map((entry, i): BufferEntry => {
     if (i < warmup) return { ...entry, iteration: 0, group: 0, candidate: i };
-    const group = 1 + Math.floor((i - warmup) / config.candidates);
-    return { ...entry, iteration: group, group, candidate: (i - warmup) % config.candidates };
+    const group = 1 + Math.floor((i - warmup) / size);
+    return { ...entry, iteration: group, group, candidate: (i - warmup) % size };
   });
   const renamed = new Map(history.map((entry, i) => [place(entry), entries[i]!]));
   const episodes = recorded.episodes.flatMap((episode) => {

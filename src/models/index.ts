@@ -9,6 +9,8 @@ import { createOpenAI } from './openai.js';
 import { type Wait, waitOnClock } from './retry.js';
 import { createCmaEs } from './search/cma-es.js';
 import { createHillClimb } from './search/hill-climb.js';
+import { createMixture } from './search/mixture.js';
+import { createOnePlusOneEs } from './search/one-plus-one-es.js';
 import { createRandomSearch } from './search/random.js';
 
 /**
@@ -34,6 +36,10 @@ export function createModel(
       return createHillClimb(config);
     case 'cma-es':
       return createCmaEs(config);
+    case 'one-plus-one-es':
+      return createOnePlusOneEs(config);
+    case 'mixture':
+      return createMixture();
     default:
       return unreachable(config);
   }

@@ -41,11 +41,11 @@ export interface Evaluated {
 
 /**
  * What is asked for, beside the messages. A language model uses it for structured answers; the controls
- * (random, hill-climb, cma-es) read nothing else.
+ * (random, hill-climb, cma-es, …) read nothing else.
  */
 export interface Task {
   readonly parameters: ParameterSpec;
-  /** Every evaluation so far, oldest first, whatever the prompt shows of them. Only ever appended to. */
+  /** Every evaluation that the memory holds, oldest first, whatever the prompt shows of them. Only ever appended to. */
   readonly history: readonly Evaluated[];
   /** How many of `history`, from its start, were there before the first proposal (warm-up, imported). */
   readonly warmup: number;

@@ -196,7 +196,9 @@ export const taskContextSchema = z.strictObject({
     .describe('Which evaluations are shown'),
   iterations: count.describe('Iterations of the run'),
   candidates: count.describe('Proposals an iteration'),
-  group: flag.describe('Whether there are several proposals an iteration'),
+  group: flag.describe(
+    'Whether there are several proposals an iteration, and the memory holds more than the first',
+  ),
   optimum: text.nullable().describe('The best score there can be, where the config tells it'),
   stepSize: text.nullable().describe('Exploration step, where the config tells it'),
 });

@@ -78,7 +78,7 @@ export function taskContext(task: {
     },
     iterations: config.iterations,
     candidates: config.candidates,
-    group: config.candidates > 1,
+    group: config.candidates > 1 && memory.ofGroup !== 1,
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
   };

@@ -52,7 +52,7 @@ describe('keys', () => {
     ).toMatchInlineSnapshot(`
       "my.yaml:5:3: model.sigma: unknown key
         one of: provider, name, baseUrl, apiKeyEnv, maxTokens, reasoningEffort, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, maxRetryAfterSeconds, price
-        remedy: elsewhere there is \`model.sigma\` (provider: hill-climb or cma-es)"
+        remedy: elsewhere there is \`model.sigma\` (provider: hill-climb, cma-es or one-plus-one-es)"
     `);
   });
   it('inside an item of a list', () => {
@@ -93,7 +93,7 @@ describe('keys', () => {
         expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb or cma-es (Who proposes parameters: a language model, or a control)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es or mixture (Who proposes parameters: a language model, or a control)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
@@ -238,7 +238,7 @@ describe('unions', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel: {provider: olama, name: 'qwen3:8b'}`),
     ).toMatchInlineSnapshot(`
-      "my.yaml:2:19: model.provider: must be openai, ollama, local, random, hill-climb or cma-es
+      "my.yaml:2:19: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es or mixture
         got: "olama"
         remedy: did you mean \`ollama\`?"
     `);
@@ -246,13 +246,13 @@ describe('unions', () => {
   it('by provider: missing', () => {
     expect(screen(`environment: CartPole-v1\nmodel: {name: 'qwen3:8b'}`)).toMatchInlineSnapshot(`
       "my.yaml:2:1: model.provider: missing
-        expected: openai, ollama, local, random, hill-climb or cma-es
+        expected: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es or mixture
         remedy: add \`provider\`"
     `);
   });
   it('by provider: given as a word', () => {
     expect(screen(`environment: CartPole-v1\nmodel: ollama\npolicy: linear`)).toMatchInlineSnapshot(`
-      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb or cma-es
+      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es or mixture
         got: "ollama"
         remedy: write \`model: {provider: ollama, …}\`
       my.yaml:3:9: policy: must be a mapping with kind: linear or q-table
@@ -530,7 +530,7 @@ describe('overrides', () => {
   });
   it('with an unknown provider', () => {
     expect(screen(file, 'model.provider=cma')).toMatchInlineSnapshot(`
-      "override model.provider=cma: model.provider: must be openai, ollama, local, random, hill-climb or cma-es
+      "override model.provider=cma: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es or mixture
         got: "cma"
         remedy: did you mean \`cma-es\`?"
     `);
@@ -575,7 +575,7 @@ describe('overrides', () => {
       "override iterations: an override is written key=value
         remedy: for example iterations=50 or model.name=qwen3:8b
       override memory.bset=3: memory.bset: unknown key
-        one of: best, recent, order, tokens, trajectories, rows
+        one of: best, recent, order, tokens, trajectories, rows, ofGroup
         remedy: did you mean \`best\`?"
     `);
   });

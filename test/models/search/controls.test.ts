@@ -1,4 +1,4 @@
-/** What holds for all three controls. */
+/** What holds for all controls. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ModelConfig } from '../../../src/config.js';
@@ -13,6 +13,8 @@ const configs: readonly ModelConfig[] = [
   { provider: 'hill-climb', sigma: 1 },
   { provider: 'cma-es', sigma: 2 },
   { provider: 'cma-es', sigma: 0.5, population: 4 },
+  { provider: 'one-plus-one-es', sigma: 2 },
+  { provider: 'mixture' },
 ];
 
 const linear: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };
