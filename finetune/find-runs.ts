@@ -1,8 +1,9 @@
-/** Which runs a command's arguments name: paths, names below the runs directory, groups of repeats, patterns. */
+/** Which runs a command's arguments name: paths, names below the runs directory, groups of repeats, collections, patterns. */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { UserError } from '../src/errors.js';
 import { findRun, groupFile, readGroup, runFiles } from '../src/recorded-run.js';
+import { collectionFile, runsOfCollection } from './collection-record.js';
 
 /**
  * Paths of the runs, each once, sorted. A pattern (`*`, `?`, and `**` for any depth) is looked up from the working
@@ -39,11 +40,14 @@ export function findRuns(
 
 const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
 
+const isCollection = (path: string) => existsSync(join(path, collectionFile));
+
 const existing = (path: string): string | undefined =>
-  isRun(path) || existsSync(join(path, groupFile)) ? path : undefined;
+  isRun(path) || existsSync(join(path, groupFile)) || isCollection(path) ? path : undefined;
 
 function runsAt(path: string): readonly string[] {
   if (isRun(path)) return [path];
+  if (isCollection(path)) return runsOfCollection(path);
   return readGroup(path)
     .runs.map((name) => join(path, name))
     .filter(isRun);

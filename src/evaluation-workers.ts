@@ -1,13 +1,11 @@
 /** Threads that play episodes: started when that pays, the same results as in this thread. */
-import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
-import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { EnvironmentConfig, PolicyConfig } from './config.js';
 import { type Problem, UserError } from './errors.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { EpisodeTask, PlayedEpisode } from './rollout.js';
+import { startThread } from './thread.js';
 
 /** What a worker makes its environment and policies from. */
 export interface WorkerSetting {
@@ -124,20 +122,8 @@ async function playIn(worker: Worker, job: WorkerJob): Promise<PlayedEpisode> {
 }
 
 function startWorker(workerData: WorkerSetting): Worker {
-  const extension = path.extname(fileURLToPath(import.meta.url));
-  const module = new URL(`./evaluation-worker${extension}`, import.meta.url);
-  const worker =
-    extension === '.ts'
-      ? new Worker(fromSources(module), { eval: true, workerData })
-      : new Worker(module, { workerData });
+  const worker = startThread(new URL('./evaluation-worker', import.meta.url), workerData);
   // Only a worker that plays keeps the process alive.
   worker.unref();
   return worker;
-}
-
-/** From sources (tests, development) a thread has to register the TypeScript loader before it can import anything. */
-function fromSources(module: URL): string {
-  const loader = new URL('./index.mjs', pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')))
-    .href;
-  return `import('${loader}').then(({ register }) => { register(); return import('${module.href}'); });`;
 }

@@ -14,14 +14,20 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
   #descriptor: number | undefined;
   #written = 0;
   #dirty = false;
+  #pending = '';
+  readonly #collects: boolean;
 
-  /** @param lines how many the file has, where it is not read */
-  constructor(path: string, lines = 0) {
+  /**
+   * @param lines how many the file has, where it is not read
+   * @param collects whether lines are kept here until `drain`, which writes them in one go
+   */
+  constructor(path: string, lines = 0, collects = false) {
     this.path = path;
+    this.#collects = collects;
     this.#written = lines;
   }
 
-  /** Lines in the file. */
+  /** Lines in the file, those kept here included. */
   get length(): number {
     return this.#written;
   }
@@ -38,17 +44,31 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
     this.append(data.slice(this.#written));
   }
 
-  /** Appends items in one go. They are in the operating system's hands on return, on disk after `flush`. */
+  /**
+   * Appends items in one go. They are in the operating system's hands on return (or after `drain`), on disk after
+   * `flush`.
+   */
   append(items: readonly T[]): void {
     if (items.length === 0) return;
-    this.#descriptor ??= openSync(this.path, 'a');
-    appendFileSync(this.#descriptor, items.map((item) => `${JSON.stringify(item)}\n`).join(''));
+    this.#pending += items.map((item) => `${JSON.stringify(item)}\n`).join('');
+    if (!this.#collects) this.drain();
     this.#written += items.length;
+  }
+
+  /** Hands what was kept here to the operating system. */
+  drain(): void {
+    if (this.#pending === '') return;
+    const text = this.#pending;
+    // What fails half-way is not to be appended a second time.
+    this.#pending = '';
+    this.#descriptor ??= openSync(this.path, 'a');
+    appendFileSync(this.#descriptor, text);
     this.#dirty = true;
   }
 
   /** Waits until everything appended is on disk. */
   async flush(): Promise<void> {
+    this.drain();
     if (this.#descriptor === undefined || !this.#dirty) return;
     this.#dirty = false;
     await sync(this.#descriptor);

@@ -21,6 +21,13 @@ import type { CallRecord, EpisodeRecord, LoggedEvent, RunEvent } from './run-log
 /** Keys of the manifest to set, or to remove where undefined. */
 export type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
 
+/**
+ * When what is recorded is on disk for good. `iteration`: after each, so that a crash of the machine costs no model
+ * call that was complete. `run`: at its end; until then the end of this process costs the iteration it is in, a crash
+ * of the machine perhaps the run. For thousands of runs that take a second each.
+ */
+export type Durability = 'iteration' | 'run';
+
 /** The one writer of a run directory. */
 export interface RunDirectory {
   readonly path: string;
@@ -31,7 +38,8 @@ export interface RunDirectory {
   record(event: RunEvent): void;
   update(changes: ManifestChanges): void;
   /**
-   * Makes everything recorded so far durable, beside whatever comes next: waits only for the previous commit.
+   * Makes everything recorded so far durable, beside whatever comes next: waits only for the previous commit. With
+   * durability `run` it leaves that to `close`.
    */
   commit(): Promise<void>;
   /** Commits, waits, and gives the lock back. */
@@ -49,6 +57,7 @@ export function createRunDirectory(
     readonly manifest: Manifest;
     readonly imported: readonly ParameterVector[];
     readonly now: () => Date;
+    readonly durability?: Durability;
   },
 ): RunDirectory {
   requireEmpty(path);
@@ -61,7 +70,8 @@ export function createRunDirectory(
     }
     // At once, so that whatever happens from here on there is a run to resume.
     writeFileSync(join(path, runFiles.manifest), JSON.stringify(content.manifest, null, 2));
-    return openWriter(path, content.manifest, nothingRecorded, release, content.now);
+    const { manifest, now, durability } = content;
+    return openWriter({ path, manifest, recorded: nothingRecorded, release, now, durability });
   } catch (error) {
     release();
     throw error;
@@ -78,41 +88,49 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
  * Opens a run to go on with it: takes the lock, cuts torn lines, and rolls back what an unfinished iteration left
  * (its model calls stay).
  */
-export function resumeRunDirectory(path: string, now: () => Date): RunDirectory {
+export function resumeRunDirectory(path: string, now: () => Date, durability?: Durability): RunDirectory {
   const manifest = readManifest(path);
   const release = lockRun(join(path, runFiles.lock));
   try {
     const recorded = readRun(path, { repair: true });
     keepOnly(path, recorded);
-    return openWriter(path, manifest, recorded, release, now);
+    return openWriter({ path, manifest, recorded, release, now, durability });
   } catch (error) {
     release();
     throw error;
   }
 }
 
-function openWriter(
-  path: string,
-  initial: Manifest,
-  recorded: RecordedRun,
-  release: () => void,
-  now: () => Date,
-): RunDirectory {
-  const manifest = new Low<Manifest>(new JSONFile(join(path, runFiles.manifest)), initial);
-  const evaluationsFile = new JsonLinesFile<BufferEntry>(join(path, runFiles.evaluations));
+function openWriter(run: {
+  readonly path: string;
+  readonly manifest: Manifest;
+  readonly recorded: RecordedRun;
+  readonly release: () => void;
+  readonly now: () => Date;
+  readonly durability?: Durability | undefined;
+}): RunDirectory {
+  const { path, recorded, release, now } = run;
+  const atEnd = run.durability === 'run';
+  const manifest = new Low<Manifest>(new JSONFile(join(path, runFiles.manifest)), run.manifest);
+  const evaluationsFile = new JsonLinesFile<BufferEntry>(join(path, runFiles.evaluations), 0, atEnd);
   const evaluations = new LowSync<BufferEntry[]>(evaluationsFile, []);
   evaluations.read();
-  const episodes = new JsonLinesFile<EpisodeRecord>(join(path, runFiles.episodes), recorded.episodes.length);
-  const calls = new JsonLinesFile<CallRecord>(join(path, runFiles.calls), recorded.calls.length);
-  const events = new JsonLinesFile<LoggedEvent>(join(path, runFiles.events));
+  const episodes = new JsonLinesFile<EpisodeRecord>(
+    join(path, runFiles.episodes),
+    recorded.episodes.length,
+    atEnd,
+  );
+  const calls = new JsonLinesFile<CallRecord>(join(path, runFiles.calls), recorded.calls.length, atEnd);
+  const events = new JsonLinesFile<LoggedEvent>(join(path, runFiles.events), 0, atEnd);
   let committing: Promise<unknown> = Promise.resolve();
 
   const update = (changes: ManifestChanges): void => {
     manifest.data = { ...manifest.data, ...changes, updated: now().toISOString() } as Manifest;
   };
+  // The events go last: an iteration counts as complete only with its evaluations on disk.
+  const files = [evaluationsFile, episodes, calls, events];
   const commit = async (): Promise<void> => {
     await committing;
-    // The events go last: an iteration counts as complete only with its evaluations on disk.
     committing = Promise.all([
       evaluationsFile.flush(),
       episodes.flush(),
@@ -121,6 +139,9 @@ function openWriter(
     ]).then(() => events.flush());
     // A failure is thrown by the next commit, not as an unhandled rejection.
     committing.catch(() => undefined);
+  };
+  const drain = async (): Promise<void> => {
+    for (const file of files) file.drain();
   };
   return {
     path,
@@ -153,13 +174,15 @@ function openWriter(
           events.append([{ time: now().toISOString(), ...event }]);
       }
     },
-    commit,
+    commit: atEnd ? drain : commit,
     async close() {
       try {
+        // What the manifest will say of a run whose logs are not yet on disk has to follow them.
+        if (atEnd) await Promise.all(files.map((file) => file.flush()));
         await commit();
         await committing;
       } finally {
-        for (const file of [evaluationsFile, episodes, calls, events]) file.close();
+        for (const file of files) file.close();
         release();
       }
     },

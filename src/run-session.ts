@@ -14,6 +14,17 @@ export async function runInDirectory(
   display: Display,
   context: Pick<CommandContext, 'now' | 'stop'>,
 ): Promise<void> {
+  await runUnreported(assembly, directory, display, context);
+  await writeRunReport(directory.path);
+}
+
+/** The same without the report, which takes a good part of the time of a short run; it can be written later. */
+export async function runUnreported(
+  assembly: Assembly,
+  directory: RunDirectory,
+  display: Display,
+  context: Pick<CommandContext, 'now' | 'stop'>,
+): Promise<void> {
   const started = context.now().getTime();
   const earlierMs = directory.manifest.activeMs;
   const activeMs = () => earlierMs + context.now().getTime() - started;
@@ -45,7 +56,6 @@ export async function runInDirectory(
     await assembly.model.close?.();
     await directory.close();
   }
-  await writeRunReport(directory.path);
 }
 
 /** The logs are ahead of the manifest after a crash: what it says of them is put right. */

@@ -2,7 +2,7 @@
 import type { Argv } from 'yargs';
 import type { CommandContext } from '../terminal.js';
 import { evaluateOptions } from './finetune-evaluate-options.js';
-import { datasetOptions, trainOptions } from './finetune-options.js';
+import { collectOptions, datasetOptions, trainOptions } from './finetune-options.js';
 import { ggufOptions, mergeOptions, ollamaOptions } from './finetune-output-options.js';
 import {
   exportOptions,
@@ -25,6 +25,16 @@ export function finetuneCommands(y: Argv, runner: CommandRunner): Argv {
   const { context, run, runInterruptible } = runner;
   return y
     .usage('$0 finetune <command>')
+    .command(
+      'collect <config> [overrides..]',
+      'Play many runs of many tasks, to be learnt from',
+      collectOptions,
+      (args) =>
+        runInterruptible(
+          async () => (await import('./finetune-collect.js')).collectCommand(args, context),
+          'finishing the runs that are being played; the same command goes on (Ctrl-C again stops at once)',
+        ),
+    )
     .command('dataset <runs..>', 'Make training examples of runs', datasetOptions, (args) =>
       run(async () => (await import('./finetune.js')).datasetCommand(args, context)),
     )

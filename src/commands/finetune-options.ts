@@ -45,6 +45,17 @@ export const datasetOptions = (y: Argv) =>
       requiresArg: true,
       describe: 'Prompts a run (recipe hindsight; default: its iterations)',
     })
+    .option('winners', {
+      type: 'number',
+      requiresArg: true,
+      describe: 'Candidates of an iteration to imitate, the best first (recipe best-of-group; default: 1)',
+    })
+    .option('augment', {
+      type: 'number',
+      default: 0,
+      requiresArg: true,
+      describe: 'Copies of each run in other orders and signs (prompts: numeric or compact)',
+    })
     .option('context', {
       type: 'number',
       requiresArg: true,
@@ -71,4 +82,29 @@ export const trainOptions = (y: Argv) =>
     .example(
       '$0 finetune train tune.yaml',
       'trains, or goes on from the checkpoint of an interrupted training',
+    );
+
+export const collectOptions = (y: Argv) =>
+  y
+    .positional('config', { type: 'string', demandOption: true, describe: 'YAML file of the collection' })
+    .positional('overrides', {
+      type: 'string',
+      array: true,
+      default: [],
+      describe: 'key=value, e.g. runs=100 experiment.iterations=5',
+    })
+    .option('jobs', {
+      type: 'number',
+      requiresArg: true,
+      describe: 'Runs that are played at once (default: one a core)',
+    })
+    .option('quiet', { type: 'boolean', default: false, describe: 'No progress' })
+    .option('json', {
+      type: 'boolean',
+      default: false,
+      describe: 'A JSON line a run; the last line is the result',
+    })
+    .example(
+      '$0 finetune collect collection.yaml',
+      'plays the runs, or those that are missing; with a higher runs= it adds to them',
     );

@@ -7,7 +7,13 @@ import { addUsage } from '../ledger.js';
 import { loadConfig, resolvedYaml } from '../load-config.js';
 import { requireConfig } from '../open-run.js';
 import { groupFile, readImported, readManifest, runFiles } from '../recorded-run.js';
-import { makeDirectory, replaceFile, requireEmpty, resumeRunDirectory } from '../run-directory.js';
+import {
+  type Durability,
+  makeDirectory,
+  replaceFile,
+  requireEmpty,
+  resumeRunDirectory,
+} from '../run-directory.js';
 import { describeRepeats, resultOf, shownPath, summarizeRepeats } from '../run-result.js';
 import { runInDirectory } from '../run-session.js';
 import { repeatSeeds } from '../seeds.js';
@@ -78,11 +84,16 @@ export async function finishGroup(
 }
 
 /** A run that has something left to do, new or begun; undefined for one that is complete. */
-export async function openRepeat(path: string, config: Config, context: CommandContext) {
+export async function openRepeat(
+  path: string,
+  config: Config,
+  context: CommandContext,
+  durability: Durability = 'iteration',
+) {
   if (!existsSync(join(path, runFiles.manifest))) {
     const assembly = await assemble(config, context.env);
     await openModel(assembly, context);
-    return { assembly, directory: startRun(assembly, path, context) };
+    return { assembly, directory: startRun(assembly, path, context, durability) };
   }
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file) }).config;
@@ -91,7 +102,7 @@ export async function openRepeat(path: string, config: Config, context: CommandC
   const assembly = await assemble(config, context.env, readImported(path));
   requireSame(assembly, manifest, file);
   await openModel(assembly, context);
-  const directory = resumeRunDirectory(path, context.now);
+  const directory = resumeRunDirectory(path, context.now, durability);
   replaceFile(file, resolvedYaml(assembly.config));
   return { assembly, directory };
 }

@@ -3,7 +3,7 @@ import { type Assembly, newManifest } from '../assemble.js';
 import { messageOf } from '../errors.js';
 import { resolvedYaml } from '../load-config.js';
 import { createDisplay } from '../progress.js';
-import { createRunDirectory, type RunDirectory } from '../run-directory.js';
+import { createRunDirectory, type Durability, type RunDirectory } from '../run-directory.js';
 import { describeResult, type RunResult, resultOf, resultOfManifest } from '../run-result.js';
 import { runInDirectory } from '../run-session.js';
 import { type CommandContext, exitCodes } from '../terminal.js';
@@ -24,6 +24,7 @@ export function startRun(
   assembly: Assembly,
   path: string,
   context: Pick<CommandContext, 'now'>,
+  durability: Durability = 'iteration',
 ): RunDirectory {
   const { config } = assembly;
   return createRunDirectory(path, {
@@ -31,6 +32,7 @@ export function startRun(
     manifest: newManifest(assembly, basename(path), context.now()),
     imported: assembly.imported,
     now: context.now,
+    durability,
   });
 }
 
