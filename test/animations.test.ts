@@ -111,7 +111,9 @@ describe('drawEpisode', () => {
 });
 
 describe('every environment that can be drawn', () => {
-  it.each(environmentIds())('%s: as an SVG of bounded size', async (id) => {
+  // Most synthetic tasks have no picture: their states stand for nothing.
+  const drawn = environmentIds().filter((id) => !/^synthetic:(?!mdp|grid)/.test(id));
+  it.each(drawn)('%s: as an SVG of bounded size', async (id) => {
     const environment = await makeEnvironment(id);
     const policy = {
       discrete: { kind: 'q-table' },

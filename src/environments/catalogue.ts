@@ -19,6 +19,7 @@ import {
   sampleMaze,
   sampleMazeOptions,
 } from './props/mazes.js';
+import { isSyntheticId, syntheticEntry, syntheticIds } from './synthetic/families.js';
 import type { Task } from './task.js';
 
 /** What can be known of an environment without loading it. */
@@ -28,7 +29,10 @@ export interface EnvironmentInfo {
   readonly aliases: readonly string[];
   /** Names of the options, as Gymnasium spells them. */
   readonly options: readonly string[];
-  /** Steps after which an episode is truncated unless an option says otherwise; undefined for no limit. */
+  /**
+   * Steps after which an episode is truncated unless an option says otherwise; undefined for no limit, and for synthetic
+   * tasks, whose limits are drawn.
+   */
   readonly maxSteps: number | undefined;
 }
 
@@ -164,12 +168,17 @@ export const catalogue: readonly CatalogueEntry[] = [
     }),
   ),
   ...mazeIds.random.map(randomMazeEntry),
+  ...syntheticIds.map(syntheticEntry),
 ];
 
-/** The environment of an id or alias: one of the catalogue, or a random maze of any size. */
+/**
+ * The environment of an id or alias: one of the catalogue, a random maze of any size, or a synthetic task.
+ * @throws UserError for a synthetic task of an unknown family or with unusable options
+ */
 export function findEntry(id: string): CatalogueEntry | undefined {
   const known = catalogue.find((item) => item.id === id || item.aliases.includes(id));
   if (known !== undefined) return known;
+  if (isSyntheticId(id)) return syntheticEntry(id);
   const maze = id.startsWith('maze-random-') && mazeSize(id) !== undefined;
   return maze ? randomMazeEntry(id) : undefined;
 }

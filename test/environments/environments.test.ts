@@ -4,6 +4,19 @@ import { UserError } from '../../src/errors.js';
 import { describeEnvironment } from '../contracts/environment-contract.js';
 import { mujocoScenarios, scenarios } from './scenarios.js';
 
+const syntheticFamilies = [
+  'survival',
+  'regulate',
+  'reach',
+  'pump',
+  'locomote',
+  'landscape',
+  'sparse',
+  'mdp',
+  'grid',
+  'game',
+];
+
 for (const id of environmentIds()) {
   describeEnvironment({ name: id, make: (options) => makeEnvironment(id, options) });
 }
@@ -19,7 +32,7 @@ for (const [name, { env, kwargs }] of variants) {
 }
 
 describe('the ids', () => {
-  test('are those of Gymnasium and ProPS', () => {
+  test('are those of Gymnasium and ProPS, and the synthetic families', () => {
     expect(environmentIds()).toEqual([
       'CartPole-v0',
       'CartPole-v1',
@@ -47,6 +60,7 @@ describe('the ids', () => {
       'maze-random-3x3-v0',
       'maze-random-5x5-v0',
       'maze-random-10x10-v0',
+      ...syntheticFamilies.map((family) => `synthetic:${family}`),
     ]);
   });
 
@@ -54,7 +68,8 @@ describe('the ids', () => {
     const environment = await makeEnvironment(id);
     const info = environmentInfo(id);
     expect(environment.id).toBe(id);
-    expect(environment.maxSteps).toBe(info.maxSteps);
+    // The limits of synthetic tasks are drawn with them.
+    if (!id.startsWith('synthetic:')) expect(environment.maxSteps).toBe(info.maxSteps);
     expect(info.options).toContain('max_episode_steps');
   });
 

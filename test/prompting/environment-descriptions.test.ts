@@ -49,7 +49,10 @@ const changes: Readonly<Record<string, readonly Readonly<Record<string, unknown>
   loop_share: [{ loop_share: 0.5 }],
 };
 
-describe.each(environmentIds())('the description of %s', (id) => {
+/** The meaning of a synthetic task's numbers is drawn, so that none can be told. */
+const described = environmentIds().filter((id) => !id.startsWith('synthetic:'));
+
+describe.each(described)('the description of %s', (id) => {
   it('names every observation, every action and the reward', async () => {
     const { observationSpace, actionSpace } = await makeEnvironment(id);
     const text = await describeEnvironment(id);

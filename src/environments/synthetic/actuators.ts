@@ -1,0 +1,111 @@
+import type { RandomGenerator } from '../../random.js';
+import type { Action, Space } from '../environment.js';
+import { chance, integerBetween, randomSign, unitVector } from './distributions.js';
+import type { Plant } from './plant.js';
+
+/** What a policy of a controlled system can do. */
+export interface Actuators {
+  readonly kind: 'discrete' | 'continuous';
+  /** Discrete actions, or numbers in a continuous one. */
+  readonly count: number;
+  /** Continuous actions are cut at ± this. */
+  readonly bound: number;
+  /** What each discrete action, or each component of a continuous one at its bound, adds to a state: count × dimension. */
+  readonly pushes: Float64Array;
+  /** Whether the effort of a continuous action counts what is cut, as in Gymnasium's MountainCarContinuous. */
+  readonly countsExcess: boolean;
+}
+
+export interface ActuatorChoice {
+  readonly control?: 'discrete' | 'continuous' | undefined;
+  readonly actions?: number | undefined;
+}
+
+/** Kind and number of actions, drawn where they are not chosen. */
+export function drawActuatorKind(
+  random: RandomGenerator,
+  { control, actions }: ActuatorChoice,
+): Pick<Actuators, 'kind' | 'count'> {
+  const drawn = chance(random, 0.5) ? 'discrete' : 'continuous';
+  const implied = actions === undefined || actions === 2 ? drawn : actions === 1 ? 'continuous' : 'discrete';
+  const kind = control ?? implied;
+  const [few, many] = kind === 'discrete' ? [2, 4] : [1, 2];
+  const count = chance(random, 0.55) ? few : integerBetween(random, few, many);
+  return { kind, count: actions ?? count };
+}
+
+/** @param strength length of a push */
+export function drawActuators(
+  random: RandomGenerator,
+  plant: Plant,
+  { kind, count }: Pick<Actuators, 'kind' | 'count'>,
+  strength: number,
+): Actuators {
+  const n = plant.dimension;
+  const pushes = new Float64Array(count * n);
+  const opposed = kind === 'discrete' && chance(random, 0.75);
+  for (let action = 0; action < count; action++) {
+    const direction = unitVector(random, plant.driven.length);
+    plant.driven.forEach((coordinate, i) => {
+      const value = strength * direction[i]!;
+      const alone = plant.driven.length === 1 && kind === 'discrete' && !opposed;
+      pushes[action * n + coordinate] = alone ? value * random.uniform(0, 1) : value;
+    });
+    if (opposed && action % 2 === 1) {
+      for (let i = 0; i < n; i++) pushes[action * n + i] = -pushes[(action - 1) * n + i]!;
+    }
+  }
+  // An odd one out rests; pushes that are not opposed must not all go one way.
+  if (opposed && count % 2 === 1) pushes.fill(0, (count - 1) * n);
+  if (kind === 'discrete' && !opposed) turnOne(pushes, n, plant.driven[0]!, random);
+  return {
+    kind,
+    count,
+    bound: random.choice([0.4, 1, 1, 2, 3]),
+    pushes,
+    countsExcess: chance(random, 0.5),
+  };
+}
+
+function turnOne(pushes: Float64Array, n: number, coordinate: number, random: RandomGenerator): void {
+  const side = randomSign(random);
+  pushes[coordinate] = side * Math.abs(pushes[coordinate]!);
+  pushes[n + coordinate] = -side * Math.abs(pushes[n + coordinate]!);
+}
+
+export function actionSpace({ kind, count, bound }: Actuators): Space {
+  return kind === 'discrete'
+    ? { kind: 'discrete', n: count }
+    : {
+        kind: 'box',
+        low: Array(count).fill(-Math.fround(bound)),
+        high: Array(count).fill(Math.fround(bound)),
+      };
+}
+
+/**
+ * Writes what an action adds to a state into `push`.
+ * @returns the effort: the mean square of a continuous action relative to its bounds; 1 for a discrete one that pushes
+ */
+export function applyAction(actuators: Actuators, action: Action, push: Float64Array): number {
+  const { pushes, count, bound, countsExcess } = actuators;
+  const n = push.length;
+  if (typeof action === 'number') {
+    let size = 0;
+    for (let i = 0; i < n; i++) {
+      const value = pushes[action * n + i]!;
+      push[i] = value;
+      size += Math.abs(value);
+    }
+    return size === 0 ? 0 : 1;
+  }
+  push.fill(0);
+  let effort = 0;
+  for (let a = 0; a < count; a++) {
+    const raw = action[a]! / bound;
+    const cut = raw > 1 ? 1 : raw < -1 ? -1 : raw;
+    effort += countsExcess ? raw * raw : cut * cut;
+    for (let i = 0; i < n; i++) push[i]! += cut * pushes[a * n + i]!;
+  }
+  return effort / count;
+}

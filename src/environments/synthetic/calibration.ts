@@ -1,0 +1,77 @@
+/** How hard a task is, told from random policies. */
+import type { RandomGenerator } from '../../random.js';
+import type { ControlledSystem } from './controlled-system.js';
+import { logUniform } from './distributions.js';
+
+/** The share of random policies that shall succeed at a task, log-uniform in 0.3 % to 30 %. */
+export const drawShare = (random: RandomGenerator): number => logUniform(random, 0.003, 0.3);
+
+/** Standard deviation of the weights of linear policies that have not been searched yet, in a range of ±6. */
+const weightSpread = 3;
+
+export interface Trial {
+  readonly policies: number;
+  readonly steps: number;
+  /** What a state is judged by; a policy by the largest value on its way. */
+  readonly measure: (state: Float64Array) => number;
+  /** An episode ends where the measure goes beyond this. */
+  readonly beyond: number;
+}
+
+/** The measure of one episode of each of many random linear policies with a bias, ascending. */
+export function peaksOfRandomPolicies(
+  system: ControlledSystem,
+  random: RandomGenerator,
+  trial: Trial,
+): Float64Array {
+  const { actuators, sensors } = system.parts;
+  const weights = new Float64Array((sensors.count + 1) * actuators.count);
+  const outputs: number[] = Array(actuators.count).fill(0);
+  const peaks = new Float64Array(trial.policies);
+  for (let policy = 0; policy < trial.policies; policy++) {
+    for (let i = 0; i < weights.length; i++) weights[i] = random.normal(0, weightSpread);
+    peaks[policy] = peakOf(system, random, trial, () => {
+      linearOutputs(weights, system.seen, outputs);
+      return actuators.kind === 'discrete' ? firstLargest(outputs) : outputs;
+    });
+  }
+  return peaks.sort();
+}
+
+/** The largest measure on the way of one episode after its start. */
+export function peakOf(
+  system: ControlledSystem,
+  random: RandomGenerator,
+  { steps, measure, beyond }: Omit<Trial, 'policies'>,
+  act: () => number | readonly number[],
+): number {
+  system.reset(random);
+  let peak = Number.NEGATIVE_INFINITY;
+  for (let step = 0; step < steps && peak <= beyond; step++) {
+    system.advance(act());
+    const value = measure(system.state);
+    if (value > peak) peak = value;
+  }
+  return peak;
+}
+
+function linearOutputs(weights: Float64Array, seen: Float64Array, outputs: number[]): void {
+  const m = outputs.length;
+  for (let a = 0; a < m; a++) {
+    let sum = weights[seen.length * m + a]!;
+    for (let i = 0; i < seen.length; i++) sum += seen[i]! * weights[i * m + a]!;
+    outputs[a] = sum;
+  }
+}
+
+function firstLargest(values: readonly number[]): number {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i;
+  return best;
+}
+
+/** The value that lies between the smallest `share` of ascending values and the others. */
+export function quantile(ascending: Float64Array, share: number): number {
+  const place = Math.min(ascending.length - 1, Math.max(1, Math.round(share * ascending.length)));
+  return (ascending[place - 1]! + ascending[place]!) / 2;
+}

@@ -1,0 +1,177 @@
+/** The families of synthetic tasks, and their ids: `synthetic:survival?seed=7&observations=4`. */
+import { z } from 'zod';
+import { nearest, UserError } from '../../errors.js';
+import { createGenerator } from '../../random.js';
+import type { Environment } from '../environment.js';
+import { limitedEnvironment } from '../limited-environment.js';
+import { optionNames, parseOptions } from '../options.js';
+import type { Draw, DrawnTask } from './draw.js';
+
+const prefix = 'synthetic:';
+/** Draws that may be refused before a seed is given up. */
+const mostAttempts = 60;
+
+const seed = z.int().min(0).default(0);
+const size = (low: number, high: number) => z.int().min(low).max(high).optional();
+const controlOptions = z
+  .strictObject({
+    seed,
+    observations: size(2, 12),
+    actions: size(1, 6),
+    control: z.enum(['discrete', 'continuous']).optional(),
+  })
+  .superRefine(({ actions, control }, context) => {
+    const message =
+      actions === 1 && control === 'discrete'
+        ? 'a discrete choice needs two actions'
+        : actions !== undefined && actions > 2 && control === 'continuous'
+          ? 'continuous actions have 1 or 2 components'
+          : undefined;
+    if (message !== undefined) context.addIssue({ code: 'custom', path: ['actions'], message });
+  });
+const landscapeOptions = z.strictObject({ seed, parameters: size(1, 64) });
+
+interface Family {
+  readonly options: z.ZodObject;
+  draw(options: Readonly<Record<string, unknown>>): Promise<DrawnTask>;
+}
+
+const families: Readonly<Record<string, Family>> = {
+  survival: family('survival', controlOptions, async () => (await import('./survival.js')).drawSurvival),
+  regulate: family('regulate', controlOptions, async () => (await import('./regulate.js')).drawRegulation),
+  reach: family('reach', controlOptions, async () => (await import('./reach.js')).drawReach),
+  pump: family('pump', controlOptions, async () => (await import('./pump.js')).drawPump),
+  locomote: family(
+    'locomote',
+    z.strictObject({ seed, observations: size(4, 12) }),
+    async () => (await import('./locomotion.js')).drawLocomotion,
+  ),
+  landscape: family(
+    'landscape',
+    landscapeOptions,
+    async () => (await import('./landscape.js')).drawLandscape,
+  ),
+  sparse: family('sparse', landscapeOptions, async () => (await import('./sparse.js')).drawSparse),
+  mdp: family(
+    'mdp',
+    z.strictObject({ seed, states: size(3, 200), actions: size(2, 8) }),
+    async () => (await import('./decision-process.js')).drawDecisionProcess,
+  ),
+  grid: family(
+    'grid',
+    z.strictObject({ seed, rows: size(2, 20), columns: size(2, 20) }),
+    async () => (await import('./grid.js')).drawGrid,
+  ),
+  game: family(
+    'game',
+    z.strictObject({ seed, states: size(4, 100), actions: size(2, 4) }),
+    async () => (await import('./game.js')).drawGame,
+  ),
+};
+
+/** The ids of the families; each stands for the task of seed 0. */
+export const syntheticIds: readonly string[] = Object.keys(families).map((name) => prefix + name);
+
+export const isSyntheticId = (id: string): boolean => id.startsWith(prefix);
+
+/**
+ * What the catalogue holds of an id: a family with, after `?`, options of the task.
+ * @throws UserError for an unknown family or unusable options
+ */
+export function syntheticEntry(id: string) {
+  const [, name = '', query = ''] = /^synthetic:([^?]*)\??(.*)$/s.exec(id) ?? [];
+  const family = Object.hasOwn(families, name) ? families[name]! : undefined;
+  if (family === undefined) throw unknownFamily(id, name);
+  const { options: schema, draw } = family;
+  const inId = optionsOfQuery(id, query);
+  parseOptions(prefix + name, schema, inId);
+  return {
+    id: canonicalId(name, schema, parseOptions(prefix + name, schema, inId).own),
+    aliases: [],
+    options: optionNames(schema),
+    // Drawn with the task.
+    maxSteps: undefined,
+    async make(options: Readonly<Record<string, unknown>>): Promise<Environment> {
+      const { own, maxEpisodeSteps } = parseOptions(prefix + name, schema, withOptions(id, inId, options));
+      const { task, maxSteps } = await draw(own);
+      const limit = maxEpisodeSteps ?? maxSteps;
+      return limitedEnvironment(canonicalId(name, schema, own), task, limit === -1 ? undefined : limit);
+    },
+  };
+}
+
+function family<S extends z.ZodObject>(
+  name: string,
+  options: S,
+  load: () => Promise<Draw<z.output<S>>>,
+): Family {
+  return {
+    options,
+    async draw(given) {
+      const own = given as z.output<S> & { readonly seed: number };
+      const draw = await load();
+      // The letters of the name keep the streams of families apart.
+      const letters = Array.from(name, (letter) => letter.charCodeAt(0));
+      for (let attempt = 0; attempt < mostAttempts; attempt++) {
+        const drawn = draw(createGenerator(own.seed, [...letters, attempt]), own);
+        if (drawn !== undefined) return drawn;
+      }
+      throw new UserError({
+        field: 'environment.options',
+        message: `${mostAttempts} draws of ${prefix}${name} came out trivial or hopeless`,
+        value: given,
+        remedy: 'take another seed, or leave more of the sizes open',
+      });
+    },
+  };
+}
+
+/** The id that makes the same task again: the options that differ from their defaults, in a fixed order. */
+function canonicalId(name: string, schema: z.ZodObject, own: Readonly<Record<string, unknown>>): string {
+  const chosen = Object.keys(schema.shape).filter((key) => own[key] !== undefined && own[key] !== 0);
+  const query = chosen.map((key) => `${key}=${own[key]}`).join('&');
+  return prefix + name + (query === '' ? '' : `?${query}`);
+}
+
+function optionsOfQuery(id: string, query: string): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  for (const part of query === '' ? [] : query.split('&')) {
+    const [, name, value] = /^([^=]+)=(.+)$/.exec(part) ?? [];
+    if (name === undefined || value === undefined || name in options) {
+      throw new UserError({
+        field: 'environment',
+        value: id,
+        message: name === undefined ? `${part} is no option` : `${name} is given twice`,
+        remedy: 'write each option once, as name=value, and & between two',
+      });
+    }
+    options[name] = /^-?[\d.]+$/.test(value) ? Number(value) : value;
+  }
+  return options;
+}
+
+function withOptions(
+  id: string,
+  inId: Readonly<Record<string, unknown>>,
+  options: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const twice = Object.keys(inId).find((name) => options?.[name] !== undefined);
+  if (twice === undefined) return { ...inId, ...options };
+  throw new UserError({
+    field: twice,
+    value: options[twice],
+    message: `is also given in the id ${id}`,
+    remedy: 'give it in one of the two places',
+  });
+}
+
+function unknownFamily(id: string, name: string): UserError {
+  const meant = nearest(name, Object.keys(families));
+  return new UserError({
+    field: 'environment',
+    value: id,
+    message: 'there is no such family of synthetic tasks',
+    alternatives: syntheticIds,
+    ...(meant === undefined ? {} : { remedy: `did you mean ${prefix}${meant}?` }),
+  });
+}

@@ -1,0 +1,173 @@
+import type { RandomGenerator } from '../../random.js';
+import { chance, integerBetween, logUniform, randomSign, rotation, unitVector } from './distributions.js';
+import type { Draw } from './draw.js';
+import { type Height, reach, SingleStepTask } from './single-step-task.js';
+
+/** Points that a landscape is standardised by. */
+const samples = 200;
+
+/** A random function of 2 to 24 numbers: see `drawShape`, then `drawTransform`. Noisy in 40 % of the draws. */
+export const drawLandscape: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
+  const n = parameters ?? drawDimension(random);
+  const shape = drawShape(random, n);
+  const { middle, spread } = momentsOf(Array.from({ length: samples }, () => shape(randomPoint(random, n))));
+  // Flat all over.
+  if (!(spread > 1e-9)) return undefined;
+  const transform = drawTransform(random);
+  const { scale, offset } = drawUnits(random);
+  const height: Height = (point) => offset + scale * transform((shape(point) - middle) / spread);
+  const noise = chance(random, 0.4) ? scale * logUniform(random, 0.02, 0.5) : 0;
+  return { task: new SingleStepTask(n, height, noise), maxSteps: 1 };
+};
+
+/** Mean and standard deviation. */
+function momentsOf(values: readonly number[]): { readonly middle: number; readonly spread: number } {
+  const mean = (numbers: readonly number[]) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
+  const middle = mean(values);
+  return { middle, spread: Math.sqrt(mean(values.map((value) => (value - middle) ** 2))) };
+}
+
+/** 2 to 24 parameters, small numbers more often. */
+export const drawDimension = (random: RandomGenerator): number =>
+  Math.min(24, Math.floor(logUniform(random, 2, 25)));
+
+/** Where the search starts: uniform in ± half of the reach, or normal. */
+export function randomPoint(random: RandomGenerator, n: number): Float64Array {
+  return Float64Array.from({ length: n }, () => random.uniform(-reach / 2, reach / 2));
+}
+
+/** Scale and offset of scores, as different as those of real tasks. */
+export function drawUnits(random: RandomGenerator): { readonly scale: number; readonly offset: number } {
+  const scale = logUniform(random, 0.1, 1000);
+  return { scale, offset: chance(random, 0.6) ? scale * 3 * random.normal() : 0 };
+}
+
+function drawShape(random: RandomGenerator, n: number): Height {
+  const kind = random.choice(['bowl', 'bowl', 'hills', 'ripples', 'network', 'signs'] as const);
+  switch (kind) {
+    case 'bowl':
+    case 'ripples':
+      return drawBowl(random, n, kind === 'ripples');
+    case 'hills':
+      return drawHills(random, n);
+    case 'network':
+      return drawNetwork(random, n);
+    case 'signs':
+      return drawSigns(random, n);
+  }
+}
+
+/** −Σ weight·z² of turned coordinates z about an optimum anywhere, badly scaled; with ripples as Rastrigin's function. */
+function drawBowl(random: RandomGenerator, n: number, rippled: boolean): Height {
+  const optimum = Float64Array.from({ length: n }, () => random.uniform(-reach, reach));
+  const turned = chance(random, 0.5) ? rotation(random, n) : undefined;
+  const badness = logUniform(random, 1, 30);
+  const weights = Float64Array.from({ length: n }, () => logUniform(random, 1 / badness, badness));
+  const amplitude = rippled ? logUniform(random, 0.5, 8) : 0;
+  const frequency = (2 * Math.PI) / logUniform(random, 1, 5);
+  return (point) => {
+    let sum = 0;
+    for (let i = 0; i < n; i++) {
+      let z = point[i]! - optimum[i]!;
+      if (turned !== undefined) {
+        z = 0;
+        for (let j = 0; j < n; j++) z += turned[i * n + j]! * (point[j]! - optimum[j]!);
+      }
+      sum += weights[i]! * (z * z + (amplitude === 0 ? 0 : amplitude * (1 - Math.cos(frequency * z))));
+    }
+    return -sum / n;
+  };
+}
+
+/** A sum of Gaussian hills of different heights and widths. */
+function drawHills(random: RandomGenerator, n: number): Height {
+  const count = integerBetween(random, 2, 8);
+  const hills = Array.from({ length: count }, () => ({
+    centre: Float64Array.from({ length: n }, () => random.uniform(-reach, reach)),
+    height: random.uniform(0.2, 1),
+    width: logUniform(random, 1, 4) * Math.sqrt(n),
+  }));
+  return (point) => {
+    let sum = 0;
+    for (const { centre, height, width } of hills) {
+      let distance = 0;
+      for (let i = 0; i < n; i++) distance += (point[i]! - centre[i]!) ** 2;
+      sum += height * Math.exp(-distance / (2 * width * width));
+    }
+    return sum;
+  };
+}
+
+/** A network with one hidden layer of tanh units. */
+function drawNetwork(random: RandomGenerator, n: number): Height {
+  const units = integerBetween(random, 3, 12);
+  const gain = logUniform(random, 0.2, 1) / Math.sqrt(n);
+  const weights = Float64Array.from({ length: units * n }, () => gain * random.normal());
+  const biases = Float64Array.from({ length: units }, () => random.normal());
+  const outputs = Float64Array.from({ length: units }, () => random.normal());
+  return (point) => {
+    let sum = 0;
+    for (let unit = 0; unit < units; unit++) {
+      let input = biases[unit]!;
+      for (let i = 0; i < n; i++) input += weights[unit * n + i]! * point[i]!;
+      sum += outputs[unit]! * Math.tanh(input);
+    }
+    return sum;
+  };
+}
+
+/** What depends on signs, as much of control does: soft margins of sums, alone and multiplied in pairs. */
+function drawSigns(random: RandomGenerator, n: number): Height {
+  const count = integerBetween(random, 2, 6);
+  const sharpness = logUniform(random, 0.3, 5);
+  const margins = Array.from({ length: 2 * count }, () => ({
+    direction: chance(random, 0.4) ? axis(random, n) : unitVector(random, n),
+    bias: random.uniform(-2, 2),
+  }));
+  const paired = Array.from({ length: count }, () => chance(random, 0.5));
+  const margin = (k: number, point: ArrayLike<number>): number => {
+    const { direction, bias } = margins[k]!;
+    let sum = bias;
+    for (let i = 0; i < n; i++) sum += direction[i]! * point[i]!;
+    return Math.tanh(sharpness * sum);
+  };
+  return (point) => {
+    let sum = 0;
+    for (let k = 0; k < count; k++) {
+      sum += margin(2 * k, point) * (paired[k] ? margin(2 * k + 1, point) : 1);
+    }
+    return sum;
+  };
+}
+
+function axis(random: RandomGenerator, n: number): Float64Array {
+  const direction = new Float64Array(n);
+  direction[random.integers(0, n)] = randomSign(random);
+  return direction;
+}
+
+/** A function that nowhere falls, of standardised heights: plain, convex, a power, cut off, or in steps. */
+function drawTransform(random: RandomGenerator): (height: number) => number {
+  const kind = random.choice(['plain', 'plain', 'exponential', 'power', 'cut', 'steps'] as const);
+  switch (kind) {
+    case 'plain':
+      return (height) => height;
+    case 'exponential': {
+      const rate = logUniform(random, 0.3, 2);
+      return (height) => Math.exp(Math.min(4, rate * height));
+    }
+    case 'power': {
+      const exponent = logUniform(random, 0.3, 3);
+      return (height) => Math.sign(height) * Math.abs(height) ** exponent;
+    }
+    case 'cut': {
+      const low = random.uniform(-1.5, 0.5);
+      const high = random.uniform(1.5, 6);
+      return (height) => Math.min(high, Math.max(low, height));
+    }
+    case 'steps': {
+      const width = logUniform(random, 0.1, 1);
+      return (height) => width * Math.floor(height / width);
+    }
+  }
+}

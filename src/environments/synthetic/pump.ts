@@ -1,0 +1,89 @@
+import type { RandomGenerator } from '../../random.js';
+import { type Actuators, drawActuatorKind, drawActuators } from './actuators.js';
+import { drawShare, peakOf, peaksOfRandomPolicies, quantile } from './calibration.js';
+import { ControlledSystem } from './controlled-system.js';
+import { ControlledTask, projection } from './controlled-task.js';
+import { chance, integerBetween, logUniform, randomSign } from './distributions.js';
+import type { ControlOptions, Draw } from './draw.js';
+import { drawOscillators } from './plant.js';
+import { drawGoal } from './reach.js';
+import { drawSensors } from './sensors.js';
+
+/**
+ * Lightly damped oscillators with a force too weak to push them to the goal: energy has to be pumped in, by a force
+ * that follows the velocity. The goal lies beyond what any constant action reaches, and within what such a force does.
+ */
+export const drawPump: Draw<ControlOptions> = (random, options) => {
+  const kind = drawActuatorKind(random, options);
+  const drawnPairs = chance(random, 0.7) || 5 * kind.count > 24 ? 1 : 2;
+  const pairs = options.observations === undefined ? drawnPairs : Math.ceil(options.observations / 2);
+  const observations = options.observations ?? 2 * pairs;
+  const plant = drawOscillators(random, pairs);
+  const n = plant.dimension;
+  const spread = logUniform(random, 0.01, 0.2);
+  const strength = logUniform(random, 0.003, 0.1);
+  // Velocities are often seen small, as that of the mountain car: then feedback needs weights that are seldom drawn.
+  const scales = Array.from({ length: n }, (_, i) =>
+    i % 2 === 1 ? logUniform(random, 0.02, 2) : logUniform(random, 0.1, 2),
+  );
+  const system = new ControlledSystem({
+    plant,
+    actuators: drawActuators(random, plant, kind, strength),
+    sensors: drawSensors(random, plant, observations, scales),
+    start: { centre: new Float64Array(n), spread: new Float64Array(n).fill(spread) },
+    noise: chance(random, 0.25) ? strength * logUniform(random, 0.02, 0.2) : 0,
+    wall: 20,
+  });
+  const direction = new Float64Array(n);
+  direction[2 * random.integers(0, pairs)] = randomSign(random);
+  const maxSteps = 10 * integerBetween(random, 10, 30);
+  const share = drawShare(random);
+  const trial = {
+    steps: maxSteps,
+    measure: (state: Float64Array) => projection(state, direction),
+    beyond: Number.POSITIVE_INFINITY,
+  };
+  const pumped = pumpedPeak(system, random, trial);
+  const nearest = 1.15 * constantPeak(system, random, trial);
+  const furthest = 0.97 * pumped;
+  if (nearest >= furthest) return undefined;
+  const peaks = peaksOfRandomPolicies(system, random, { ...trial, policies: 200 });
+  const threshold = Math.min(furthest, Math.max(nearest, quantile(peaks, 1 - share)));
+  if (threshold > peaks.at(-1)!) return undefined;
+  const task = new ControlledTask(system, drawGoal(random, direction, threshold, maxSteps));
+  return { task, maxSteps };
+};
+
+type PumpTrial = Parameters<typeof peakOf>[2];
+
+/** The furthest that actions which never change get, in a few episodes each. */
+function constantPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
+  let furthest = 0;
+  for (const action of constantActions(system.parts.actuators)) {
+    for (let episode = 0; episode < 2; episode++) {
+      furthest = Math.max(
+        furthest,
+        peakOf(system, random, trial, () => action),
+      );
+    }
+  }
+  return furthest;
+}
+
+function constantActions({ kind, count, bound }: Actuators): readonly (number | readonly number[])[] {
+  if (kind === 'discrete') return Array.from({ length: count }, (_, a) => a);
+  return Array.from({ length: 3 ** count - 1 }, (_, i) =>
+    Array.from({ length: count }, (_, a) => bound * ((Math.floor(i / 3 ** a) % 3) - 1)),
+  );
+}
+
+/** How far the action gets that at each step pushes most in the direction of the driven velocity. */
+function pumpedPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
+  const { kind, count, bound, pushes } = system.parts.actuators;
+  const n = system.state.length;
+  return peakOf(system, random, trial, () => {
+    const along = Array.from({ length: count }, (_, a) => pushes[a * n + 1]! * system.state[1]!);
+    if (kind === 'discrete') return along.indexOf(Math.max(...along));
+    return along.map((value) => (value > 0 ? bound : -bound));
+  });
+}

@@ -1,0 +1,58 @@
+import type { RandomGenerator } from '../../random.js';
+import { drawShare, quantile } from './calibration.js';
+import { chance, integerBetween, logUniform, permutation, unitVector } from './distributions.js';
+import type { Draw } from './draw.js';
+import { drawDimension, drawUnits, randomPoint } from './landscape.js';
+import { type Height, reach, SingleStepTask } from './single-step-task.js';
+
+/** Points that the height of the plateau is told from. */
+const samples = 600;
+
+/**
+ * A plateau with a few narrow bumps and ridges, flat or with a weak slope (which may lead away from them). So wide that
+ * the wanted share of random points lies on one of them.
+ */
+export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
+  const n = parameters ?? drawDimension(random);
+  const { nearness, top } = drawBumps(random, n);
+  const share = drawShare(random);
+  const heights = Float64Array.from({ length: samples }, () => nearness(randomPoint(random, n))).sort();
+  const level = quantile(heights, 1 - share);
+  // All but flat on top, or no plateau left.
+  if (top - level < 1e-6) return undefined;
+  const slope = chance(random, 0.4) ? unitVector(random, n) : new Float64Array(n);
+  const steepness = logUniform(random, 0.002, 0.05) / reach;
+  const exponent = chance(random, 0.5) ? 1 : logUniform(random, 0.2, 3);
+  const { scale, offset } = drawUnits(random);
+  const height: Height = (point) => {
+    let downhill = 0;
+    for (let i = 0; i < n; i++) downhill += slope[i]! * point[i]!;
+    const above = Math.max(0, (nearness(point) - level) / (top - level));
+    return offset + scale * (above ** exponent + steepness * downhill);
+  };
+  const noise = chance(random, 0.4) ? scale * logUniform(random, 0.003, 0.1) : 0;
+  return { task: new SingleStepTask(n, height, noise), maxSteps: 1 };
+};
+
+/**
+ * The largest of a few bonus − distance²: the distance counts all dimensions for a bump, some of them for a ridge.
+ * `top` is the largest bonus.
+ */
+function drawBumps(random: RandomGenerator, n: number): { readonly nearness: Height; readonly top: number } {
+  const bumps = Array.from({ length: integerBetween(random, 1, 4) }, () => ({
+    centre: Float64Array.from({ length: n }, () => random.uniform(-0.9 * reach, 0.9 * reach)),
+    dimensions: permutation(random, n).slice(0, chance(random, 0.5) ? n : integerBetween(random, 1, n)),
+    width: logUniform(random, 0.5, 2),
+    bonus: random.uniform(0, 0.3),
+  }));
+  const nearness: Height = (point) => {
+    let best = Number.NEGATIVE_INFINITY;
+    for (const { centre, dimensions, width, bonus } of bumps) {
+      let distance = 0;
+      for (const i of dimensions) distance += ((point[i]! - centre[i]!) / width) ** 2;
+      best = Math.max(best, bonus - distance / dimensions.length);
+    }
+    return best;
+  };
+  return { nearness, top: Math.max(...bumps.map(({ bonus }) => bonus)) };
+}
