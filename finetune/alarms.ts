@@ -86,7 +86,7 @@ const duplicates: Check = ({ train, validation, made }) => {
   return {
     kind: 'duplicates',
     message: `${made - kept} of ${made} examples were duplicates of others`,
-    remedy: 'leave out copies of runs, or draw fewer --samples',
+    remedy: 'leave out copies of runs, draw fewer --samples, or take a smaller --augment',
   };
 };
 

@@ -34,6 +34,7 @@ export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): 
 <dl class="facts">
 <div><dt>format</dt><dd>${manifest.format}</dd></div>
 <div><dt>seed</dt><dd>${dataset.seed}</dd></div>
+<div><dt>copies of a run</dt><dd>${dataset.augment}</dd></div>
 <div><dt>tokens counted by</dt><dd>${dataset.tokens}</dd></div>
 </dl>
 </header>`,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { unreachable } from '../src/errors.js';
 import type { Manifest } from '../src/manifest.js';
 import { type Alarm, findAlarms } from './alarms.js';
+import { augmented } from './augmentation.js';
 import { type Example, type Recipe, withoutDuplicates } from './example.js';
 import { bestOfGroup } from './recipes/best-of-group.js';
 import { hindsight } from './recipes/hindsight.js';
@@ -23,10 +24,14 @@ import {
 export interface DatasetOptions {
   readonly recipe: Recipe;
   readonly validation: ValidationPlan;
-  /** Fixes what is drawn: which runs are held out, and the prompts of hindsight. */
+  /** Fixes what is drawn: which runs are held out, the prompts of hindsight, and the symmetries of copies. */
   readonly seed: number;
   /** Prompts that hindsight draws from each run; as many as it has iterations when absent. */
   readonly samples?: number | undefined;
+  /** Candidates of an iteration that best-of-group imitates; 1 when absent. */
+  readonly winners?: number | undefined;
+  /** Transformed copies of each run that is trained on; 0 when absent. */
+  readonly augment?: number | undefined;
   /** Tokens that the model to be trained can read; unchecked when absent. */
   readonly context?: number | undefined;
   /** An estimate when absent. */
@@ -58,6 +63,8 @@ export type Split = 'train' | 'validation';
 export interface Dataset {
   readonly recipe: Recipe;
   readonly seed: number;
+  /** Transformed copies of each run that is trained on. */
+  readonly augment: number;
   readonly train: readonly Example[];
   readonly validation: readonly Example[];
   readonly sources: readonly Source[];
@@ -81,33 +88,38 @@ export interface NamedRun {
  * @throws UserError for a damaged run, or a name in `validation` that nothing has
  */
 export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
-  const { recipe, validation: plan, seed, context, tokens = estimate } = options;
-  const made: Example[] = [];
+  const { recipe, validation: plan, seed, augment = 0, context, tokens = estimate } = options;
+  const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
-  const sources: Omit<Source, 'split' | 'kept'>[] = [];
+  const sources: Omit<Source, 'split' | 'made' | 'kept'>[] = [];
   const changedTemplates: string[] = [];
   for (const { path, name } of runs) {
     const run = await readSourceRun(path, name);
-    const examples = examplesOf(run, options);
-    for (const example of examples) made.push(example);
+    const examples = [run, ...augmented(run, augment, seed)].flatMap((copy) => examplesOf(copy, options));
+    for (const example of examples) all.push(example);
     splitRuns.push({ name, environment: run.manifest.environment, keys: dependencies(run, examples) });
-    sources.push(sourceOf(run, examples.length));
+    sources.push(sourceOf(run));
     if (run.prompts?.hash !== run.manifest.prompts) changedTemplates.push(name);
   }
   const heldOut = validationRuns(splitRuns, plan, seed);
+  // What is held out is measured as it was logged.
+  const made = all.filter(({ lineage }) => lineage.copy === undefined || !heldOut.has(lineage.run));
   const kept = withoutDuplicates(made);
   const train = kept.filter(({ lineage }) => !heldOut.has(lineage.run));
   const validation = kept.filter(({ lineage }) => heldOut.has(lineage.run));
   const lengths = measureLengths(kept, tokens);
+  const madeOf = countBy(made, ({ lineage }) => lineage.run);
   const keptOf = countBy(kept, ({ lineage }) => lineage.run);
   return {
     recipe,
     seed,
+    augment,
     train,
     validation,
     sources: sources.map((source) => ({
       ...source,
       split: heldOut.has(source.run) ? 'validation' : 'train',
+      made: madeOf.get(source.run) ?? 0,
       kept: keptOf.get(source.run) ?? 0,
     })),
     duplicates: made.length - kept.length,
@@ -130,12 +142,12 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
   };
 }
 
-function examplesOf(run: SourceRun, { recipe, seed, samples }: DatasetOptions): readonly Example[] {
+function examplesOf(run: SourceRun, { recipe, seed, samples, winners }: DatasetOptions): readonly Example[] {
   switch (recipe) {
     case 'improvement':
       return improvement(run);
     case 'best-of-group':
-      return bestOfGroup(run);
+      return bestOfGroup(run, winners);
     case 'weighted':
       return weighted(run);
     case 'preference':
@@ -164,10 +176,7 @@ function dependencies(
   ];
 }
 
-function sourceOf(
-  { name, manifest, recorded, hash }: SourceRun,
-  made: number,
-): Omit<Source, 'split' | 'kept'> {
+function sourceOf({ name, manifest, recorded, hash }: SourceRun): Omit<Source, 'split' | 'made' | 'kept'> {
   return {
     run: name,
     environment: manifest.environment,
@@ -178,7 +187,6 @@ function sourceOf(
     evaluations: recorded.entries.length,
     hash,
     prompts: manifest.prompts,
-    made,
   };
 }
 

@@ -13,6 +13,8 @@ export interface Lineage {
   /** Who proposed: a language model or a control. */
   readonly model: string;
   readonly recipe: Recipe;
+  /** The copy of the run, from 1, whose parameters a symmetry transformed; absent for the run as it was logged. */
+  readonly copy?: number;
   /** SHA-256 of the prompt's messages. */
   readonly prompt: string;
   /** The iteration that the prompt is for, from 1. */

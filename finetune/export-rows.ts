@@ -77,6 +77,7 @@ const lineageColumns: {
   environment: text,
   model: text,
   recipe: text,
+  'copy?': count,
   prompt: text,
   'promptTokens?': count,
   promptIteration: count,

@@ -45,6 +45,8 @@ export interface SourceRun extends OpenedRun {
   /** The run's prompt set as it is now; undefined where it can't be loaded. */
   readonly prompts: PromptSet | undefined;
   readonly steps: readonly Step[];
+  /** Which of its transformed copies this is, from 1; absent for the run as it was logged. */
+  readonly copy?: number;
 }
 
 /** @throws UserError when there is no run at `path`, or it is damaged */
@@ -72,6 +74,7 @@ export function lineageOf(
     environment: run.manifest.environment,
     model: run.manifest.model,
     recipe,
+    ...(run.copy !== undefined && { copy: run.copy }),
     prompt,
     promptIteration: iteration,
     history,

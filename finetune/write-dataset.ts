@@ -37,6 +37,8 @@ export interface DatasetManifest {
   readonly recipe: Recipe;
   readonly format: RowFormat;
   readonly seed: number;
+  /** Transformed copies of each run that is trained on. */
+  readonly augment: number;
   readonly sources: readonly Source[];
   readonly duplicates: number;
   /** How tokens were counted. */
@@ -115,7 +117,7 @@ function writeRows(path: string, rows: readonly object[]): WrittenFile {
 }
 
 function manifestOf(dataset: Dataset, format: RowFormat, files: DatasetManifest['files']): DatasetManifest {
-  const { recipe, seed, sources, duplicates, tokens, statistics, alarms } = dataset;
+  const { recipe, seed, augment, sources, duplicates, tokens, statistics, alarms } = dataset;
   const dropped = isOwn(format) ? undefined : weightsDropped(format, dataset.train);
   return {
     version: 1,
@@ -124,6 +126,7 @@ function manifestOf(dataset: Dataset, format: RowFormat, files: DatasetManifest[
     recipe,
     format,
     seed,
+    augment,
     sources,
     duplicates,
     tokens,

@@ -26,15 +26,19 @@ export interface DatasetArguments {
   readonly format: RowFormat;
   readonly seed: number;
   readonly samples?: number | undefined;
+  readonly winners?: number | undefined;
+  readonly augment?: number | undefined;
   readonly context?: number | undefined;
   readonly json: boolean;
 }
 
 /** `policyloop finetune dataset <runs..>`. Fails when there is nothing to train on. */
 export async function datasetCommand(args: DatasetArguments, context: CommandContext): Promise<number> {
-  const { recipe, format, samples, context: window } = args;
+  const { recipe, format, samples, winners, augment, context: window } = args;
   requireCount('--seed', args.seed, 0);
   if (samples !== undefined) requireCount('--samples', samples, 1);
+  if (winners !== undefined) requireCount('--winners', winners, 1);
+  if (augment !== undefined) requireCount('--augment', augment, 0);
   if (window !== undefined) requireCount('--context', window, 1);
   requireExportable(recipe, format);
   const out = resolve(context.cwd, args.out);
@@ -42,7 +46,15 @@ export async function datasetCommand(args: DatasetArguments, context: CommandCon
   const paths = findRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir });
   const dataset = await buildDataset(
     paths.map((path) => ({ path, name: shownPath(path, context.cwd) })),
-    { recipe, validation: parseValidation(args.validation), seed: args.seed, samples, context: window },
+    {
+      recipe,
+      validation: parseValidation(args.validation),
+      seed: args.seed,
+      samples,
+      winners,
+      augment,
+      context: window,
+    },
   );
   const manifest = writeDataset(dataset, format, out);
   context.print(

@@ -70,6 +70,8 @@ describe('finetune dataset', () => {
     await expect(command({ format: 'trl-dpo' })).rejects.toThrow(/pairs of answers/);
     await expect(command({ seed: -1 })).rejects.toThrow(/--seed/);
     await expect(command({ samples: 0 })).rejects.toThrow(/--samples/);
+    await expect(command({ augment: -1 })).rejects.toThrow(/--augment/);
+    await expect(command({ augment: 1 })).rejects.toThrow(/--augment: prompts that tell/);
     await expect(command({ context: 0.5 })).rejects.toThrow(/--context/);
     await expect(command({ out: 'buffers' })).rejects.toThrow(/not empty/);
     await expect(command({ out: 'buffers/run-0/config.yaml' })).rejects.toThrow(/this is a file/);
