@@ -10,8 +10,10 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../src/config.js';
+import { controls } from '../src/controls.js';
 import { heldFor } from '../src/experiment.js';
 import { ModelError } from '../src/models/language-model.js';
+import { formatParameters } from '../src/prompting/parameter-format.js';
 import { readManifest, readRun, statusOf } from '../src/recorded-run.js';
 import type { CallRecord, RunEvent } from '../src/run-log.js';
 import { confirmationSeeds, evaluationSeeds } from '../src/seeds.js';
@@ -259,7 +261,6 @@ describe('heldFor', () => {
   });
 });
 
-const controls = ['random', 'hill-climb', 'cma-es'] as const;
 const configs: readonly (readonly [
   string,
   ConfigInput,
@@ -269,6 +270,28 @@ const configs: readonly (readonly [
     (provider) => [provider, { ...quick, iterations: 24, model: { provider } }, undefined] as const,
   ),
   ['scripted model', { ...scripted, iterations: 24 }, () => seededModel(0.4)],
+  [
+    'mixture, one of each group remembered',
+    {
+      ...quick,
+      iterations: 12,
+      candidates: 4,
+      model: { provider: 'mixture' },
+      memory: { best: 3, recent: 2, ofGroup: 2 },
+    },
+    undefined,
+  ],
+  [
+    'scripted model, conversation, one of each group remembered',
+    {
+      ...scripted,
+      iterations: 12,
+      candidates: 3,
+      prompts: { conversation: { turns: 4 } },
+      memory: { best: 3, recent: 2, ofGroup: 1 },
+    },
+    () => seededModel(0.4),
+  ],
   ['scripted model, groups', { ...scripted, iterations: 12, candidates: 3 }, () => seededModel(0.4)],
   [
     'scripted model, conversation and trajectories',
@@ -446,6 +469,74 @@ describe('resuming', () => {
     await expect(resumeExperiment(path)).rejects.toThrow('evaluations.jsonl:3: this line is not valid JSON');
     appendFileSync(join(path, 'events.jsonl'), '');
     expect(readFileSync(join(path, 'evaluations.jsonl'), 'utf8')).toContain('{"torn');
+  });
+});
+
+describe('memory.ofGroup', () => {
+  const grouped = {
+    ...scripted,
+    iterations: 8,
+    candidates: 4,
+    memory: { best: 4, recent: 2, ofGroup: 2 },
+    prompts: { set: 'compact' },
+  } as const satisfies ConfigInput;
+
+  const oneDecimal = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
+
+  /** What the memory holds before an iteration, worked out anew from the log. */
+  const held = (path: string, iteration: number) => {
+    const before = readRun(path).entries.filter((entry) => entry.iteration < iteration);
+    return before.filter((entry) => {
+      if (entry.iteration === 0) return true;
+      const [first, second] = before.filter((other) => other.iteration === entry.iteration);
+      return entry === (second !== undefined && second.score > first!.score ? second : first);
+    });
+  };
+
+  it('shows a prompt what it holds and nothing else, and tells controls no more', async () => {
+    const inner = seededModel();
+    const histories: number[][] = [];
+    const model: typeof inner = {
+      ...inner,
+      generate: (messages, options) => {
+        histories.push(options.task.history.map(({ score }) => score));
+        return inner.generate(messages, options);
+      },
+    };
+    const { path } = await runExperimentFrom(grouped, { model });
+    const asked = calls(path).filter(({ attempt, candidate }) => attempt === 0 && candidate === 0);
+    expect(asked).toHaveLength(8);
+    for (const { iteration, messages } of asked) {
+      const memory = held(path, iteration);
+      expect(memory).toHaveLength(3 + iteration - 1);
+      const best = memory.toSorted((a, b) => b.score - a.score).slice(0, 4);
+      const shown = new Set([...best, ...memory.slice(-2)]);
+      const prompt = messages.at(-1)!.content;
+      const lines = prompt.split('\n').filter((line) => /^\d+ params\[0\]/.test(line));
+      expect(lines.map((line) => line.replace(/^\d+ /, '')).toSorted()).toEqual(
+        [...shown].map(({ parameters }) => formatParameters(parameters, oneDecimal)).toSorted(),
+      );
+      const stale = memory.length - 1 - memory.indexOf(best[0]!);
+      expect(prompt).toContain(`tried ${memory.length} stale ${stale}\n`);
+    }
+    expect(histories.at(-1)).toEqual(held(path, 8).map(({ score }) => score));
+  });
+
+  it('leaves the best of the run, and what was tried before, to everything evaluated', async () => {
+    const { path } = await runExperimentFrom(
+      { ...quick, candidates: 8, model: { provider: 'mixture' }, memory: { ofGroup: 1 } },
+      {},
+    );
+    const { entries } = readRun(path);
+    const top = entries.reduce((best, entry) => (entry.score > best.score ? entry : best));
+    expect(readManifest(path).best).toMatchObject({
+      iteration: top.iteration,
+      candidate: top.candidate,
+      return: top.score,
+    });
+    // One that the memory does not hold.
+    expect(top.candidate).toBeGreaterThan(0);
+    expect(new Set(entries.map(({ parameters }) => parameters.join())).size).toBe(entries.length);
   });
 });
 

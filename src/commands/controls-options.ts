@@ -15,7 +15,7 @@ export const controlsOptions = (y: Argv) =>
         type: 'string',
         default: 'random,hill-climb,cma-es',
         requiresArg: true,
-        describe: 'Which ones, separated by commas',
+        describe: 'Which ones, separated by commas; one-plus-one-es and mixture are there too',
       })
       .option('iterations', {
         type: 'number',

@@ -1,5 +1,6 @@
 /** Options of `finetune evaluate`, apart from it so that `--help` loads none of it. */
 import type { Argv } from 'yargs';
+import { controls } from '../controls.js';
 import { studyOptions } from './study-options.js';
 
 export const evaluateOptions = (y: Argv) =>
@@ -34,7 +35,7 @@ export const evaluateOptions = (y: Argv) =>
         array: true,
         default: [],
         requiresArg: true,
-        choices: ['random', 'hill-climb', 'cma-es'] as const,
+        choices: controls,
         describe: 'Searches that play beside them with the same budget',
       })
       .option('repeats', {

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { assemble } from '../../src/assemble.js';
 import { bundledConfigs } from '../../src/config-file.js';
+import { controls } from '../../src/controls.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/load-config.js';
 import { packageRoot } from '../../src/package-root.js';
 import { referenceDirectory } from '../models/local/fixture.js';
@@ -82,7 +83,7 @@ describe('the configs that come with the package', () => {
   });
 
   it.each(names)('%s turns into each control with one override', (name) => {
-    for (const control of ['random', 'hill-climb', 'cma-es']) {
+    for (const control of controls) {
       const { config } = loadConfig({ file: name, overrides: [`model.provider=${control}`] });
       expect(config.model.provider).toBe(control);
     }

@@ -12,6 +12,7 @@ import { advantageWeights, weighted } from '../../finetune/recipes/weighted.js';
 import { readSourceRun, type SourceRun } from '../../finetune/source-run.js';
 import type { ConfigInput } from '../../src/config.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
+import { formatParameters } from '../../src/prompting/parameter-format.js';
 import { mean } from '../../src/statistics.js';
 import { seededModel } from '../support/experiments.js';
 import { answerOf, callsOf, evaluationsOf, played, playedSource, read } from './runs.js';
@@ -157,6 +158,100 @@ describe('best of group', () => {
       const group = entries.filter(({ iteration }) => iteration === lineage.iteration);
       expect(lineage.score).toBe(Math.max(...group.map(({ score }) => score)));
       expect(lineage.score).toBeGreaterThan(lineage.incumbent!);
+    }
+  });
+});
+
+describe('best of group, several winners', () => {
+  it('are the best that beat the best so far, with equal prompts and each with an answer of its own', () => {
+    const found = bestOfGroup(groups, 2);
+    for (const { lineage, prompt } of found) {
+      const same = found.filter((other) => other.lineage.iteration === lineage.iteration);
+      for (const other of same) expect(other.prompt).toBe(prompt);
+      const better = evaluationsOf(groups.path)
+        .filter(({ iteration, score }) => iteration === lineage.iteration && score > lineage.incumbent!)
+        .map(({ score }) => score)
+        .toSorted((a, b) => b - a);
+      expect(same.map((other) => other.lineage.score)).toEqual(better.slice(0, 2));
+    }
+    expect(new Set(found.map(({ completion }) => completion)).size).toBe(found.length);
+    expect(found.length).toBeGreaterThan(bestOfGroup(groups).length);
+    expect(bestOfGroup(groups, 1)).toEqual(bestOfGroup(groups));
+    expect(new Set(bestOfGroup(groups, 3).map(answerOf))).toEqual(new Set(improvement(groups).map(answerOf)));
+  });
+
+  it('go into a dataset', async () => {
+    const made = (winners?: number) =>
+      buildDataset([{ path: groups.path, name: 'a' }], {
+        recipe: 'best-of-group',
+        validation: { kind: 'none' },
+        seed: 0,
+        winners,
+      });
+    expect((await made()).train).toHaveLength(bestOfGroup(groups).length);
+    expect((await made(2)).train).toHaveLength(bestOfGroup(groups, 2).length);
+  });
+});
+
+describe('a memory of one evaluation an iteration', () => {
+  let run: SourceRun;
+
+  beforeAll(async () => {
+    run = await playedSource({
+      iterations: 10,
+      candidates: 6,
+      seed: 1,
+      model: { provider: 'mixture' },
+      memory: { best: 8, recent: 4, ofGroup: 1 },
+      prompts: { set: 'compact' },
+    });
+  });
+
+  it('is what proposals are compared with: the best that the prompt knows', () => {
+    const entries = evaluationsOf(run.path);
+    const better = run.steps.filter(({ iteration, history, incumbent, proposals }) => {
+      const held = entries.filter(
+        (one) => one.iteration < iteration && (one.iteration === 0 || one.candidate === 0),
+      );
+      expect(history).toBe(held.length);
+      expect(incumbent!.score).toBe(Math.max(...held.map(({ score }) => score)));
+      expect(proposals).toHaveLength(6);
+      return (
+        incumbent!.score <
+        Math.max(...entries.filter((one) => one.iteration < iteration).map(({ score }) => score))
+      );
+    });
+    // In some iterations the run had found better already, which the memory did not hold.
+    expect(better.length).toBeGreaterThan(0);
+    for (const { lineage, prompt } of bestOfGroup(run, 6)) {
+      expect(lineage.score).toBeGreaterThan(lineage.incumbent!);
+      expect(prompt.at(-1)!.content).toContain(`tried ${lineage.history} `);
+    }
+  });
+
+  it('is what hindsight draws histories from, as long as the run had them', () => {
+    const found = hindsight(run, 3, 40);
+    expect(found.length).toBe(40);
+    const held = evaluationsOf(run.path).filter((one) => one.iteration === 0 || one.candidate === 0);
+    const lines = new Set(held.map((one) => formatParameters(one.parameters, run.family.parameters)));
+    for (const { lineage, prompt } of found) {
+      expect(lineage.history).toBe(3 + lineage.promptIteration - 1);
+      const content = prompt.at(-1)!.content;
+      expect(content).toContain(`tried ${lineage.history} `);
+      for (const [, shown] of content.matchAll(/^\d+ (params.*)$/gm)) expect(lines).toContain(shown);
+    }
+  });
+
+  it('renders the logged prompts anew', () => {
+    const held = run.recorded.entries.filter((one) => one.iteration === 0 || one.candidate === 0);
+    for (const { iteration, prompt } of run.steps) {
+      expect(
+        renderPrompt(
+          run,
+          iteration,
+          held.filter((one) => one.iteration < iteration),
+        ),
+      ).toEqual(prompt);
     }
   });
 });

@@ -46,6 +46,8 @@ testModelContract('ollama/test-model', async () =>
 testModelContract('control/random', local({ provider: 'random' }));
 testModelContract('control/hill-climb', local({ provider: 'hill-climb', sigma: 1 }));
 testModelContract('control/cma-es', local({ provider: 'cma-es', sigma: 2 }));
+testModelContract('control/one-plus-one-es', local({ provider: 'one-plus-one-es', sigma: 2 }));
+testModelContract('control/mixture', local({ provider: 'mixture' }));
 testModelContract('scripted/model', async () => ({
   model: createScriptedModel(({ options }) => answerFor(options.seed)),
   close: async () => {},
