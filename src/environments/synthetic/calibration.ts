@@ -6,6 +6,9 @@ import { logUniform } from './distributions.js';
 /** The share of random policies that shall succeed at a task, log-uniform in 0.3 % to 30 %. */
 export const drawShare = (random: RandomGenerator): number => logUniform(random, 0.003, 0.3);
 
+/** So many random policies tell which share of them succeeds that about four do. */
+export const policiesFor = (share: number): number => Math.round(Math.min(300, Math.max(40, 4 / share)));
+
 /** Standard deviation of the weights of linear policies that have not been searched yet, in a range of ±6. */
 const weightSpread = 3;
 

@@ -4,7 +4,7 @@ import { TabularTask } from '../toy-text/tabular-task.js';
 import { drawShare } from './calibration.js';
 import { chance, integerBetween, logUniform, permutation } from './distributions.js';
 import type { Draw } from './draw.js';
-import { chooseGoal, type Move, visitShares, type Walk } from './random-tables.js';
+import { chooseGoal, type Move, type Walk } from './random-tables.js';
 
 /**
  * A random finite decision process. Its rewards are dense (a number for each state and action), or those of a goal that
@@ -40,7 +40,7 @@ export const drawDecisionProcess: Draw<{
     });
     return { task, maxSteps };
   }
-  const goal = chooseGoal(walk, visitShares(walk, random, maxSteps), drawShare(random));
+  const goal = chooseGoal(walk, random, { wanted: drawShare(random), steps: maxSteps });
   if (goal === undefined) return undefined;
   const stepReward = chance(random, 0.5) ? -1 : 0;
   const goalReward = stepReward === 0 ? 1 : 0;

@@ -5,7 +5,7 @@ import { TabularTask } from '../toy-text/tabular-task.js';
 import { drawShare } from './calibration.js';
 import { chance, integerBetween, logUniform, permutation } from './distributions.js';
 import type { Draw } from './draw.js';
-import { chooseGoal, type Move, visitShares, type Walk } from './random-tables.js';
+import { chooseGoal, type Move, type Walk } from './random-tables.js';
 
 type Tile = 'floor' | 'wall' | 'hole' | 'cliff';
 
@@ -41,7 +41,7 @@ export const drawGrid: Draw<{ readonly rows?: number | undefined; readonly colum
   const walk = walkOver(map, slip, permutation(random, 4));
   const states = rows * columns;
   const maxSteps = Math.min(150, Math.max(20, Math.round(states * random.uniform(1.5, 5))));
-  const goal = chooseGoal(walk, visitShares(walk, random, maxSteps), drawShare(random));
+  const goal = chooseGoal(walk, random, { wanted: drawShare(random), steps: maxSteps });
   if (goal === undefined) return undefined;
   const fall = pays ? (chance(random, 0.3) ? -random.uniform(0, 1) : 0) : -logUniform(random, 5, 100);
   const [stepReward, goalReward] = pays ? [0, 1] : [-1, chance(random, 0.5) ? -1 : 0];

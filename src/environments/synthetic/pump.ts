@@ -1,6 +1,6 @@
 import type { RandomGenerator } from '../../random.js';
 import { type Actuators, drawActuatorKind, drawActuators } from './actuators.js';
-import { drawShare, peakOf, peaksOfRandomPolicies, quantile } from './calibration.js';
+import { drawShare, peakOf, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import { ControlledSystem } from './controlled-system.js';
 import { ControlledTask, projection } from './controlled-task.js';
 import { chance, integerBetween, logUniform, randomSign } from './distributions.js';
@@ -47,7 +47,7 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
   const nearest = 1.15 * constantPeak(system, random, trial);
   const furthest = 0.97 * pumped;
   if (nearest >= furthest) return undefined;
-  const peaks = peaksOfRandomPolicies(system, random, { ...trial, policies: 200 });
+  const peaks = peaksOfRandomPolicies(system, random, { ...trial, policies: policiesFor(share) });
   const threshold = Math.min(furthest, Math.max(nearest, quantile(peaks, 1 - share)));
   if (threshold > peaks.at(-1)!) return undefined;
   const task = new ControlledTask(system, drawGoal(random, direction, threshold, maxSteps));

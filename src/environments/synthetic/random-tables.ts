@@ -1,4 +1,5 @@
 import type { RandomGenerator } from '../../random.js';
+import { policiesFor } from './calibration.js';
 
 /** Where an action may lead. */
 export interface Move {
@@ -16,10 +17,15 @@ export interface Walk {
   ends(state: number): boolean;
 }
 
-const tables = 300;
+/** Beyond this share of random tables a goal is trivial. */
+const trivial = 0.6;
 
 /** For each state the share of random tables of actions that come to it within `steps` steps, in one episode each. */
-export function visitShares(walk: Walk, random: RandomGenerator, steps: number): Float64Array {
+function visitShares(
+  walk: Walk,
+  random: RandomGenerator,
+  { tables, steps }: { readonly tables: number; readonly steps: number },
+): Float64Array {
   const moves = Array.from({ length: walk.states * walk.actions }, (_, i) =>
     walk.moves(Math.floor(i / walk.actions), i % walk.actions),
   );
@@ -51,13 +57,19 @@ function drawMove(moves: readonly Move[], random: RandomGenerator): number {
 
 /**
  * The state to be reached: that which a share nearest to the wanted one of random tables visits, on a logarithmic scale.
- * @returns undefined where no table comes anywhere but to the start and to bad ends
+ * Tables play one episode of `steps` steps.
+ * @returns undefined where tables come only to the start, to bad ends, or to where nearly all of them come
  */
-export function chooseGoal(walk: Walk, shares: Float64Array, wanted: number): number | undefined {
+export function chooseGoal(
+  walk: Walk,
+  random: RandomGenerator,
+  { wanted, steps }: { readonly wanted: number; readonly steps: number },
+): number | undefined {
+  const shares = visitShares(walk, random, { tables: policiesFor(wanted), steps });
   let goal: number | undefined;
   let nearest = Number.POSITIVE_INFINITY;
   for (let state = 0; state < walk.states; state++) {
-    if (state === walk.start || walk.ends(state) || shares[state] === 0) continue;
+    if (state === walk.start || walk.ends(state) || shares[state] === 0 || shares[state]! > trivial) continue;
     const distance = Math.abs(Math.log(shares[state]! / wanted));
     if (distance < nearest) [goal, nearest] = [state, distance];
   }

@@ -1,6 +1,6 @@
 import type { RandomGenerator } from '../../random.js';
 import { drawActuators } from './actuators.js';
-import { drawShare, peaksOfRandomPolicies, quantile } from './calibration.js';
+import { drawShare, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import { ControlledSystem } from './controlled-system.js';
 import { ControlledTask, type Objective, projection } from './controlled-task.js';
 import { chance, integerBetween, logUniform, unitVector } from './distributions.js';
@@ -8,9 +8,6 @@ import type { ControlOptions, Draw } from './draw.js';
 import { drawLinearPlant } from './plant.js';
 import { drawSensors } from './sensors.js';
 import { drawSizes } from './sizes.js';
-
-/** Random policies that a goal is placed by. */
-const policies = 300;
 
 /**
  * A marginally stable system that is to be brought over a far line in the space of states: −1 a step until then, or
@@ -33,7 +30,7 @@ export const drawReach: Draw<ControlOptions> = (random, options) => {
   const maxSteps = 10 * integerBetween(random, 6, 20);
   const share = drawShare(random);
   const peaks = peaksOfRandomPolicies(system, random, {
-    policies,
+    policies: policiesFor(share),
     steps: maxSteps,
     measure: (state) => projection(state, direction),
     beyond: Number.POSITIVE_INFINITY,

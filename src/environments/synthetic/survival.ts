@@ -1,5 +1,5 @@
 import { drawActuators } from './actuators.js';
-import { drawShare, peaksOfRandomPolicies, quantile } from './calibration.js';
+import { drawShare, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import { ControlledSystem } from './controlled-system.js';
 import { ControlledTask, excursion } from './controlled-task.js';
 import { chance, integerBetween, logUniform } from './distributions.js';
@@ -33,7 +33,11 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   const maxSteps = 10 * integerBetween(random, 10, 20);
   const share = drawShare(random);
   const trial = { steps: maxSteps, measure: (state: Float64Array) => excursion(state, limits) };
-  const peaks = peaksOfRandomPolicies(system, random, { ...trial, policies: 300, beyond: hopeless });
+  const peaks = peaksOfRandomPolicies(system, random, {
+    ...trial,
+    policies: policiesFor(share),
+    beyond: hopeless,
+  });
   const scale = quantile(peaks, share);
   // Too narrow a box is left at once; in too wide a one control is no longer what counts.
   if (scale > hopeless / 2 || scale < (2 * spread) / Math.min(...limits)) return undefined;
