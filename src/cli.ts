@@ -274,7 +274,7 @@ await yargs(hideBin(process.argv))
       const commands = y
         .usage('$0 models <command>')
         .command(
-          'check <directory>',
+          'check [directory]',
           'Explain a model directory: size, memory, context, template, devices, what is missing',
           checkOptions,
           (args) => run(async () => (await import('./commands/models.js')).checkModelCommand(args, context)),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import type { Config } from './config.js';
+import { isPackaged } from './models/local/packaged-model.js';
 
 /**
  * Makes the paths of a config absolute, so that a run can be resumed from anywhere: a relative one is looked up
@@ -19,7 +20,7 @@ export function absolutePaths(config: Config, file: string, cwd: string): Config
       model.provider === 'local'
         ? {
             ...model,
-            path: absolute(model.path),
+            path: isPackaged(model.path) ? model.path : absolute(model.path),
             ...(model.adapter !== undefined && { adapter: absolute(model.adapter) }),
           }
         : model,

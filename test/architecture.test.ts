@@ -46,7 +46,7 @@ const meeting = /^src\/commands\/finetune(-\w+)*\.ts$/;
 const allowed: Readonly<Record<string, RegExp>> = {
   'src/environments/': /^src\/(errors|random|package-root)\.ts$/,
   'src/policies/': /^src\/(errors|random|config)\.ts$|^src\/environments\/environment\.ts$/,
-  'src/models/': /^src\/(errors|random|config)\.ts$|^src\/policies\/policy\.ts$/,
+  'src/models/': /^src\/(errors|random|config|package-root|statistics)\.ts$|^src\/policies\/policy\.ts$/,
   'src/serve/':
     /^src\/errors\.ts$|^src\/policies\/policy\.ts$|^src\/models\/(language-model\.ts|local\/)|^src\/prompting\/reply-scanner\.ts$/,
   'src/prompting/':

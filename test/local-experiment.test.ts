@@ -180,4 +180,5 @@ test('a relative path is looked up beside the config, then in the working direct
   };
   expect(at('./here')).toMatchObject({ path: join(beside, 'here') });
   expect(at('./there')).toMatchObject({ path: join(cwd, 'there') });
+  expect(at('package:models/any')).toMatchObject({ path: 'package:models/any' });
 });

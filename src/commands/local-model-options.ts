@@ -9,8 +9,7 @@ export const checkOptions = (y: Argv) =>
   y
     .positional('directory', {
       type: 'string',
-      demandOption: true,
-      describe: 'Directory of a Hugging Face model, or of a LoRA adapter',
+      describe: 'Directory of a Hugging Face model, or of a LoRA adapter (default: the embedded model)',
     })
     .option('quantization', { ...text, describe: 'Measure what int8 or int4 weights lose' })
     .option('base', {
@@ -22,7 +21,7 @@ export const checkOptions = (y: Argv) =>
 
 export const serveOptions = (y: Argv) =>
   y
-    .option('model', { ...text, demandOption: true, describe: 'Directory of a Hugging Face model' })
+    .option('model', { ...text, describe: 'Directory of a Hugging Face model (default: the embedded model)' })
     .option('adapter', {
       ...text,
       array: true,

@@ -3,15 +3,17 @@ import { formatProblem, type Problem, UserError } from '../errors.js';
 import { type Quantization, quantizations } from '../models/local/config.js';
 import type { GenerationDefaults } from '../models/local/generation-defaults.js';
 import type { DecoderConfig } from '../models/local/hf-config.js';
+import { embeddedModel, modelDirectory } from '../models/local/packaged-model.js';
 import type { QuantizationLoss } from '../models/local/quantization-loss.js';
 import { type CommandContext, exitCodes, formatBytes } from '../terminal.js';
 import { adapterFacts, adapterRows, isAdapter } from './adapter-facts.js';
 import { type ModelFacts, modelFacts } from './model-facts.js';
 
-/** `policyloop models check <directory>`. */
+/** `policyloop models check [directory]`. */
 export async function checkModelCommand(
   args: {
-    readonly directory: string;
+    /** The embedded model's when absent. */
+    readonly directory?: string | undefined;
     readonly quantization?: string | undefined;
     /** Model that an adapter should fit. */
     readonly base?: string | undefined;
@@ -20,7 +22,7 @@ export async function checkModelCommand(
   context: CommandContext,
 ): Promise<number> {
   const quantization = readQuantization(args.quantization);
-  const directory = resolve(context.cwd, args.directory);
+  const directory = resolve(context.cwd, modelDirectory(args.directory ?? embeddedModel));
   if (isAdapter(directory)) {
     const base = args.base === undefined ? undefined : resolve(context.cwd, args.base);
     return explain(adapterFacts(directory, base, context.cwd), adapterRows, args.json, context);

@@ -7,6 +7,7 @@ import { readDecoderConfig } from '../models/local/hf-config.js';
 import { modelName } from '../models/local/index.js';
 import { checkModel } from '../models/local/inspect.js';
 import { openModelProcess } from '../models/local/model-process.js';
+import { embeddedModel, modelDirectory } from '../models/local/packaged-model.js';
 import { type ChatTokenizer, openTokenizer } from '../models/local/tokenizer.js';
 import { type LoopbackHost, loopbackHosts } from '../serve/access.js';
 import type { ServedModel } from '../serve/chat-request.js';
@@ -14,7 +15,8 @@ import { type RunningServer, startServer } from '../serve/server.js';
 import type { CommandContext } from '../terminal.js';
 
 export interface ServeArguments {
-  readonly model: string;
+  /** The embedded model's when absent. */
+  readonly model?: string | undefined;
   /** Directories, or `name=directory`. */
   readonly adapter: readonly string[];
   readonly host: string;
@@ -28,7 +30,7 @@ export interface ServeArguments {
   readonly json: boolean;
 }
 
-/** `policyloop serve --model <directory>`: serves until Ctrl-C. */
+/** `policyloop serve [--model <directory>]`: serves until Ctrl-C. */
 export async function serveCommand(args: ServeArguments, context: CommandContext): Promise<number> {
   const host = readHost(args.host);
   const port = readPort(args.port);
@@ -104,7 +106,7 @@ function readSettings(args: ServeArguments, cwd: string): LocalConfig {
   const { device, quantization, threads, contextTokens } = args;
   const parsed = localSchema.safeParse({
     provider: 'local',
-    path: resolve(cwd, args.model),
+    path: resolve(cwd, modelDirectory(args.model ?? embeddedModel)),
     device,
     quantization,
     ...(threads !== undefined && { threads }),

@@ -4,6 +4,7 @@ import { type Problem, UserError, unreachable } from '../errors.js';
 import type { LanguageModel } from './language-model.js';
 import type { LocalConfig } from './local/config.js';
 import { createLocalModel } from './local/index.js';
+import { modelDirectory } from './local/packaged-model.js';
 import { createOllama } from './ollama.js';
 import { createOpenAI } from './openai.js';
 import { type Wait, waitOnClock } from './retry.js';
@@ -47,11 +48,12 @@ export function createModel(
 
 /** What is wrong inside the model's directory is wrong with the field that names the directory. */
 function createLocal(config: LocalConfig): LanguageModel {
+  const path = modelDirectory(config.path);
   try {
-    return createLocalModel(config);
+    return createLocalModel({ ...config, path });
   } catch (error) {
     throw error instanceof UserError
-      ? new UserError(error.problems.map((problem) => atPath(problem, config.path)))
+      ? new UserError(error.problems.map((problem) => atPath(problem, path)))
       : error;
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { embeddedModel } from './packaged-model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -13,7 +14,10 @@ export const localSchema = z.strictObject({
   provider: z.literal('local').describe('A Hugging Face model directory, run here on onnxruntime'),
   path: z
     .string()
-    .describe('Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights'),
+    .default(embeddedModel)
+    .describe(
+      'Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights; `package:` and a path stands for one in the package (default: the embedded model)',
+    ),
   adapter: z
     .string()
     .optional()

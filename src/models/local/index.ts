@@ -6,6 +6,7 @@ import type { GeneratedAnswer } from './generation.js';
 import { readDecoderConfig } from './hf-config.js';
 import { checkModel } from './inspect.js';
 import { type ModelProcess, openModelProcess } from './model-process.js';
+import { modelDirectory } from './packaged-model.js';
 import type { JobResult } from './protocol.js';
 
 /**
@@ -14,9 +15,10 @@ import type { JobResult } from './protocol.js';
  * @throws UserError when the directory holds no model that can be run
  */
 export function createLocalModel(config: LocalConfig): LanguageModel {
-  checkFiles(config.path, config.adapter === undefined ? [] : [config.adapter]);
-  const process = openModelProcess(modelId(config.path, config.adapter), config);
-  return { ...languageModel(config, process), close: () => process.close() };
+  const located = { ...config, path: modelDirectory(config.path) };
+  checkFiles(located.path, config.adapter === undefined ? [] : [config.adapter]);
+  const process = openModelProcess(modelId(located.path, config.adapter), located);
+  return { ...languageModel(located, process), close: () => process.close() };
 }
 
 /** Models that differ in their adapter alone. */
@@ -36,9 +38,10 @@ export interface LocalModels {
  * @throws UserError when a directory holds no model that can be run, or no adapter of it
  */
 export function openLocalModels(
-  base: Omit<LocalConfig, 'adapter'>,
+  config: Omit<LocalConfig, 'adapter'>,
   adapters: readonly string[],
 ): LocalModels {
+  const base = { ...config, path: modelDirectory(config.path) };
   checkFiles(base.path, adapters);
   const process = openModelProcess(modelId(base.path), { ...base, adapters });
   return {

@@ -1,0 +1,56 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { checkModelCommand } from '../../../src/commands/models.js';
+import { loadConfig, parseConfig, resolvedYaml } from '../../../src/load-config.js';
+import { createModel } from '../../../src/models/index.js';
+import { modelDirectory } from '../../../src/models/local/packaged-model.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { referenceDirectory } from './fixture.js';
+
+/** Where the package is taken to be. */
+const installed = vi.hoisted(() => ({ root: '' }));
+vi.mock('../../../src/package-root.js', () => ({ packageRoot: () => installed.root }));
+beforeEach(() => {
+  installed.root = temporaryDirectory();
+});
+
+const install = () =>
+  cpSync(referenceDirectory('llama3-rope-bf16'), join(installed.root, 'models/tiny-improver'), {
+    recursive: true,
+  });
+const config = () => parseConfig({ environment: 'CartPole-v1', model: { provider: 'local' } });
+
+test('a config without a path means the embedded model, and says so on every machine', async () => {
+  install();
+  const { model } = config();
+  expect(model).toMatchObject({ provider: 'local', path: 'package:models/tiny-improver' });
+  const yaml = resolvedYaml(config());
+  expect(yaml).not.toContain(installed.root);
+  expect(loadConfig({ file: 'config.yaml', readFile: () => yaml }).config).toEqual(config());
+  const opened = createModel(model, {});
+  expect(opened.id).toBe('local/tiny-improver');
+  await opened.close?.();
+});
+
+test('only paths that begin with package: lie in the package', () => {
+  install();
+  expect(modelDirectory('package:models/tiny-improver')).toBe(join(installed.root, 'models/tiny-improver'));
+  for (const path of ['models/tiny-improver', '/models/package:a', './package:models'])
+    expect(modelDirectory(path)).toBe(path);
+});
+
+test('models check explains it where no directory is named', async () => {
+  install();
+  const { context, printed } = recordingContext(temporaryDirectory());
+  expect(await checkModelCommand({ json: false }, context)).toBe(0);
+  expect(printed.join('\n')).toMatch(/^.*models.tiny-improver\n[\s\S]*verdict +can be run/);
+});
+
+test('where the package holds no such model, what to do is said', async () => {
+  const message =
+    /model\.path: this installation .*models.tiny-improver\n.*package:models[\s\S]*remedy: install/;
+  expect(() => createModel(config().model, {})).toThrow(message);
+  const { context } = recordingContext(temporaryDirectory());
+  await expect(checkModelCommand({ json: false }, context)).rejects.toThrow(message);
+});
