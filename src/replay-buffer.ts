@@ -31,13 +31,13 @@ export interface ReplayBuffer {
 
 export function createReplayBuffer(initial: readonly BufferEntry[] = []): ReplayBuffer {
   const entries: BufferEntry[] = [];
+  // Only who looks for parameters pays for their keys: most buffers are made to be shown.
   const byParameters = new Map<string, BufferEntry>();
+  let indexed = 0;
   let best: BufferEntry | undefined;
   const append = (added: readonly BufferEntry[]): void => {
     for (const entry of added) {
       entries.push(entry);
-      const key = vectorKey(entry.parameters);
-      if (!byParameters.has(key)) byParameters.set(key, entry);
       if (best === undefined || entry.score > best.score) best = entry;
     }
   };
@@ -47,12 +47,18 @@ export function createReplayBuffer(initial: readonly BufferEntry[] = []): Replay
     get best() {
       return best;
     },
-    find: (parameters) => byParameters.get(vectorKey(parameters)),
+    find(parameters) {
+      for (; indexed < entries.length; indexed++) {
+        const key = vectorKey(entries[indexed]!.parameters);
+        if (!byParameters.has(key)) byParameters.set(key, entries[indexed]!);
+      }
+      return byParameters.get(vectorKey(parameters));
+    },
     append,
   };
 }
 
-/** Equal vectors have equal keys (0 and -0 are equal). */
+/** Equal vectors have equal keys (0 and -0 are equal: both are written `0`). */
 export function vectorKey(parameters: ParameterVector): string {
-  return parameters.map((value) => (value === 0 ? 0 : value)).join(',');
+  return parameters.join(',');
 }
