@@ -87,8 +87,9 @@ function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']):
   const grid = xs.flatMap((x) =>
     wholeNumbers(min[1], max[1]).flatMap((y) => [guide([x, y], [x + 1, y]), guide([x, y], [x, y + 1])]),
   );
-  const lowest = Math.ceil(min[1]);
-  return [...grid, ...xs.map((x) => metres(x, [x + 0.3, lowest + 0.16], 0.2))];
+  // Near the lower edge, away from the agent, and yet at rest while the view moves: at every half metre.
+  const row = Math.ceil(2 * min[1]) / 2 + 0.16;
+  return [...grid, ...xs.map((x) => metres(x, [x + 0.3, row], 0.2))];
 }
 
 function guide(from: Point, to: Point): Shape {

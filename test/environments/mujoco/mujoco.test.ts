@@ -182,6 +182,20 @@ describe('drawings', () => {
     cheetah.close!();
   });
 
+  test('of the swimmer have their distances at the lower edge, out of its way', async () => {
+    const swimmer = await makeEnvironment('Swimmer-v5', { reset_noise_scale: 0 });
+    swimmer.reset(0);
+    for (let step = 0; step < 300; step++) {
+      swimmer.step([Math.sin(step / 10), Math.cos(step / 10)]);
+      const { view, shapes } = swimmer.frame!();
+      const heights = shapes.flatMap((shape) => (shape.kind === 'text' ? [shape.centre[1]] : []));
+      expect(heights.length).toBeGreaterThan(5);
+      expect(Math.min(...heights)).toBeGreaterThan(view.min[1] + 0.1);
+      expect(Math.max(...heights)).toBeLessThan(view.min[1] + 0.7);
+    }
+    swimmer.close!();
+  });
+
   test('lean the pole to where its angle says', async () => {
     const pendulum = await makeEnvironment('InvertedPendulum-v5', { reset_noise_scale: 0.15 });
     for (let seed = 0; seed < 5; seed++) {
