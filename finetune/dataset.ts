@@ -30,6 +30,8 @@ export interface DatasetOptions {
   readonly samples?: number | undefined;
   /** Candidates of an iteration that best-of-group imitates; 1 when absent. */
   readonly winners?: number | undefined;
+  /** How many iterations further best-of-group looks for them, each number for itself; 0 when absent. */
+  readonly lookAhead?: readonly number[] | undefined;
   /** Transformed copies of each run that is trained on; 0 when absent. */
   readonly augment?: number | undefined;
   /** Tokens that the model to be trained can read; unchecked when absent. */
@@ -142,12 +144,15 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
   };
 }
 
-function examplesOf(run: SourceRun, { recipe, seed, samples, winners }: DatasetOptions): readonly Example[] {
+function examplesOf(
+  run: SourceRun,
+  { recipe, seed, samples, winners, lookAhead }: DatasetOptions,
+): readonly Example[] {
   switch (recipe) {
     case 'improvement':
       return improvement(run);
     case 'best-of-group':
-      return bestOfGroup(run, winners);
+      return bestOfGroup(run, { winners, lookAhead });
     case 'weighted':
       return weighted(run);
     case 'preference':

@@ -50,6 +50,12 @@ export const datasetOptions = (y: Argv) =>
       requiresArg: true,
       describe: 'Candidates of an iteration to imitate, the best first (recipe best-of-group; default: 1)',
     })
+    .option('look-ahead', {
+      type: 'string',
+      requiresArg: true,
+      describe:
+        'Iterations further whose candidates count, too, e.g. 0,4,16: winners for each (recipe best-of-group; default: 0)',
+    })
     .option('augment', {
       type: 'number',
       default: 0,

@@ -27,6 +27,8 @@ export interface DatasetArguments {
   readonly seed: number;
   readonly samples?: number | undefined;
   readonly winners?: number | undefined;
+  /** Numbers, separated by commas. */
+  readonly lookAhead?: string | undefined;
   readonly augment?: number | undefined;
   readonly context?: number | undefined;
   readonly json: boolean;
@@ -52,6 +54,7 @@ export async function datasetCommand(args: DatasetArguments, context: CommandCon
       seed: args.seed,
       samples,
       winners,
+      lookAhead: args.lookAhead === undefined ? undefined : counts('--look-ahead', args.lookAhead),
       augment,
       context: window,
     },
@@ -66,6 +69,13 @@ export async function datasetCommand(args: DatasetArguments, context: CommandCon
     context.note(`${styleText('yellow', 'alarm')} ${message}\n  remedy: ${remedy}`);
   }
   return dataset.train.length === 0 ? exitCodes.failure : 0;
+}
+
+/** `0,4,16` */
+function counts(option: string, text: string): readonly number[] {
+  return text
+    .split(',')
+    .map((part) => requireCount(option, part.trim() === '' ? Number.NaN : Number(part), 0));
 }
 
 function described({ recipe, sources, statistics, duplicates }: DatasetManifest, out: string): string {

@@ -164,7 +164,7 @@ describe('best of group', () => {
 
 describe('best of group, several winners', () => {
   it('are the best that beat the best so far, with equal prompts and each with an answer of its own', () => {
-    const found = bestOfGroup(groups, 2);
+    const found = bestOfGroup(groups, { winners: 2 });
     for (const { lineage, prompt } of found) {
       const same = found.filter((other) => other.lineage.iteration === lineage.iteration);
       for (const other of same) expect(other.prompt).toBe(prompt);
@@ -176,8 +176,31 @@ describe('best of group, several winners', () => {
     }
     expect(new Set(found.map(({ completion }) => completion)).size).toBe(found.length);
     expect(found.length).toBeGreaterThan(bestOfGroup(groups).length);
-    expect(bestOfGroup(groups, 1)).toEqual(bestOfGroup(groups));
-    expect(new Set(bestOfGroup(groups, 3).map(answerOf))).toEqual(new Set(improvement(groups).map(answerOf)));
+    expect(bestOfGroup(groups, { winners: 1 })).toEqual(bestOfGroup(groups));
+    expect(new Set(bestOfGroup(groups, { winners: 3 }).map(answerOf))).toEqual(
+      new Set(improvement(groups).map(answerOf)),
+    );
+  });
+
+  it('come from later iterations, too, where that is asked for', () => {
+    const lookAhead = [0, 3];
+    const found = bestOfGroup(groups, { lookAhead });
+    const entries = evaluationsOf(groups.path);
+    for (const { iteration: asked, incumbent, promptHash } of groups.steps) {
+      const best = lookAhead.flatMap((further) => {
+        const scores = entries
+          .filter(({ iteration }) => iteration >= asked && iteration <= asked + further)
+          .map(({ score }) => score);
+        const highest = Math.max(...scores);
+        return highest > incumbent!.score ? [highest] : [];
+      });
+      const own = found.filter(
+        ({ lineage }) => lineage.promptIteration === asked && lineage.prompt === promptHash,
+      );
+      expect(new Set(own.map(({ lineage }) => lineage.score))).toEqual(new Set(best));
+    }
+    expect(found.some(({ lineage }) => lineage.iteration > lineage.promptIteration)).toBe(true);
+    expect(bestOfGroup(groups, { lookAhead: [0] })).toEqual(bestOfGroup(groups));
   });
 
   it('go into a dataset', async () => {
@@ -189,7 +212,7 @@ describe('best of group, several winners', () => {
         winners,
       });
     expect((await made()).train).toHaveLength(bestOfGroup(groups).length);
-    expect((await made(2)).train).toHaveLength(bestOfGroup(groups, 2).length);
+    expect((await made(2)).train).toHaveLength(bestOfGroup(groups, { winners: 2 }).length);
   });
 });
 
@@ -223,7 +246,7 @@ describe('a memory of one evaluation an iteration', () => {
     });
     // In some iterations the run had found better already, which the memory did not hold.
     expect(better.length).toBeGreaterThan(0);
-    for (const { lineage, prompt } of bestOfGroup(run, 6)) {
+    for (const { lineage, prompt } of bestOfGroup(run, { winners: 6 })) {
       expect(lineage.score).toBeGreaterThan(lineage.incumbent!);
       expect(prompt.at(-1)!.content).toContain(`tried ${lineage.history} `);
     }
