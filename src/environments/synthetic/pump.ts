@@ -20,7 +20,7 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
   const observations = options.observations ?? 2 * pairs;
   const plant = drawOscillators(random, pairs);
   const n = plant.dimension;
-  const spread = logUniform(random, 0.01, 0.2);
+  const spread = logUniform(random, 0.01, 0.1);
   const strength = logUniform(random, 0.003, 0.1);
   // Velocities are often seen small, as that of the mountain car: then feedback needs weights that are seldom drawn.
   const scales = Array.from({ length: n }, (_, i) =>
@@ -56,14 +56,17 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
 
 type PumpTrial = Parameters<typeof peakOf>[2];
 
-/** The furthest that actions which never change get, in a few episodes each. */
+/** The furthest that actions which never change get, in a few episodes each from twice the range of starts. */
 function constantPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
+  const { centre, spread } = system.parts.start;
+  const start = { centre, spread: spread.map((width) => 2 * width) };
+  const wilder = new ControlledSystem({ ...system.parts, start });
   let furthest = 0;
   for (const action of constantActions(system.parts.actuators)) {
-    for (let episode = 0; episode < 2; episode++) {
+    for (let episode = 0; episode < 4; episode++) {
       furthest = Math.max(
         furthest,
-        peakOf(system, random, trial, () => action),
+        peakOf(wilder, random, trial, () => action),
       );
     }
   }
@@ -72,7 +75,7 @@ function constantPeak(system: ControlledSystem, random: RandomGenerator, trial: 
 
 function constantActions({ kind, count, bound }: Actuators): readonly (number | readonly number[])[] {
   if (kind === 'discrete') return Array.from({ length: count }, (_, a) => a);
-  return Array.from({ length: 3 ** count - 1 }, (_, i) =>
+  return Array.from({ length: 3 ** count }, (_, i) =>
     Array.from({ length: count }, (_, a) => bound * ((Math.floor(i / 3 ** a) % 3) - 1)),
   );
 }

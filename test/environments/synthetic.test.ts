@@ -1,0 +1,204 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Action, Environment } from '../../src/environments/environment.js';
+import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/index.js';
+import { UserError } from '../../src/errors.js';
+import { createPolicyFamily } from '../../src/policies/index.js';
+import type { PolicyFamily } from '../../src/policies/policy.js';
+import { createGenerator } from '../../src/random.js';
+import { type Episode, rollout } from '../../src/rollout.js';
+
+const families = environmentIds().filter((id) => id.startsWith('synthetic:'));
+const seeds = Array.from({ length: 100 }, (_, seed) => seed + 1);
+const oneStep = new Set(['synthetic:landscape', 'synthetic:sparse']);
+
+function policiesOf(environment: Environment): PolicyFamily {
+  if (environment.observationSpace.kind === 'discrete') {
+    return createPolicyFamily(
+      { kind: 'q-table', form: 'actions', low: -6, high: 6, decimals: 1 },
+      environment,
+    );
+  }
+  const bias = !oneStep.has(environment.id.replace(/\?.*/, ''));
+  return createPolicyFamily({ kind: 'linear', bias, low: -6, high: 6, decimals: 1 }, environment);
+}
+
+/** One episode of each of `count` random policies. */
+function playRandomPolicies(environment: Environment, count: number): readonly Episode[] {
+  const family = policiesOf(environment);
+  const random = createGenerator(count, [5]);
+  return Array.from({ length: count }, (_, seed) =>
+    rollout(environment, family.build(family.initial(random)), { seed, maxSteps: 1000 }),
+  );
+}
+
+async function traceOf(id: string, options: Readonly<Record<string, unknown>> = {}) {
+  const environment = await makeEnvironment(id, options);
+  const family = policiesOf(environment);
+  const policy = family.build(family.initial(createGenerator(3)));
+  const rewards: unknown[] = [];
+  let observation = environment.reset(11);
+  for (let step = 0; step < 30; step++) {
+    const next = environment.step(policy(observation));
+    rewards.push([observation, next.reward]);
+    observation = next.terminated || next.truncated ? environment.reset() : next.observation;
+  }
+  return { id: environment.id, maxSteps: environment.maxSteps, rewards };
+}
+
+describe.each(families)('%s', (family) => {
+  test('is drawn for every seed, with finite rewards and a policy that is searched over', async () => {
+    const most = /:(mdp|grid)$/.test(family) ? 48 : 24;
+    for (const seed of seeds) {
+      const environment = await makeEnvironment(`${family}?seed=${seed}`);
+      const { count } = policiesOf(environment).parameters;
+      expect(count).toBeGreaterThanOrEqual(2);
+      expect(count).toBeLessThanOrEqual(most);
+      for (const episode of playRandomPolicies(environment, 3)) {
+        expect(episode.return).toSatisfy(Number.isFinite);
+        expect(episode.length).toBeLessThanOrEqual(environment.maxSteps!);
+      }
+    }
+  });
+
+  test('is the same task for the same id, another for another seed', async () => {
+    for (const seed of seeds.slice(0, 10)) {
+      const id = `${family}?seed=${seed}`;
+      const trace = await traceOf(id);
+      expect(await traceOf(id)).toEqual(trace);
+      expect(await traceOf(trace.id)).toEqual(trace);
+      expect(await traceOf(family, { seed })).toEqual(trace);
+    }
+    const traces = await Promise.all(seeds.slice(0, 20).map((seed) => traceOf(`${family}?seed=${seed}`)));
+    expect(new Set(traces.map(({ rewards }) => JSON.stringify(rewards))).size).toBeGreaterThan(17);
+  });
+
+  test('tells good policies from bad ones, mostly', async () => {
+    let flat = 0;
+    for (const seed of seeds.slice(0, 30)) {
+      const environment = await makeEnvironment(`${family}?seed=${seed}`);
+      const returns = playRandomPolicies(environment, 200).map((episode) => episode.return);
+      if (Math.max(...returns) - Math.min(...returns) < 1e-9) flat++;
+    }
+    expect(flat).toBeLessThanOrEqual(9);
+  });
+});
+
+describe('the difficulty', () => {
+  test.each([
+    ['survival', (episode: Episode) => !episode.terminated],
+    ['reach', (episode: Episode) => episode.terminated],
+    ['pump', (episode: Episode) => episode.terminated],
+  ])('of %s lies in a band of shares of random policies', async (family, succeeded) => {
+    const shares: number[] = [];
+    for (const seed of seeds.slice(0, 40)) {
+      const environment = await makeEnvironment(`synthetic:${family}?seed=${seed}`);
+      const episodes = playRandomPolicies(environment, 200);
+      shares.push(episodes.filter(succeeded).length / episodes.length);
+    }
+    // 0.3 to 30 % are wanted; 200 policies miss many a share below 1 %.
+    expect(shares.filter((share) => share <= 0.4).length).toBeGreaterThanOrEqual(36);
+    expect(shares.filter((share) => share > 0).length).toBeGreaterThanOrEqual(24);
+    expect(Math.max(...shares)).toBeLessThan(0.7);
+  });
+
+  test('constant actions do not reach the goal of pump', async () => {
+    for (const seed of seeds.slice(0, 40)) {
+      const environment = await makeEnvironment(`synthetic:pump?seed=${seed}`);
+      const reached = constantActions(environment).filter((action) =>
+        [1, 2, 3].some(
+          (start) => rollout(environment, () => action, { seed: start, maxSteps: 1000 }).terminated,
+        ),
+      );
+      expect(reached).toEqual([]);
+    }
+  });
+
+  test('the goal of a grid is found by some of many random tables', async () => {
+    const found: boolean[] = [];
+    for (const seed of seeds.slice(0, 30)) {
+      const environment = await makeEnvironment(`synthetic:grid?seed=${seed}`);
+      // A goal that pays gives 1; where each step costs 1, nothing but the goal ends an episode.
+      found.push(
+        playRandomPolicies(environment, 2000).some(
+          ({ return: total, length, terminated }) =>
+            terminated && (total > 0 || (length > 2 && total <= 1 - length)),
+        ),
+      );
+    }
+    expect(found.filter(Boolean).length).toBeGreaterThanOrEqual(28);
+  });
+});
+
+describe('options', () => {
+  test('pin the sizes', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(10_000), fc.integer({ min: 2, max: 6 }), async (seed, observations) => {
+        const environment = await makeEnvironment('synthetic:survival', { seed, observations, actions: 3 });
+        expect(environment.observationSpace).toMatchObject({ low: { length: observations } });
+        expect(environment.actionSpace).toEqual({ kind: 'discrete', n: 3 });
+        expect(environment.id).toBe(
+          `synthetic:survival?seed=${seed}&observations=${observations}&actions=3`.replace('seed=0&', ''),
+        );
+      }),
+      { numRuns: 15 },
+    );
+    const landscape = await makeEnvironment('synthetic:landscape?parameters=5');
+    expect(policiesOf(landscape).parameters.count).toBe(5);
+    const process = await makeEnvironment('synthetic:mdp?states=9&actions=2&seed=4');
+    expect([process.observationSpace, process.actionSpace]).toEqual([
+      { kind: 'discrete', n: 9 },
+      { kind: 'discrete', n: 2 },
+    ]);
+    const grid = await makeEnvironment('synthetic:grid', { rows: 3, columns: 7 });
+    expect(grid.observationSpace).toEqual({ kind: 'discrete', n: 21 });
+    const pump = await makeEnvironment('synthetic:pump?control=continuous&actions=1&observations=2');
+    expect(policiesOf(pump).parameters.count).toBe(3);
+  });
+
+  test('of a family are known without drawing a task', () => {
+    expect(environmentInfo('synthetic:mdp?seed=3').options).toEqual([
+      'seed',
+      'states',
+      'actions',
+      'max_episode_steps',
+    ]);
+  });
+
+  test.each([
+    ['synthetic:survivall', /did you mean synthetic:survival\?/],
+    ['synthetic:', /one of: synthetic:survival/],
+    ['synthetic:constructor', /no such family/],
+    ['synthetic:survival?sede=1', /has no such option[\s\S]*did you mean seed\?/],
+    ['synthetic:survival?seed=-1', /^seed: /],
+    ['synthetic:survival?seed=x', /^seed: /],
+    ['synthetic:survival?seed', /seed is no option/],
+    ['synthetic:survival?seed=1&seed=2', /seed is given twice/],
+    ['synthetic:survival?actions=1&control=discrete', /a discrete choice needs two actions/],
+    ['synthetic:pump?actions=3&control=continuous', /1 or 2 components/],
+  ])('%s is refused', async (id, message) => {
+    await expect(makeEnvironment(id)).rejects.toThrow(UserError);
+    await expect(makeEnvironment(id)).rejects.toThrow(message);
+  });
+
+  test('are given in one place', async () => {
+    await expect(makeEnvironment('synthetic:survival?seed=1', { seed: 2 })).rejects.toThrow(
+      /also given in the id/,
+    );
+  });
+});
+
+function constantActions({ actionSpace }: Environment): readonly Action[] {
+  switch (actionSpace.kind) {
+    case 'discrete':
+      return Array.from({ length: actionSpace.n }, (_, a) => a);
+    case 'box':
+      return [-1, 0, 1].flatMap((first) =>
+        actionSpace.high.length === 1
+          ? [[first * actionSpace.high[0]!]]
+          : [-1, 0, 1].map((second) => [first * actionSpace.high[0]!, second * actionSpace.high[1]!]),
+      );
+    case 'tuple':
+      return [];
+  }
+}
