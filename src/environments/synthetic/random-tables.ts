@@ -65,11 +65,15 @@ export function chooseGoal(
   random: RandomGenerator,
   { wanted, steps }: { readonly wanted: number; readonly steps: number },
 ): number | undefined {
-  const shares = visitShares(walk, random, { tables: policiesFor(wanted), steps });
+  const tables = policiesFor(wanted);
+  const shares = visitShares(walk, random, { tables, steps });
+  // One visit alone may have been luck that is not met again.
+  const hopeless = 1.5 / tables;
   let goal: number | undefined;
   let nearest = Number.POSITIVE_INFINITY;
   for (let state = 0; state < walk.states; state++) {
-    if (state === walk.start || walk.ends(state) || shares[state] === 0 || shares[state]! > trivial) continue;
+    if (state === walk.start || walk.ends(state) || shares[state]! < hopeless || shares[state]! > trivial)
+      continue;
     const distance = Math.abs(Math.log(shares[state]! / wanted));
     if (distance < nearest) [goal, nearest] = [state, distance];
   }
