@@ -24,6 +24,7 @@ export interface Model {
   readonly controlLow: readonly number[];
   readonly controlHigh: readonly number[];
   readonly geoms: readonly Geom[];
+  readonly hinges: readonly Hinge[];
   /** @throws Error for a name that the model lacks */
   bodyIndex(name: string): number;
 }
@@ -37,6 +38,14 @@ export interface Geom {
   readonly radius: number;
   /** Of a capsule or cylinder, without the round ends. */
   readonly halfLength: number;
+}
+
+/** A joint that turns, between two bodies: neither of them is the world. */
+export interface Hinge {
+  /** Index among the joints. */
+  readonly joint: number;
+  /** Index of the body that it turns. */
+  readonly body: number;
 }
 
 /**
@@ -79,9 +88,13 @@ function compile(mujoco: MainModule, name: ModelName): Model {
   opt.delete();
   const range = [...(handle.actuator_ctrlrange as Float64Array)];
   const { mjOBJ_BODY, mjOBJ_GEOM } = mujoco.mjtObj;
+  const { mjJNT_HINGE } = mujoco.mjtJoint;
   const types = handle.geom_type as Int32Array;
   const bodies = handle.geom_bodyid as Int32Array;
   const sizes = handle.geom_size as Float64Array;
+  const jointTypes = handle.jnt_type as Int32Array;
+  const jointBodies = handle.jnt_bodyid as Int32Array;
+  const parents = handle.body_parentid as Int32Array;
   return {
     mujoco,
     handle,
@@ -97,6 +110,9 @@ function compile(mujoco: MainModule, name: ModelName): Model {
       radius: sizes[3 * i]!,
       halfLength: sizes[3 * i + 1]!,
     })),
+    hinges: Array.from(jointBodies, (body, joint) => ({ joint, body })).filter(
+      ({ joint, body }) => jointTypes[joint] === mjJNT_HINGE.value && parents[body]! > 0,
+    ),
     bodyIndex(body) {
       const index = mujoco.mj_name2id(handle, mjOBJ_BODY.value, body);
       if (index < 0) throw new Error(`${name}.xml has no body ${body}`);

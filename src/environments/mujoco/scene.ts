@@ -1,6 +1,6 @@
-/** MuJoCo's solids as flat shapes: capsules as thick lines, spheres as circles. */
+/** MuJoCo's solids as flat shapes: capsules as thick lines, spheres as circles, hinges as dots. */
 import type { Frame, Point, Role, Shape } from '../frame.js';
-import type { Geom } from './model.js';
+import type { Geom, Model } from './model.js';
 import type { Simulation, State } from './simulation.js';
 
 /** How an environment is looked at; lengths in m. */
@@ -36,7 +36,27 @@ export function drawScene(scene: Scene, { model, state }: Simulation): Frame {
     return shape === undefined ? [] : [shape];
   });
   solids.sort((a, b) => layers.indexOf(a.role) - layers.indexOf(b.role));
-  return { view, shapes: [...surroundings(scene, view), ...solids] };
+  return { view, shapes: [...surroundings(scene, view), ...solids, ...hingesOf(scene, model, state)] };
+}
+
+/** Limbs in line would look like one without them. What lies behind has none: they would show through. */
+function hingesOf(scene: Scene, { geoms, hinges }: Model, { xanchor }: State): readonly Shape[] {
+  const up = upOf(scene);
+  return hinges.flatMap(({ joint, body }): readonly Shape[] => {
+    const limb = geoms.find((geom) => geom.body === body);
+    if (limb === undefined || roleOf(limb, scene) === 'agent-detail') return [];
+    const centre: Point = [xanchor[3 * joint]!, xanchor[3 * joint + up]!];
+    return [{ kind: 'circle', centre, radius: limb.radius / 2, role: 'agent-detail' }];
+  });
+}
+
+function roleOf({ name, body }: Geom, { roles }: Scene): Role {
+  return roles?.[name] ?? (body === 0 ? 'ground' : 'agent');
+}
+
+/** Which coordinate of MuJoCo's goes upwards in the picture. */
+function upOf({ seenFrom }: Scene): 1 | 2 {
+  return seenFrom === 'above' ? 1 : 2;
 }
 
 function viewOf(
@@ -49,8 +69,8 @@ function viewOf(
 }
 
 function shapeOf(geom: Geom, i: number, scene: Scene, state: State): Shape | undefined {
-  const role = scene.roles?.[geom.name] ?? (geom.body === 0 ? 'ground' : 'agent');
-  const up = scene.seenFrom === 'above' ? 1 : 2;
+  const role = roleOf(geom, scene);
+  const up = upOf(scene);
   const { geom_xpos: positions, geom_xmat: rotations } = state;
   const centre: Point = [positions[3 * i]!, positions[3 * i + up]!];
   switch (geom.kind) {

@@ -16,6 +16,8 @@ export interface State {
   /** Three coordinates a body, a site, a geom. */
   readonly xpos: Float64Array;
   readonly site_xpos: Float64Array;
+  /** Where the joints are, in m. */
+  readonly xanchor: Float64Array;
   readonly geom_xpos: Float64Array;
   /** A rotation matrix a geom, by rows: column 2 is the axis of a capsule. */
   readonly geom_xmat: Float64Array;
@@ -79,6 +81,7 @@ function stateOf(data: MjData): State {
     qfrc_constraint: data.qfrc_constraint,
     xpos: data.xpos,
     site_xpos: data.site_xpos,
+    xanchor: data.xanchor,
     geom_xpos: data.geom_xpos,
     geom_xmat: data.geom_xmat,
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Environment } from '../../../src/environments/environment.js';
+import type { Environment, Space } from '../../../src/environments/environment.js';
 import type { Shape } from '../../../src/environments/frame.js';
 import { makeEnvironment } from '../../../src/environments/index.js';
 import { loadModel } from '../../../src/environments/mujoco/model.js';
@@ -150,6 +150,32 @@ describe('drawings', () => {
     const floor = shapes.find((shape) => shape.kind === 'rectangle');
     expect(floor).toMatchObject({ role: 'ground', min: view.min, max: [view.max[0], 0] });
     walker.close!();
+  });
+
+  test.each([
+    ['HalfCheetah-v5', 6],
+    ['Hopper-v5', 3],
+    ['Walker2d-v5', 3],
+    ['Swimmer-v5', 2],
+    ['Reacher-v5', 1],
+    ['InvertedPendulum-v5', 1],
+    ['InvertedDoublePendulum-v5', 2],
+  ])('of %s have a dot on each of the %i hinges in sight, where a limb ends', async (id, count) => {
+    const machine = await makeEnvironment(id);
+    machine.reset(1);
+    const { low } = machine.actionSpace as Extract<Space, { kind: 'box' }>;
+    for (let step = 0; step < 5; step++) machine.step(low.map((_, i) => (i % 2 === 0 ? 0.5 : -0.5)));
+    const { shapes } = machine.frame!();
+    const dots = shapes.slice(shapes.findLastIndex(({ kind }) => kind === 'line') + 1);
+    const hinges = dots.filter((shape) => shape.kind === 'circle' && shape.role === 'agent-detail');
+    expect(hinges).toHaveLength(count);
+    const ends = shapes.flatMap((shape) => (shape.kind === 'line' ? shape.points : []));
+    for (const hinge of hinges) {
+      if (hinge.kind !== 'circle') continue;
+      const distances = ends.map(([x, y]) => Math.hypot(x - hinge.centre[0], y - hinge.centre[1]));
+      expect(Math.min(...distances)).toBeLessThan(0.08);
+    }
+    machine.close!();
   });
 
   test('of the reacher show the target where the observation has it', async () => {
