@@ -1,6 +1,6 @@
 /** Which runs a command's arguments name: paths, names below the runs directory, groups of repeats, collections, patterns. */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, parse, resolve } from 'node:path';
 import { UserError } from '../src/errors.js';
 import { findRun, groupFile, readGroup, runFiles } from '../src/recorded-run.js';
 import { collectionFile, runsOfCollection } from './collection-record.js';
@@ -17,7 +17,7 @@ export function findRuns(
   const root = resolve(where.cwd, where.runsDir);
   const found = names.flatMap((name) => {
     if (!/[*?]/.test(name)) return runsAt(existing(resolve(where.cwd, name)) ?? findRun(name, root));
-    const runs = [where.cwd, root]
+    const runs = (isAbsolute(name) ? [parse(name).root] : [where.cwd, root])
       .map((from) =>
         expand(
           from,

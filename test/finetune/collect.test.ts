@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -276,6 +276,7 @@ describe('finetune collect', { timeout: 180_000 }, () => {
       runs.map(([name]) => at('parallel', name)),
     );
     expect(findRuns(['parallel/*'], { cwd: place, runsDir: 'buffers' })).toHaveLength(6);
+    expect(findRuns([at('parallel/0000*')], { cwd: place, runsDir: 'buffers' })).toHaveLength(6);
     expect(existsSync(at('parallel', runs[0]![0], runFiles.report))).toBe(false);
 
     const again = await collect(file);
