@@ -253,7 +253,7 @@ describe('what is wrong with a collection is said with its place', () => {
   });
 });
 
-describe('finetune collect', { timeout: 180_000 }, () => {
+describe('finetune collect', { timeout: 300_000 }, () => {
   it('plays ordinary runs; beside each other the same as one after the other, and as on its own', async () => {
     const serial = await collect(write('serial'));
     expect(serial).toMatchObject({
@@ -262,7 +262,7 @@ describe('finetune collect', { timeout: 180_000 }, () => {
     });
     expect(serial.printed).toHaveLength(7);
     const file = write('parallel');
-    const parallel = await collect(file, { jobs: 3 });
+    const parallel = await collect(file, { jobs: 2 });
     expect(parallel.summary).toMatchObject({ evaluations: serial.summary.evaluations });
     const runs = contents('serial');
     expect(runs).toHaveLength(6);
