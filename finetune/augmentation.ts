@@ -56,7 +56,7 @@ function renderedSteps(run: SourceRun, image: (entry: BufferEntry) => BufferEntr
       promptHash: promptHash(prompt),
       promptTokens: undefined,
       incumbent: step.incumbent && image(step.incumbent),
-      proposals: step.proposals.map(({ entry }) => ({ entry: image(entry), reason: '' })),
+      proposals: step.proposals.map(({ entry }) => ({ entry: image(entry), reply: '' })),
     };
   });
 }

@@ -10,14 +10,14 @@ import { loadPromptSet, type PromptSet } from '../src/prompting/prompt-set.js';
 import { type RecordedRun, runFiles } from '../src/recorded-run.js';
 import { type BufferEntry, createReplayBuffer } from '../src/replay-buffer.js';
 import type { CallRecord } from '../src/run-log.js';
-import { type AnswerFormat, reasonIn } from './answer.js';
+import type { AnswerFormat } from './answer.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 
 /** An evaluated proposal. */
 export interface Proposed {
   readonly entry: BufferEntry;
-  /** What its reply stated; '' for nothing. */
-  readonly reason: string;
+  /** What was answered; '' where that is not known. */
+  readonly reply: string;
 }
 
 /** An iteration with at least one evaluated proposal. */
@@ -128,7 +128,7 @@ function stepsOf(
         promptTokens: asked.map(({ completion }) => completion?.usage.promptTokens).find(Boolean),
         history: buffer.entries.length,
         incumbent: buffer.best,
-        proposals: evaluated.map((entry) => ({ entry, reason: reasonOf(entry, own) })),
+        proposals: evaluated.map((entry) => ({ entry, reply: replyOf(entry, own) })),
       });
     }
     buffer.append(remembered(evaluated, memory));
@@ -146,7 +146,7 @@ function byIteration<T extends { readonly iteration: number }>(items: readonly T
   return groups;
 }
 
-function reasonOf({ candidate }: BufferEntry, calls: readonly CallRecord[]): string {
+function replyOf({ candidate }: BufferEntry, calls: readonly CallRecord[]): string {
   const accepted = calls.findLast((call) => call.candidate === candidate && call.outcome.kind === 'accepted');
-  return reasonIn(accepted?.completion?.text ?? '');
+  return accepted?.completion?.text ?? '';
 }

@@ -34,7 +34,7 @@ export function bestOfGroup(
         run,
         'best-of-group',
         step,
-        proposed.entry.iteration === step.iteration ? proposed : { ...proposed, reason: '' },
+        proposed.entry.iteration === step.iteration ? proposed : { ...proposed, reply: '' },
       ),
     );
   });

@@ -1,4 +1,4 @@
-import { formatAnswer } from '../answer.js';
+import { formatAnswer, reasonIn } from '../answer.js';
 import type { Imitation } from '../example.js';
 import { lineageOf, type Proposed, type SourceRun, type Step } from '../source-run.js';
 
@@ -21,14 +21,14 @@ export function imitate(
   run: SourceRun,
   recipe: 'improvement' | 'best-of-group' | 'weighted',
   step: Step,
-  { entry, reason }: Proposed,
+  { entry, reply }: Proposed,
   weight = 1,
 ): Imitation {
   const { iteration, candidate, score, parameters } = entry;
   return {
     kind: 'imitation',
     prompt: step.prompt,
-    completion: formatAnswer(parameters, run.family.parameters, run.answerFormat, reason),
+    completion: formatAnswer(parameters, run.family.parameters, run.answerFormat, reasonIn(reply)),
     weight,
     lineage: { ...lineageOf(run, recipe, step), iteration, candidate, score },
   };

@@ -1,4 +1,4 @@
-import { formatAnswer } from '../answer.js';
+import { formatAnswer, reasonIn } from '../answer.js';
 import type { Preference } from '../example.js';
 import { lineageOf, type Proposed, type SourceRun, type Step } from '../source-run.js';
 import { winner } from './best-of-group.js';
@@ -30,10 +30,10 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
   // With one reason only, a model would learn to give reasons (or none), not to propose. A reason of another
   // iteration speaks of another history.
   const stated = [better, worse].every(
-    ({ entry, reason }) => reason !== '' && entry.iteration === step.iteration,
+    ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
   );
-  const answer = ({ entry, reason }: Proposed) =>
-    formatAnswer(entry.parameters, run.family.parameters, run.answerFormat, stated ? reason : '');
+  const answer = ({ entry, reply }: Proposed) =>
+    formatAnswer(entry.parameters, run.family.parameters, run.answerFormat, stated ? reasonIn(reply) : '');
   return {
     kind: 'preference',
     prompt: step.prompt,
