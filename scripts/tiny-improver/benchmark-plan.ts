@@ -35,6 +35,7 @@ export const arms: Readonly<Record<string, Arm>> = {
   'hill-2': { label: 'hill climbing, σ = 2', overrides: ['model.provider=hill-climb', 'model.sigma=2'] },
   'one-plus-one': { label: '(1+1)-ES', overrides: ['model.provider=one-plus-one-es'] },
   'cma-es': { label: 'CMA-ES', overrides: ['model.provider=cma-es'] },
+  mixture: { label: 'mixture of moves (its teacher)', overrides: ['model.provider=mixture'] },
 };
 
 /** Configs and what is changed of them: fewer episodes where the start hardly varies. `fresh`: those that confirm, else 100. */
@@ -47,7 +48,7 @@ export const tasks: Readonly<
   Pendulum: { config: 'pendulum-numeric', overrides: ['evaluation.episodes=10'] },
   Acrobot: { config: 'acrobot-numeric', overrides: ['evaluation.episodes=10'] },
   InvertedPendulum: { config: 'inverted-pendulum-numeric', overrides: ['evaluation.episodes=10'] },
-  Swimmer: { config: 'swimmer-numeric', overrides: ['evaluation.episodes=2'], fresh: 10 },
+  Swimmer: { config: 'swimmer-numeric', overrides: ['evaluation.episodes=1'], fresh: 5 },
   FrozenLake: { config: 'frozenlake-numeric', overrides: ['evaluation.episodes=20'] },
   CliffWalking: { config: 'cliffwalking-numeric', overrides: ['evaluation.episodes=1'], fresh: 1 },
   Nim: { config: 'nim-numeric', overrides: ['evaluation.episodes=20'] },
