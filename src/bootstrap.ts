@@ -6,6 +6,7 @@ import { createGenerator } from './random.js';
 import {
   interquartileMean,
   mean,
+  median,
   normalTail,
   quantile,
   standardDeviation,
@@ -49,6 +50,11 @@ function studentisedQuantile(values: readonly number[], centre: number): number 
 /** 95 % interval of the interquartile mean by the expanded percentile bootstrap. */
 export function bootstrapIqm95(values: readonly number[]): Interval {
   return expandedPercentile95(values.length, (indices) => interquartileMean(indices.map((i) => values[i]!)));
+}
+
+/** 95 % interval of the median by the expanded percentile bootstrap. */
+export function bootstrapMedian95(values: readonly number[]): Interval {
+  return expandedPercentile95(values.length, (indices) => median(indices.map((i) => values[i]!)));
 }
 
 /** 95 % interval of the difference of two interquartile means, `a` − `b`; a[i] and b[i] are drawn together. */

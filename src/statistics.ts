@@ -75,6 +75,14 @@ export function quantile(sorted: readonly number[], q: number): number {
   return below + (above - below) * (position - Math.floor(position));
 }
 
+/** NaN for no values. */
+export function median(values: readonly number[]): number {
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
+}
+
 /** P(Z > z) of a standard normal variable, within 1e-7 (Abramowitz & Stegun 26.2.17). */
 export function normalTail(z: number): number {
   if (z < 0) return 1 - normalTail(-z);

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { bootstrapIqm95, bootstrapIqmDifference95, bootstrapMean95 } from '../src/bootstrap.js';
+import {
+  bootstrapIqm95,
+  bootstrapIqmDifference95,
+  bootstrapMean95,
+  bootstrapMedian95,
+} from '../src/bootstrap.js';
 import { createGenerator, type RandomGenerator } from '../src/random.js';
-import { interquartileMean, mean } from '../src/statistics.js';
+import { interquartileMean, mean, median } from '../src/statistics.js';
 
 /** Final returns of a pair of runs that share a seed: what the seed does to both, and what each does by itself. */
 type DrawPair = (random: RandomGenerator) => readonly [number, number];
@@ -64,6 +69,12 @@ describe.each(Object.keys(kinds))('with ten pairs of %s runs, intervals cover', 
     const rate = coverage(draw, truth, 11, (pairs) => bootstrapIqm95(first(pairs)));
     expect(rate).toBeGreaterThan(0.93);
     expect(rate).toBeLessThan(0.985);
+  });
+
+  it('the median', () => {
+    const truth = median(first(population));
+    const rate = coverage(draw, truth, 11, (pairs) => bootstrapMedian95(first(pairs)));
+    expect(rate).toBeGreaterThan(0.92);
   });
 
   it('the difference of interquartile means', () => {
