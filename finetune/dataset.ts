@@ -67,6 +67,9 @@ export interface Dataset {
   readonly seed: number;
   /** Transformed copies of each run that is trained on. */
   readonly augment: number;
+  /** As they were asked for; absent: the recipe's own. */
+  readonly winners?: number;
+  readonly lookAhead?: readonly number[];
   readonly train: readonly Example[];
   readonly validation: readonly Example[];
   readonly sources: readonly Source[];
@@ -91,6 +94,7 @@ export interface NamedRun {
  */
 export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
   const { recipe, validation: plan, seed, augment = 0, context, tokens = estimate } = options;
+  const { winners, lookAhead } = options;
   const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
   const sources: Omit<Source, 'split' | 'made' | 'kept'>[] = [];
@@ -116,6 +120,8 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
     recipe,
     seed,
     augment,
+    ...(winners !== undefined && { winners }),
+    ...(lookAhead !== undefined && { lookAhead }),
     train,
     validation,
     sources: sources.map((source) => ({

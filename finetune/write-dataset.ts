@@ -39,6 +39,9 @@ export interface DatasetManifest {
   readonly seed: number;
   /** Transformed copies of each run that is trained on. */
   readonly augment: number;
+  /** As they were asked for; absent: the recipe's own. */
+  readonly winners?: number;
+  readonly lookAhead?: readonly number[];
   readonly sources: readonly Source[];
   readonly duplicates: number;
   /** How tokens were counted. */
@@ -118,6 +121,7 @@ function writeRows(path: string, rows: readonly object[]): WrittenFile {
 
 function manifestOf(dataset: Dataset, format: RowFormat, files: DatasetManifest['files']): DatasetManifest {
   const { recipe, seed, augment, sources, duplicates, tokens, statistics, alarms } = dataset;
+  const { winners, lookAhead } = dataset;
   const dropped = isOwn(format) ? undefined : weightsDropped(format, dataset.train);
   return {
     version: 1,
@@ -127,6 +131,8 @@ function manifestOf(dataset: Dataset, format: RowFormat, files: DatasetManifest[
     format,
     seed,
     augment,
+    ...(winners !== undefined && { winners }),
+    ...(lookAhead !== undefined && { lookAhead }),
     sources,
     duplicates,
     tokens,

@@ -12,23 +12,21 @@ export interface Arm {
   readonly model?: true;
 }
 
-const local = ['model.provider=local', 'model.threads=1', 'model.device=cpu', 'model.maxTokens=512'];
-
 export const arms: Readonly<Record<string, Arm>> = {
   improver: {
     label: 'tiny improver, T = 1',
     model: true,
-    overrides: [...local, 'model.temperature=1', 'model.format=text'],
+    overrides: ['model.temperature=1', 'model.format=text'],
   },
   constrained: {
     label: 'tiny improver, T = 1, constrained',
     model: true,
-    overrides: [...local, 'model.temperature=1', 'model.format=constrained'],
+    overrides: ['model.temperature=1', 'model.format=constrained'],
   },
   warm: {
     label: 'tiny improver, T = 1.15, constrained',
     model: true,
-    overrides: [...local, 'model.temperature=1.15', 'model.format=constrained'],
+    overrides: ['model.temperature=1.15', 'model.format=constrained'],
   },
   random: { label: 'random search', overrides: ['model.provider=random'] },
   'hill-1': { label: 'hill climbing, σ = 1', overrides: ['model.provider=hill-climb', 'model.sigma=1'] },

@@ -1,0 +1,126 @@
+/** Plays a run and keeps it in memory: for measurements of many runs, of which only figures stay. */
+import process from 'node:process';
+import { type Assembly, assemble, closeEnvironment, experimentIn, newManifest } from '../../src/assemble.js';
+import { isLanguageModel } from '../../src/config.js';
+import type { EvaluationSetting } from '../../src/evaluation.js';
+import { runExperiment } from '../../src/experiment.js';
+import { loadConfig } from '../../src/load-config.js';
+import type { LanguageModel } from '../../src/models/language-model.js';
+import { nothingRecorded } from '../../src/recorded-run.js';
+import type { BufferEntry } from '../../src/replay-buffer.js';
+import type { RunDirectory } from '../../src/run-directory.js';
+import type { CallRecord, StopReason } from '../../src/run-log.js';
+
+/** The prompts that the tiny improver was trained on, and nothing recorded. */
+export const compactRun: readonly string[] = [
+  'prompts={set: compact}',
+  'memory={best: 8, recent: 4}',
+  'confirmation.candidates=0',
+  'record=none',
+  'evaluation.workers=1',
+];
+
+/** Overrides that make a model directory the model of a run. */
+export const localModel = (directory: string): readonly string[] => [
+  'model.provider=local',
+  `model.path=${directory}`,
+  'model.threads=1',
+  'model.device=cpu',
+  'model.maxTokens=512',
+];
+
+export interface Played {
+  readonly reason: StopReason;
+  /** In the order of their evaluation. */
+  readonly entries: readonly BufferEntry[];
+  readonly calls: readonly CallRecord[];
+  /** To evaluate more, until it is closed. */
+  readonly setting: EvaluationSetting;
+  close(): Promise<void>;
+}
+
+/** Models that stay loaded for the runs that follow. */
+export class LoadedModels {
+  readonly #models = new Map<string, LanguageModel>();
+
+  /** The model of that name that is loaded already, or else this one. */
+  async share(name: string, model: LanguageModel): Promise<LanguageModel> {
+    const known = this.#models.get(name);
+    if (known !== undefined) return known;
+    await model.open?.();
+    this.#models.set(name, model);
+    return model;
+  }
+
+  async close(): Promise<void> {
+    for (const model of this.#models.values()) await model.close?.();
+    this.#models.clear();
+  }
+}
+
+/**
+ * @param file config, or the name of a ready one
+ * @param modelName of the model among those that stay loaded
+ */
+export async function play(
+  file: string,
+  overrides: readonly string[],
+  models: LoadedModels,
+  modelName: string,
+): Promise<Played> {
+  const { config } = loadConfig({ file, overrides });
+  const assembly = await assemble(config, process.env);
+  // A control costs nothing to make, and may remember the run that it was made for.
+  const model = isLanguageModel(config.model)
+    ? await models.share(modelName, assembly.model)
+    : assembly.model;
+  const calls: CallRecord[] = [];
+  const experiment = {
+    ...experimentIn(assembly, nowhere(assembly), {
+      emit: (event) => event.kind === 'call-finished' && calls.push(event.call),
+      now: () => new Date(),
+    }),
+    model,
+  };
+  const never = new AbortController().signal;
+  const { reason } = await runExperiment(experiment, { finish: never, abort: never });
+  return {
+    reason,
+    entries: experiment.buffer.entries,
+    calls,
+    setting: experiment.setting,
+    close: () => closeEnvironment(assembly),
+  };
+}
+
+/** A run directory that keeps nothing. */
+function nowhere(assembly: Assembly): RunDirectory {
+  const nothing = () => undefined;
+  return {
+    path: '',
+    manifest: newManifest(assembly, 'unrecorded', new Date()),
+    recorded: nothingRecorded,
+    record: nothing,
+    update: nothing,
+    commit: async () => undefined,
+    close: async () => undefined,
+  };
+}
+
+/** What became of first answers; those that are asked for again after one that was refused don't count. */
+export interface FirstAnswers {
+  readonly asked: number;
+  /** How many were refused, by kind of failure. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+export function firstAnswers(calls: readonly CallRecord[]): FirstAnswers {
+  const first = calls.filter(({ attempt }) => attempt === 0);
+  const failures: Record<string, number> = {};
+  for (const { outcome } of first) {
+    if (outcome.kind === 'accepted') continue;
+    const kind = outcome.kind === 'rejected' ? outcome.failure.kind : outcome.error;
+    failures[kind] = (failures[kind] ?? 0) + 1;
+  }
+  return { asked: first.length, failures };
+}
