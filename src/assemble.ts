@@ -1,6 +1,7 @@
 /** Composition root: config → experiment. */
 import { join } from 'node:path';
-import { type Config, isLanguageModel, type PolicyConfig } from './config.js';
+import { openRecording } from './cassette.js';
+import { type Config, isLanguageModel, type ModelConfig, type PolicyConfig } from './config.js';
 import type { Environment, EnvironmentSpec } from './environments/environment.js';
 import { isRemoteId, openEnvironment } from './environments/index.js';
 import { isRemote, type RemoteEnvironment } from './environments/remote-environment.js';
@@ -13,6 +14,7 @@ import { loadConfig } from './load-config.js';
 import type { Manifest, RecordedSpec } from './manifest.js';
 import { createModel } from './models/index.js';
 import type { LanguageModel } from './models/language-model.js';
+import { waitOnClock } from './models/retry.js';
 import { createPolicyFamily } from './policies/index.js';
 import type { ParameterVector, PolicyFamily } from './policies/policy.js';
 import { createPrompter } from './prompter.js';
@@ -33,6 +35,8 @@ export interface Assembly {
   readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
   readonly model: LanguageModel;
+  /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
+  readonly counted: ModelConfig;
   readonly prompts: PromptSet;
   /** Of what must not change within a run. */
   readonly fingerprint: string;
@@ -50,6 +54,7 @@ export async function assemble(
   env: Readonly<Record<string, string | undefined>>,
   imported?: readonly ParameterVector[],
 ): Promise<Assembly> {
+  const recording = written.model.provider === 'replayed' ? openRecording(written.model, written) : undefined;
   const { workers } = written.evaluation;
   const { id } = written.environment;
   if (written.render.every !== undefined && isRemoteId(id)) throw notDrawn(id, 'render.every');
@@ -69,7 +74,8 @@ export async function assemble(
     workers: workersFor(config),
     family,
     prompts,
-    model: createModel(config.model, env),
+    model: createModel(config.model, env, waitOnClock, recording?.cassette),
+    counted: recording?.model ?? config.model,
     fingerprint: fingerprint(config, prompts.hash),
     imported: imported ?? importedParameters(config, family, environment.id),
   };
@@ -161,8 +167,7 @@ export function experimentIn(
   };
 }
 
-function ledgerOf({ config }: Assembly) {
-  const { model } = config;
+function ledgerOf({ config, counted: model }: Assembly) {
   return createLedger({
     limits: config.limits,
     price: 'price' in model ? model.price : undefined,

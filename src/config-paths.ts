@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
-import type { Config } from './config.js';
+import type { Config, ModelConfig } from './config.js';
 import { isPackaged } from './models/local/packaged-model.js';
 
 /**
@@ -16,14 +16,7 @@ export function absolutePaths(config: Config, file: string, cwd: string): Config
   const { model, prompts, warmup } = config;
   return {
     ...config,
-    model:
-      model.provider === 'local'
-        ? {
-            ...model,
-            path: isPackaged(model.path) ? model.path : absolute(model.path),
-            ...(model.adapter !== undefined && { adapter: absolute(model.adapter) }),
-          }
-        : model,
+    model: modelPaths(model, absolute),
     prompts: {
       ...prompts,
       set: /[\\/]/.test(prompts.set) ? absolute(prompts.set) : prompts.set,
@@ -31,4 +24,19 @@ export function absolutePaths(config: Config, file: string, cwd: string): Config
     },
     warmup: { ...warmup, ...(warmup.from !== undefined && { from: absolute(warmup.from) }) },
   };
+}
+
+function modelPaths(model: ModelConfig, absolute: (path: string) => string): ModelConfig {
+  switch (model.provider) {
+    case 'local':
+      return {
+        ...model,
+        path: isPackaged(model.path) ? model.path : absolute(model.path),
+        ...(model.adapter !== undefined && { adapter: absolute(model.adapter) }),
+      };
+    case 'replayed':
+      return { ...model, run: absolute(model.run) };
+    default:
+      return model;
+  }
 }

@@ -177,6 +177,21 @@ const mixtureSchema = z.strictObject({
     .describe('Control: a mixture of the moves of evolutionary searches, to learn from the best of many'),
 });
 
+const replayedSchema = z.strictObject({
+  provider: z
+    .literal('replayed')
+    .describe('What an earlier run was answered, once more: offline, byte for byte, nothing is sent or paid'),
+  run: text.describe(
+    'Directory of the run; of repeats, that of all of them: each replays the one that has its seed',
+  ),
+  onChange: z
+    .enum(['fail', 'warn'])
+    .default('fail')
+    .describe(
+      'Where a prompt is not the recorded one: `fail` ends the run and shows the first difference, `warn` goes on with the recorded replies',
+    ),
+});
+
 const modelSchema = z.discriminatedUnion('provider', [
   openaiSchema,
   ollamaSchema,
@@ -186,6 +201,7 @@ const modelSchema = z.discriminatedUnion('provider', [
   cmaEsSchema,
   onePlusOneEsSchema,
   mixtureSchema,
+  replayedSchema,
 ]);
 
 const promptsSchema = z.strictObject({
@@ -349,6 +365,7 @@ export type RandomConfig = z.output<typeof randomSchema>;
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;
 export type CmaEsConfig = z.output<typeof cmaEsSchema>;
 export type OnePlusOneEsConfig = z.output<typeof onePlusOneEsSchema>;
+export type ReplayedConfig = z.output<typeof replayedSchema>;
 export type EnvironmentConfig = z.output<typeof environmentSchema>;
 export type MemoryConfig = z.output<typeof memorySchema>;
 export type WarmupConfig = z.output<typeof warmupSchema>;

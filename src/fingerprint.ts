@@ -26,6 +26,7 @@ const mayChange: ReadonlySet<string> = new Set([
   'model.keepAlive',
   'model.device',
   'model.threads',
+  'model.onChange',
 ]);
 
 /** SHA-256 of the parts of a config that must not change within a run, and of its prompt templates. */

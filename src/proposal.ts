@@ -151,8 +151,11 @@ async function askRound(
   try {
     if (attempt === 0 && open.length > 1 && model.generateGroup !== undefined) {
       const seeds = open.map(({ item }) => request.seed(item.candidate, attempt));
-      const { task, signal } = request;
-      const group = await settle(() => model.generateGroup!(request.messages, { task, seeds, signal }));
+      const { iteration, task, signal } = request;
+      const position = { iteration, candidate: open[0]!.item.candidate, attempt };
+      const group = await settle(() =>
+        model.generateGroup!(request.messages, { task, position, seeds, signal }),
+      );
       if (group.kind === 'error') {
         replies[open[0]!.i] = group;
         if (isFinal(group.error)) return { kind: 'replies', replies };
@@ -172,6 +175,7 @@ async function askRound(
             const one = await settle(() =>
               model.generate(item.messages, {
                 task: request.task,
+                position: { iteration: request.iteration, candidate: item.candidate, attempt },
                 seed: request.seed(item.candidate, attempt),
                 signal: request.signal,
               }),

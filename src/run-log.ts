@@ -1,15 +1,11 @@
 import type { EnvironmentFailure } from './environments/remote-environment.js';
-import type { ChatMessage, Completion, ModelErrorKind } from './models/language-model.js';
+import type { CallPosition, ChatMessage, Completion, ModelErrorKind } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { ParseFailure, ParseFailureKind } from './prompting/parse-failure.js';
 import type { BufferEntry } from './replay-buffer.js';
 
 /** One model call: a line of `calls.jsonl`. */
-export interface CallRecord {
-  readonly iteration: number;
-  readonly candidate: number;
-  /** 0 for the first ask, then 1, 2, … for format corrections. */
-  readonly attempt: number;
+export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
   readonly seed: number;
   readonly outcome:

@@ -7,6 +7,7 @@ import { createLocalModel } from './local/index.js';
 import { modelDirectory } from './local/packaged-model.js';
 import { createOllama } from './ollama.js';
 import { createOpenAI } from './openai.js';
+import { type Cassette, createReplayed } from './replayed.js';
 import { type Wait, waitOnClock } from './retry.js';
 import { createCmaEs } from './search/cma-es.js';
 import { createHillClimb } from './search/hill-climb.js';
@@ -16,13 +17,14 @@ import { createRandomSearch } from './search/random.js';
 
 /**
  * The model that a config names. `environment` holds the environment variables; `wait` is how the hosted models wait
- * before they try a failed call again.
+ * before they try a failed call again; `cassette` is what a replayed run was answered.
  * @throws UserError when an API key is missing, an address is none, or a directory holds no model that can be run.
  */
 export function createModel(
   config: ModelConfig,
   environment: Readonly<Record<string, string | undefined>>,
   wait: Wait = waitOnClock,
+  cassette?: Cassette,
 ): LanguageModel {
   switch (config.provider) {
     case 'openai':
@@ -41,6 +43,9 @@ export function createModel(
       return createOnePlusOneEs(config);
     case 'mixture':
       return createMixture();
+    case 'replayed':
+      if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
+      return createReplayed(config, cassette);
     default:
       return unreachable(config);
   }

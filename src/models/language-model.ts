@@ -51,8 +51,18 @@ export interface Task {
   readonly warmup: number;
 }
 
+/** Which call of a run this is. */
+export interface CallPosition {
+  readonly iteration: number;
+  readonly candidate: number;
+  /** 0 for the first ask, then 1, 2, … for format corrections. */
+  readonly attempt: number;
+}
+
 export interface GenerateOptions {
   readonly task: Task;
+  /** Absent outside of runs; of a group, that of its first candidate. A recorded run answers by it. */
+  readonly position?: CallPosition;
   /** Non-negative, below 2^31. The same seed asks for the same answer, as far as the provider can. */
   readonly seed: number;
   readonly signal?: AbortSignal;
@@ -95,7 +105,15 @@ export type ModelErrorKind =
   | 'authentication'
   | 'not-found'
   | 'bad-request'
+  | 'not-recorded'
   | 'aborted';
+
+const fatalKinds: ReadonlySet<ModelErrorKind> = new Set([
+  'authentication',
+  'not-found',
+  'bad-request',
+  'not-recorded',
+]);
 
 /** A call that gave no completion. `fatal` kinds will fail again: the run stops instead of trying on. */
 export class ModelError extends Error {
@@ -113,6 +131,6 @@ export class ModelError extends Error {
 
   /** Whether trying the next iteration is pointless. */
   get fatal(): boolean {
-    return this.kind === 'authentication' || this.kind === 'not-found' || this.kind === 'bad-request';
+    return fatalKinds.has(this.kind);
   }
 }

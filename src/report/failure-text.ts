@@ -38,6 +38,7 @@ export const failureMeaning: Readonly<Record<FailureKind, string>> = {
   'error: authentication': 'the key was not accepted',
   'error: not-found': 'no such model or address',
   'error: bad-request': 'the request was not accepted',
+  'error: not-recorded': 'the replayed run has no such call',
   'error: aborted': 'stopped by the user',
 };
 

@@ -1,0 +1,140 @@
+/** A model that gives again what an earlier run was answered: no network, no waiting, nothing to pay. */
+import type { ReplayedConfig } from '../config.js';
+import {
+  type CallPosition,
+  type ChatMessage,
+  type Completion,
+  type LanguageModel,
+  ModelError,
+  type ModelErrorKind,
+} from './language-model.js';
+
+/** A recorded call, as far as it is replayed: a line of `calls.jsonl`. */
+export interface RecordedCall extends CallPosition {
+  readonly messages: readonly ChatMessage[];
+  readonly completion?: Completion;
+  readonly outcome:
+    | { readonly kind: 'accepted' | 'rejected' }
+    | {
+        readonly kind: 'error';
+        readonly error: ModelErrorKind;
+        readonly message: string;
+        readonly retries: number;
+        readonly latencyMs: number;
+      };
+}
+
+/** The calls of one run. */
+export interface Cassette {
+  /** Directory of the run. */
+  readonly path: string;
+  /** Id of the model that answered. */
+  readonly model: string;
+  /** In the order of their writing. Of two at one position the later counts: a resumed run asked again. */
+  readonly calls: readonly RecordedCall[];
+}
+
+/**
+ * Answers by position: iteration, candidate, attempt. Recorded errors are thrown again; usage and latency are the
+ * recorded ones, but nothing is waited for. A call that the run does not hold, and (with `onChange: fail`) one whose
+ * prompt is not the recorded one, fails with the ModelError `not-recorded`, which ends a run.
+ */
+export function createReplayed(
+  { onChange }: Pick<ReplayedConfig, 'onChange'>,
+  cassette: Cassette,
+): LanguageModel {
+  // What was stopped by a user was never answered.
+  const calls = new Map(
+    cassette.calls
+      .filter(({ outcome }) => outcome.kind !== 'error' || outcome.error !== 'aborted')
+      .map((call) => [keyOf(call), call]),
+  );
+  /** What to say of the first prompt that changed, until it is said. */
+  let change: string | undefined;
+  let isTold = false;
+
+  const find = (position: CallPosition): RecordedCall => {
+    const call = calls.get(keyOf(position));
+    if (call !== undefined) return call;
+    throw notRecorded(
+      `${placeOf(position)}: ${cassette.path} holds no such call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or as many iterations as it has`,
+    );
+  };
+  const compare = (call: RecordedCall, messages: readonly ChatMessage[]): void => {
+    const difference = firstDifference(call.messages, messages);
+    if (difference === undefined) return;
+    const text = `${placeOf(call)}: the prompt is not the recorded one. ${difference}`;
+    if (onChange === 'fail') {
+      throw notRecorded(
+        `${text}. Restore the config and the templates of ${cassette.path}, or set model.onChange to warn, to go on with its replies`,
+      );
+    }
+    change ??= `${text}. The recorded replies are taken all the same, by their positions`;
+  };
+  const generate: LanguageModel['generate'] = async (messages, { position, signal }) => {
+    if (signal?.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
+    if (position === undefined) throw notRecorded('a recorded run answers the calls of a run alone');
+    const call = find(position);
+    compare(call, messages);
+    const { completion, outcome } = call;
+    if (outcome.kind === 'error') throw new ModelError(outcome.error, outcome.message, outcome);
+    if (completion === undefined)
+      throw notRecorded(`${placeOf(call)}: ${cassette.path} holds no reply to it`);
+    if (change === undefined || isTold) return completion;
+    isTold = true;
+    return { ...completion, warnings: [...(completion.warnings ?? []), change] };
+  };
+  /** Whether one call for all candidates failed for good: it was recorded as the first one's, and no other was asked. */
+  const failedForAll = ({ iteration, candidate }: CallPosition): boolean =>
+    ![...calls.values()].some(
+      (call) => call.iteration === iteration && call.attempt === 0 && call.candidate > candidate,
+    );
+
+  return {
+    id: `replayed/${cassette.model.replace(/^replayed\//, '')}`,
+    generate,
+    // Completions were recorded one by one, and are asked for one by one.
+    async generateGroup(messages, options) {
+      const { position } = options;
+      const isOver = position !== undefined && calls.has(keyOf(position)) && failedForAll(position);
+      return isOver ? [await generate(messages, { ...options, seed: options.seeds[0]! })] : [];
+    },
+  };
+}
+
+const keyOf = ({ iteration, candidate, attempt }: CallPosition) => `${iteration}/${candidate}/${attempt}`;
+
+const placeOf = ({ iteration, candidate, attempt }: CallPosition) =>
+  `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
+
+const notRecorded = (message: string) =>
+  new ModelError('not-recorded', message, { retries: 0, latencyMs: 0 });
+
+/** Where two prompts part, with the first line that differs of both; undefined where they are equal. */
+function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string | undefined {
+  for (let i = 0; i < Math.max(recorded.length, now.length); i++) {
+    const [was, is] = [recorded[i], now[i]];
+    if (was?.role !== is?.role) {
+      return `Message ${i + 1}: recorded ${was?.role ?? 'none'}, now ${is?.role ?? 'none'}`;
+    }
+    if (was === undefined || is === undefined || was.content === is.content) continue;
+    const [before, after] = [was.content.split('\n'), is.content.split('\n')];
+    const line = before.findIndex((text, l) => text !== after[l]);
+    const at = line < 0 ? before.length : line;
+    return `Message ${i + 1} (${was.role}), line ${at + 1}: ${around(before[at], after[at])}`;
+  }
+  return undefined;
+}
+
+/** Both lines, from a little before the first character in which they differ. */
+function around(recorded: string | undefined, now: string | undefined): string {
+  let same = 0;
+  while (same < (recorded?.length ?? 0) && recorded![same] === now?.[same]) same++;
+  const quoted = (text: string | undefined) => {
+    if (text === undefined) return 'no such line';
+    const from = Math.max(0, same - 30);
+    const end = from + 80;
+    return `“${from > 0 ? '…' : ''}${text.slice(from, end)}${text.length > end ? '…' : ''}”`;
+  };
+  return `recorded ${quoted(recorded)}, now ${quoted(now)}`;
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import type { CallPosition, ChatMessage, Completion } from '../../src/models/language-model.js';
+import { createReplayed, type RecordedCall } from '../../src/models/replayed.js';
+import { messages, task } from './model-configs.js';
+
+const completion = (text: string): Completion => ({
+  text,
+  finishReason: 'stop',
+  usage: { promptTokens: 7, completionTokens: 3 },
+  latencyMs: 90_000,
+  retries: 1,
+});
+
+const at = (iteration: number, candidate = 0, attempt = 0): CallPosition => ({
+  iteration,
+  candidate,
+  attempt,
+});
+
+const answered = (position: CallPosition, text: string): RecordedCall => ({
+  ...position,
+  messages,
+  completion: completion(text),
+  outcome: { kind: 'accepted' },
+});
+
+const failed = (position: CallPosition, error: 'aborted' | 'rate-limit' | 'bad-request'): RecordedCall => ({
+  ...position,
+  messages,
+  outcome: { kind: 'error', error, message: `it was ${error}`, retries: 4, latencyMs: 12 },
+});
+
+function replay(calls: readonly RecordedCall[], onChange: 'fail' | 'warn' = 'fail') {
+  const model = createReplayed({ onChange }, { path: 'runs/a', model: 'openai/x', calls });
+  return {
+    model,
+    ask: (position: CallPosition, asked: readonly ChatMessage[] = messages) =>
+      model.generate(asked, { task, seed: 1, position }),
+    askGroup: (position: CallPosition) =>
+      model.generateGroup!(messages, { task, seeds: [1, 2, 3], position }),
+  };
+}
+
+describe('a replayed model', () => {
+  it('finds a call by iteration, candidate and attempt, in any order, and gives it whole', async () => {
+    const { ask, model } = replay([
+      answered(at(1), 'a'),
+      answered(at(1, 1), 'b'),
+      answered(at(1, 1, 1), 'c'),
+      answered(at(2), 'd'),
+    ]);
+    expect(model.id).toBe('replayed/openai/x');
+    expect(await ask(at(2))).toEqual(completion('d'));
+    expect(await ask(at(1, 1, 1))).toEqual(completion('c'));
+    expect(await ask(at(1, 1))).toEqual(completion('b'));
+    expect(await ask(at(1))).toEqual(completion('a'));
+  });
+
+  it('throws recorded errors again', async () => {
+    const { ask } = replay([failed(at(1), 'rate-limit')]);
+    await expect(ask(at(1))).rejects.toMatchObject({
+      kind: 'rate-limit',
+      message: 'it was rate-limit',
+      retries: 4,
+      latencyMs: 12,
+    });
+  });
+
+  it('takes what a resumed run was answered when it asked again', async () => {
+    const { ask } = replay([
+      answered(at(1), 'old'),
+      failed(at(1), 'aborted'),
+      answered(at(1), 'new'),
+      failed(at(1), 'aborted'),
+    ]);
+    expect((await ask(at(1))).text).toBe('new');
+  });
+
+  it.each<readonly [string, readonly ChatMessage[], string]>([
+    [
+      'a line',
+      [messages[0]!, { role: 'user', content: 'Propose three numbers.' }],
+      'Message 2 (user), line 1: recorded “Propose two numbers.”, now “Propose three numbers.”',
+    ],
+    [
+      'another line',
+      [{ role: 'system', content: 'You improve parameters.\nCarefully.' }, messages[1]!],
+      'Message 1 (system), line 2: recorded no such line, now “Carefully.”',
+    ],
+    ['a message fewer', [messages[0]!], 'Message 2: recorded user, now none'],
+    [
+      'a far end',
+      [messages[0]!, { role: 'user', content: `Propose two numbers${'.'.repeat(500)}` }],
+      'line 1: recorded “Propose two numbers.”, now “Propose two numbers',
+    ],
+  ])('says where a prompt differs: %s', async (_, asked, difference) => {
+    const { ask } = replay([answered(at(4, 2, 1), 'a')]);
+    const error: unknown = await ask(at(4, 2, 1), asked).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ kind: 'not-recorded', fatal: true });
+    const { message } = error as Error;
+    expect(message).toContain('iteration 4, candidate 2, attempt 1: the prompt is not the recorded one');
+    expect(message).toContain(difference);
+    expect(message.length).toBeLessThan(500);
+  });
+
+  it('tells the first difference with the next reply there is, and nothing after that', async () => {
+    const calls = [failed(at(1), 'rate-limit'), answered(at(1, 0, 1), 'a'), answered(at(2), 'b')];
+    const { ask } = replay(calls, 'warn');
+    const other: ChatMessage[] = [{ role: 'user', content: 'Hello' }];
+    await expect(ask(at(1), other)).rejects.toMatchObject({ kind: 'rate-limit' });
+    const { warnings, text } = await ask(at(1, 0, 1), other);
+    expect(text).toBe('a');
+    expect(warnings).toEqual([expect.stringMatching(/^iteration 1, candidate 0, attempt 0: /)]);
+    expect((await ask(at(2), other)).warnings).toBeUndefined();
+  });
+
+  it('has candidates of a group asked one by one, but for a call that failed for all of them', async () => {
+    const calls = [answered(at(1), 'a'), failed(at(1, 1), 'bad-request'), failed(at(2), 'bad-request')];
+    const { askGroup } = replay(calls);
+    expect(await askGroup(at(1))).toEqual([]);
+    await expect(askGroup(at(2))).rejects.toMatchObject({ kind: 'bad-request' });
+  });
+
+  it('has no answer outside of runs, nor to what was not recorded, nor after an abort', async () => {
+    const { model, ask } = replay([answered(at(1), 'a')]);
+    await expect(model.generate(messages, { task, seed: 1 })).rejects.toMatchObject({ kind: 'not-recorded' });
+    await expect(ask(at(2))).rejects.toThrow(
+      'iteration 2, candidate 0, attempt 0: runs/a holds no such call',
+    );
+    const signal = AbortSignal.abort();
+    await expect(model.generate(messages, { task, seed: 1, position: at(1), signal })).rejects.toMatchObject({
+      kind: 'aborted',
+    });
+  });
+});
