@@ -1,7 +1,8 @@
 /** Which runs a command's arguments name: paths, names below the runs directory, groups of repeats, collections, patterns. */
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { isAbsolute, join, parse, resolve } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
 import { UserError } from '../src/errors.js';
+import { foldersMatching, isPattern } from '../src/folder-patterns.js';
 import { findRun, groupFile, readGroup, runFiles } from '../src/recorded-run.js';
 import { collectionFile, runsOfCollection } from './collection-record.js';
 
@@ -16,13 +17,12 @@ export function findRuns(
 ): readonly string[] {
   const root = resolve(where.cwd, where.runsDir);
   const found = names.flatMap((name) => {
-    if (!/[*?]/.test(name)) return runsAt(existing(resolve(where.cwd, name)) ?? findRun(name, root));
-    const runs = (isAbsolute(name) ? [parse(name).root] : [where.cwd, root])
+    if (!isPattern(name)) return runsAt(existing(resolve(where.cwd, name)) ?? findRun(name, root));
+    const runs = (isAbsolute(name) ? [where.cwd] : [where.cwd, root])
       .map((from) =>
-        expand(
-          from,
-          name.split('/').filter((part) => part !== '' && part !== '.'),
-        ),
+        foldersMatching(name, from)
+          .filter((path) => existing(path) !== undefined)
+          .flatMap(runsAt),
       )
       .find((paths) => paths.length > 0);
     if (runs === undefined) {
@@ -51,27 +51,4 @@ function runsAt(path: string): readonly string[] {
   return readGroup(path)
     .runs.map((name) => join(path, name))
     .filter(isRun);
-}
-
-function expand(folder: string, parts: readonly string[]): readonly string[] {
-  const [part, ...rest] = parts;
-  if (part === undefined) return existing(folder) === undefined ? [] : runsAt(folder);
-  if (part === '..') return expand(join(folder, part), rest);
-  if (!isFolder(folder)) return [];
-  const inner = readdirSync(folder).filter((name) => isFolder(join(folder, name)));
-  if (part === '**') {
-    return [...expand(folder, rest), ...inner.flatMap((name) => expand(join(folder, name), parts))];
-  }
-  return inner.filter((name) => matches(part, name)).flatMap((name) => expand(join(folder, name), rest));
-}
-
-const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-
-/** Whether a name fits a pattern in which `*` stands for any characters and `?` for one. */
-export function matches(pattern: string, name: string): boolean {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replace(/\*+/g, '.*')
-    .replaceAll('?', '.');
-  return new RegExp(`^${source}$`, 's').test(name);
 }

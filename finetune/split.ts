@@ -1,7 +1,7 @@
 /** Training and validation, divided by whole runs and never by rows. */
 import { type Problem, UserError } from '../src/errors.js';
+import { matches } from '../src/folder-patterns.js';
 import { createGenerator } from '../src/random.js';
-import { matches } from './find-runs.js';
 
 /** What is held out for validation. */
 export type ValidationPlan =

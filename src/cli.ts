@@ -4,6 +4,7 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
+import { compareOptions } from './commands/compare-options.js';
 import { controlsOptions } from './commands/controls-options.js';
 import { finetuneCommands } from './commands/finetune-cli.js';
 import { checkOptions, serveOptions } from './commands/local-model-options.js';
@@ -249,6 +250,12 @@ await yargs(hideBin(process.argv))
     'Write report.html of a run anew',
     (y) => y.positional('run', runArgument).option('runs-dir', runsDir),
     (args) => run(async () => (await import('./commands/report.js')).reportCommand(args, context)),
+  )
+  .command(
+    'compare <runs..>',
+    'Compare groups of repeats: intervals, tests, learning curves',
+    compareOptions,
+    (args) => run(async () => (await import('./commands/compare.js')).compareCommand(args, context)),
   )
   .command(
     'controls <configs..>',

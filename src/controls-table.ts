@@ -2,6 +2,7 @@
 import type { Interval } from './bootstrap.js';
 import { controlLabels } from './controls.js';
 import type { Budget, ControlRow, ControlsResult } from './controls-result.js';
+import { csvText } from './csv.js';
 import { formatReturn, formatTable } from './terminal.js';
 
 const columns = [
@@ -84,11 +85,7 @@ export function csvTable({ rows, budget, seeds, date, policyloop }: ControlsResu
     date,
     policyloop,
   ]);
-  const quoted = (value: string | number | null | undefined) => {
-    const text = value === null || value === undefined ? '' : String(value);
-    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  return `${[header, ...lines].map((line) => line.map(quoted).join(',')).join('\n')}\n`;
+  return csvText([header, ...lines]);
 }
 
 const parametersOf = ({ parameters }: ControlRow) => (parameters === null ? '–' : String(parameters));

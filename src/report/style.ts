@@ -128,7 +128,7 @@ figcaption{margin-top:6px;font-size:13px;color:var(--muted)}
 .key.cross{width:auto;height:auto;color:var(--bad)}
 .key.cross::before{content:"×";font-weight:700}
 .key.below{border:5px solid transparent;border-bottom:0;border-top:6px solid var(--point);width:0}
-.arm-0{--arm:var(--point)}.arm-1{--arm:var(--accent)}.arm-2{--arm:#c2571f}.arm-3{--arm:#8a63d2}.arm-4{--arm:#1c8f6f}
+.arm-0{--arm:var(--point)}.arm-1{--arm:var(--accent)}.arm-2{--arm:#c2571f}.arm-3{--arm:#8a63d2}.arm-4{--arm:#1c8f6f}.arm-5{--arm:#c23d86}.arm-6{--arm:#97810f}.arm-7{--arm:#1f8fb5}
 .paths .arm-line{stroke:var(--arm);stroke-width:2}
 .paths .arm-band{fill:var(--arm);fill-opacity:.15}
 .arm-mark line{stroke:var(--arm);stroke-width:2}

@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findRuns, matches } from '../../finetune/find-runs.js';
+import { findRuns } from '../../finetune/find-runs.js';
 import { dependentGroups, parseValidation, type SplitRun, validationRuns } from '../../finetune/split.js';
 import { UserError } from '../../src/errors.js';
+import { matches } from '../../src/folder-patterns.js';
 import { temporaryDirectory } from '../support/experiments.js';
 import { played } from './runs.js';
 

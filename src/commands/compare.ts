@@ -1,0 +1,90 @@
+/** `policyloop compare`: groups of repeats against each other. */
+import { dirname, relative, resolve } from 'node:path';
+import { type ComparedRun, findComparedRuns, readComparedRuns } from '../compared-runs.js';
+import { renderComparisonPage } from '../comparison-page.js';
+import { comparisonCsv, comparisonTables } from '../comparison-table.js';
+import { UserError } from '../errors.js';
+import { compareGroups, type LeftOut } from '../run-comparison.js';
+import { replaceFile } from '../run-directory.js';
+import { groupRuns, identityOf } from '../run-groups.js';
+import { shownPath } from '../run-result.js';
+import type { CommandContext } from '../terminal.js';
+
+export interface CompareArguments {
+  readonly runs: readonly string[];
+  readonly runsDir: string;
+  /** Separated by commas. */
+  readonly by?: string | undefined;
+  readonly target?: number | undefined;
+  readonly unfinished: boolean;
+  readonly csv?: string | undefined;
+  readonly html?: string | undefined;
+  readonly json: boolean;
+}
+
+export function compareCommand(args: CompareArguments, context: CommandContext): Promise<number> {
+  if (args.target !== undefined && !Number.isFinite(args.target)) {
+    throw new UserError({ field: '--target', message: 'give a number', value: args.target });
+  }
+  const by = args.by === undefined ? undefined : keysOf(args.by);
+  const named = (path: string) => shownPath(path, context.cwd);
+  const paths = findComparedRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir });
+  const read = readComparedRuns(paths);
+  const { kept, leftOut: unfit } = selected(read.runs, args.unfinished, named);
+  const leftOut = [
+    ...read.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
+    ...unfit,
+  ];
+  if (kept.length === 0) throw nothingLeft(leftOut, args.unfinished);
+  const tasks = groupRuns(kept, by);
+  const comparison = compareGroups(tasks, { by, target: args.target, leftOut, named });
+  if (args.csv !== undefined) replaceFile(resolve(context.cwd, args.csv), comparisonCsv(comparison));
+  if (args.html !== undefined) {
+    const file = resolve(context.cwd, args.html);
+    const link = (path: string) => relative(dirname(file), path);
+    replaceFile(file, renderComparisonPage(comparison, tasks, link));
+  }
+  context.print(args.json ? JSON.stringify(comparison) : comparisonTables(comparison));
+  if (!args.json && args.html !== undefined)
+    context.print(`\npage        ${named(resolve(context.cwd, args.html))}`);
+  return Promise.resolve(0);
+}
+
+function keysOf(list: string): readonly string[] {
+  const keys = [...new Set(list.split(',').map((key) => key.trim()))].filter((key) => key !== '');
+  if (keys.length > 0) return keys;
+  throw new UserError({
+    field: '--by',
+    message: 'name at least one key',
+    alternatives: ['model', 'prompts.set'],
+  });
+}
+
+/** Complete runs, each config and seed once: the same seed again is no other observation. */
+function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (path: string) => string) {
+  const kept = new Map<string, ComparedRun>();
+  const leftOut: LeftOut[] = [];
+  for (const run of runs) {
+    const { iterations, path, reason, status } = run;
+    if (status !== 'completed' && !unfinished) {
+      leftOut.push({ run: named(path), reason: `${reason} after ${iterations} iterations` });
+      continue;
+    }
+    const same = kept.get(identityOf(run));
+    if (same === undefined) kept.set(identityOf(run), run);
+    else leftOut.push({ run: named(path), reason: `same config and seed as ${named(same.path)}` });
+  }
+  return { kept: [...kept.values()], leftOut };
+}
+
+function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): UserError {
+  const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
+  return new UserError({
+    field: 'runs',
+    message: unfinished ? 'none of these runs can be read' : 'none of these runs is complete',
+    value: first.join('; '),
+    remedy: unfinished
+      ? 'policyloop show says what is wrong with a run'
+      : 'policyloop resume finishes a run; --unfinished compares them as they are',
+  });
+}
