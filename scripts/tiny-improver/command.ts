@@ -1,0 +1,46 @@
+/** Runs a command of this program in a process of its own. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import process from 'node:process';
+import { packageRoot } from '../../src/package-root.js';
+import { exitCodes } from '../../src/terminal.js';
+
+/** What a signal has asked for; a command that was interrupted can be given again. */
+export class Interrupted extends Error {}
+
+/**
+ * Runs `policyloop <args>` from the sources; what it writes goes to this terminal.
+ * @throws Interrupted when it was stopped by a signal, and Error when it failed
+ */
+export function policyloop(args: readonly string[]): Promise<void> {
+  process.stderr.write(`$ policyloop ${args.map(shown).join(' ')}\n`);
+  const root = packageRoot();
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'src/cli.ts'), ...args], {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+    });
+    // A terminal's Ctrl-C reaches the child, too: twice would mean at once.
+    const forward = (signal: NodeJS.Signals) => {
+      if (signal === 'SIGTERM' || !process.stderr.isTTY) child.kill(signal);
+    };
+    const signals = ['SIGINT', 'SIGTERM'] as const;
+    for (const signal of signals) process.on(signal, forward);
+    const done = () => {
+      for (const signal of signals) process.off(signal, forward);
+    };
+    child.on('error', (error) => {
+      done();
+      reject(error);
+    });
+    child.on('exit', (code, signal) => {
+      done();
+      if (code === 0) resolve();
+      else if (code === exitCodes.interrupted || signal === 'SIGINT' || signal === 'SIGTERM')
+        reject(new Interrupted());
+      else reject(new Error(`policyloop ${args.slice(0, 2).join(' ')} ended with ${code ?? signal}`));
+    });
+  });
+}
+
+const shown = (text: string) => (/^[\w./=,:-]+$/.test(text) ? text : `'${text}'`);

@@ -1,0 +1,80 @@
+/** The parts of the model card that follow from files: the recipe, and the figures of the benchmark. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadCollection } from '../../finetune/collection-config.js';
+import { loadTrainConfig } from '../../finetune/train-config.js';
+import { UserError } from '../../src/errors.js';
+import { replaceFile } from '../../src/run-directory.js';
+import { readRecipe, recipeFolder, shippedModel } from './recipe.js';
+
+export const modelCard = join(shippedModel, 'README.md');
+
+/**
+ * The text with what stands between `<!-- name -->` and `<!-- /name -->` replaced.
+ * @throws UserError when there is no such place
+ */
+export function withBlock(text: string, name: string, content: string): string {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const from = text.indexOf(begin);
+  const to = text.indexOf(end, from);
+  if (from < 0 || to < 0) {
+    throw new UserError({
+      message: `there is no place for the ${name}`,
+      remedy: `write ${begin} and ${end} where they belong`,
+    });
+  }
+  return `${text.slice(0, from + begin.length)}\n${content.trim()}\n${text.slice(to)}`;
+}
+
+export function fillBlock(file: string, name: string, content: string): void {
+  if (!existsSync(file)) throw new UserError({ value: file, message: 'there is no such file' });
+  replaceFile(file, withBlock(readFileSync(file, 'utf8'), name, content));
+}
+
+/** Writes the recipe's settings into the card. */
+export function fillRecipe(file: string = modelCard): void {
+  fillBlock(file, 'recipe', recipeTable());
+}
+
+/** Every setting and seed of the recipe, as its files have them, with the defaults of what they leave out. */
+export function recipeTable(): string {
+  const { initial, dataset } = readRecipe();
+  const collection = loadCollection(join(recipeFolder, 'collect.yaml'));
+  const { model, dataset: _, output, template, device, ...training } = loadTrainConfig(
+    join(recipeFolder, 'train.yaml'),
+  );
+  const names = (layers: readonly { readonly weight: number; readonly layer: object }[]) =>
+    layers.map(({ weight, layer: { ...own } }) => `${weight} × ${compact(own)}`).join('<br>');
+  const rows: readonly (readonly [string, string])[] = [
+    ['initial model', compact(initial)],
+    ['runs', `${collection.runs}, seed ${collection.seed}`],
+    ['all runs', compact(collection.experiment)],
+    ['tasks (weight × config)', names(collection.tasks)],
+    ['proposers (weight × config)', names(collection.proposers)],
+    ['examples', compact(dataset)],
+    ...Object.entries(training).map(([key, value]): [string, string] => [
+      `training: ${key}`,
+      typeof value === 'object' ? compact(value) : String(value),
+    ]),
+  ];
+  return ['| Setting | Value |', '|---|---|', ...rows.map(([key, value]) => `| ${key} | ${value} |`)].join('\n');
+}
+
+/** `a: 1, b: {c: 2}` */
+function compact(value: unknown): string {
+  const written = (item: unknown): string => {
+    if (Array.isArray(item)) return `[${item.map(written).join(', ')}]`;
+    if (typeof item === 'object' && item !== null) {
+      const { from, to } = item as { from?: unknown; to?: unknown };
+      if (from !== undefined && to !== undefined) return `${from} to ${to}`;
+      return `{${fields(item)}}`;
+    }
+    return String(item);
+  };
+  const fields = (item: object) =>
+    Object.entries(item)
+      .filter(([, one]) => one !== undefined)
+      .map(([key, one]) => `${key}: ${written(one)}`)
+      .join(', ');
+  return `\`${typeof value === 'object' && value !== null && !Array.isArray(value) ? fields(value) : written(value)}\``;
+}

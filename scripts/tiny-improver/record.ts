@@ -1,0 +1,32 @@
+/** What a reproduction took and gave, kept beside its model from one start to the next. */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { replaceFile } from '../../src/run-directory.js';
+
+const validity = z.object({
+  asked: z.number(),
+  valid: z.number(),
+  failures: z.record(z.string(), z.number()),
+});
+
+const record = z.object({
+  /** Seconds that each step has taken, over all starts. */
+  seconds: z.record(z.string(), z.number()),
+  /** Of the model with this SHA-256 of its weights. */
+  checked: z.object({ sha256: z.string(), raw: validity, constrained: validity }).optional(),
+});
+
+export type ReproductionRecord = z.output<typeof record>;
+
+export const recordFile = (model: string): string => `${model}.reproduction.json`;
+
+export function readRecord(file: string): ReproductionRecord {
+  if (!existsSync(file)) return { seconds: {} };
+  return record.parse(JSON.parse(readFileSync(file, 'utf8')));
+}
+
+export function writeRecord(file: string, content: ReproductionRecord): void {
+  mkdirSync(dirname(file), { recursive: true });
+  replaceFile(file, `${JSON.stringify(content, null, 2)}\n`);
+}

@@ -1,0 +1,77 @@
+/** The tiny improver as it is shipped: the files that make up a model, with weights that keep the package small. */
+import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { encodeFloats } from '../../finetune/float-formats.js';
+import { writeSafetensors } from '../../finetune/safetensors-writer.js';
+import { UserError } from '../../src/errors.js';
+import { readJson } from '../../src/models/local/json-file.js';
+import { toFloat32 } from '../../src/models/local/quantization.js';
+import { openWeights, readTensorBytes } from '../../src/models/local/safetensors.js';
+import { replaceFile } from '../../src/run-directory.js';
+
+/** Bytes that a model may have in the package. */
+export const mostBytes = 12_000_000;
+
+const weights = 'model.safetensors';
+
+export type StoredDtype = 'float32' | 'float16';
+const spelled = { float32: 'F32', float16: 'F16' } as const;
+
+export interface StoredModel {
+  readonly dtype: StoredDtype;
+  readonly parameters: number;
+  /** Of all files. */
+  readonly bytes: number;
+}
+
+/**
+ * Writes the model in `source` to `directory`, over one that is there: float32, or float16 where that would pass
+ * `most` bytes. What else is in the directory stays.
+ * @throws UserError when the directory holds something else than a model, or float16 is too large as well
+ */
+export function storeModel(source: string, directory: string, most: number = mostBytes): StoredModel {
+  requireModelOrNothing(directory);
+  const names = readdirSync(source).filter(
+    (name) => /^(tokenizer.*|config|generation_config)\.json$/.test(name) || name.endsWith('.jinja'),
+  );
+  const tensors = [...openWeights(source).values()];
+  const parameters = tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  const others = names.reduce((sum, name) => sum + statSync(path.join(source, name)).size, 0);
+  const dtype = others + 4 * parameters > most ? 'float16' : 'float32';
+  const width = dtype === 'float16' ? 2 : 4;
+  if (others + width * parameters > most) {
+    throw new UserError({
+      field: 'model',
+      value: source,
+      message: `${parameters} parameters are more than fit into ${most / 1e6} MB`,
+      remedy: 'train a smaller model',
+    });
+  }
+  mkdirSync(directory, { recursive: true });
+  for (const name of names) {
+    if (name !== 'config.json') copyFileSync(path.join(source, name), path.join(directory, name));
+  }
+  const config = { ...(readJson(path.join(source, 'config.json')) as object), torch_dtype: dtype };
+  replaceFile(path.join(directory, 'config.json'), `${JSON.stringify(config, null, 1)}\n`);
+  const encoded = tensors.map((tensor) => {
+    const { name, shape } = tensor;
+    const bytes = encodeFloats(toFloat32(readTensorBytes(tensor), tensor.dtype), spelled[dtype]);
+    return { name, shape, dtype: spelled[dtype], byteLength: bytes.length, chunks: () => [bytes] };
+  });
+  writeSafetensors(path.join(directory, weights), encoded, { format: 'pt' });
+  const files = [...names, weights].map((name) => statSync(path.join(directory, name)).size);
+  return { dtype, parameters, bytes: files.reduce((sum, size) => sum + size, 0) };
+}
+
+/** The place of the embedded model holds its recipe and its card, before it holds the model. */
+function requireModelOrNothing(directory: string): void {
+  if (!existsSync(directory) || existsSync(path.join(directory, 'config.json'))) return;
+  const other = readdirSync(directory).filter((name) => name !== 'recipe' && name !== 'README.md');
+  if (other.length === 0) return;
+  throw new UserError({
+    field: '--out',
+    value: directory,
+    message: `holds something else than a model: ${other[0]}`,
+    remedy: 'name a new or an empty directory',
+  });
+}

@@ -1,0 +1,57 @@
+/** How many of a model's answers are valid, in runs of the kind that it was made for. */
+import { compactRun, firstAnswers, LoadedModels, localModel, play } from './play.js';
+
+/** Linear policies of 10 and of 4 parameters, and a table of 16. */
+const configs = ['cartpole-numeric', 'pendulum-numeric', 'frozenlake-numeric'];
+
+export interface Validity {
+  readonly asked: number;
+  readonly valid: number;
+  /** Refused ones, by kind of failure. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+/**
+ * First answers at temperature 1.
+ * @param prompts of each of three tasks; 16 answers to each
+ * @throws Error when a run doesn't come to its end
+ */
+export async function validityOf(
+  directory: string,
+  format: 'text' | 'constrained',
+  prompts: number,
+): Promise<Validity> {
+  const models = new LoadedModels();
+  const failures: Record<string, number> = {};
+  let asked = 0;
+  try {
+    for (const config of configs) {
+      const { calls, close, reason } = await play(
+        config,
+        [
+          ...compactRun,
+          ...localModel(directory),
+          'model.temperature=1',
+          `model.format=${format}`,
+          'warmup=4',
+          `iterations=${prompts}`,
+          'candidates=16',
+          'corrections=0',
+          'evaluation={episodes: 2, workers: 1}',
+          'seed=1',
+        ],
+        models,
+        format,
+      );
+      await close();
+      if (reason.kind !== 'iterations') throw new Error(`${config}: ${JSON.stringify(reason)}`);
+      const first = firstAnswers(calls);
+      asked += first.asked;
+      for (const [kind, count] of Object.entries(first.failures)) failures[kind] = (failures[kind] ?? 0) + count;
+    }
+  } finally {
+    await models.close();
+  }
+  const refused = Object.values(failures).reduce((sum, count) => sum + count, 0);
+  return { asked, valid: asked - refused, failures };
+}
