@@ -1,0 +1,93 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadTrainConfig } from '../../finetune/train-config.js';
+import { fillRecipe, modelCard } from '../../scripts/tiny-improver/model-card.js';
+import { fullPlan, smokePlan } from '../../scripts/tiny-improver/recipe.js';
+import { steps } from '../../scripts/tiny-improver/steps.js';
+import { storeModel } from '../../scripts/tiny-improver/stored-model.js';
+import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
+import { checkModel } from '../../src/models/local/inspect.js';
+import { toFloat32 } from '../../src/models/local/quantization.js';
+import { openWeights, readTensorBytes } from '../../src/models/local/safetensors.js';
+import { temporaryDirectory } from '../support/experiments.js';
+
+const shape = { ...tinyShape, layers: 1, hidden: 32, heads: 2, intermediate: 48 };
+
+function source(): string {
+  const directory = join(temporaryDirectory(), 'model');
+  writeTinyModel(directory, shape, 1);
+  writeFileSync(join(directory, 'training.json'), '{}');
+  return directory;
+}
+
+const values = (directory: string) =>
+  [...openWeights(directory).values()].flatMap((tensor) => [
+    ...toFloat32(readTensorBytes(tensor), tensor.dtype),
+  ]);
+
+describe('the stored model', () => {
+  it('is float32 where that fits, with what makes up a model and no more', () => {
+    const [from, to] = [source(), join(temporaryDirectory(), 'new')];
+    const stored = storeModel(from, to);
+    expect(stored.dtype).toBe('float32');
+    expect(stored.parameters).toBe(values(from).length);
+    expect(values(to)).toEqual(values(from));
+    expect(existsSync(join(to, 'training.json'))).toBe(false);
+    checkModel(to);
+  });
+
+  it('is float16 where float32 is too large, and nothing where that is, too', () => {
+    const [from, to] = [source(), temporaryDirectory()];
+    const large = storeModel(from, join(to, 'large'));
+    const { dtype, bytes } = storeModel(from, join(to, 'small'), large.bytes - 1);
+    expect(dtype).toBe('float16');
+    expect(bytes).toBeLessThan(large.bytes - 1.9 * large.parameters);
+    expect(readFileSync(join(to, 'small', 'config.json'), 'utf8')).toMatch(/"torch_dtype": "float16"/);
+    const [exact, rounded] = [values(from), values(join(to, 'small'))];
+    expect(exact.every((value, i) => Math.abs(value - rounded[i]!) <= Math.abs(value) / 2048 + 1e-7)).toBe(
+      true,
+    );
+    checkModel(join(to, 'small'));
+    expect(() => storeModel(from, join(to, 'none'), 1000)).toThrow(/more than fit/);
+  });
+
+  it('replaces a model beside its recipe and card, and nothing else', () => {
+    const [from, to] = [source(), temporaryDirectory()];
+    mkdirSync(join(to, 'recipe'));
+    writeFileSync(join(to, 'README.md'), 'card');
+    storeModel(from, to);
+    storeModel(from, to);
+    expect(readFileSync(join(to, 'README.md'), 'utf8')).toBe('card');
+    const other = temporaryDirectory();
+    writeFileSync(join(other, 'thesis.txt'), '');
+    expect(() => storeModel(from, other)).toThrow(/something else than a model: thesis\.txt/);
+  });
+});
+
+describe('the recipe', () => {
+  it('has a card with a place for its settings and figures', () => {
+    const card = join(temporaryDirectory(), 'README.md');
+    writeFileSync(card, readFileSync(modelCard));
+    fillRecipe(card);
+    const text = readFileSync(card, 'utf8');
+    const { learningRate, seed } = loadTrainConfig(fullPlan('model').train);
+    expect(text).toContain(`| training: learningRate | ${learningRate} |`);
+    expect(text).toContain(`| training: seed | ${seed} |`);
+    expect(text).toMatch(/\| examples \| `recipe: best-of-group, winners: \d+/);
+    expect(text).toMatch(/<!-- figures -->[^]*<!-- \/figures -->/);
+  });
+
+  it('has a smaller version, whose steps are open before they are made, and complete after', async () => {
+    const plan = smokePlan(temporaryDirectory());
+    const { batchExamples, output } = loadTrainConfig(plan.train);
+    expect(output).toBe(plan.places.trained);
+    expect(batchExamples).toBeLessThan(loadTrainConfig(fullPlan('model').train).batchExamples);
+    for (const step of Object.values(steps)) expect(step.isComplete(plan)).toBe(false);
+    await steps.initial.run(plan);
+    expect(steps.initial.isComplete(plan)).toBe(true);
+    expect(() => steps.initial.isComplete({ ...plan, initial: { ...plan.initial, seed: 9 } })).toThrow(
+      /not the initial model of the recipe/,
+    );
+  });
+});
