@@ -80,14 +80,14 @@ function confirmedTable(groups: readonly GroupFigures[]): string {
 
 function effortTable(groups: readonly GroupFigures[]): string {
   const timed = groups.some(({ target }) => target !== null);
+  const paid = groups.some(({ tokens }) => tokens > 0);
   return formatTable(
     [
       'group',
       'area (observed)',
       '95 % interval',
       ...(timed ? ['target', 'reached', 'iterations to it', 'evaluations'] : []),
-      'tokens a run',
-      'cost a run',
+      ...(paid ? ['tokens a run', 'cost a run'] : []),
     ],
     groups.map(({ name, area, target, tokens, cost }) => [
       name,
@@ -101,8 +101,7 @@ function effortTable(groups: readonly GroupFigures[]): string {
             timeText(target, 'medianEvaluations'),
           ]
         : []),
-      formatCount(tokens),
-      cost === null ? '–' : cost.toFixed(4),
+      ...(paid ? [formatCount(tokens), cost === null ? '–' : cost.toFixed(4)] : []),
     ]),
   );
 }

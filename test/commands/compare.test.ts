@@ -1,0 +1,352 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Evaluation } from '../../finetune/evaluate.js';
+import { type CompareArguments, compareCommand } from '../../src/commands/compare.js';
+import { evaluateCommand } from '../../src/commands/finetune-evaluate.js';
+import { UserError } from '../../src/errors.js';
+import type { RunComparison } from '../../src/run-comparison.js';
+import { welchTest } from '../../src/significance.js';
+import { mean, median } from '../../src/statistics.js';
+import { elementsOf, visibleText } from '../report/markup.js';
+import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { type WrittenRun, writeRun } from '../support/written-runs.js';
+
+const place = temporaryDirectory();
+
+/** A directory of its own for each test. */
+let made = 0;
+function folder() {
+  const name = `case-${++made}`;
+  const at = (...parts: readonly string[]) => join(place, name, ...parts);
+  mkdirSync(at(), { recursive: true });
+  return {
+    at,
+    /** One run a value, seeds from `firstSeed` on. */
+    group(prefix: string, confirmed: readonly number[], run: Partial<WrittenRun> = {}, firstSeed = 0) {
+      confirmed.forEach((value, i) => {
+        writeRun(at(`${prefix}-${i}`), { confirmed: value, ...run, seed: firstSeed + i });
+      });
+    },
+  };
+}
+
+async function compare(runs: readonly string[], changes: Partial<CompareArguments> = {}) {
+  const recorded = recordingContext(place);
+  const code = await compareCommand(
+    { runs, runsDir: 'buffers', unfinished: false, json: true, ...changes },
+    recorded.context,
+  );
+  expect(code).toBe(0);
+  return {
+    text: recorded.printed.join('\n'),
+    parsed: () => JSON.parse(recorded.printed.at(-1)!) as RunComparison,
+  };
+}
+
+const climbing = { config: { model: { provider: 'hill-climb' } } } as const;
+const low = [10, 14, 9, 12, 11, 13, 8, 12];
+const high = low.map((value, i) => value + 5 + (i % 3));
+
+describe('compare', () => {
+  it('groups repeats by their config, pairs them by seed, and finds the better one better', async () => {
+    const { at, group } = folder();
+    group('b', high, climbing);
+    group('a', low);
+    const { tasks, tested, leftOut } = (await compare([at()])).parsed();
+    expect(leftOut).toEqual([]);
+    expect(tested).toBe(1);
+    expect(tasks).toHaveLength(1);
+    const [random, climb] = tasks[0]!.groups;
+    expect([random!.name, climb!.name]).toEqual(['random', 'hill-climb']);
+    expect(random!.confirmed).toMatchObject({ count: 8, mean: mean(low), median: median(low) });
+    for (const interval of [random!.confirmed!.meanInterval!, random!.confirmed!.medianInterval!]) {
+      expect(interval[0]).toBeLessThan(11);
+      expect(interval[1]).toBeGreaterThan(11.5);
+    }
+    expect(tasks[0]!.differences).toMatchObject([
+      { of: 'hill-climb', against: 'random', test: 'paired', counts: [8], winRate: 1, verdict: 'higher' },
+    ]);
+    expect(tasks[0]!.differences[0]!.difference).toBeCloseTo(mean(high) - mean(low), 12);
+    expect(tasks[0]!.cautions).toEqual([]);
+    const { text } = await compare([at()], { json: false });
+    expect(text).toContain('Higher: hill-climb − random is +5.875 in confirmed return');
+  });
+
+  it('uses Welch’s test where seeds differ, and gives no verdict on few runs', async () => {
+    const { at, group } = folder();
+    group('a', low);
+    group('b', high, climbing, 100);
+    const [difference] = (await compare([at()])).parsed().tasks[0]!.differences;
+    const expected = welchTest(high, low)!;
+    expect(difference).toMatchObject({ test: 'welch', counts: [8, 8], winRate: null, verdict: 'higher' });
+    expect(difference!.p).toBeCloseTo(expected.p, 12);
+    expect(difference!.interval).toEqual(expected.interval);
+
+    const few = folder();
+    few.group('a', low.slice(0, 5));
+    few.group('b', [900, 901, 902, 903, 904], climbing);
+    few.group('c', [900, 901, 902, 903, 904], { config: { model: { provider: 'cma-es' } } }, 50);
+    const { parsed } = await compare([few.at()]);
+    expect(parsed().tested).toBe(0);
+    expect(parsed().tasks[0]!.differences.map(({ verdict, p, test }) => [test, verdict, p])).toEqual([
+      ['paired', 'too-few', null],
+      ['welch', 'too-few', null],
+      ['welch', 'too-few', null],
+    ]);
+    const { text } = await compare([few.at('a-*'), few.at('b-*')], { json: false });
+    expect(text).toContain('Too few for a verdict: hill-climb − random');
+    expect(text).toContain('at least 6 pairs are needed');
+  });
+
+  it('corrects for the number of differences', async () => {
+    const { at, group } = folder();
+    // By itself p = 0.025.
+    const shifted = low.map((value, i) => value + [1, 2, 0.2, 1.5, -1, 1.4, 2, 0.9][i]!);
+    group('a', low);
+    group('b', shifted, climbing);
+    const alone = (await compare([at()])).parsed().tasks[0]!.differences[0]!;
+    expect(alone).toMatchObject({ verdict: 'higher', adjusted: alone.p });
+    group(
+      'c',
+      low.map((value, i) => value + (i % 2 === 0 ? 0.1 : -0.1)),
+      {
+        config: { model: { provider: 'cma-es' } },
+      },
+    );
+    const together = (await compare([at()])).parsed();
+    expect(together.tested).toBe(3);
+    const same = together.tasks[0]!.differences[0]!;
+    expect(same).toMatchObject({ of: 'hill-climb', against: 'random', p: alone.p, verdict: 'no-evidence' });
+    expect(same.interval).toEqual(alone.interval);
+    expect(same.adjusted).toBeGreaterThan(0.05);
+  });
+
+  it('never pools environments, nor options of one', async () => {
+    const { at, group } = folder();
+    group('a', low);
+    group('b', low, { config: { environment: 'FrozenLake-v1' } });
+    group('c', low, { config: { environment: { id: 'FrozenLake-v1', options: { is_slippery: false } } } });
+    const { tasks } = (await compare([at()], { by: 'model' })).parsed();
+    expect(tasks.map(({ name }) => name)).toEqual([
+      'CartPole-v1',
+      'FrozenLake-v1 {}',
+      'FrozenLake-v1 {"is_slippery":false}',
+    ]);
+    expect(tasks.map(({ groups, differences }) => [groups.length, differences.length])).toEqual(
+      Array.from({ length: 3 }, () => [1, 0]),
+    );
+  });
+
+  it('leaves out what is unfinished, damaged or there twice, and says so', async () => {
+    const { at, group } = folder();
+    group('a', low);
+    writeRun(at('a-crash'), { seed: 50, status: 'running', scores: [1, 2, 3] });
+    writeRun(at('a-twice'), { seed: 3, confirmed: 99 });
+    writeRun(at('a-broken'), { seed: 51 });
+    writeFileSync(at('a-broken', 'manifest.json'), '{');
+    const first = (await compare([at()])).parsed();
+    expect(first.tasks[0]!.groups[0]!.runs).toHaveLength(8);
+    expect(first.leftOut.map(({ run, reason }) => [run.split('/').at(-1), reason])).toEqual([
+      ['a-broken', expect.stringContaining('not valid JSON')],
+      ['a-crash', 'crashed after 1 iterations'],
+      ['a-twice', expect.stringMatching(/^same config and seed as .*a-3$/)],
+    ]);
+    const all = (await compare([at()], { unfinished: true, by: 'model' })).parsed();
+    expect(all.tasks[0]!.groups[0]!.runs).toHaveLength(9);
+    expect(all.tasks[0]!.groups[0]!.confirmed!.count).toBe(8);
+    expect(all.tasks[0]!.cautions.join('\n')).toMatch(/1 of its 9 runs are unfinished \(crashed\)/);
+    await expect(compare([at('a-crash')])).rejects.toThrow(
+      /none of these runs is complete[\s\S]*--unfinished/,
+    );
+    await expect(compare([at('no*')])).rejects.toThrow(UserError);
+    await expect(compare([at('nowhere')])).rejects.toThrow(/no such run or directory/);
+  });
+
+  it('tests nothing where returns are not of one kind, and warns of what else differs', async () => {
+    const { at, group } = folder();
+    group('a', low);
+    group('b', high, { config: { ...climbing.config, evaluation: { maxSteps: 50 } } });
+    const refused = (await compare([at()])).parsed();
+    expect(refused.tested).toBe(0);
+    expect(refused.tasks[0]!.differences).toMatchObject([
+      { test: 'none', verdict: 'not-comparable', difference: null, reason: 'evaluation.maxSteps differs' },
+    ]);
+    expect(refused.tasks[0]!.cautions[0]).toMatch(/maxSteps differs: 1000 \(random\), 50 \(hill-climb\)/);
+
+    const other = folder();
+    other.group('a', low);
+    other.group('b', high, {
+      config: {
+        ...climbing.config,
+        iterations: 9,
+        corrections: 0,
+        evaluation: { episodes: 5 },
+        confirmation: { episodes: 7 },
+      },
+    });
+    const [task] = (await compare([other.at()])).parsed().tasks;
+    // The same seeds met other episodes.
+    expect(task!.differences[0]).toMatchObject({ test: 'welch', verdict: 'higher' });
+    const said = task!.cautions.join('\n');
+    for (const part of [
+      'evaluation.episodes differs: 20 (random), 5 (hill-climb)',
+      'confirmation.episodes differs: 100 (random), 7 (hill-climb)',
+      'budgets differ: 4 evaluations (random), 11 evaluations (hill-climb)',
+      'also different between groups: corrections',
+    ]) {
+      expect(said).toContain(part);
+    }
+    expect(task!.horizon).toBe(4);
+  });
+
+  it('names groups by what differs, and groups by other keys on request', async () => {
+    const { at, group } = folder();
+    const model = { provider: 'openai', name: 'large', apiKeyEnv: 'KEY' } as const;
+    const served = { model: 'openai/large', prompts: 'x' };
+    for (const [prefix, set, temperature] of [
+      ['a', 'numeric', 0],
+      ['b', 'semantic', 0],
+      ['c', 'semantic', 1],
+    ] as const) {
+      const config = { model: { ...model, temperature, concurrency: temperature + 1 }, prompts: { set } };
+      group(prefix, low, { ...served, config });
+    }
+    const names = async (by?: string) =>
+      (await compare([at()], by === undefined ? {} : { by }))
+        .parsed()
+        .tasks[0]!.groups.map(({ name }) => name);
+    expect(await names()).toEqual([
+      'openai/large, numeric, model.temperature 0',
+      'openai/large, semantic, model.temperature 0',
+      'openai/large, semantic, model.temperature 1',
+    ]);
+    expect(await names('prompts.set')).toEqual(['numeric', 'semantic']);
+    const [task] = (await compare([at()], { by: 'prompts' })).parsed().tasks;
+    const [numeric, semantic] = task!.groups;
+    expect([numeric!.runs.length, semantic!.runs.length, semantic!.confirmed!.count]).toEqual([8, 16, 8]);
+    expect(task!.cautions.join('\n')).toMatch(/mixes runs of different model.temperature/);
+    await expect(names('prompt.set')).rejects.toThrow(
+      /--by: no config of these runs has this key[\s\S]*prompts\.set/,
+    );
+    await expect(names('seed')).rejects.toThrow(/repeats are what the figures are taken over/);
+  });
+
+  it('takes areas over the evaluations of the budget, and times runs to a target with censoring', async () => {
+    const { at } = folder();
+    const config = { iterations: 4 } as const;
+    const target = { reason: { kind: 'target', return: 30 } } as const;
+    // Best so far: 1 2 2 30, then kept; the rejected one spends an evaluation.
+    writeRun(at('a-1'), { seed: 1, confirmed: 1, scores: [1, 2, null, 30], config, ...target });
+    writeRun(at('a-2'), { seed: 2, confirmed: 2, scores: [4, 2, 6, 5, 7, 40], config });
+    writeRun(at('a-3'), {
+      seed: 3,
+      confirmed: 3,
+      scores: [50, 2, 6, 5, 7, 9],
+      config,
+      tokens: 900,
+      cost: 0.5,
+    });
+    const result = (await compare([at()], { target: 30 })).parsed();
+    const group = result.tasks[0]!.groups[0]!;
+    expect(group.runs.map(({ area }) => area)).toEqual([
+      (1 + 2 + 2 + 30 + 30 + 30) / 6,
+      (4 + 4 + 6 + 6 + 7 + 40) / 6,
+      50,
+    ]);
+    expect(group.target).toEqual({
+      return: 30,
+      hold: 1,
+      reached: 2,
+      of: 3,
+      medianIterations: 4,
+      medianEvaluations: 6,
+      censoredAfter: 4,
+    });
+    expect(group).toMatchObject({ tokens: 300, cost: null });
+    expect(result.tasks[0]!.cautions[0]).toMatch(
+      /1 of its 3 runs ended before the last iteration \(target 30/,
+    );
+    const none = await compare([at()], { target: 41, json: false });
+    expect(none.text).toMatch(/random .*41\.00 +0 of 3 +> 4 +–/);
+    expect((await compare([at()])).parsed().tasks[0]!.groups[0]!.target).toBeNull();
+  });
+
+  it('writes CSV, and a page that loads nothing and escapes what it is given', async () => {
+    const { at, group } = folder();
+    group('a', low);
+    group('b', high, { ...climbing, model: 'openai/<script>,"x"' });
+    await compare([at()], { csv: at('t.csv'), html: at('t.html') });
+    const lines = readFileSync(at('t.csv'), 'utf8').trimEnd().split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatch(/^environment,options,group,runs,seeds,confirmed_mean,/);
+    expect(lines[1]).toMatch(/^CartPole-v1,\{\},random,8,0 1 2 3 4 5 6 7,11\.125,/);
+    expect(lines[2]).toContain('"openai/<script>,""x"""');
+    const page = readFileSync(at('t.html'), 'utf8');
+    const elements = elementsOf(page);
+    expect(elements.filter(({ name }) => name === 'script')).toHaveLength(1);
+    expect(
+      elements.filter(({ attributes }) => /^(https?:)?\/\//.test(attributes.src ?? attributes.href ?? '')),
+    ).toEqual([]);
+    expect(elements.filter(({ attributes }) => attributes.class?.startsWith('arm-line'))).toHaveLength(2);
+    expect(elements.some(({ attributes }) => attributes.href === './a-0/report.html')).toBe(true);
+    const text = visibleText(page);
+    expect(text).toContain('Higher: openai/<script>,"x" − random is +5.875 in confirmed return');
+    expect(text).toContain('Evaluation 4: random 40.00');
+  });
+
+  it('agrees with finetune evaluate on its directory', { timeout: 120_000 }, async () => {
+    const { at } = folder();
+    const short =
+      'warmup: 3\nevaluation: { episodes: 2, maxSteps: 60 }\nconfirmation: { candidates: 2, episodes: 8 }\n';
+    writeFileSync(
+      at('pole.yaml'),
+      `environment: CartPole-v1\nmodel: { provider: random }\niterations: 3\n${short}`,
+    );
+    const { context, printed } = recordingContext(place);
+    await evaluateCommand(
+      {
+        base: 'random',
+        tuned: 'hill-climb',
+        configs: [at('pole.yaml')],
+        control: [],
+        repeats: 6,
+        out: at('evaluation'),
+        runsDir: 'buffers',
+        overrides: [],
+        quiet: true,
+        json: true,
+      },
+      context,
+    );
+    const evaluation = JSON.parse(printed.at(-1)!) as Evaluation;
+    expect(existsSync(at('evaluation', 'plan.json'))).toBe(true);
+    const { tasks, leftOut } = (await compare([at('evaluation')])).parsed();
+    expect(leftOut).toEqual([]);
+    const names = { base: 'random', tuned: 'hill-climb' } as const;
+    for (const { environment, arms, comparisons } of evaluation.experiments) {
+      const task = tasks.find(({ name }) => name === environment)!;
+      for (const [arm, name] of Object.entries(names)) {
+        const {
+          median: _median,
+          medianInterval: _interval,
+          ...confirmed
+        } = task.groups.find((group) => group.name === name)!.confirmed!;
+        expect(confirmed).toEqual(arms[arm]!.confirmed);
+      }
+      for (const { against, metrics } of comparisons) {
+        const [a, b] = [names.tuned, names[against as keyof typeof names]];
+        const found = task.differences.find(
+          (one) => [one.of, one.against].toSorted().join() === [a, b].toSorted().join(),
+        )!;
+        const sign = found.of === a ? 1 : -1;
+        const { difference, interval, pairs } = metrics.confirmed!;
+        expect(found).toMatchObject({ test: 'paired', counts: [pairs] });
+        expect(sign * found.difference!).toBeCloseTo(difference, 12);
+        expect(found.interval!.map((end) => sign * end).toSorted((x, y) => x - y)).toEqual(
+          interval!.map((end) => expect.closeTo(end, 12)),
+        );
+      }
+    }
+  });
+});
