@@ -102,8 +102,7 @@ function evidenceCell({ differences }: BenchmarkFigures, control: string): strin
 
 const number = (value: number) => formatReturn(value === 0 ? 0 : value).replace('-', '−');
 
-const interval = (ends: Interval | null) =>
-  ends === null ? '' : `[${number(ends[0])}, ${number(ends[1])}]`;
+const interval = (ends: Interval | null) => (ends === null ? '' : `[${number(ends[0])}, ${number(ends[1])}]`);
 
 const percent = (share: number, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 

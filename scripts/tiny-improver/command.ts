@@ -5,6 +5,9 @@ import process from 'node:process';
 import { packageRoot } from '../../src/package-root.js';
 import { exitCodes } from '../../src/terminal.js';
 
+/** Megabytes that a command's heap may have: datasets are held in memory as a whole. */
+export const heapMegabytes = 8000;
+
 /** What a signal has asked for; a command that was interrupted can be given again. */
 export class Interrupted extends Error {}
 
@@ -16,7 +19,8 @@ export function policyloop(args: readonly string[]): Promise<void> {
   process.stderr.write(`$ policyloop ${args.map(shown).join(' ')}\n`);
   const root = packageRoot();
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'src/cli.ts'), ...args], {
+    const node = [`--max-old-space-size=${heapMegabytes}`, '--import', 'tsx'];
+    const child = spawn(process.execPath, [...node, join(root, 'src/cli.ts'), ...args], {
       cwd: root,
       stdio: ['ignore', 2, 2],
     });

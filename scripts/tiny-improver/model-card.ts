@@ -40,9 +40,14 @@ export function fillRecipe(file: string = modelCard): void {
 export function recipeTable(): string {
   const { initial, dataset } = readRecipe();
   const collection = loadCollection(join(recipeFolder, 'collect.yaml'));
-  const { model, dataset: _, output, template, device, ...training } = loadTrainConfig(
-    join(recipeFolder, 'train.yaml'),
-  );
+  const {
+    model,
+    dataset: _,
+    output,
+    template,
+    device,
+    ...training
+  } = loadTrainConfig(join(recipeFolder, 'train.yaml'));
   const names = (layers: readonly { readonly weight: number; readonly layer: object }[]) =>
     layers.map(({ weight, layer: { ...own } }) => `${weight} × ${compact(own)}`).join('<br>');
   const rows: readonly (readonly [string, string])[] = [
@@ -57,7 +62,9 @@ export function recipeTable(): string {
       typeof value === 'object' ? compact(value) : String(value),
     ]),
   ];
-  return ['| Setting | Value |', '|---|---|', ...rows.map(([key, value]) => `| ${key} | ${value} |`)].join('\n');
+  return ['| Setting | Value |', '|---|---|', ...rows.map(([key, value]) => `| ${key} | ${value} |`)].join(
+    '\n',
+  );
 }
 
 /** `a: 1, b: {c: 2}` */

@@ -15,7 +15,7 @@ import { readJsonLines } from '../../src/json-lines.js';
 import { packageRoot } from '../../src/package-root.js';
 import { shownPath } from '../../src/run-result.js';
 import { exitCodes, formatBytes, formatDuration, formatTable } from '../../src/terminal.js';
-import { Interrupted } from './command.js';
+import { heapMegabytes, Interrupted } from './command.js';
 import { fillRecipe } from './model-card.js';
 import { fullPlan, type Plan, shippedModel, smokePlan } from './recipe.js';
 import { type ReproductionRecord, readRecord, recordFile, writeRecord } from './record.js';
@@ -109,7 +109,7 @@ function tellCost({ cost, collection, places }: Plan): void {
   ]);
   say(formatTable(['step', 'time', 'disk', 'in'], rows));
   say(
-    `${collection.runs} runs; ${formatDuration(60_000 * of('minutes'))} and ${formatBytes(1e9 * of('gigabytes'))} in all, ${formatBytes(bavail * bsize)} free; Ctrl-C stops, the same command goes on`,
+    `${collection.runs} runs; ${formatDuration(60_000 * of('minutes'))} and ${formatBytes(1e9 * of('gigabytes'))} in all, ${formatBytes(bavail * bsize)} free, and up to ${formatBytes(1e6 * heapMegabytes)} of memory; Ctrl-C stops, the same command goes on`,
   );
 }
 
@@ -118,7 +118,8 @@ function validationLosses({ places }: Plan): readonly number[] {
   return metrics.flatMap((metric) => (metric.kind === 'validation' ? [metric.loss] : []));
 }
 
-const share = ({ asked, valid }: Validity) => `${valid} of ${asked} (${((100 * valid) / asked).toFixed(2)} %)`;
+const share = ({ asked, valid }: Validity) =>
+  `${valid} of ${asked} (${((100 * valid) / asked).toFixed(2)} %)`;
 
 function summarize(plan: Plan, { seconds, checked }: ReproductionRecord, stored: StoredModel): void {
   const { places } = plan;
@@ -159,7 +160,8 @@ function requireLearnt(plan: Plan, { checked }: ReproductionRecord): void {
   if (!(losses.length > 1 && Math.min(...losses) < clearly * losses[0]!))
     throw new Error(`the validation loss did not fall clearly: ${losses.join(', ')}`);
   const { asked, valid } = checked!.constrained;
-  if (asked === 0 || valid !== asked) throw new Error(`only ${valid} of ${asked} constrained answers are valid`);
+  if (asked === 0 || valid !== asked)
+    throw new Error(`only ${valid} of ${asked} constrained answers are valid`);
   const open = stepNames.filter((name) => !steps[name].isComplete(plan));
   if (open.length > 0) throw new Error(`would be made again: ${open.join(', ')}`);
   say('the small version has learnt, its constrained answers are valid, and nothing would be made again');

@@ -2,17 +2,18 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { encodeFloats } from '../../finetune/float-formats.js';
-import { writeSafetensors } from '../../finetune/safetensors-writer.js';
+import { safetensorsParts, type TensorToWrite, writeSafetensors } from '../../finetune/safetensors-writer.js';
 import { UserError } from '../../src/errors.js';
 import { readJson } from '../../src/models/local/json-file.js';
 import { toFloat32 } from '../../src/models/local/quantization.js';
-import { openWeights, readTensorBytes } from '../../src/models/local/safetensors.js';
+import { openWeights, readTensorBytes, type StoredTensor } from '../../src/models/local/safetensors.js';
 import { replaceFile } from '../../src/run-directory.js';
 
 /** Bytes that a model may have in the package. */
 export const mostBytes = 12_000_000;
 
 const weights = 'model.safetensors';
+const metadata = { format: 'pt' };
 
 export type StoredDtype = 'float32' | 'float16';
 const spelled = { float32: 'F32', float16: 'F16' } as const;
@@ -34,12 +35,17 @@ export function storeModel(source: string, directory: string, most: number = mos
   const names = readdirSync(source).filter(
     (name) => /^(tokenizer.*|config|generation_config)\.json$/.test(name) || name.endsWith('.jinja'),
   );
-  const tensors = [...openWeights(source).values()];
-  const parameters = tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  const stored = [...openWeights(source).values()];
+  const parameters = stored.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
   const others = names.reduce((sum, name) => sum + statSync(path.join(source, name)).size, 0);
-  const dtype = others + 4 * parameters > most ? 'float16' : 'float32';
-  const width = dtype === 'float16' ? 2 : 4;
-  if (others + width * parameters > most) {
+  const size = (tensors: readonly TensorToWrite[]) =>
+    [...safetensorsParts(tensors, metadata)].reduce((sum, { length }) => sum + length, others);
+  const choices = (['float32', 'float16'] as const).map((dtype) => ({
+    dtype,
+    tensors: encoded(stored, dtype),
+  }));
+  const chosen = choices.find(({ tensors }) => size(tensors) <= most);
+  if (chosen === undefined) {
     throw new UserError({
       field: 'model',
       value: source,
@@ -47,20 +53,24 @@ export function storeModel(source: string, directory: string, most: number = mos
       remedy: 'train a smaller model',
     });
   }
+  const { dtype, tensors } = chosen;
   mkdirSync(directory, { recursive: true });
   for (const name of names) {
     if (name !== 'config.json') copyFileSync(path.join(source, name), path.join(directory, name));
   }
   const config = { ...(readJson(path.join(source, 'config.json')) as object), torch_dtype: dtype };
   replaceFile(path.join(directory, 'config.json'), `${JSON.stringify(config, null, 1)}\n`);
-  const encoded = tensors.map((tensor) => {
+  writeSafetensors(path.join(directory, weights), tensors, metadata);
+  const files = [...names, weights].map((name) => statSync(path.join(directory, name)).size);
+  return { dtype, parameters, bytes: files.reduce((sum, bytes) => sum + bytes, 0) };
+}
+
+function encoded(stored: readonly StoredTensor[], dtype: StoredDtype): readonly TensorToWrite[] {
+  return stored.map((tensor) => {
     const { name, shape } = tensor;
     const bytes = encodeFloats(toFloat32(readTensorBytes(tensor), tensor.dtype), spelled[dtype]);
     return { name, shape, dtype: spelled[dtype], byteLength: bytes.length, chunks: () => [bytes] };
   });
-  writeSafetensors(path.join(directory, weights), encoded, { format: 'pt' });
-  const files = [...names, weights].map((name) => statSync(path.join(directory, name)).size);
-  return { dtype, parameters, bytes: files.reduce((sum, size) => sum + size, 0) };
 }
 
 /** The place of the embedded model holds its recipe and its card, before it holds the model. */

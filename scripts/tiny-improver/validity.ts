@@ -47,7 +47,8 @@ export async function validityOf(
       if (reason.kind !== 'iterations') throw new Error(`${config}: ${JSON.stringify(reason)}`);
       const first = firstAnswers(calls);
       asked += first.asked;
-      for (const [kind, count] of Object.entries(first.failures)) failures[kind] = (failures[kind] ?? 0) + count;
+      for (const [kind, count] of Object.entries(first.failures))
+        failures[kind] = (failures[kind] ?? 0) + count;
     }
   } finally {
     await models.close();

@@ -4,13 +4,7 @@ import { benchmarkMarkdown } from '../../scripts/tiny-improver/benchmark-markdow
 import type { Result } from '../../scripts/tiny-improver/benchmark-plan.js';
 import { withBlock } from '../../scripts/tiny-improver/model-card.js';
 
-const run = (
-  task: string,
-  arm: string,
-  seed: number,
-  final: number,
-  more: Partial<Result> = {},
-): Result => ({
+const run = (task: string, arm: string, seed: number, final: number, more: Partial<Result> = {}): Result => ({
   task,
   arm,
   seed,
@@ -32,9 +26,7 @@ const results: readonly Result[] = [
 ];
 const figures = benchmarkFigures(results);
 const difference = (task: string, control: string, budget = 100) =>
-  figures.differences.find(
-    (one) => one.task === task && one.control === control && one.budget === budget,
-  );
+  figures.differences.find((one) => one.task === task && one.control === control && one.budget === budget);
 
 describe('figures of the benchmark', () => {
   it('summarise what each arm reaches at each budget', () => {
