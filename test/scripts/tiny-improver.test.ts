@@ -75,7 +75,7 @@ describe('the recipe', () => {
     expect(text).toContain(`| training: learningRate | ${learningRate} |`);
     expect(text).toContain(`| training: seed | ${seed} |`);
     expect(text).toMatch(/\| examples \| `recipe: best-of-group, winners: \d+/);
-    expect(text).toMatch(/<!-- figures -->[^]*<!-- \/figures -->/);
+    expect(text).toMatch(/<!-- figures -->[\s\S]*<!-- \/figures -->/);
   });
 
   it('has a smaller version, whose steps are open before they are made, and complete after', async () => {
