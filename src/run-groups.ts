@@ -107,7 +107,7 @@ export function groupRuns(
       environment: { id, options },
       named,
       groups: groups.map((members, i) => ({
-        name: named.map((key) => labelOf(key, settingOf(settings[i]!, key))).join(', '),
+        name: named.map((key) => labelOf(key, settingOf(settings[i]!, key), named.length === 1)).join(', '),
         runs: members.toSorted((a, b) => (a.created < b.created ? -1 : 1)),
       })),
     };
@@ -143,8 +143,8 @@ function rank(key: string): number {
   return found < 0 ? order.length + (key === 'prompts.templates' ? 1 : 0) : found;
 }
 
-const labelOf = (key: string, value: string) =>
-  bare.has(key) ? shortPath(value) : `${key} ${shortPath(value)}`;
+const labelOf = (key: string, value: string, alone: boolean) =>
+  alone || bare.has(key) ? shortPath(value) : `${key} ${shortPath(value)}`;
 
 function requireKeys(by: readonly string[], runs: readonly ComparedRun[]): void {
   const known = new Set(runs.flatMap((run) => [...allSettings(run).keys()]));
