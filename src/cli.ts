@@ -7,6 +7,7 @@ import { hideBin } from 'yargs/helpers';
 import { compareOptions } from './commands/compare-options.js';
 import { controlsOptions } from './commands/controls-options.js';
 import { finetuneCommands } from './commands/finetune-cli.js';
+import { importOptions } from './commands/import-options.js';
 import { checkOptions, serveOptions } from './commands/local-model-options.js';
 import { renderOptions } from './commands/render-options.js';
 import { EnvironmentError } from './environments/remote-environment.js';
@@ -190,6 +191,12 @@ await yargs(hideBin(process.argv))
       runInterruptible(async () =>
         (await import('./commands/resume.js')).resumeCommand(withWorkers(args), context),
       ),
+  )
+  .command(
+    'import <config> [overrides..]',
+    'Write a config of ProPS or LLM-RL-finetune as one of policyloop',
+    importOptions,
+    (args) => run(async () => (await import('./commands/import.js')).importCommand(args, context)),
   )
   .command(
     'list',

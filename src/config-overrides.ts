@@ -49,7 +49,8 @@ export function applyOverrides(content: Record<string, unknown>, texts: readonly
   return { content: changed, overrides };
 }
 
-function parseOverride(text: string): Override | Problem {
+/** Reads one `key=value`, whatever the key. */
+export function parseOverride(text: string): Override | Problem {
   const equals = text.indexOf('=');
   const path = text.slice(0, Math.max(0, equals)).trim().split('.');
   if (equals < 0 || path.some((key) => key === '')) {

@@ -5,17 +5,27 @@ import { type FieldProblem, oneScreen, type Path, schemaProblems } from './confi
 import { findConfig, type ReadFile } from './config-file.js';
 import { settleLeftovers } from './config-leftovers.js';
 import { applyOverrides, overrideName, overrideOf } from './config-overrides.js';
-import { isMapping } from './config-schema.js';
+import { isMapping, valueAt } from './config-schema.js';
 import { type ConfigSource, parseSource } from './config-source.js';
 import { type Problem, UserError } from './errors.js';
-import { foreignConfigError, isForeignConfig } from './import-config.js';
+import type { TheirConfig } from './import/draft.js';
+import {
+  describeImport,
+  type ImportedConfig,
+  importConfig,
+  isForeignConfig,
+  originOf,
+} from './import/import-config.js';
+import { applyTheirOverrides } from './import/their-overrides.js';
 
 export interface LoadedConfig {
   readonly config: Config;
   /** Path of the file that was read. */
   readonly file: string;
-  /** What the user should know of: effects of overrides beyond what they say. */
+  /** What the user should know of: what an import changed, effects of overrides beyond what they say. */
   readonly notes: readonly string[];
+  /** Present where the file is a config of another program: `config` is what a user could have written here. */
+  readonly imported?: ImportedConfig;
   /**
    * Adds the place in the file (or the override) to problems that name a field of the config and were found later,
    * when the experiment was assembled.
@@ -42,19 +52,20 @@ type Where = Pick<Problem, 'file' | 'line' | 'column'>;
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { path: file, text } = findConfig(options.file, options.readFile);
   const source = parseSource(text, file);
-  const { content } = source;
-  if (isForeignConfig(content)) throw foreignConfigError(content, source.place(['gym_env_name'], 'key'));
-  if (!isMapping(content)) throw new UserError(notMapping(content, source));
-  const { content: overridden, overrides } = applyOverrides(content, options.overrides ?? []);
+  const { content, texts, depth, place, imported } = isForeignConfig(source.content)
+    ? importedContent(source.content, source, options.overrides ?? [])
+    : { ...ownContent(source), texts: options.overrides ?? [], imported: undefined };
+  const { content: overridden, overrides } = applyOverrides(content, texts);
   const notes = settleLeftovers(content, overridden, overrides);
   const where = (path: Path, aim: 'key' | 'value'): Where => {
-    const override = overrideOf(path, source.depth(path), overrides);
-    return override === undefined ? source.place(path, aim) : { file: overrideName(override.text) };
+    const override = overrideOf(path, depth(path), overrides);
+    return override === undefined ? place(path, aim) : { file: overrideName(override.text) };
   };
   return {
     config: validated(overridden, where),
     file,
-    notes,
+    notes: imported === undefined ? notes : [...describeImport(imported, file), ...notes],
+    ...(imported !== undefined && { imported: { ...imported, config: overridden } }),
     locate: (error) =>
       new UserError(
         error.problems.map((problem) =>
@@ -63,6 +74,40 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
             : { ...where(problem.field.split('.'), 'value'), ...problem },
         ),
       ),
+  };
+}
+
+/** What a file says, and where it says it. */
+interface Content extends Pick<ConfigSource, 'depth' | 'place'> {
+  readonly content: Record<string, unknown>;
+}
+
+function ownContent(source: ConfigSource): Content {
+  const { content } = source;
+  if (!isMapping(content)) throw new UserError(notMapping(content, source));
+  return { content, depth: source.depth, place: source.place };
+}
+
+/** The same of a config of another program: a field stands where the key is that it was made of. */
+function importedContent(written: TheirConfig, source: ConfigSource, texts: readonly string[]) {
+  const { theirs, others } = applyTheirOverrides(written, texts);
+  const placeOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);
+  let imported: ImportedConfig;
+  try {
+    imported = importConfig(theirs);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(
+      error.problems.map((problem) => ({ ...placeOf(problem.field ?? '', 'value'), ...problem })),
+    );
+  }
+  const { config, notes } = imported;
+  return {
+    imported,
+    content: config,
+    texts: others,
+    depth: (path: Path) => path.filter((_, i) => valueAt(path.slice(0, i + 1), config) !== undefined).length,
+    place: (path: Path, aim: 'key' | 'value') => placeOf(originOf(notes, path) ?? 'gym_env_name', aim),
   };
 }
 

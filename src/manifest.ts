@@ -68,4 +68,6 @@ export const groupShape = z.looseObject({
   seeds: z.array(z.number()),
   /** Sub-directory of each repeat. */
   runs: z.array(z.string().regex(/^repeat-\d+$/)),
+  /** What the user was told of the config that they were imported from. */
+  notes: z.array(z.string()).optional(),
 });

@@ -36,17 +36,20 @@ export interface RunGroup {
   readonly seeds: readonly number[];
   /** Sub-directory of each repeat. */
   readonly runs: readonly string[];
+  /** What the user was told of the config, for the log of each. */
+  readonly notes?: readonly string[] | undefined;
 }
 
 /** Makes the directory of a new group. */
-export function createGroup(path: string, config: Config): RunGroup {
+export function createGroup(path: string, config: Config, notes: readonly string[] = []): RunGroup {
   requireEmpty(path);
   makeDirectory(path);
   const seeds = repeatSeeds(config.seed, config.repeats);
   const runs = seeds.map((_, i) => `repeat-${String(i + 1).padStart(String(seeds.length).length, '0')}`);
+  const kept = notes.length > 0 && { notes };
   writeFileSync(join(path, runFiles.config), resolvedYaml(config));
-  writeFileSync(join(path, groupFile), `${JSON.stringify({ version: 1, seeds, runs }, null, 2)}\n`);
-  return { path, config, seeds, runs };
+  writeFileSync(join(path, groupFile), `${JSON.stringify({ version: 1, seeds, runs, ...kept }, null, 2)}\n`);
+  return { path, config, seeds, runs, ...kept };
 }
 
 /** Starts or resumes every repeat that is not complete, one after the other, and prints what they say together. */
@@ -62,7 +65,7 @@ export async function finishGroup(
     }
     const path = join(group.path, name);
     const config = { ...group.config, seed: group.seeds[i]!, repeats: 1 };
-    const opened = await openRepeat(path, config, context);
+    const opened = await openRepeat(path, config, context, 'iteration', group.notes);
     if (opened === undefined) continue;
     try {
       await runInDirectory(opened.assembly, opened.directory, displayFor(args, context), context);
@@ -89,11 +92,12 @@ export async function openRepeat(
   config: Config,
   context: CommandContext,
   durability: Durability = 'iteration',
+  notes: readonly string[] = [],
 ) {
   if (!existsSync(join(path, runFiles.manifest))) {
     const assembly = await assemble(config, context.env);
     await openModel(assembly, context);
-    return { assembly, directory: startRun(assembly, path, context, durability) };
+    return { assembly, directory: startRun(assembly, path, context, durability, notes) };
   }
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file) }).config;

@@ -39,10 +39,10 @@ export async function runCommand(args: RunArguments, context: CommandContext): P
       ? claimDirectory(resolve(context.cwd, args.runsDir), runName(args.config, config, context.now()))
       : resolve(context.cwd, args.runDir);
   if (config.repeats > 1) {
-    const group = createGroup(path, config);
+    const group = createGroup(path, config, importNotes(loaded));
     return placed(loaded, () => finishGroup(group, args, context));
   }
-  const directory = startRun(assembly, path, context);
+  const directory = startRun(assembly, path, context, 'iteration', importNotes(loaded));
   return placed(loaded, () => finishRun(assembly, directory, args, context));
 }
 
@@ -54,6 +54,9 @@ async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<
     throw error instanceof UserError ? loaded.locate(error) : error;
   }
 }
+
+/** What a run keeps of how its config came about. */
+const importNotes = ({ imported, notes }: LoadedConfig) => (imported === undefined ? [] : notes);
 
 /** Letters, digits, dot, hyphen and underscore, not beginning with the last three. */
 const plainName = (name: string) => name.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '');

@@ -19,21 +19,27 @@ export async function openModel({ model }: Assembly, context: Pick<CommandContex
   if (description !== undefined) context.note(description);
 }
 
-/** Makes the directory of a new run. */
+/**
+ * Makes the directory of a new run.
+ * @param notes what the user was told of its config, for its log
+ */
 export function startRun(
   assembly: Assembly,
   path: string,
   context: Pick<CommandContext, 'now'>,
   durability: Durability = 'iteration',
+  notes: readonly string[] = [],
 ): RunDirectory {
   const { config } = assembly;
-  return createRunDirectory(path, {
+  const directory = createRunDirectory(path, {
     configYaml: resolvedYaml(config),
     manifest: newManifest(assembly, basename(path), context.now()),
     imported: assembly.imported,
     now: context.now,
     durability,
   });
+  for (const note of notes) directory.record({ kind: 'warning', message: note.trim() });
+  return directory;
 }
 
 /** Runs from wherever the directory stands to the end, and prints the result. */

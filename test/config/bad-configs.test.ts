@@ -457,24 +457,18 @@ describe('files', () => {
     expect(
       screen(`task: cont_space_llm_num_optim
 gym_env_name: CartPole-v1
-num_episodes: 400
+num_episodes: no
 num_evaluation_episodes: 20
-warmup_episodes: 20
-bias: true
-optimum: 500
-search_step_size: 1.0
+param_min: 3
+param_max: -3
 `),
     ).toMatchInlineSnapshot(`
-  "my.yaml:2:1: gym_env_name: this is a config of ProPS or LLM-RL-finetune, whose keys differ from those of policyloop
-    remedy: write what it says with the keys of policyloop:
-      gym_env_name → environment
-      num_episodes → iterations
-      bias → policy.bias
-      num_evaluation_episodes → evaluation.episodes
-      warmup_episodes → warmup.policies
-      optimum → prompts.optimum
-      search_step_size → prompts.stepSize"
-`);
+      "my.yaml:2:1: model: missing
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mixture or replayed (Who proposes parameters: a language model, or a control)
+        remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`
+      my.yaml:3:15: iterations: must be a whole number of at least 1
+        got: "no""
+    `);
   });
 });
 

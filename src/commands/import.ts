@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { UserError } from '../errors.js';
+import { importedYaml } from '../import/imported-yaml.js';
+import { loadConfig } from '../load-config.js';
+import type { CommandContext } from '../terminal.js';
+
+export interface ImportArguments {
+  readonly config: string;
+  readonly overrides: readonly string[];
+  readonly output?: string | undefined;
+  readonly force: boolean;
+  readonly json: boolean;
+}
+
+/** `policyloop import <config>`. */
+export async function importCommand(args: ImportArguments, context: CommandContext): Promise<number> {
+  const { file, imported, notes } = loadConfig({ file: args.config, overrides: args.overrides });
+  if (imported === undefined) {
+    throw new UserError({
+      file,
+      message: 'is a config of policyloop already',
+      remedy: `policyloop run ${args.config} runs it`,
+    });
+  }
+  const text = importedYaml(imported, basename(file));
+  for (const note of notes) context.note(note);
+  if (args.output !== undefined) {
+    write(resolve(context.cwd, args.output), text, args);
+    context.note(`written: ${args.output}`);
+  }
+  if (args.json) {
+    context.print(
+      JSON.stringify({ program: imported.program, config: imported.config, notes: imported.notes }),
+    );
+  } else if (args.output === undefined) context.print(text.trimEnd());
+  return 0;
+}
+
+function write(path: string, text: string, { output, force }: ImportArguments): void {
+  try {
+    writeFileSync(path, text, { flag: force ? 'w' : 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new UserError({
+      field: '--output',
+      message: 'there is a file of this name already',
+      value: output,
+      remedy: 'give another name, or --force to overwrite it',
+    });
+  }
+}

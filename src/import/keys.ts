@@ -1,0 +1,111 @@
+/** The keys that both programs have, and what their tables of keys are made of. */
+import type { PolicyConfig } from '../config.js';
+import { carry, change, type Draft, drop, given, isOn } from './draft.js';
+import { type EnvironmentChoice, importEnvironment, noWindow } from './environment.js';
+import type { ModelChoice } from './model.js';
+
+/** What a config says as a whole, which decides how single keys are read. */
+export interface Reading {
+  readonly environment: EnvironmentChoice;
+  readonly policy: PolicyConfig['kind'];
+  readonly prompts: 'numeric' | 'semantic';
+  readonly model: ModelChoice | undefined;
+}
+
+/** Imports one key, whose value is given; leaves a note of each thing that became of it. */
+export type KeyImport = (draft: Draft, key: string, value: unknown, reading: Reading) => void;
+
+/** One of the two programs. */
+export interface Dialect {
+  readonly name: string;
+  /** Every key that it documents. */
+  readonly keys: Readonly<Record<string, KeyImport>>;
+  /** @param draft what is certain without looking at single keys goes into it */
+  readonly read: (draft: Draft, environment: EnvironmentChoice, model: ModelChoice | undefined) => Reading;
+}
+
+export const carried =
+  (path: string): KeyImport =>
+  (draft, key, value) =>
+    carry(draft, key, { [path]: value });
+
+export const dropped =
+  (reason: string): KeyImport =>
+  (draft, key) =>
+    drop(draft, key, reason);
+
+/** Left out where it is switched on; switched off it says what holds here anyway. */
+export const droppedIfOn =
+  (reason: string): KeyImport =>
+  (draft, key, value) =>
+    isOn(value) ? drop(draft, key, reason) : carry(draft, key);
+
+/** Templates of theirs that configs name, though there never was such a file, and the one that is meant. */
+const missingTemplates: Readonly<Record<string, string>> = {
+  'num_optim_semantics.j2': 'num_optim_semantic.j2',
+};
+
+const template: KeyImport = (draft, key, value, { prompts }) => {
+  const meant = missingTemplates[String(value)];
+  const missing =
+    meant === undefined ? '' : `${String(value)} does not exist there, ${meant} must be meant; `;
+  change(draft, key, `${missing}Jinja templates become our ${prompts} set`, { 'prompts.set': prompts });
+};
+
+const logDirectory: KeyImport = (draft, key, value) => {
+  const last =
+    String(value)
+      .split(/[\\/]/)
+      .findLast((part) => part !== '') ?? '';
+  const name = last.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '');
+  const where = 'runs are written below --runs-dir, or to --run-dir';
+  if (name === '') drop(draft, key, where);
+  else change(draft, key, `${where}; its last part names the experiment`, { name });
+};
+
+const model: KeyImport = (draft, key, _value, { model: choice }) => {
+  if (choice === undefined) return;
+  const fields = Object.fromEntries(
+    Object.entries(choice.fields).map(([field, value]) => [`model.${field}`, value]),
+  );
+  if (choice.reason === undefined) carry(draft, key, fields);
+  else change(draft, key, choice.reason, fields);
+};
+
+export const sharedKeys: Readonly<Record<string, KeyImport>> = {
+  gym_env_name: (draft, key, _value, { environment }) => importEnvironment(draft, key, environment),
+  num_episodes: carried('iterations'),
+  num_evaluation_episodes: carried('evaluation.episodes'),
+  max_traj_length: carried('evaluation.maxSteps'),
+  render_mode: dropped(noWindow),
+  logdir: logDirectory,
+  llm_model_name: model,
+  template_dir: dropped(
+    'Jinja templates are not read: prompts.set names a built-in set, or a folder of yours',
+  ),
+  llm_si_template_name: template,
+  llm_output_conversion_template_name: dropped(
+    'the prompt set has a correction of its own, sent up to `corrections` times',
+  ),
+  env_desc_file: (draft, key, _value, { prompts, environment }) =>
+    drop(
+      draft,
+      key,
+      prompts === 'semantic'
+        ? `the semantic set describes ${environment.id} itself; prompts.description names a template of yours`
+        : 'the numeric set tells nothing of the environment; prompts.set: semantic does',
+    ),
+};
+
+/** How many random policies come first. */
+export const warmUp: KeyImport = (draft, key, value) => {
+  if (value === 0) carry(draft, key, { 'warmup.policies': 0 });
+  else {
+    change(draft, key, 'each is evaluated over all evaluation.episodes here, as every candidate is', {
+      'warmup.policies': value,
+    });
+  }
+};
+
+/** @returns whether the key is there and has a value */
+export const isGiven = ({ theirs }: Draft, key: string): boolean => given(theirs, key) !== undefined;

@@ -1,0 +1,82 @@
+import { type Fields, given, type TheirConfig } from './draft.js';
+
+/** A model of ours: the fields of `model`, and what the user should know of the choice. */
+export interface ModelChoice {
+  readonly fields: Fields & { readonly provider: string };
+  readonly reason?: string;
+}
+
+/** Both programs choose a provider by the name of the model; the first says it with `model_type`, too. */
+export function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
+  const written = given(theirs, 'llm_model_name');
+  if (written === undefined) return undefined;
+  const name = String(written);
+  const type = String(given(theirs, 'model_type') ?? '').toLowerCase();
+  if (type === 'offline') return adapted(name, given(theirs, 'base_model'));
+  if (type === 'hf') return downloaded(name);
+  if (name.startsWith('ollama:'))
+    return { fields: { provider: 'ollama', name: name.slice('ollama:'.length) } };
+  if (type === 'gemini' || /^(models\/)?gemini/i.test(name)) return compatible(name, gemini);
+  if (/^claude/i.test(name)) return compatible(name, anthropic);
+  if (type === 'openai' || /^(gpt-(?!oss)|chatgpt|o\d)/i.test(name)) {
+    return { fields: { provider: 'openai', name } };
+  }
+  if (name.includes('/')) return downloaded(name);
+  return {
+    fields: { provider: 'ollama', name },
+    reason:
+      'who serves this model is not said: taken for one of Ollama; of an OpenAI-compatible server: model.provider=openai, with model.baseUrl',
+  };
+}
+
+interface Service {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly apiKeyEnv: string;
+}
+
+/** ai.google.dev/gemini-api/docs/openai */
+const gemini: Service = {
+  name: 'Gemini',
+  baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai/',
+  apiKeyEnv: 'GEMINI_API_KEY',
+};
+
+/** docs.claude.com/en/api/openai-sdk */
+const anthropic: Service = {
+  name: 'Anthropic',
+  baseUrl: 'https://api.anthropic.com/v1/',
+  apiKeyEnv: 'ANTHROPIC_API_KEY',
+};
+
+function compatible(name: string, { name: service, baseUrl, apiKeyEnv }: Service): ModelChoice {
+  return {
+    fields: { provider: 'openai', name, baseUrl, apiKeyEnv },
+    reason: `${service} is asked through its OpenAI-compatible interface, with the key in ${apiKeyEnv}`,
+  };
+}
+
+/** An adapter that their fine-tuning wrote, on its base. */
+function adapted(adapter: string, base: unknown): ModelChoice {
+  if (base === undefined) {
+    return {
+      fields: { provider: 'local', path: adapter },
+      reason: 'without base_model it is taken for the directory of a whole model, run in this program',
+    };
+  }
+  const { path, reason } = directoryOf(String(base));
+  return { fields: { provider: 'local', path, adapter }, ...(reason !== undefined && { reason }) };
+}
+
+function downloaded(name: string): ModelChoice {
+  const { path, reason } = directoryOf(name);
+  return { fields: { provider: 'local', path }, ...(reason !== undefined && { reason }) };
+}
+
+/** Models are directories here: what their programs download by its name has to be there. */
+function directoryOf(name: string): { readonly path: string; readonly reason?: string } {
+  if (!/^[\w.-]+\/[\w.-]+$/.test(name) || /^(\.{1,2}|models|checkpoints|logs)\//.test(name))
+    return { path: name };
+  const path = `./models/${name.split('/')[1]}`;
+  return { path, reason: `nothing is downloaded here: hf download ${name} --local-dir ${path}` };
+}

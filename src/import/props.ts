@@ -1,0 +1,225 @@
+/** Prompted Policy Search: the configs of the ProPS paper, and of forks of its code. */
+import { assign, carry, change, type Draft, drop, type Fields, given, isOn } from './draft.js';
+import { importOptions } from './environment.js';
+import {
+  carried,
+  type Dialect,
+  dropped,
+  droppedIfOn,
+  isGiven,
+  type KeyImport,
+  type Reading,
+  sharedKeys,
+  warmUp,
+} from './keys.js';
+
+/** What decides the kind of the policy and of the prompts. */
+const tasks: Readonly<
+  Record<string, { readonly policy: 'linear' | 'q-table'; readonly prompts: 'numeric' | 'semantic' }>
+> = {
+  cont_space_llm_num_optim: { policy: 'linear', prompts: 'numeric' },
+  cont_space_llm_num_optim_rndm_proj: { policy: 'linear', prompts: 'numeric' },
+  cont_state_llm_num_optim_semantics: { policy: 'linear', prompts: 'semantic' },
+  cont_state_llm_num_optim_semantics_with_feedback: { policy: 'linear', prompts: 'semantic' },
+  dist_state_llm_num_optim: { policy: 'q-table', prompts: 'numeric' },
+  dist_state_llm_num_optim_semantics: { policy: 'q-table', prompts: 'semantic' },
+  dist_state_llm_num_optim_semantics_with_feedback: { policy: 'q-table', prompts: 'semantic' },
+};
+
+/** Of a task that is not known: tables have lists of states, semantic prompts a description. */
+function guess({ theirs }: Draft) {
+  const task = String(given(theirs, 'task') ?? '');
+  const isTable = Array.isArray(given(theirs, 'dim_states')) || /^dist_state|q_table/.test(task);
+  const isSemantic = /semantic/.test(`${task} ${String(given(theirs, 'llm_si_template_name') ?? '')}`);
+  return {
+    policy: isTable ? 'q-table' : 'linear',
+    prompts: isSemantic || given(theirs, 'env_desc_file') !== undefined ? 'semantic' : 'numeric',
+  } as const;
+}
+
+const isProjected = (task: unknown) => String(task).endsWith('_rndm_proj');
+
+function fieldsOf({ policy, prompts }: Pick<Reading, 'policy' | 'prompts'>): Fields {
+  return {
+    'policy.kind': policy,
+    // Without the key `bias`, their linear policies have none; the default here is to have one.
+    ...(policy === 'linear' ? { 'policy.bias': false } : { 'policy.form': 'actions' }),
+    'prompts.set': prompts,
+  };
+}
+
+const task: KeyImport = (draft, key, value, reading) => {
+  const { policy, prompts } = reading;
+  const fields = fieldsOf(reading);
+  const name = String(value);
+  if (!Object.hasOwn(tasks, name)) {
+    change(
+      draft,
+      key,
+      `${name} is not among the tasks of the paper: read as a ${policy} policy with ${prompts} prompts`,
+      fields,
+    );
+  } else if (name.endsWith('_with_feedback')) {
+    change(draft, key, "a model is told returns, not a person's or a vision model's remarks", fields);
+  } else carry(draft, key, fields);
+};
+
+const actions: KeyImport = (draft, key, value, { environment }) => {
+  const list = Array.isArray(value) ? (value as unknown[]).flat() : [];
+  if (environment.id === 'Nim-v0' && list.length > 0 && (list.includes(0) || !list.includes(3))) {
+    change(
+      draft,
+      key,
+      'of the sticks to take, 0 is an illegal move, and without 3 no table returns more than -1/9 on average: the table here holds 1, 2 or 3',
+    );
+  } else
+    drop(
+      draft,
+      key,
+      `follows from ${environment.id}${list.length > 0 ? ', of which a table has all actions' : ''}`,
+    );
+};
+
+const forTables: KeyImport = (draft, key, _value, { policy }) =>
+  drop(
+    draft,
+    key,
+    policy === 'linear' ? 'not given to a linear policy there' : 'the entries of a table are actions',
+  );
+
+const ofNumbers =
+  (path: string): KeyImport =>
+  (draft, key, value, reading) =>
+    reading.policy === 'linear'
+      ? carry(draft, key, { [path]: value })
+      : forTables(draft, key, value, reading);
+
+const rank: KeyImport = (draft, key, value) => {
+  if (isProjected(given(draft.theirs, 'task'))) carry(draft, key, { 'policy.projection.rank': value });
+  else
+    drop(draft, key, 'only tasks that end in _rndm_proj project; policy.projection: {rank: …} does it here');
+};
+
+const history: KeyImport = (draft, key, value) =>
+  change(
+    draft,
+    key,
+    'beside this number, memory.tokens bounds the history (the oldest go first); there nothing does',
+    { 'memory.recent': value },
+  );
+
+const trajectories: KeyImport = (draft, key, value) => {
+  if (!isOn(value)) carry(draft, key, { 'memory.trajectories': 'none' });
+  else {
+    change(draft, key, 'of each evaluation shown, memory.rows sampled steps, not every one', {
+      'memory.trajectories': 'rows',
+    });
+  }
+};
+
+const summary: KeyImport = (draft, key, value) => {
+  if (!isOn(value)) carry(draft, key);
+  else if (isOn(given(draft.theirs, 'include_trajectories'))) {
+    drop(draft, key, 'the trajectories themselves are shown (include_trajectories)');
+  } else {
+    change(draft, key, 'computed from the first episode, not written by a model', {
+      'memory.trajectories': 'summary',
+    });
+  }
+};
+
+/** The longest completion that leaves a context room for a prompt. */
+function completionTokens({ theirs }: Draft): number {
+  const [asked, context] = ['ollama_num_predict', 'ollama_num_ctx'].map((key) => given(theirs, key));
+  const most = typeof context === 'number' ? Math.floor(context / 2) : Number.POSITIVE_INFINITY;
+  // Negative numbers mean no limit to Ollama.
+  const wanted = typeof asked === 'number' && asked > 0 ? asked : 4096;
+  return Math.max(1, Math.min(wanted, most));
+}
+
+const ollamaOnly: KeyImport = (draft, key) => drop(draft, key, 'has a meaning for models of Ollama only');
+
+const contextTokens: KeyImport = (draft, key, value, reading) => {
+  if (reading.model?.fields.provider !== 'ollama') return ollamaOnly(draft, key, value, reading);
+  if (typeof value !== 'number') return carry(draft, key, { 'model.contextTokens': value });
+  const maxTokens = completionTokens(draft);
+  const left = value - maxTokens;
+  change(
+    draft,
+    key,
+    'Ollama would cut what is beyond it: the history is kept to what the reply and the task leave',
+    {
+      'model.contextTokens': value,
+      ...(!isGiven(draft, 'ollama_num_predict') && { 'model.maxTokens': maxTokens }),
+      'memory.tokens': Math.max(1, Math.floor(Math.max(left - 1500, left / 2))),
+    },
+  );
+};
+
+const maxTokens: KeyImport = (draft, key, value, reading) => {
+  if (reading.model?.fields.provider !== 'ollama') return ollamaOnly(draft, key, value, reading);
+  const tokens = typeof value === 'number' ? completionTokens(draft) : value;
+  if (tokens === value) carry(draft, key, { 'model.maxTokens': value });
+  else {
+    change(draft, key, 'a reply has to end, and to leave half of the context for the prompt', {
+      'model.maxTokens': tokens,
+    });
+  }
+};
+
+const warmUpFolder: KeyImport = (draft, key) =>
+  drop(
+    draft,
+    key,
+    'its files are not those of a run here: random policies are drawn anew, and warmup.from takes over the replay buffer of a run',
+  );
+
+const noFeedback = 'no remarks of a person or of a vision model are asked for';
+
+/** Every key of the paper's code, then those that forks of it have added. */
+const keys: Readonly<Record<string, KeyImport>> = {
+  ...sharedKeys,
+  task,
+  dim_actions: actions,
+  dim_states: (draft, key, _value, { environment }) => drop(draft, key, `follows from ${environment.id}`),
+  env_kwargs: importOptions,
+  bias: (draft, key, value, reading) =>
+    reading.policy === 'linear'
+      ? carry(draft, key, { 'policy.bias': isOn(value) })
+      : drop(draft, key, 'a table has no bias'),
+  rank,
+  param_min: ofNumbers('policy.low'),
+  param_max: ofNumbers('policy.high'),
+  optimum: carried('prompts.optimum'),
+  search_step_size: ofNumbers('prompts.stepSize'),
+  warmup_episodes: warmUp,
+  warmup_dir: warmUpFolder,
+  max_traj_count: history,
+  max_best_length: carried('memory.best'),
+  include_trajectories: trajectories,
+  summary,
+  ollama_num_ctx: contextTokens,
+  ollama_num_predict: maxTokens,
+  include_feedback_with_params: droppedIfOn(noFeedback),
+  feedback_interval: dropped(noFeedback),
+  buffer_top_k: carried('memory.best'),
+  buffer_recent_j: carried('memory.recent'),
+  memory_strategy: dropped('memory.best, memory.recent and memory.order say it here'),
+  summary_template: dropped('a summary is computed, without a template'),
+  summary_desc_file: dropped('a summary is computed, without a template'),
+  use_gemini_feedback: droppedIfOn(noFeedback),
+  gemini_feedback_model: dropped(noFeedback),
+  gemini_feedback_template_name: dropped(noFeedback),
+  gemini_feedback_history_rows: dropped(noFeedback),
+};
+
+export const props: Dialect = {
+  name: 'ProPS',
+  keys,
+  read(draft, environment, model) {
+    const name = String(given(draft.theirs, 'task'));
+    const kinds = Object.hasOwn(tasks, name) ? tasks[name]! : guess(draft);
+    assign(draft, fieldsOf(kinds));
+    return { environment, model, ...kinds };
+  },
+};
