@@ -1,7 +1,7 @@
 /**
  * Makes the embedded model again from nothing: `npm run reproduce:tiny-improver -- [--out DIR] [--install] [--smoke]`.
  * Given again after it was stopped, it goes on. `--install` replaces the model of the package, `--smoke` makes a small
- * one in two minutes and checks that it has learnt.
+ * one in a minute or two and checks that it has learnt.
  */
 import { rmSync, statfsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -94,7 +94,7 @@ async function reproduce(plan: Plan): Promise<void> {
 /** Before anything is done. */
 function tellCost({ cost, collection, places }: Plan): void {
   if (cost === undefined) {
-    say(`a small version, on one core: about 2 minutes and 60 MB in ${shown(smokeFolder)}`);
+    say(`a small version: about a minute of one core and 15 MB in ${shown(smokeFolder)}`);
     return;
   }
   const of = (unit: 'minutes' | 'gigabytes') =>
