@@ -51,6 +51,7 @@ const allowed: Readonly<Record<string, RegExp>> = {
     /^src\/errors\.ts$|^src\/policies\/policy\.ts$|^src\/models\/(language-model\.ts|local\/)|^src\/prompting\/reply-scanner\.ts$/,
   'src/prompting/':
     /^src\/(errors|config|package-root|replay-buffer|run-log)\.ts$|^src\/policies\/|^src\/environments\/(environment|props\/mazes)\.ts$|^src\/models\/language-model\.ts$/,
+  'src/import/': /^src\/(errors|config|config-schema|config-overrides)\.ts$|^src\/environments\/index\.ts$/,
   'src/render/': /^src\/errors\.ts$|^src\/environments\/frame\.ts$/,
   'src/report/':
     /^src\/(errors|config|manifest|replay-buffer|run-log|statistics)\.ts$|^src\/(prompting|policies)\/|^src\/models\/language-model\.ts$/,

@@ -61,7 +61,7 @@ export function assign({ config }: Draft, fields: Fields): string[] {
     const last = keys.pop()!;
     let holder = config;
     for (const key of keys) {
-      const held = holder[key];
+      const held = Object.hasOwn(holder, key) ? holder[key] : undefined;
       const inner = isMapping(held) ? held : {};
       holder[key] = inner;
       holder = inner;

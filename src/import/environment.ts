@@ -58,6 +58,7 @@ export function importOptions(draft: Draft, key: string, value: unknown): void {
   for (const [name, option] of entries) {
     const path = `${key}.${name}`;
     if (name === 'render_mode') drop(draft, path, noWindow);
+    else if (!/^[A-Za-z]\w*$/.test(name)) drop(draft, path, 'no option of an environment has such a name');
     else carry(draft, path, { [`environment.options.${name}`]: option === 'None' ? null : option });
   }
 }

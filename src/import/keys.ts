@@ -46,9 +46,9 @@ const missingTemplates: Readonly<Record<string, string>> = {
 };
 
 const template: KeyImport = (draft, key, value, { prompts }) => {
-  const meant = missingTemplates[String(value)];
-  const missing =
-    meant === undefined ? '' : `${String(value)} does not exist there, ${meant} must be meant; `;
+  const name = String(value);
+  const meant = Object.hasOwn(missingTemplates, name) ? missingTemplates[name] : undefined;
+  const missing = meant === undefined ? '' : `${name} does not exist there, ${meant} must be meant; `;
   change(draft, key, `${missing}Jinja templates become our ${prompts} set`, { 'prompts.set': prompts });
 };
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { assemble } from '../../src/assemble.js';
@@ -331,4 +332,32 @@ it('is recognised by gym_env_name alone', () => {
   expect(isForeignConfig({ gym_env_name: 'X' })).toBe(true);
   expect(isForeignConfig({ environment: 'X' })).toBe(false);
   expect(isForeignConfig([])).toBe(false);
+});
+
+it('whatever the values: it loads, or says what is wrong with them', () => {
+  const keys = [...documented.props.split(' '), ...documented.finetune.split(' '), 'constructor', 'odd'];
+  const value = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.constantFrom('None', '__proto__', 'constructor', 'FrozenLake-v1', 'Pendulum-v1', 'cartpole', 'o1'),
+    fc.dictionary(fc.constantFrom('__proto__.x', 'a.b', 'is_slippery', '__proto__'), fc.boolean()),
+  );
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom(...keys), value),
+      fc.constantFrom('CartPole-v1', 'Pendulum-v1', 'FrozenLake-v1', 'Nim-v0', 'toString'),
+      (content, id) => {
+        const text = JSON.stringify({ ...content, gym_env_name: id });
+        try {
+          const { notes } = load(text, 'model.provider=random').imported!;
+          for (const key of Object.keys(content)) {
+            expect(notes.some((note) => note.key === key || note.key.startsWith(`${key}.`))).toBe(true);
+          }
+        } catch (error) {
+          if (!(error instanceof UserError)) throw error;
+        }
+        expect(({} as Record<string, unknown>).x).toBeUndefined();
+      },
+    ),
+    { numRuns: 150 },
+  );
 });

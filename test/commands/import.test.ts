@@ -1,0 +1,104 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { type ImportArguments, importCommand } from '../../src/commands/import.js';
+import { runCommand } from '../../src/commands/run.js';
+import { loadConfig } from '../../src/load-config.js';
+import { readGroup, readRun } from '../../src/recorded-run.js';
+import type { CommandContext } from '../../src/terminal.js';
+import { finetuneLinear, propsLinear } from '../import/fixtures.js';
+import { temporaryDirectory } from '../support/experiments.js';
+
+function workplace(text: string) {
+  const cwd = temporaryDirectory();
+  const [printed, noted]: [string[], string[]] = [[], []];
+  writeFileSync(join(cwd, 'theirs.yaml'), text);
+  const context: CommandContext = {
+    print: (line) => printed.push(line),
+    note: (line) => noted.push(line),
+    terminal: undefined,
+    env: {},
+    cwd,
+    now: () => new Date(0),
+    stop: { finish: new AbortController().signal, abort: new AbortController().signal },
+  };
+  const args: ImportArguments = {
+    config: join(cwd, 'theirs.yaml'),
+    overrides: [],
+    output: 'ours.yaml',
+    force: false,
+    json: false,
+  };
+  return { cwd, context, args, printed, noted };
+}
+
+it('writes a config with its origins, and notes on what is not the same', async () => {
+  const { cwd, context, args, printed, noted } = workplace(propsLinear);
+  expect(await importCommand(args, context)).toBe(0);
+  const text = readFileSync(join(cwd, 'ours.yaml'), 'utf8');
+  expect(text).toContain('iterations: 40 # num_episodes\n');
+  expect(text).toContain('# dim_states: follows from NavigationTrack-v0');
+  expect(loadConfig({ file: join(cwd, 'ours.yaml') }).config).toEqual(
+    loadConfig({ file: args.config }).config,
+  );
+  expect(printed).toEqual([]);
+  expect(noted[0]).toContain('is a config of ProPS, imported:');
+  expect(noted).toContainEqual(expect.stringContaining('warmup_dir: left out: '));
+});
+
+it('overwrites nothing without --force', async () => {
+  const { cwd, context, args } = workplace(propsLinear);
+  writeFileSync(join(cwd, 'ours.yaml'), 'mine');
+  await expect(importCommand(args, context)).rejects.toThrow('there is a file of this name already');
+  expect(readFileSync(join(cwd, 'ours.yaml'), 'utf8')).toBe('mine');
+  await importCommand({ ...args, force: true }, context);
+  expect(readFileSync(join(cwd, 'ours.yaml'), 'utf8')).toContain('environment:');
+});
+
+it('prints without -o, and JSON with --json', async () => {
+  const { cwd, context, args, printed } = workplace(propsLinear);
+  await importCommand({ ...args, output: undefined }, context);
+  await importCommand({ ...args, output: undefined, json: true, overrides: ['rank=2', 'seed=3'] }, context);
+  expect(printed[0]).toContain('environment:\n');
+  expect(JSON.parse(printed[1]!)).toMatchObject({
+    program: 'ProPS',
+    config: { seed: 3, policy: { projection: { rank: 2 } } },
+    notes: expect.arrayContaining([{ kind: 'carried', key: 'num_episodes', to: ['iterations'] }]),
+  });
+  expect(existsSync(join(cwd, 'ours.yaml'))).toBe(false);
+});
+
+it('refuses what is a config of ours', async () => {
+  const { context, args } = workplace('environment: CartPole-v1\nmodel: {provider: random}\n');
+  await expect(importCommand(args, context)).rejects.toThrow('is a config of policyloop already');
+});
+
+it('run plays their config: the run keeps ours, and each repeat what was said of it', async () => {
+  const { cwd, context, args, noted } = workplace(finetuneLinear);
+  const runDir = join(cwd, 'run');
+  const code = await runCommand(
+    {
+      config: args.config,
+      overrides: ['model.provider=random', 'num_episodes=1', 'warmup=1', 'confirmation.candidates=0'],
+      runDir,
+      runsDir: cwd,
+      dryRun: false,
+      quiet: true,
+      json: true,
+    },
+    context,
+  );
+  expect(code).toBe(0);
+  const said = noted.filter((line) => line.includes('Cartpole-v1 is CartPole-v1 in the wrong case'));
+  expect(said).toHaveLength(1);
+  expect(loadConfig({ file: join(runDir, 'config.yaml') }).config).toMatchObject({
+    environment: { id: 'CartPole-v1' },
+    iterations: 1,
+    repeats: 2,
+  });
+  expect(readGroup(runDir).notes).toContain(said[0]);
+  for (const repeat of ['repeat-1', 'repeat-2']) {
+    const warnings = readRun(join(runDir, repeat)).events.filter(({ kind }) => kind === 'warning');
+    expect(warnings).toContainEqual(expect.objectContaining({ message: said[0]!.trim() }));
+  }
+});
