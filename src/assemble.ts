@@ -5,11 +5,11 @@ import { type Config, isLanguageModel, type ModelConfig, type PolicyConfig } fro
 import type { Environment, EnvironmentSpec } from './environments/environment.js';
 import { isRemoteId, openEnvironment } from './environments/index.js';
 import { isRemote, type RemoteEnvironment } from './environments/remote-environment.js';
-import { UserError } from './errors.js';
+import { type Problem, UserError } from './errors.js';
 import { createWorkers, type EvaluationWorkers } from './evaluation-workers.js';
 import type { Experiment } from './experiment.js';
 import { fingerprint } from './fingerprint.js';
-import { createLedger } from './ledger.js';
+import { createLedger, type Ledger } from './ledger.js';
 import { loadConfig } from './load-config.js';
 import type { Manifest, RecordedSpec } from './manifest.js';
 import { createModel } from './models/index.js';
@@ -47,38 +47,75 @@ export interface Assembly {
 /**
  * @param env environment variables, for keys and server addresses.
  * @param imported what a run that goes on took over when it began; a new run reads `warmup.from`.
- * @throws UserError for an unknown environment, an impossible policy, a missing key, a broken template, …
+ * @throws UserError with all that is wrong: an unknown environment, an impossible policy, a missing key, a broken
+ *   template, …
  */
 export async function assemble(
   written: Config,
   env: Readonly<Record<string, string | undefined>>,
   imported?: readonly ParameterVector[],
 ): Promise<Assembly> {
-  const recording = written.model.provider === 'replayed' ? openRecording(written.model, written) : undefined;
-  const { workers } = written.evaluation;
-  const { id } = written.environment;
-  if (written.render.every !== undefined && isRemoteId(id)) throw notDrawn(id, 'render.every');
-  const environment = await openEnvironment(written.environment, env, workers === 'auto' ? 1 : workers);
+  const problems: Problem[] = [];
+  /** What is wrong with one part doesn't hide what is wrong with another. */
+  const part = async <T>(make: () => T | Promise<T>): Promise<T | undefined> => {
+    try {
+      return await make();
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push(...error.problems);
+      return undefined;
+    }
+  };
+  const model = await part(() => openModel(written, env));
+  const environment = await part(() => openTask(written, env));
+  if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
-  const family = createPolicyFamily(config.policy, environment);
-  const prompts = loadPromptSet({
-    set: config.prompts.set,
-    description: config.prompts.description,
-    environment,
-    options: config.environment.options,
-    maxSteps: config.evaluation.maxSteps,
-  });
+  const family = await part(() => createPolicyFamily(config.policy, environment));
+  const prompts = await part(() =>
+    loadPromptSet({
+      set: config.prompts.set,
+      description: config.prompts.description,
+      environment,
+      options: config.environment.options,
+      maxSteps: config.evaluation.maxSteps,
+    }),
+  );
+  const taken = family && (await part(() => imported ?? importedParameters(config, family, environment.id)));
+  if (model === undefined || family === undefined || prompts === undefined || taken === undefined) {
+    await environment.close?.();
+    throw new UserError(problems);
+  }
   return {
     config,
     environment,
     workers: workersFor(config),
     family,
     prompts,
+    ...model,
+    fingerprint: fingerprint(config, prompts.hash),
+    imported: taken,
+  };
+}
+
+function openModel(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+): Pick<Assembly, 'model' | 'counted'> {
+  const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
+  return {
     model: createModel(config.model, env, waitOnClock, recording?.cassette),
     counted: recording?.model ?? config.model,
-    fingerprint: fingerprint(config, prompts.hash),
-    imported: imported ?? importedParameters(config, family, environment.id),
   };
+}
+
+function openTask(
+  { environment, evaluation: { workers }, render }: Config,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Environment | RemoteEnvironment> {
+  if (render.every !== undefined && isRemoteId(environment.id)) {
+    throw notDrawn(environment.id, 'render.every');
+  }
+  return openEnvironment(environment, env, workers === 'auto' ? 1 : workers);
 }
 
 /** Workers for a config; an environment outside this program has processes of its own instead. */
@@ -167,7 +204,8 @@ export function experimentIn(
   };
 }
 
-function ledgerOf({ config, counted: model }: Assembly) {
+/** Nothing is counted yet. */
+export function ledgerOf({ config, counted: model }: Pick<Assembly, 'config' | 'counted'>): Ledger {
   return createLedger({
     limits: config.limits,
     price: 'price' in model ? model.price : undefined,

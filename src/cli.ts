@@ -168,11 +168,38 @@ await yargs(hideBin(process.argv))
         .option('workers', workers)
         .option('quiet', { type: 'boolean', default: false, describe: 'No progress' })
         .option('json', { ...json, describe: 'Events as JSON lines; the last line is the result' })
-        .example('$0 run quickstart', 'solve CartPole-v1 offline with a control')
+        .example('$0 run quickstart', 'solve CartPole-v1 offline with the embedded model')
         .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides'),
     (args) =>
       runInterruptible(async () =>
         (await import('./commands/run.js')).runCommand(withWorkers(args), context),
+      ),
+  )
+  .command(
+    'check <configs..>',
+    'Check configs before anything is spent: what can go wrong, what a run will cost',
+    (y) =>
+      y
+        .positional('configs', {
+          type: 'string',
+          array: true,
+          demandOption: true,
+          describe: 'Config files or names of ready ones; key=value overrides hold for all of them',
+        })
+        .option('offline', {
+          type: 'boolean',
+          default: false,
+          describe:
+            'Ask no server: neither for its context nor for the one short answer that shows it is there',
+        })
+        .option('strict', { type: 'boolean', default: false, describe: 'Exit with 2 on warnings too' })
+        .option('json', json)
+        .example('$0 check configs/*.yaml --offline', 'in CI')
+        .example('$0 check cartpole-semantic model.name=qwen3:8b', 'is the model there, does all fit?'),
+    (args) =>
+      runInterruptible(
+        async () => (await import('./commands/check.js')).checkCommand(args, context),
+        'stopping',
       ),
   )
   .command(

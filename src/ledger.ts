@@ -1,6 +1,6 @@
 import type { LimitsConfig, PriceConfig } from './config.js';
 import type { ChatMessage, Usage } from './models/language-model.js';
-import { estimateTokens } from './prompting/token-estimate.js';
+import { estimatePromptTokens } from './prompting/token-estimate.js';
 import type { CallRecord, UsageTotals } from './run-log.js';
 
 /** Counts what calls use and says when the next one could pass a limit. */
@@ -67,7 +67,7 @@ export function createLedger(options: {
 
   const worstCase = (messages: readonly ChatMessage[], calls: number) => {
     if (!options.usesTokens) return { prompt: 0, completion: 0 };
-    const prompt = messages.reduce((sum, message) => sum + estimateTokens(message.content) + 8, 0);
+    const prompt = estimatePromptTokens(messages);
     return { prompt: prompt * calls, completion: (options.maxTokens ?? 2 * longestCompletion) * calls };
   };
   const costOf = (prompt: number, cached: number, completion: number): number | undefined =>

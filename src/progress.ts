@@ -25,7 +25,8 @@ export function createDisplay(
   }
 }
 
-const warningText = (message: string) =>
+/** As warnings of a run are shown. */
+export const warningText = (message: string) =>
   `${styleText('yellow', 'warning', { stream: process.stderr })} ${message}`;
 
 /** Trajectories and messages stay in the run directory. */

@@ -2,13 +2,17 @@ import { basename, extname, resolve } from 'node:path';
 import { type Assembly, assemble, closeEnvironment } from '../assemble.js';
 import type { Config } from '../config.js';
 import { absolutePaths } from '../config-paths.js';
-import { UserError } from '../errors.js';
+import { formatProblem, UserError } from '../errors.js';
+import { errorsIn, warningsIn } from '../findings.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../load-config.js';
+import { preflight } from '../preflight.js';
+import { warningText } from '../progress.js';
 import { createPrompter } from '../prompter.js';
 import { nothingRecorded } from '../recorded-run.js';
 import { createReplayBuffer } from '../replay-buffer.js';
 import { claimDirectory } from '../run-directory.js';
 import type { CommandContext } from '../terminal.js';
+import { contextOf } from './check.js';
 import { createGroup, finishGroup } from './repeats.js';
 import { finishRun, openModel, startRun } from './single-run.js';
 
@@ -29,6 +33,7 @@ export async function runCommand(args: RunArguments, context: CommandContext): P
   const absolute = absolutePaths(loaded.config, loaded.file, context.cwd);
   const assembly = await placed(loaded, () => assemble(absolute, context.env));
   const { config } = assembly;
+  await placed(loaded, () => refuseErrors(assembly, context));
   // Each repeat opens an environment and a model of its own.
   if (args.dryRun || config.repeats > 1) await closeEnvironment(assembly);
   if (args.dryRun) return dryRun(assembly, args.json, context);
@@ -44,6 +49,20 @@ export async function runCommand(args: RunArguments, context: CommandContext): P
   }
   const directory = startRun(assembly, path, context, 'iteration', importNotes(loaded));
   return placed(loaded, () => finishRun(assembly, directory, args, context));
+}
+
+/**
+ * Says what may be wrong, before anything is spent. The model is not asked: the run itself will do that.
+ * @throws UserError with what can't go well
+ */
+async function refuseErrors(assembly: Assembly, context: CommandContext): Promise<void> {
+  const findings = preflight(assembly, await contextOf(assembly, false));
+  const errors = errorsIn(findings);
+  if (errors.length > 0) {
+    await closeEnvironment(assembly);
+    throw new UserError(errors);
+  }
+  for (const warning of warningsIn(findings)) context.note(warningText(formatProblem(warning)));
 }
 
 /** What is wrong with the config is reported where it stands there, also when only the run finds out. */

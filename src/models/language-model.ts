@@ -68,6 +68,14 @@ export interface GenerateOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How much a model can read and write. */
+export interface ModelContext {
+  /** Longest prompt and answer together. */
+  readonly tokens: number;
+  /** Tokens of a prompt, where they can be counted exactly. */
+  count?(messages: readonly ChatMessage[]): number;
+}
+
 /** A provider of text: hosted, local, or a control that writes its proposal in the answer format. */
 export interface LanguageModel {
   /** `provider/name`, e.g. `ollama/qwen3:8b`. */
@@ -92,6 +100,11 @@ export interface LanguageModel {
    * @throws UserError when it can't be used
    */
   open?(): Promise<string>;
+  /**
+   * What the model can take, as its provider says without generating anything.
+   * @throws ModelError when the provider can't be asked
+   */
+  context?(): Promise<ModelContext | undefined>;
   /** Frees what the model holds. */
   close?(): Promise<void>;
 }

@@ -8,6 +8,9 @@ import type { ChatMessage, Completion, FinishReason, LanguageModel, Task } from 
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
 import { fewestTokens, mostTokens } from './token-bounds.js';
 
+/** Of what `show` tells: the length under `<architecture>.context_length`. */
+const modelSchema = z.object({ model_info: z.record(z.string(), z.unknown()) });
+
 const tokens = z.int().min(0).optional().catch(undefined);
 const responseSchema = z.object({
   message: z.object({ content: z.string(), thinking: z.string().optional() }),
@@ -34,8 +37,39 @@ export function createOllama(
   /** Only ever grows: see contextStep. */
   let contextTokens = config.contextTokens ?? 0;
 
+  const clientWith = (signal: AbortSignal) =>
+    new Ollama({
+      host: host.href,
+      // The client passes on no signal of its own.
+      fetch: (url, init) => jsonFetch(url, { ...init, signal }),
+    });
+  const calling = {
+    id,
+    policy: config,
+    wait,
+    secrets: [environment.OLLAMA_API_KEY ?? '', host.password],
+  };
+
   return {
     id,
+    async context() {
+      const { value } = await callWithRetries({
+        ...calling,
+        seed: 0,
+        signal: undefined,
+        attempt: async (signal) => {
+          try {
+            return modelSchema.safeParse(await clientWith(signal).show({ model: config.name })).data;
+          } catch (error) {
+            throw withRemedy(error, config, host);
+          }
+        },
+      });
+      const [, own] =
+        Object.entries(value?.model_info ?? {}).find(([key]) => key.endsWith('.context_length')) ?? [];
+      const known = [own, config.contextTokens].filter((length) => typeof length === 'number');
+      return known.length === 0 ? undefined : { tokens: Math.min(...known) };
+    },
     async generate(messages, { task, seed, signal }) {
       if (config.contextTokens === undefined) {
         const needed = mostTokens(messages) + config.maxTokens;
@@ -43,20 +77,12 @@ export function createOllama(
       }
       const request = chatRequest(config, messages, task, seed, contextTokens);
       const outcome = await callWithRetries({
-        id,
-        policy: config,
-        wait,
-        secrets: [environment.OLLAMA_API_KEY ?? '', host.password],
+        ...calling,
         seed,
         signal,
         attempt: async (attemptSignal) => {
-          const client = new Ollama({
-            host: host.href,
-            // The client passes on no signal of its own.
-            fetch: (url, init) => jsonFetch(url, { ...init, signal: attemptSignal }),
-          });
           try {
-            return readResponse(await client.chat(request));
+            return readResponse(await clientWith(attemptSignal).chat(request));
           } catch (error) {
             throw withRemedy(error, config, host);
           }

@@ -94,7 +94,7 @@ function lakeFacts(options: Options): Facts {
   };
 }
 
-function snakeCased(options: Options): Options {
+export function snakeCased(options: Options): Options {
   return Object.fromEntries(
     Object.entries(options).map(([name, value]) => [
       name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),

@@ -1,3 +1,13 @@
+import type { ChatMessage } from '../models/language-model.js';
+
+/** Tokens that a chat template adds to each message, at most. */
+const messageTokens = 8;
+
+/** The same as `estimateTokens` for a whole prompt. */
+export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'content'>[]): number {
+  return messages.reduce((sum, { content }) => sum + estimateTokens(content) + messageTokens, 0);
+}
+
 /**
  * A count of tokens that errs on the high side, without any model's tokenizer: a token for every digit, mark and
  * line, one for every four letters begun, one for every other character beyond ASCII, and one for a space before

@@ -19,7 +19,7 @@ export type OllamaReply =
   | string
   | { readonly text: string; readonly thinking?: string; readonly doneReason?: string };
 
-/** An Ollama server: `POST /api/chat`, without streaming. Reads no more of a prompt than `num_ctx` tokens, silently. */
+/** An Ollama server: `POST /api/show`, and `POST /api/chat` without streaming. Reads no more of a prompt than `num_ctx` tokens, silently. */
 export function startFakeOllama(options: {
   /** Called for every request, also for one that then goes wrong. */
   readonly reply: (request: OllamaRequest) => OllamaReply;
@@ -42,9 +42,17 @@ function answer(received: ReceivedRequest, options: Parameters<typeof startFakeO
     messages: readonly ChatMessage[];
     options?: { num_ctx?: number };
   };
-  if (received.path !== '/api/chat') return { status: 404, body: { error: '404 page not found' } };
+  if (received.path !== '/api/chat' && received.path !== '/api/show')
+    return { status: 404, body: { error: '404 page not found' } };
   if (options.models !== undefined && !options.models.includes(body.model)) {
     return { status: 404, body: { error: `model '${body.model}' not found` } };
+  }
+  if (received.path === '/api/show') {
+    const length = options.contextTokens ?? 131_072;
+    return {
+      status: 200,
+      body: { model_info: { 'general.architecture': 'llama', 'llama.context_length': length } },
+    };
   }
   const reply = options.reply({
     messages: body.messages,

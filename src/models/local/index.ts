@@ -96,6 +96,15 @@ function languageModel(config: LocalConfig, process: ModelProcess, chosen?: stri
     generateGroup,
     generate: async (messages, { seed, ...options }) =>
       (await generateGroup(messages, { ...options, seeds: [seed] }))[0]!,
+    async context() {
+      const { contextTokens: own } = readDecoderConfig(config.path);
+      const { openTokenizer } = await import('./tokenizer.js');
+      const tokenizer = openTokenizer(config.path, config.template);
+      return {
+        tokens: Math.min(config.contextTokens ?? own, own),
+        count: (messages) => tokenizer.encodePrompt(messages).length,
+      };
+    },
     async open() {
       const { device, threads, contextTokens } = await process.load();
       const weights =

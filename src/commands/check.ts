@@ -1,0 +1,146 @@
+import { type Assembly, assemble, closeEnvironment } from '../assemble.js';
+import { isLanguageModel, type ModelConfig } from '../config.js';
+import { absolutePaths } from '../config-paths.js';
+import { UserError } from '../errors.js';
+import { describeFindings, errorsIn, type Finding, found, warningsIn } from '../findings.js';
+import { type LoadedConfig, loadConfig } from '../load-config.js';
+import { createModel } from '../models/index.js';
+import { type ModelContext, ModelError } from '../models/language-model.js';
+import { preflight } from '../preflight.js';
+import { withoutOverrides } from '../study.js';
+import { type CommandContext, exitCodes, formatDuration } from '../terminal.js';
+
+export interface CheckArguments {
+  /** Configs, and overrides for all of them. */
+  readonly configs: readonly string[];
+  readonly offline: boolean;
+  readonly strict: boolean;
+  readonly json: boolean;
+}
+
+/** `policyloop check <configs…> [key=value…]`: 0 where each can be run, 2 where one can't. */
+export async function checkCommand(args: CheckArguments, context: CommandContext): Promise<number> {
+  const { files, overrides } = withoutOverrides(args.configs);
+  if (files.length === 0) {
+    throw new UserError({
+      field: 'configs',
+      message: 'name a config',
+      remedy: 'policyloop check quickstart',
+    });
+  }
+  const checked: { readonly config: string; readonly findings: readonly Finding[] }[] = [];
+  for (const file of files) {
+    const findings = await checkFile(file, overrides, args, context);
+    checked.push({ config: file, findings });
+    if (!args.json) context.print(`${checked.length > 1 ? '\n' : ''}${file}\n${describeFindings(findings)}`);
+  }
+  const all = checked.flatMap(({ findings }) => findings);
+  const [errors, warnings] = [errorsIn(all).length, warningsIn(all).length];
+  context.print(
+    args.json
+      ? JSON.stringify({ configs: checked, errors, warnings })
+      : `\n${errors} ${errors === 1 ? 'error' : 'errors'}, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`,
+  );
+  return errors > 0 || (args.strict && warnings > 0) ? exitCodes.usage : 0;
+}
+
+async function checkFile(
+  file: string,
+  overrides: readonly string[],
+  args: CheckArguments,
+  context: CommandContext,
+): Promise<readonly Finding[]> {
+  let loaded: LoadedConfig | undefined;
+  try {
+    loaded = loadConfig({ file, overrides });
+    const assembly = await assemble(absolutePaths(loaded.config, loaded.file, context.cwd), context.env);
+    const notes = loaded.notes.map((message): Finding => ({ level: 'warning', field: 'config', message }));
+    try {
+      const findings = preflight(assembly, await contextOf(assembly, !args.offline));
+      const answer = args.offline ? [] : await askModel(assembly, context);
+      return located(loaded, [...notes, ...findings, ...answer]);
+    } finally {
+      await closeEnvironment(assembly);
+      await assembly.model.close?.();
+    }
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { problems } = loaded?.locate(error) ?? error;
+    return problems.map((problem) => ({ level: 'error', ...problem }));
+  }
+}
+
+/** With their places in the file. */
+function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
+  return findings.map((finding) =>
+    finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
+  );
+}
+
+/** @param ask whether a server may be asked */
+export async function contextOf(
+  { config: { model: config }, model }: Assembly,
+  ask: boolean,
+): Promise<ModelContext | undefined> {
+  if (config.provider === 'ollama' && !ask) {
+    return config.contextTokens === undefined ? undefined : { tokens: config.contextTokens };
+  }
+  try {
+    return await model.context?.();
+  } catch (error) {
+    // Asking for an answer will say the same.
+    if (error instanceof ModelError) return undefined;
+    throw error;
+  }
+}
+
+/** Of one call that shall only show whether there is an answer. */
+const probe = {
+  messages: [
+    { role: 'user', content: 'This is a test of the connection. Answer with this line alone:\nparams[0]: 1' },
+  ],
+  options: {
+    task: {
+      parameters: { count: 1, kind: 'integer', low: 0, high: 9, decimals: 0 },
+      history: [],
+      warmup: 0,
+    },
+    seed: 0,
+  },
+} as const;
+
+async function askModel({ config, model }: Assembly, context: CommandContext): Promise<readonly Finding[]> {
+  if (!isLanguageModel(config.model)) return [];
+  try {
+    const asked =
+      config.model.provider === 'local' ? model : createModel(impatient(config.model), context.env);
+    const opened = await asked.open?.();
+    const completion = await asked.generate(probe.messages, {
+      ...probe.options,
+      signal: context.stop.finish,
+    });
+    const { finishReason, latencyMs, text, usage, warnings = [] } = completion;
+    const spent = `${formatDuration(latencyMs)}, ${usage.promptTokens ?? '?'} tokens in, ${usage.completionTokens ?? '?'} out`;
+    const name = opened ?? asked.id;
+    return [
+      text.trim() === ''
+        ? {
+            level: 'warning',
+            field: 'model',
+            message: `${name} gave an empty answer (${finishReason}; ${spent})`,
+            remedy: 'raise model.maxTokens: a reasoning model may spend all of it before it answers',
+          }
+        : found('model', `${name} answers (${spent})`),
+      ...warnings.map((message): Finding => ({ level: 'warning', field: 'model', message })),
+    ];
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    return [{ level: 'error', field: 'model', message: `gave no answer: ${error.message}` }];
+  }
+}
+
+/** A check tells at once what a run would wait for. */
+function impatient(config: ModelConfig): ModelConfig {
+  if (!('maxRetries' in config)) return config;
+  return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 60) };
+}

@@ -1,0 +1,353 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { checkCommand } from '../../src/commands/check.js';
+import { runCommand } from '../../src/commands/run.js';
+import { bundledConfigs } from '../../src/config-file.js';
+import type { Finding } from '../../src/findings.js';
+import { packageRoot } from '../../src/package-root.js';
+import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { startFakeOllama } from '../support/fake-ollama.js';
+import { startFakeOpenAI } from '../support/fake-openai.js';
+
+interface Checked {
+  readonly code: number;
+  readonly findings: readonly Finding[];
+  readonly text: string;
+}
+
+async function check(
+  text: string,
+  options: {
+    readonly overrides?: readonly string[];
+    readonly online?: boolean;
+    readonly strict?: boolean;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly cwd?: string;
+  } = {},
+): Promise<Checked> {
+  const cwd = options.cwd ?? temporaryDirectory();
+  const file = join(cwd, 'my.yaml');
+  writeFileSync(file, text);
+  const ask = async (json: boolean) => {
+    const { context, printed } = recordingContext(cwd, { env: options.env ?? {} });
+    const configs = [file, ...(options.overrides ?? [])];
+    const flags = { offline: options.online !== true, strict: options.strict ?? false, json };
+    return { code: await checkCommand({ configs, ...flags }, context), output: printed.join('\n') };
+  };
+  const { code, output } = await ask(true);
+  const report = JSON.parse(output) as { configs: [{ findings: readonly Finding[] }] };
+  return { code, findings: report.configs[0].findings, text: (await ask(false)).output };
+}
+
+const bad = ({ findings }: Checked) => findings.filter(({ level }) => level !== 'ok');
+const model = 'model: { provider: ollama, name: tiny }\n';
+
+describe('policyloop check', () => {
+  const ready = bundledConfigs().filter(
+    (name) => name.endsWith('-semantic') || name.startsWith('providers/o'),
+  );
+
+  it.each(ready)('finds nothing wrong with %s', async (name) => {
+    const { context, printed } = recordingContext(temporaryDirectory(), { env: { OPENAI_API_KEY: 'sk-x' } });
+    const code = await checkCommand({ configs: [name], offline: true, strict: true, json: true }, context);
+    const { configs } = JSON.parse(printed.join('')) as { configs: readonly Checked[] };
+    expect(configs.flatMap(bad)).toEqual([]);
+    expect(code).toBe(0);
+  });
+
+  it('prints level, field, finding and remedy, and where it stands', async () => {
+    const { code, text } = await check(
+      `environment: FrozenLake-v1\n${model}prompts: { set: semantic, optimum: 1 }\n`,
+    );
+    expect(code).toBe(0);
+    expect(text).toMatch(/^ok {7}policy +q-table, 16 parameters from 0 to 3: 16 states, 4 actions/m);
+    expect(text).toMatch(
+      /^warning {2}prompts\.optimum +\S*my\.yaml:3:\d+: .*lies at 0\.744 \(dynamic programming over 100 steps/m,
+    );
+    expect(text).toMatch(/^ +got: 1$/m);
+    expect(text).toMatch(/^ +remedy: prompts\.optimum=0\.744/m);
+    expect(text).toMatch(/^0 errors, 1 warning$/m);
+  });
+
+  it('fails on warnings where that is wanted', async () => {
+    const text = `environment: CartPole-v1\n${model}target: 600\n`;
+    expect((await check(text)).code).toBe(0);
+    const { code, findings } = await check(text, { strict: true });
+    expect(code).toBe(2);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ level: 'warning', field: 'target.return', value: 600 }),
+    );
+  });
+
+  it('applies overrides to every config', async () => {
+    const overrides = ['environment=Pendulum-v1', 'prompts.optimum=5'];
+    const { findings } = await check(`environment: CartPole-v1\n${model}`, { overrides });
+    expect(findings).toContainEqual(
+      expect.objectContaining({ field: 'environment', message: 'Pendulum-v1' }),
+    );
+    expect(findings).toContainEqual(expect.objectContaining({ level: 'warning', field: 'prompts.optimum' }));
+  });
+});
+
+describe('well-known defects are explained', () => {
+  it('an environment of wrong case, a missing template and a missing key, all at once', async () => {
+    const both = await check(
+      'environment: Cartpole-v1\nmodel: { provider: openai, name: gpt-5-mini }\nprompts: { set: ./none }\n',
+    );
+    expect(both.code).toBe(2);
+    expect(bad(both).map(({ field, level }) => `${level} ${field}`)).toEqual([
+      'error model.apiKeyEnv',
+      'error environment',
+    ]);
+    expect(both.text).toContain('did you mean CartPole-v1?');
+    const rest = await check(
+      'environment: CartPole-v1\nmodel: { provider: openai, name: gpt-5-mini }\nprompts: { set: ./none }\n',
+    );
+    expect(bad(rest)).toEqual([
+      expect.objectContaining({
+        level: 'error',
+        field: 'model.apiKeyEnv',
+        message: expect.stringContaining('OPENAI_API_KEY'),
+      }),
+      expect.objectContaining({ level: 'error', field: 'prompts.set', message: 'there is no such folder' }),
+    ]);
+  });
+
+  it('a template set that lacks a file, or names what is not there', async () => {
+    const cwd = temporaryDirectory();
+    mkdirSync(join(cwd, 'set'));
+    const text = `environment: CartPole-v1\n${model}prompts: { set: ./set }\n`;
+    expect((await check(text, { cwd })).text).toContain('the prompt set lacks system.hbs');
+    for (const name of ['system', 'user', 'format-correction']) {
+      writeFileSync(join(cwd, 'set', `${name}.hbs`), 'Improve {{parameters.number}} parameters.');
+    }
+    const { code, text: shown } = await check(text, { cwd });
+    expect(code).toBe(2);
+    expect(shown).toMatch(/system\.hbs:1:\d+: /);
+  });
+
+  it('a template with the number of parameters typed in, or without the answer format', async () => {
+    const cwd = temporaryDirectory();
+    mkdirSync(join(cwd, 'set'));
+    const set = (system: string) => {
+      writeFileSync(join(cwd, 'set', 'system.hbs'), system);
+      writeFileSync(join(cwd, 'set', 'user.hbs'), 'Iteration {{iteration}}.');
+      writeFileSync(join(cwd, 'set', 'format-correction.hbs'), 'Again.');
+    };
+    const text = `environment: CartPole-v1\n${model}prompts: { set: ./set }\n`;
+    set('Answer with params[0] to params[15].');
+    expect((await check(text, { cwd })).text).toContain(
+      'the prompt speaks of params[15], but the policy has 10 parameters (0 to 9)',
+    );
+    set('Answer well.');
+    expect((await check(text, { cwd })).text).toContain('never shows how parameters are written');
+  });
+
+  it('a description of another environment', async () => {
+    const cwd = temporaryDirectory();
+    const file = join(packageRoot(), 'prompts', 'environments', 'CartPole.hbs');
+    writeFileSync(join(cwd, 'CartPole.hbs'), 'A pole.');
+    expect(readFileSync(file, 'utf8')).not.toBe('');
+    const { findings } = await check(
+      `environment: Acrobot-v1\n${model}prompts: { description: ./CartPole.hbs }\n`,
+      { cwd },
+    );
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        level: 'warning',
+        field: 'prompts.description',
+        message: expect.stringContaining('CartPole-v'),
+      }),
+    );
+  });
+
+  it('Nim with a table of values 0 to 2', async () => {
+    const { code, text } = await check(
+      `environment: Nim-v0\n${model}policy: { kind: q-table, form: actions, low: 0, high: 2 }\n`,
+    );
+    expect(code).toBe(2);
+    expect(text).toContain("can't be one of values 0 to 2: can't name action 3, 0 is no action");
+    expect(text).toContain('remove policy.low and policy.high');
+    expect((await check(`environment: Nim-v0\n${model}`)).code).toBe(0);
+  });
+
+  it('listed actions and bins that miss what the environment has', async () => {
+    const table = (actions: string, bins: string) =>
+      `environment: MountainCarContinuous-v0\n${model}policy: { kind: q-table, actions: ${actions}, discretize: [${bins}, {low: -0.07, high: 0.07, bins: 4}] }\n`;
+    const fine = '{edges: [-1, -0.5, 0]}';
+    expect(bad(await check(table('[[-1], [0], [1]]', fine)))).toEqual([]);
+    expect((await check(table('[[0], [1]]', fine))).text).toContain('has action[0] below 0');
+    expect((await check(table('[[-2], [2]]', fine))).text).toContain('goes from -1 to 1');
+    const { text } = await check(table('[[-1], [1]]', '{low: -6, high: 6, bins: 12}'));
+    expect(text).toContain('can never be reached: observation[0]');
+  });
+
+  it('an answer that maxTokens cuts, a memory that holds nothing, a limit below the first call', async () => {
+    const of = (more: string) => `environment: HalfCheetah-v5\n${more}`;
+    const cut = await check(of('model: { provider: ollama, name: tiny, maxTokens: 64 }\n'));
+    expect(cut.code).toBe(2);
+    expect(cut.text).toContain('an answer of 108 parameters takes at least');
+    const memory = await check(of(`${model}memory: { tokens: 300 }\n`));
+    expect(bad(memory).map(({ field }) => field)).toEqual(['memory.tokens']);
+    const limit = await check(of(`${model}limits: { tokens: 1000 }\n`));
+    expect(limit.text).toContain('the first call alone could pass this limit');
+    expect(limit.code).toBe(2);
+  });
+});
+
+describe('the length of prompts', () => {
+  const long = 'environment: CartPole-v1\niterations: 200\n';
+
+  it('is held against the context where that is known', async () => {
+    const context = (tokens: number) =>
+      check(`${long}model: { provider: ollama, name: tiny, maxTokens: 300, contextTokens: ${tokens} }\n`);
+    expect((await context(32_000)).findings).toContainEqual(
+      expect.objectContaining({
+        level: 'ok',
+        field: 'context',
+        message: expect.stringContaining('of 32000 tokens'),
+      }),
+    );
+    const short = await context(2048);
+    expect(short.code).toBe(2);
+    expect(bad(short)).toEqual([
+      expect.objectContaining({
+        level: 'error',
+        field: 'memory.tokens',
+        message: expect.stringContaining('2048'),
+      }),
+    ]);
+  });
+
+  it('grows with the iterations, the candidates and the parameters, up to the budget of the memory', async () => {
+    const length = async (overrides: readonly string[]) => {
+      const { findings } = await check(`environment: CartPole-v1\n${model}`, { overrides });
+      const { message } = findings.find(({ field }) => field === 'context')!;
+      return Number(/about (\d+) tokens/.exec(message)![1]);
+    };
+    const few = await length(['iterations=5']);
+    const more = await length(['iterations=50']);
+    const candidates = await length(['iterations=50', 'candidates=3']);
+    const wide = await length(['iterations=50', 'environment=HalfCheetah-v5', 'memory.tokens=1000000']);
+    expect(few).toBeLessThan(more);
+    expect(more).toBeLessThan(candidates);
+    expect(candidates).toBeLessThan(wide);
+    expect(await length(['iterations=50', 'memory.best=3', 'memory.recent=3'])).toBeLessThan(more);
+    const capped = ['iterations=5000', 'memory.tokens=4000'];
+    expect(await length(capped)).toBeLessThan(4000 + few);
+    expect(await length([...capped, 'prompts.conversation.turns=5'])).toBeGreaterThan(await length(capped));
+    expect(await length(['iterations=50', 'memory.trajectories=rows'])).toBeGreaterThan(more);
+  });
+
+  it('makes an estimate of calls, tokens and cost, for all repeats', async () => {
+    const { findings } = await check(
+      `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, maxTokens: 500, price: { input: 1, output: 10 } }\niterations: 20\nrepeats: 3\ncorrections: 1\n`,
+    );
+    const { estimate, message } = findings.find(({ field }) => field === 'estimate') as Finding & {
+      estimate: Record<
+        'calls' | 'promptTokens' | 'completionTokens' | 'cost',
+        { expected: number; most: number }
+      >;
+    };
+    expect(message).toMatch(/^all 3 repeats: about 60 calls \(with all corrections 120\)/);
+    const { calls, completionTokens, cost, promptTokens } = estimate;
+    expect(calls).toEqual({ expected: 60, most: 120 });
+    expect(completionTokens.most).toBe(120 * 500);
+    expect(promptTokens.most).toBeGreaterThan(2 * promptTokens.expected);
+    expect(cost.expected).toBeCloseTo((promptTokens.expected + 10 * completionTokens.expected) / 1e6, 10);
+  });
+
+  it('costs nothing with a control', async () => {
+    const { findings } = await check('environment: CartPole-v1\nmodel: { provider: random }\n');
+    expect(findings.at(-1)).toMatchObject({
+      field: 'estimate',
+      message: '100 iterations; no tokens, no cost',
+    });
+  });
+});
+
+describe('the model', () => {
+  it('is asked one short thing', async () => {
+    let asked = 0;
+    const server = await startFakeOpenAI({
+      reply: () => {
+        asked++;
+        return 'params[0]: 1';
+      },
+    });
+    const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}" }\n`;
+    try {
+      await check(text);
+      expect(asked).toBe(0);
+      const { code, findings } = await check(text, { online: true });
+      expect(code).toBe(0);
+      expect(asked).toBe(2); // once as JSON, once as text
+      expect(findings).toContainEqual(
+        expect.objectContaining({
+          level: 'ok',
+          field: 'model',
+          message: expect.stringContaining('openai/tiny answers'),
+        }),
+      );
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('of a server that does not have it is an error, with what to do', async () => {
+    const server = await startFakeOllama({ reply: () => 'params[0]: 1', models: ['other'] });
+    try {
+      const { code, text } = await check(
+        `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}" }\n`,
+        { online: true },
+      );
+      expect(code).toBe(2);
+      expect(text).toMatch(/^error {4}model +.*gave no answer: .*ollama pull tiny/m);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('is asked for its context, where the server tells it', async () => {
+    const server = await startFakeOllama({ reply: () => 'params[0]: 1', contextTokens: 2048 });
+    try {
+      const { findings } = await check(
+        `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\n`,
+        { online: true },
+      );
+      expect(bad({ findings } as Checked)).toEqual([
+        expect.objectContaining({ level: 'error', message: expect.stringContaining('context has 2048') }),
+      ]);
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describe('a run', () => {
+  const args = { overrides: [], runsDir: 'buffers', quiet: true, json: false } as const;
+
+  it('is stopped by errors before anything is spent, and says warnings once', async () => {
+    const cwd = temporaryDirectory();
+    const file = join(cwd, 'my.yaml');
+    const { context, noted } = recordingContext(cwd);
+    writeFileSync(
+      file,
+      'environment: Nim-v0\nmodel: { provider: random }\npolicy: { kind: q-table, low: 0, high: 2 }\n',
+    );
+    await expect(runCommand({ ...args, config: file, dryRun: false }, context)).rejects.toThrow(
+      /my\.yaml:3:\d+: policy\.low: .*can't name action 3/,
+    );
+    writeFileSync(
+      file,
+      'environment: CartPole-v1\nmodel: { provider: random }\nprompts: { optimum: 900 }\niterations: 1\nwarmup: 1\nevaluation: { episodes: 1 }\nconfirmation: { candidates: 0 }\nrepeats: 2\n',
+    );
+    expect(
+      await runCommand({ ...args, config: file, dryRun: false, runDir: join(cwd, 'out') }, context),
+    ).toBe(0);
+    expect(noted.filter((text) => text.includes('prompts.optimum'))).toEqual([
+      expect.stringMatching(/warning.*prompts\.optimum: .*lies at 500/s),
+    ]);
+  });
+});
