@@ -47,7 +47,7 @@ export interface BenchmarkFigures {
 
 /**
  * @param results lines of `results.jsonl`; the last one of the same task, arm and seed counts
- * @param improver the arm that is compared with every arm that is no model
+ * @param improver the arm that is compared with every arm that another model, or none, plays
  * @throws Error when there are no results of it, or of a task or an arm that the plan has not
  */
 export function benchmarkFigures(results: readonly Result[], improver = 'improver'): BenchmarkFigures {
@@ -64,7 +64,7 @@ export function benchmarkFigures(results: readonly Result[], improver = 'improve
   if (!arms.includes(improver)) throw new Error(`no results of the arm ${improver}`);
   const bySeed = (task: string, arm: string) =>
     new Map(distinct.flatMap((one) => (one.task === task && one.arm === arm ? [[one.seed, one]] : [])));
-  const controls = arms.filter((arm) => allArms[arm]!.model === undefined);
+  const controls = arms.filter((arm) => allArms[arm]!.model !== allArms[improver]!.model);
   return {
     tasks,
     improver,

@@ -8,25 +8,30 @@ export const warmup = 4;
 export interface Arm {
   readonly label: string;
   readonly overrides: readonly string[];
-  /** Set where the arm is the model that is measured. */
-  readonly model?: true;
+  /** The language model that plays: the one that is measured, or the one that its training began with. */
+  readonly model?: 'measured' | 'initial';
 }
 
 export const arms: Readonly<Record<string, Arm>> = {
   improver: {
     label: 'tiny improver, T = 1',
-    model: true,
+    model: 'measured',
     overrides: ['model.temperature=1', 'model.format=text'],
   },
   constrained: {
     label: 'tiny improver, T = 1, constrained',
-    model: true,
+    model: 'measured',
     overrides: ['model.temperature=1', 'model.format=constrained'],
   },
   warm: {
     label: 'tiny improver, T = 1.15, constrained',
-    model: true,
+    model: 'measured',
     overrides: ['model.temperature=1.15', 'model.format=constrained'],
+  },
+  untrained: {
+    label: 'untrained, constrained',
+    model: 'initial',
+    overrides: ['model.temperature=1', 'model.format=constrained', 'model.maxTokens=128'],
   },
   random: { label: 'random search', overrides: ['model.provider=random'] },
   'hill-1': { label: 'hill climbing, σ = 1', overrides: ['model.provider=hill-climb', 'model.sigma=1'] },

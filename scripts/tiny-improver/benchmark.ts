@@ -1,6 +1,6 @@
 /**
  * Plays the tiny improver and the controls on the tasks that it never saw, with the same budget and the same warm-up
- * policies: `tsx scripts/tiny-improver/benchmark.ts <model> --out DIR [--tasks a,b] [--arms a,b] [--seeds 20]`.
+ * policies: `tsx scripts/tiny-improver/benchmark.ts <model> --out DIR [--tasks a,b] [--arms a,b] [--seeds 20] [--initial DIR]`.
  * Resumable: what `results.jsonl` holds is not played again.
  */
 import { fork } from 'node:child_process';
@@ -27,9 +27,13 @@ const { values, positionals } = parseArgs({
     jobs: { type: 'string', default: '1' },
     share: { type: 'string', default: '0' },
     set: { type: 'string', multiple: true, default: [] },
+    initial: { type: 'string', default: 'buffers/tiny-improver-initial' },
   },
 });
-const model = resolve(positionals[0] ?? 'models/tiny-improver');
+const directories = {
+  measured: resolve(positionals[0] ?? 'models/tiny-improver'),
+  initial: resolve(values.initial),
+};
 const out = resolve(values.out ?? 'buffers/tiny-improver-benchmark');
 const jobs = Number(values.jobs);
 const share = Number(values.share);
@@ -94,7 +98,7 @@ const common = [
 ];
 
 const armOverrides = ({ overrides, model: own }: Arm) => [
-  ...(own === undefined ? [] : localModel(model)),
+  ...(own === undefined ? [] : localModel(directories[own])),
   ...overrides,
 ];
 
