@@ -107,7 +107,9 @@ function importedContent(written: TheirConfig, source: ConfigSource, texts: read
     content: config,
     texts: others,
     depth: (path: Path) => path.filter((_, i) => valueAt(path.slice(0, i + 1), config) !== undefined).length,
-    place: (path: Path, aim: 'key' | 'value') => placeOf(originOf(notes, path) ?? 'gym_env_name', aim),
+    // An environment names its options without the section they stand in.
+    place: (path: Path, aim: 'key' | 'value') =>
+      placeOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),
   };
 }
 

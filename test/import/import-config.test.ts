@@ -289,6 +289,13 @@ llm_model_name: gpt-4o
   });
 });
 
+it('an option that the environment does not have is an error at its place', async () => {
+  const loaded = load('gym_env_name: FrozenLake-v1\nenv_kwargs:\n  slipery: true', 'model.provider=random');
+  const error = await assemble(loaded.config, {}).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(UserError);
+  expect(loaded.locate(error as UserError).message).toContain('theirs.yaml:3:12: slipery: ');
+});
+
 describe('what can mean nothing here is an error at its place', () => {
   const screen = (text: string) => {
     try {
