@@ -1,5 +1,6 @@
 import type { Config, EnvironmentConfig, ModelConfig, PolicyConfig, QTableConfig } from './config.js';
 import type { Problem } from './errors.js';
+import { isVariableName, noVariable } from './models/openai-access.js';
 
 /**
  * What no single field shows: settings that contradict each other, or that could never have an effect. Checks that
@@ -9,6 +10,7 @@ export function checkConfig(config: Config): readonly Problem[] {
   return [
     ...environmentProblems(config.environment),
     ...(config.policy === undefined ? [] : policyProblems(config.policy)),
+    ...secretProblems(config),
     ...modelProblems(config.model),
     ...memoryProblems(config),
     ...stoppingProblems(config),
@@ -111,6 +113,51 @@ function emptyRange(path: string, low: number, high: number): Problem {
     value: low,
     remedy: low === high ? 'widen the range' : `swap the two: low: ${high}, high: ${low}`,
   };
+}
+
+/** A config is written into the run directory and its report: secrets have no place there. */
+function secretProblems({ environment, model }: Config): Problem[] {
+  const openenv = /^openenv:(.*)$/s.exec(environment.id)?.[1];
+  const ofServer = loginProblems(
+    'environment',
+    openenv,
+    'reach the server without one, e.g. through an SSH tunnel to a port of this machine',
+  );
+  if (model.provider === 'ollama')
+    return [...ofServer, ...addressProblems('host', model.host, 'OLLAMA_HOST')];
+  if (model.provider !== 'openai') return ofServer;
+  return [
+    ...ofServer,
+    ...addressProblems('baseUrl', model.baseUrl, 'OPENAI_BASE_URL'),
+    ...(isVariableName(model.apiKeyEnv) ? [] : [{ field: 'model.apiKeyEnv', ...noVariable }]),
+  ];
+}
+
+function addressProblems(key: 'baseUrl' | 'host', address: string | undefined, variable: string): Problem[] {
+  const field = `model.${key}`;
+  const logins = loginProblems(
+    field,
+    address,
+    `put the address into the environment variable ${variable}, and remove ${field}`,
+  );
+  if (logins.length > 0 || address === undefined || new URL(address).search === '') return logins;
+  return [
+    {
+      field,
+      message: 'has a query (?…), which is not sent',
+      remedy:
+        key === 'host'
+          ? 'give the address without it'
+          : 'give the address without it; a key belongs in the environment variable that model.apiKeyEnv names',
+    },
+  ];
+}
+
+function loginProblems(field: string, address: string | undefined, remedy: string): Problem[] {
+  if (address === undefined || !URL.canParse(address)) return [];
+  const { username, password } = new URL(address);
+  if (username === '' && password === '') return [];
+  return [{ field, message: 'holds a login, but a config is copied to where others may read it', remedy }];
 }
 
 function modelProblems(model: ModelConfig): Problem[] {

@@ -13,7 +13,7 @@ import {
   variantsOf,
   wordsOf,
 } from './config-schema.js';
-import { nearest, type Problem } from './errors.js';
+import { nearest, type Problem, redactAddresses } from './errors.js';
 
 export type Path = readonly PropertyKey[];
 
@@ -237,8 +237,9 @@ export function fieldName(path: Path): string {
   return path.map((key) => printable(String(key))).join('.');
 }
 
-/** Text from a file as it may be shown: short, on one line, without control characters. */
+/** Text from a file as it may be shown: short, on one line, without control characters and the secrets of addresses. */
 export function printable(text: string): string {
-  const short = text.length <= 60 ? text : `${text.slice(0, 59)}…`;
+  const safe = redactAddresses(text);
+  const short = safe.length <= 60 ? safe : `${safe.slice(0, 59)}…`;
   return /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(short) ? short : JSON.stringify(short.replaceAll(/\p{C}/gu, '?'));
 }

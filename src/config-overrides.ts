@@ -75,7 +75,8 @@ export function parseOverride(text: string): Override | Problem {
 }
 
 export function overrideName(text: string): string {
-  return `override ${printable(text)}`;
+  // What is given for the name of a variable may be the key itself.
+  return `override ${printable(text.replace(/^(model\.apiKeyEnv=).*$/s, '$1…'))}`;
 }
 
 /** The last override that set (or made) the field at `path`, of which the file has the first `depth` keys. */

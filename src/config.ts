@@ -120,7 +120,9 @@ const openaiSchema = z.strictObject({
   name: text.describe('Model name at the server, e.g. `gpt-5-mini`'),
   baseUrl: httpUrl
     .optional()
-    .describe('Any OpenAI-compatible server (default: OPENAI_BASE_URL, then api.openai.com)'),
+    .describe(
+      'Any OpenAI-compatible server (default: OPENAI_BASE_URL, where a login may stand too; then api.openai.com)',
+    ),
   apiKeyEnv: text
     .default('OPENAI_API_KEY')
     .describe('Environment variable that holds the key; a server on this machine needs none'),
@@ -137,7 +139,9 @@ const ollamaSchema = z.strictObject({
   name: text.describe('Model name, e.g. `qwen3:8b`'),
   host: httpUrl
     .optional()
-    .describe('Address of the server (default: OLLAMA_HOST, then http://127.0.0.1:11434)'),
+    .describe(
+      'Address of the server (default: OLLAMA_HOST, where a login may stand too; then http://127.0.0.1:11434)',
+    ),
   maxTokens: count(1).default(4096).describe('Longest completion in tokens (num_predict)'),
   contextTokens: count(512)
     .optional()

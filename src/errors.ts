@@ -1,5 +1,49 @@
 import { distance } from 'fastest-levenshtein';
 
+const hidden = '[redacted]';
+
+/**
+ * Hides the secrets in text from outside that is printed or written, those that web addresses hold, and whatever looks
+ * like a key of the usual form.
+ */
+export function redact(text: string, secrets: readonly string[]): string {
+  return redactAddresses(hideSecrets(text, secrets, true)).replaceAll(/\b(sk|gsk|hf)[-_][\w-]{8,}/g, hidden);
+}
+
+/** Hides user names, passwords and the values of queries in web addresses. */
+export function redactAddresses(text: string): string {
+  return (
+    text
+      // What is no address may hold a password with a space in it.
+      .replaceAll(/(?<=:\/\/)[^/?#\n"']*@/g, `${hidden}@`)
+      .replaceAll(/(?<=:\/\/)[^\s"']+/g, (rest) => {
+        const afterLogin = rest.slice(Math.max(0, rest.lastIndexOf('@')));
+        const [place, ...query] = afterLogin.split('?');
+        return [
+          afterLogin === rest ? place! : hidden + place!,
+          ...query.map((part) => part.replaceAll(/=[^&]*/g, `=${hidden}`)),
+        ].join('?');
+      })
+  );
+}
+
+/**
+ * Hides the secrets, as they stand.
+ * @param cut whether the text may have been shortened within a secret: then also its beginning before an ellipsis
+ */
+export function hideSecrets(text: string, secrets: readonly string[], cut = false): string {
+  let safe = text;
+  // The longest first: one may contain another.
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
+    if (secret === '') continue;
+    safe = safe.replaceAll(secret, hidden);
+    for (let length = secret.length - 1; cut && length >= 4; length--) {
+      safe = safe.replaceAll(`${secret.slice(0, length)}…`, `${hidden}…`);
+    }
+  }
+  return safe;
+}
+
 /** One thing that is wrong with what the user gave us, said so that it can be mended. */
 export interface Problem {
   /** What is wrong, in one sentence. */
@@ -24,10 +68,21 @@ export class UserError extends Error {
   readonly problems: readonly Problem[];
 
   constructor(problems: Problem | readonly Problem[]) {
-    const list: readonly Problem[] = isList(problems) ? problems : [problems];
+    // What is wrong may be that a secret stands there.
+    const list = (isList(problems) ? problems : [problems]).map((problem) => redactedIn(problem) as Problem);
     super(list.map(formatProblem).join('\n'));
     this.problems = list;
   }
+}
+
+/** A value without the secrets of addresses in it; what is no plain data stays as it is. */
+function redactedIn(value: unknown): unknown {
+  if (typeof value === 'string') return redactAddresses(value);
+  if (Array.isArray(value)) return value.map(redactedIn);
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) {
+    return value;
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactedIn(item)]));
 }
 
 function isList(problems: Problem | readonly Problem[]): problems is readonly Problem[] {

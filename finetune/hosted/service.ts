@@ -1,10 +1,11 @@
 /** A fine-tuning API that is compatible with OpenAI's: files, jobs, events. */
 import OpenAI from 'openai';
 import { z } from 'zod';
+import { redact } from '../../src/errors.js';
 import { jsonFetch } from '../../src/models/json-fetch.js';
 import { ModelError } from '../../src/models/language-model.js';
 import type { OpenAIServer } from '../../src/models/openai-access.js';
-import { callWithRetries, redact, TryFailure, type Wait } from '../../src/models/retry.js';
+import { callWithRetries, TryFailure, type Wait } from '../../src/models/retry.js';
 import { printable, refusal, type Subject, subjects } from './refusal.js';
 import type { HostedMethod } from './training-file.js';
 
@@ -79,13 +80,12 @@ const policy = { timeoutSeconds: 600, maxRetries: 4, maxRetryAfterSeconds: 60 } 
 
 /** @throws UserError, from every call, for a refusal; ModelError when the server gave no usable answer */
 export function openService(
-  { baseUrl, apiKey, settings }: OpenAIServer,
+  { baseUrl, secrets, settings }: OpenAIServer,
   keyName: string,
   wait: Wait,
   signal: AbortSignal,
 ): FineTuningService {
   const client = new OpenAI({ ...settings, fetch: formFetch });
-  const secrets = apiKey === undefined ? [] : [apiKey];
   const address = `${baseUrl.origin}${baseUrl.pathname}`;
   const clean = (text: string) => printable(redact(text, secrets));
 

@@ -5,6 +5,7 @@ import { UserError } from '../errors.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
 import type { ChatMessage, Completion, FinishReason, LanguageModel, Task } from './language-model.js';
+import { loginOf, withoutSecrets } from './login.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
 import { fewestTokens, mostTokens } from './token-bounds.js';
 
@@ -43,11 +44,12 @@ export function createOllama(
       // The client passes on no signal of its own.
       fetch: (url, init) => jsonFetch(url, { ...init, signal }),
     });
+  const secrets = [environment.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
   const calling = {
     id,
     policy: config,
     wait,
-    secrets: [environment.OLLAMA_API_KEY ?? '', host.password],
+    secrets,
   };
 
   return {
@@ -88,7 +90,7 @@ export function createOllama(
           }
         },
       });
-      return completion(outcome.value, messages, request, outcome);
+      return withoutSecrets(completion(outcome.value, messages, request, outcome), secrets);
     },
   };
 }
@@ -190,7 +192,8 @@ function readHost(config: OllamaConfig, environment: Readonly<Record<string, str
     throw new UserError({
       message: config.host === undefined ? 'OLLAMA_HOST is no address' : 'this is no address',
       field: 'model.host',
-      value: given,
+      // It may hold a login without being an address.
+      ...(!given.includes('@') && { value: given }),
       remedy: 'give it in full, e.g. http://127.0.0.1:11434',
     });
   }

@@ -2,6 +2,7 @@
 import type { ClientOptions } from 'openai';
 import type { OpenAIConfig } from '../config.js';
 import { UserError } from '../errors.js';
+import { withoutLogin } from './login.js';
 
 /** The two keys of a config that say which server, and which key. */
 export type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;
@@ -17,9 +18,10 @@ export interface AccessFields {
 const configFields: AccessFields = { baseUrl: 'model.baseUrl', apiKeyEnv: 'model.apiKeyEnv' };
 
 export interface OpenAIServer {
+  /** Without a login. */
   readonly baseUrl: URL;
-  /** Never to be printed; undefined for a server on this machine that wants none. */
-  readonly apiKey: string | undefined;
+  /** What is sent along and is never to be seen: the key or the login, where there is one, and headers of the user's. */
+  readonly secrets: readonly string[];
   /** Of the client library; `fetch` is the caller's. */
   readonly settings: ClientOptions;
 }
@@ -30,14 +32,21 @@ export function openaiServer(
   environment: Environment,
   fields: AccessFields = configFields,
 ): OpenAIServer {
-  const baseUrl = readBaseUrl(access, environment, fields);
-  const apiKey = readApiKey(access, environment, baseUrl, fields);
+  const { baseUrl, login } = withoutLogin(readBaseUrl(access, environment, fields));
+  const apiKey = readApiKey(access, environment, fields);
+  if (apiKey !== undefined && login !== undefined) throw twoKeys(access, fields);
+  if (apiKey === undefined && login === undefined && !isLoopback(baseUrl)) throw noKey(access, fields);
   return {
     baseUrl,
-    apiKey,
+    secrets: [
+      ...(apiKey === undefined ? [] : [apiKey]),
+      ...(login?.secrets ?? []),
+      ...customHeaders(environment),
+    ],
     settings: {
       baseURL: baseUrl.href,
       apiKey: apiKey ?? 'none',
+      ...(login !== undefined && { defaultHeaders: { authorization: login.authorization } }),
       adminAPIKey: null,
       organization: environment.OPENAI_ORG_ID ?? null,
       project: environment.OPENAI_PROJECT_ID ?? null,
@@ -56,29 +65,29 @@ function readBaseUrl(access: OpenAIAccess, environment: Environment, fields: Acc
     throw new UserError({
       message: access.baseUrl === undefined ? 'OPENAI_BASE_URL is no web address' : 'this is no web address',
       field: fields.baseUrl,
-      value: given,
+      // It may hold a login without being an address.
+      ...(!given.includes('@') && { value: given }),
       remedy: 'give it in full, e.g. http://127.0.0.1:8000/v1',
     });
   }
-  return new URL(given);
+  const url = new URL(given);
+  if (url.search === '') return url;
+  // The client would append the path to the query.
+  throw new UserError({
+    message: `${access.baseUrl === undefined ? 'OPENAI_BASE_URL has' : 'this address has'} a query (?…)`,
+    field: fields.baseUrl,
+    remedy: `give the address without it; a key belongs in the environment variable that ${fields.apiKeyEnv} names`,
+  });
 }
 
 function readApiKey(
   { apiKeyEnv }: OpenAIAccess,
   environment: Environment,
-  baseUrl: URL,
   fields: AccessFields,
 ): string | undefined {
+  if (!isVariableName(apiKeyEnv)) throw new UserError({ field: fields.apiKeyEnv, ...noVariable });
   const key = environment[apiKeyEnv]?.trim();
-  if (key === undefined || key === '') {
-    if (isLoopback(baseUrl)) return undefined;
-    throw new UserError({
-      message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
-      field: fields.apiKeyEnv,
-      value: apiKeyEnv,
-      remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in ${fields.apiKeyEnv}`,
-    });
-  }
+  if (key === undefined || key === '') return undefined;
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new UserError({
       message: `the environment variable ${apiKeyEnv} holds spaces or characters that no API key has`,
@@ -88,6 +97,39 @@ function readApiKey(
     });
   }
   return key;
+}
+
+/** Whether an environment variable can have this name. What has another form may be the key itself. */
+export const isVariableName = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
+
+/** What is wrong with another one: it is not shown. */
+export const noVariable = {
+  message: 'this is no name of an environment variable',
+  remedy: 'put the key into an environment variable, and give the name of that here',
+} as const;
+
+function noKey({ apiKeyEnv }: OpenAIAccess, fields: AccessFields): UserError {
+  return new UserError({
+    message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
+    field: fields.apiKeyEnv,
+    value: apiKeyEnv,
+    remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in ${fields.apiKeyEnv}`,
+  });
+}
+
+function twoKeys({ apiKeyEnv, baseUrl }: OpenAIAccess, fields: AccessFields): UserError {
+  return new UserError({
+    message: `${baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this address'} holds a login, and ${apiKeyEnv} a key, but a request has room for one of them`,
+    field: fields.baseUrl,
+    remedy: `unset ${apiKeyEnv} (or name another variable in ${fields.apiKeyEnv}), or take the login out of the address`,
+  });
+}
+
+/** Values of the headers that the client library takes from the environment, one `name: value` a line. */
+function customHeaders(environment: Environment): readonly string[] {
+  return (environment.OPENAI_CUSTOM_HEADERS ?? '')
+    .split('\n')
+    .map((line) => line.slice(line.indexOf(':') + 1).trim());
 }
 
 function isLoopback({ hostname }: URL): boolean {

@@ -4,6 +4,7 @@ import type { OpenAIConfig } from '../config.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
 import type { ChatMessage, LanguageModel, Task } from './language-model.js';
+import { withoutSecrets } from './login.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
@@ -29,7 +30,7 @@ export function createOpenAI(
   environment: Readonly<Record<string, string | undefined>>,
   wait: Wait,
 ): LanguageModel {
-  const { baseUrl, apiKey, settings } = openaiServer(config, environment);
+  const { baseUrl, secrets, settings } = openaiServer(config, environment);
   const client = new OpenAI({ ...settings, fetch: jsonFetch });
   const id = `openai/${config.name}`;
   const dialect: Dialect = { seed: true, choices: true, tokenLimit: tokenLimitFor(baseUrl) };
@@ -45,7 +46,7 @@ export function createOpenAI(
       id,
       policy: config,
       wait,
-      secrets: apiKey === undefined ? [] : [apiKey],
+      secrets,
       seed: seeds[0]!,
       signal,
       attempt: async (attemptSignal) => {
@@ -60,11 +61,12 @@ export function createOpenAI(
         }
       },
     });
-    return completionsOf(outcome.value, {
+    const completions = completionsOf(outcome.value, {
       latencyMs: outcome.latencyMs,
       retries: outcome.retries + adapted,
       ...(!dialect.seed && { warnings: [seedWarning] }),
     });
+    return completions.map((completion) => withoutSecrets(completion, secrets));
   };
 
   return {

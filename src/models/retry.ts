@@ -3,6 +3,7 @@
  * Retry-After without a limit, and some can't be interrupted while they wait.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { redact } from '../errors.js';
 import { createGenerator } from '../random.js';
 import { ModelError, type ModelErrorKind } from './language-model.js';
 
@@ -133,13 +134,4 @@ function backOff(failure: TryFailure, retries: number, call: Call<unknown>): num
   }
   const spread = createGenerator(call.seed, [retries]).uniform(0.75, 1);
   return Math.min(500 * 2 ** retries, 8000) * spread;
-}
-
-/** Hides the secrets, and whatever looks like a key of the usual form. */
-export function redact(message: string, secrets: readonly string[]): string {
-  let redacted = message;
-  for (const secret of secrets) {
-    if (secret !== '') redacted = redacted.replaceAll(secret, '[redacted]');
-  }
-  return redacted.replaceAll(/\b(sk|gsk|hf)[-_][\w-]{8,}/g, '[redacted]');
 }

@@ -161,8 +161,8 @@ describe('what the user is told', () => {
     const { server } = await start({ reply: () => 'ok' });
     await server.close();
     const { wait } = recordWaits();
-    const host = server.url.replace('http://', 'http://me:secret-word@');
-    const model = createModel(ollamaConfig({ host, maxRetries: 1 }), {}, wait);
+    const OLLAMA_HOST = server.url.replace('http://', 'http://me:secret-word@');
+    const model = createModel(ollamaConfig({ maxRetries: 1 }), { OLLAMA_HOST }, wait);
     const error = await failureOf(model.generate(messages, options));
     expect(error).toMatchObject({ kind: 'network', retries: 1, fatal: false });
     expect(error.message).toContain('`ollama serve`');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { callWithRetries, redact } from '../../src/models/retry.js';
+import { redact } from '../../src/errors.js';
+import { callWithRetries } from '../../src/models/retry.js';
 import { recordWaits } from './model-configs.js';
 
 describe('callWithRetries', () => {
@@ -39,6 +40,17 @@ describe('redact', () => {
     expect(redact('the key abc.def (abc.def) of sk-proj-12345678_9', ['abc.def', ''])).toBe(
       'the key [redacted] ([redacted]) of [redacted]',
     );
+  });
+
+  it('hides what is left of a secret that was cut short', () => {
+    expect(redact('HTTP 401: no such key: abc.d…', ['abc.def'])).toBe('HTTP 401: no such key: [redacted]…');
+  });
+
+  it('hides logins and queries of addresses', () => {
+    expect(redact('to https://me:a@b/c@host/v1?api-key=12+3&v=1#x: give that', [])).toBe(
+      'to https://[redacted]@host/v1?api-key=[redacted]&v=[redacted] give that',
+    );
+    expect(redact('http://me:two words@host', [])).toBe('http://[redacted]@host');
   });
 
   it('leaves other words alone', () => {
