@@ -54,11 +54,10 @@ async function checkFile(
   try {
     loaded = loadConfig({ file, overrides });
     const assembly = await assemble(absolutePaths(loaded.config, loaded.file, context.cwd), context.env);
-    const notes = loaded.notes.map((message): Finding => ({ level: 'warning', field: 'config', message }));
     try {
       const findings = preflight(assembly, await contextOf(assembly, !args.offline));
       const answer = args.offline ? [] : await askModel(assembly, context);
-      return located(loaded, [...notes, ...findings, ...answer]);
+      return [...notesOf(loaded), ...located(loaded, [...findings, ...answer])];
     } finally {
       await closeEnvironment(assembly);
       await assembly.model.close?.();
@@ -66,9 +65,13 @@ async function checkFile(
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const { problems } = loaded?.locate(error) ?? error;
-    return problems.map((problem) => ({ level: 'error', ...problem }));
+    return [...notesOf(loaded), ...problems.map((problem): Finding => ({ level: 'error', ...problem }))];
   }
 }
+
+/** What an import or an override did beyond what it says is in order, but has to be known. */
+const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
+  (loaded?.notes ?? []).map((note) => found('config', note.trim()));
 
 /** With their places in the file. */
 function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {

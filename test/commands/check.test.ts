@@ -172,6 +172,19 @@ describe('well-known defects are explained', () => {
     expect((await check(`environment: Nim-v0\n${model}`)).code).toBe(0);
   });
 
+  it('in configs of other programs, with what was made of them', async () => {
+    const theirs = (id: string) =>
+      `task: dist_state_llm_num_optim\nnum_episodes: 20\ngym_env_name: ${id}\ndim_actions: [0, 1, 2]\ndim_states: [0, 1]\nllm_model_name: gpt-4o\n`;
+    const env = { OPENAI_API_KEY: 'sk-x' };
+    const nim = await check(theirs('Nim-v0'), { env });
+    expect(nim.code).toBe(0);
+    expect(nim.text).toMatch(/^ok +config +dim_actions: .*1, 2 or 3$/m);
+    const pole = await check(theirs('Cartpole-v1'), { env });
+    expect(pole.code).toBe(2);
+    expect(pole.text).toMatch(/^ok +config .*CartPole-v1/m);
+    expect(pole.text).toMatch(/^error +policy\.discretize/m);
+  });
+
   it('listed actions and bins that miss what the environment has', async () => {
     const table = (actions: string, bins: string) =>
       `environment: MountainCarContinuous-v0\n${model}policy: { kind: q-table, actions: ${actions}, discretize: [${bins}, {low: -0.07, high: 0.07, bins: 4}] }\n`;
