@@ -6,12 +6,10 @@ import { isMapping } from '../src/config-schema.js';
 import { UserError } from '../src/errors.js';
 import { lockRun } from '../src/lock.js';
 import { readJson } from '../src/models/local/json-file.js';
-import { readManifest, runFiles } from '../src/recorded-run.js';
+import { collectionFile, readManifest, runFiles } from '../src/recorded-run.js';
 import { makeDirectory, replaceFile } from '../src/run-directory.js';
 import type { Collection } from './collection-config.js';
 
-/** Marks the parent directory of the runs of a collection. */
-export const collectionFile = 'collection.json';
 const lockFile = 'collection.lock';
 
 const recordShape = z.looseObject({

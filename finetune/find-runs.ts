@@ -3,8 +3,8 @@ import { existsSync, realpathSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { UserError } from '../src/errors.js';
 import { foldersMatching, isPattern } from '../src/folder-patterns.js';
-import { findRun, groupFile, readGroup, runFiles } from '../src/recorded-run.js';
-import { collectionFile, runsOfCollection } from './collection-record.js';
+import { collectionFile, findRun, groupFile, readGroup, runFiles } from '../src/recorded-run.js';
+import { runsOfCollection } from './collection-record.js';
 
 /**
  * Paths of the runs, each once, sorted. A pattern (`*`, `?`, and `**` for any depth) is looked up from the working

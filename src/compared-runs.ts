@@ -1,5 +1,5 @@
 /** What a comparison reads of each run. */
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { basename, isAbsolute, join, resolve } from 'node:path';
 import type { Config } from './config.js';
 import { messageOf, UserError } from './errors.js';
@@ -8,7 +8,7 @@ import { readJsonLines } from './json-lines.js';
 import { loadConfig } from './load-config.js';
 import type { Manifest } from './manifest.js';
 import { requireConfig } from './open-run.js';
-import { readManifest, runFiles, statusOf } from './recorded-run.js';
+import { readManifest, runFiles, runsBelow, statusOf } from './recorded-run.js';
 import type { BufferEntry } from './replay-buffer.js';
 import { finalConfirmation } from './run-log.js';
 import { describeReason } from './run-result.js';
@@ -80,19 +80,6 @@ export function findComparedRuns(
     });
   });
   return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
-}
-
-/** Levels of folders that are searched for runs: those of studies lie two below. */
-const deepest = 4;
-
-function runsBelow(folder: string, depth = 0): readonly string[] {
-  if (existsSync(join(folder, runFiles.manifest))) return [folder];
-  if (depth > deepest || !existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((item) => item.isDirectory() && !item.name.startsWith('.') && item.name !== 'node_modules')
-    .map(({ name }) => name)
-    .toSorted()
-    .flatMap((name) => runsBelow(join(folder, name), depth + 1));
 }
 
 /** A run that can't be read. */

@@ -1,5 +1,5 @@
 /** Reading what runs left behind. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from './errors.js';
@@ -149,5 +149,25 @@ export function findRun(run: string, root: string): string {
   throw noRun(resolve(run));
 }
 
+/** Levels of folders that are searched for runs: those of studies lie two below. */
+const deepest = 4;
+
+/** Paths of the runs in a folder and the folders in it, by name. Nothing is looked for within a run. */
+export function runsBelow(folder: string, depth = 0): readonly string[] {
+  if (existsSync(join(folder, runFiles.manifest))) return [folder];
+  if (depth > deepest || !existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((item) => item.isDirectory() && !item.name.startsWith('.') && item.name !== 'node_modules')
+    .map(({ name }) => name)
+    .toSorted()
+    .flatMap((name) => runsBelow(join(folder, name), depth + 1));
+}
+
 /** Marks the parent directory of repeats. */
 export const groupFile = 'group.json';
+
+/** Marks the directory of a study: of what runs of several experiments, two levels below, say together. */
+export const planFile = 'plan.json';
+
+/** Marks the parent directory of the runs of a collection. */
+export const collectionFile = 'collection.json';

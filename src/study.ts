@@ -8,6 +8,7 @@ import { UserError } from './errors.js';
 import { loadConfig } from './load-config.js';
 import { lockRun } from './lock.js';
 import { readJson } from './models/local/json-file.js';
+import { planFile } from './recorded-run.js';
 import { makeDirectory, replaceFile } from './run-directory.js';
 import { repeatSeeds } from './seeds.js';
 
@@ -121,8 +122,6 @@ export function planStudy<Arm extends StudyArm>(request: {
     notes: [...notes],
   };
 }
-
-const planFile = 'plan.json';
 
 const kinds = { evaluation: 'an evaluation', controls: 'a table of controls' } as const;
 export type StudyKind = keyof typeof kinds;

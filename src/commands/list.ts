@@ -1,22 +1,33 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { UserError } from '../errors.js';
 import type { Manifest } from '../manifest.js';
-import { groupFile, readManifest, runFiles, statusOf } from '../recorded-run.js';
+import { collectionFile, planFile, readManifest, runsBelow, statusOf } from '../recorded-run.js';
 import { finalConfirmation } from '../run-log.js';
 import { type CommandContext, formatReturn, formatTable } from '../terminal.js';
 
-/** `policyloop list`. Reads manifests only. */
+interface ListedRun {
+  /** Path below the runs directory. */
+  readonly name: string;
+  readonly status: ReturnType<typeof statusOf>;
+  readonly manifest: Manifest;
+}
+
+/** `policyloop list`. Reads manifests only: what it takes doesn't depend on how long the runs are. */
 export function listCommand(
   args: { readonly runsDir: string; readonly json: boolean },
   context: CommandContext,
 ): Promise<number> {
   const root = resolve(context.cwd, args.runsDir);
-  const names = findRuns(root, '');
-  const runs = names
-    .flatMap((name) => {
-      const manifest = manifestOf(join(root, name));
-      if (manifest !== undefined) return [{ name, status: statusOf(join(root, name), manifest), manifest }];
+  if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === false) {
+    throw new UserError({ field: '--runs-dir', message: 'this is a file, not a directory', value: root });
+  }
+  const paths = runsBelow(root);
+  const runs = paths
+    .flatMap((path): ListedRun[] => {
+      const name = relative(root, path) || basename(path);
+      const manifest = manifestOf(path);
+      if (manifest !== undefined) return [{ name, status: statusOf(path, manifest), manifest }];
       context.note(`${name}: its manifest is damaged; policyloop show ${name} says how`);
       return [];
     })
@@ -25,30 +36,85 @@ export function listCommand(
     context.print(JSON.stringify(runs.map(({ name, status, manifest }) => ({ name, ...manifest, status }))));
     return Promise.resolve(0);
   }
-  if (names.length === 0) {
+  if (paths.length === 0) {
     context.note(`no runs in ${args.runsDir}; policyloop run quickstart makes one`);
     return Promise.resolve(0);
   }
-  const rows = runs.map(({ name, status, manifest }) => {
-    const final = finalConfirmation(manifest.confirmations);
-    return [
-      name,
-      status,
-      manifest.environment,
-      manifest.model,
-      `${manifest.iterations.done}/${manifest.iterations.of}`,
-      manifest.best === undefined ? '–' : formatReturn(manifest.best.return),
-      final === undefined ? '–' : formatReturn(final.mean),
-      manifest.created.slice(0, 16).replace('T', ' '),
-    ];
-  });
+  // A study stands where its first run would.
+  const listed = new Map<string, ListedRun[]>();
+  for (const run of runs) {
+    const line = holderOf(run.name, root) ?? run.name;
+    const own = listed.get(line);
+    if (own === undefined) listed.set(line, [run]);
+    else own.push(run);
+  }
+  const rows = [...listed].map(([line, own]) =>
+    own[0]!.name === line ? rowOf(own[0]!) : rowOfMany(line, own),
+  );
   context.print(
     formatTable(
       ['run', 'status', 'environment', 'model', 'iterations', 'observed', 'confirmed', 'started (UTC)'],
       rows,
     ),
   );
+  const example = [...listed].find(([line, own]) => own[0]!.name !== line)?.[0];
+  if (example !== undefined) {
+    const shown = join(args.runsDir, example);
+    context.note(`a name that ends in / holds many runs: policyloop list --runs-dir ${shown} lists them`);
+  }
   return Promise.resolve(0);
+}
+
+function rowOf({ name, status, manifest }: ListedRun): readonly string[] {
+  const final = finalConfirmation(manifest.confirmations);
+  return [
+    name,
+    status,
+    manifest.environment,
+    manifest.model,
+    `${manifest.iterations.done}/${manifest.iterations.of}`,
+    manifest.best === undefined ? '–' : formatReturn(manifest.best.return),
+    final === undefined ? '–' : formatReturn(final.mean),
+    started(manifest),
+  ];
+}
+
+/** The runs of a study or a collection, in one row: they may be thousands. */
+function rowOfMany(holder: string, runs: readonly ListedRun[]): readonly string[] {
+  const manifests = runs.map(({ manifest }) => manifest);
+  const complete = runs.filter(({ status }) => status === 'completed').length;
+  const either = (values: readonly string[], plural: string) => {
+    const different = new Set(values);
+    return different.size === 1 ? values[0]! : `${different.size} ${plural}`;
+  };
+  return [
+    `${holder}/`,
+    `${complete} of ${runs.length} completed`,
+    either(
+      manifests.map(({ environment }) => environment),
+      'environments',
+    ),
+    either(
+      manifests.map(({ model }) => model),
+      'models',
+    ),
+    '–',
+    '–',
+    '–',
+    started(manifests[0]!),
+  ];
+}
+
+const started = ({ created }: Manifest) => created.slice(0, 16).replace('T', ' ');
+
+/** The study or the collection below `root` that a run is part of. */
+function holderOf(name: string, root: string): string | undefined {
+  const around = dirname(name);
+  if (around === '.') return undefined;
+  return (
+    holderOf(around, root) ??
+    ([planFile, collectionFile].some((file) => existsSync(join(root, around, file))) ? around : undefined)
+  );
 }
 
 /** undefined where it is damaged. */
@@ -59,18 +125,4 @@ function manifestOf(path: string): Manifest | undefined {
     if (error instanceof UserError) return undefined;
     throw error;
   }
-}
-
-/** Names of the runs below `root`, repeats as `group/repeat-1`. */
-function findRuns(root: string, prefix: string): readonly string[] {
-  if (!existsSync(root)) return [];
-  if (!statSync(root).isDirectory()) {
-    throw new UserError({ field: '--runs-dir', message: 'this is a file, not a directory', value: root });
-  }
-  return readdirSync(root, { withFileTypes: true }).flatMap((item) => {
-    if (!item.isDirectory()) return [];
-    const path = join(root, item.name);
-    if (existsSync(join(path, runFiles.manifest))) return [prefix + item.name];
-    return existsSync(join(path, groupFile)) ? findRuns(path, `${prefix}${item.name}/`) : [];
-  });
 }

@@ -1,0 +1,88 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { listCommand } from '../../src/commands/list.js';
+import { runFiles } from '../../src/recorded-run.js';
+import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { writeRun } from '../support/written-runs.js';
+
+async function list(cwd: string, runsDir = 'buffers') {
+  const recording = recordingContext(cwd);
+  expect(await listCommand({ runsDir, json: false }, recording.context)).toBe(0);
+  expect(await listCommand({ runsDir, json: true }, recording.context)).toBe(0);
+  const [table, json] = recording.printed as [string, string];
+  return {
+    rows: table
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(/ {2,}/)),
+    runs: JSON.parse(json) as readonly { readonly name: string }[],
+    noted: recording.noted,
+  };
+}
+
+describe('policyloop list', () => {
+  it('reads manifests alone: everything else of a run may be as large as it likes, or not be there', async () => {
+    const cwd = temporaryDirectory();
+    const run = writeRun(join(cwd, 'buffers', 'a'), { seed: 1, confirmed: 30 });
+    for (const file of Object.values(runFiles)) {
+      if (file === runFiles.manifest) continue;
+      // Whoever opens a directory as a file, or looks into it for runs, gives himself away.
+      rmSync(join(run, file), { force: true });
+      mkdirSync(join(run, file));
+      writeFileSync(join(run, file, runFiles.manifest), 'damaged');
+    }
+    const { rows, runs, noted } = await list(cwd);
+    expect(rows).toEqual([
+      ['a', 'completed', 'CartPole-v1', 'control/random', '2/2', '–', '30.00', '2026-01-01 00:00'],
+    ]);
+    expect(runs.map(({ name }) => name)).toEqual(['a']);
+    expect(noted).toEqual([]);
+  });
+
+  it('finds runs in folders, shows a study or a collection in one row, and lists it when it is named', async () => {
+    const cwd = temporaryDirectory();
+    const at = (...path: readonly string[]) => join(cwd, 'buffers', ...path);
+    writeRun(at('mine', 'a'), { seed: 1 });
+    writeRun(at('group', 'repeat-1'), { seed: 1 });
+    writeFileSync(at('group', 'group.json'), '{"version":1,"seeds":[1],"runs":["repeat-1"]}');
+    writeRun(at('controls-1', 'cartpole', 'random-01'), { seed: 1 });
+    writeRun(at('controls-1', 'acrobot', 'random-01'), {
+      seed: 1,
+      status: 'failed',
+      config: { environment: 'Acrobot-v1' },
+    });
+    writeFileSync(at('controls-1', 'plan.json'), '{}');
+    writeRun(at('teachers', '0001'), { seed: 1, model: 'control/cma-es' });
+    writeRun(at('teachers', '0002'), { seed: 2 });
+    writeFileSync(at('teachers', 'collection.json'), '{}');
+    mkdirSync(at('no-run', 'deep', 'er'), { recursive: true });
+
+    const { rows, runs, noted } = await list(cwd);
+    expect(rows.map(([name, status, environment, model]) => [name, status, environment, model])).toEqual([
+      ['controls-1/', '1 of 2 completed', '2 environments', 'control/random'],
+      ['group/repeat-1', 'completed', 'CartPole-v1', 'control/random'],
+      ['mine/a', 'completed', 'CartPole-v1', 'control/random'],
+      ['teachers/', '2 of 2 completed', 'CartPole-v1', '2 models'],
+    ]);
+    expect(noted).toEqual([
+      'a name that ends in / holds many runs: policyloop list --runs-dir buffers/controls-1 lists them',
+    ]);
+    const names = ['controls-1/acrobot/random-01', 'controls-1/cartpole/random-01', 'group/repeat-1'];
+    expect(runs.map(({ name }) => name)).toEqual([...names, 'mine/a', 'teachers/0001', 'teachers/0002']);
+
+    const inside = await list(cwd, 'buffers/controls-1');
+    expect(inside.rows.map(([name]) => name)).toEqual(['acrobot/random-01', 'cartpole/random-01']);
+    expect(inside.noted).toEqual([]);
+  });
+
+  it('lists what can be read beside a damaged manifest', async () => {
+    const cwd = temporaryDirectory();
+    writeRun(join(cwd, 'buffers', 'a'), { seed: 1 });
+    mkdirSync(join(cwd, 'buffers', 'b'));
+    writeFileSync(join(cwd, 'buffers', 'b', runFiles.manifest), '{"version":1,');
+    const { rows, noted } = await list(cwd);
+    expect(rows.map(([name]) => name)).toEqual(['a']);
+    expect(new Set(noted)).toEqual(new Set(['b: its manifest is damaged; policyloop show b says how']));
+  });
+});
