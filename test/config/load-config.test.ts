@@ -176,7 +176,7 @@ describe('the file', () => {
   it('is found by the name of one that comes with the package', () => {
     const { file, config } = loadConfig({ file: 'quickstart' });
     expect(file).toBe(join(packageRoot(), 'configs', 'quickstart.yaml'));
-    expect(config.model.provider).toBe('cma-es');
+    expect(config.model.provider).toBe('local');
     expect(loadConfig({ file: 'providers/ollama' }).config.model.provider).toBe('ollama');
   });
 
