@@ -121,9 +121,11 @@ export function parseConfig(input: unknown): Config {
   return validated(input, () => ({}));
 }
 
-/** A resolved config as YAML, which `loadConfig` reads back to the same config. */
+/** A resolved config as YAML, which `loadConfig` reads back to the same config. Keys stand in the schema's order. */
 export function resolvedYaml(config: Config): string {
-  return stringify(config, { aliasDuplicateObjects: false, lineWidth: 0 });
+  const keys = Object.keys(configSchema.shape) as (keyof Config)[];
+  const ordered = keys.flatMap((key) => (config[key] === undefined ? [] : [[key, config[key]]]));
+  return stringify(Object.fromEntries(ordered), { aliasDuplicateObjects: false, lineWidth: 0 });
 }
 
 function validated(input: unknown, where: (path: Path, aim: 'key' | 'value') => Where): Config {

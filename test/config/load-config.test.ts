@@ -96,6 +96,11 @@ record: all
     expect(resolvedYaml(load(resolvedYaml(config)).config)).toBe(resolvedYaml(config));
   });
 
+  it('does not depend on the order in which a config was put together', () => {
+    const { policy, ...rest } = load(`${two}policy: {kind: linear}\n`).config;
+    expect(resolvedYaml({ ...rest, policy })).toBe(resolvedYaml({ policy, ...rest }));
+  });
+
   it('writes shared values out instead of naming them', () => {
     const shared = [1, 2];
     const config = parseConfig({
