@@ -123,7 +123,7 @@ const screen = async (lines: string, model = path) => {
   const cwd = temporaryDirectory();
   writeFileSync(
     join(cwd, 'config.yaml'),
-    `environment: CartPole-v1\nwarmup: 1\nmodel:\n  provider: local\n${lines}\n`,
+    `environment: CartPole-v1\nwarmup: 1\nmodel:\n  provider: local\n${lines}\nmemory: { best: 2, recent: 2 }\n`,
   );
   const { context } = recordingContext(cwd);
   const args = {
