@@ -142,7 +142,7 @@ function descriptionFindings(file: string | undefined, id: string): readonly Fin
 }
 
 function lengthFindings(
-  { config: { model }, family }: Assembly,
+  { config: { limits, model, target }, family }: Assembly,
   { answer, longest }: PromptForecast,
   contextTokens: number | undefined,
 ): readonly Finding[] {
@@ -164,13 +164,15 @@ function lengthFindings(
     return [...findings, found('context', unknown)];
   }
   const reply = Math.min(maxTokens ?? answer.most, answer.most);
-  const [plain, corrected] = [longest.tokens.most + reply, longest.corrected.most + reply];
+  const [plain, corrected] = [longest.tokens.most + reply, longest.corrected + reply];
   if (corrected <= contextTokens) {
     const text = `the longest prompt and its answer take about ${corrected} of ${contextTokens} tokens`;
     return [...findings, found('context', text)];
   }
   const fewest = longest.tokens.fewest + Math.min(answer.fewest, reply);
-  const never = fewest > contextTokens;
+  // Unless it ends before its prompts are that long.
+  const mayEnd = target !== undefined || Object.keys(limits).length > 0;
+  const never = fewest > contextTokens && !mayEnd;
   const length = never
     ? `take at least ${fewest} tokens`
     : `may take ${plain} tokens, ${corrected} with all corrections`;

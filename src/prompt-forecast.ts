@@ -1,4 +1,4 @@
-/** How long the prompts of a run will be, from prompts of a made-up run that is as wordy as it can be. */
+/** How long the prompts of a run will be, from prompts of made-up runs: one as wordy as it can be, one as terse. */
 import type { Assembly } from './assemble.js';
 import type { Space } from './environments/environment.js';
 import type { ChatMessage, ModelContext } from './models/language-model.js';
@@ -19,7 +19,7 @@ export interface PromptForecast {
     readonly messages: readonly ChatMessage[];
     readonly tokens: Tokens;
     /** The same after all the corrections there may be. */
-    readonly corrected: Tokens;
+    readonly corrected: number;
   };
   /** Estimated tokens of the first asks of all iterations together, each counted once. */
   readonly total: number;
@@ -29,7 +29,10 @@ export interface PromptForecast {
   readonly room: number;
 }
 
-/** The same number twice where tokens can be counted; else an estimate on the high side, and what any tokenizer needs. */
+/**
+ * `most`: with the longest numbers there can be, estimated on the high side where the model doesn't count. `fewest`: with
+ * the shortest, as few as any tokenizer makes of them.
+ */
 export interface Tokens {
   readonly most: number;
   readonly fewest: number;
@@ -37,8 +40,9 @@ export interface Tokens {
 
 /** Prompts that are measured along a run. */
 const samples = 6;
-/** A score as wide as most. */
-const wideScore = -1234.56;
+/** Numbers of made-up runs: as long as most, and as short as they get. */
+type Width = 'wide' | 'narrow';
+const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
 const reason = 'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);
 
 type Parts = Pick<Assembly, 'config' | 'environment' | 'family' | 'prompts' | 'imported'>;
@@ -49,31 +53,13 @@ export function forecastPrompts(parts: Parts, count?: ModelContext['count']): Pr
   const { iterations, memory } = config;
   const spec = family.parameters;
   const most = (messages: readonly ChatMessage[]) => count?.(messages) ?? estimatePromptTokens(messages);
-  const measure = (messages: readonly ChatMessage[]): Tokens => ({
-    most: most(messages),
-    fewest: count?.(messages) ?? fewestTokens(messages),
-  });
-  const parameters = Array.from({ length: spec.count }, () => widestValue(spec));
-  const reply = `${formatParameters(parameters, spec)}\n${reason}`;
-  const episode = wideEpisode(parts);
-  const history = createHistory({ spec, memory, trajectory: () => episode });
-  const entry = (iteration: number): BufferEntry => ({
-    iteration,
-    group: iteration,
-    candidate: 0,
-    source: 'proposal',
-    parameters,
-    returns: [],
-    lengths: [],
-    score: wideScore,
-  });
-  const room = Math.floor(memory.tokens / history.tokens(entry(1)));
+  const fewest = (messages: readonly ChatMessage[]) => count?.(messages) ?? fewestTokens(messages);
   const perIteration = memory.ofGroup === undefined ? config.candidates : 1;
   const { conversation } = config.prompts;
   const turns = conversation === 'fresh' ? 1 : conversation.turns;
 
   /** The prompts of a conversation that begins at an iteration, or of that iteration alone. */
-  const conversationAt = (begin: number) => {
+  const conversationAt = (begin: number, { entry, episode, reply, room }: Story) => {
     const before = config.warmup.policies + parts.imported.length + (begin - 1) * perIteration;
     const held = Math.min(before, Math.max(1, room));
     // Numbered so that each counts as the best of an iteration of its own.
@@ -102,28 +88,65 @@ export function forecastPrompts(parts: Parts, count?: ModelContext['count']): Pr
   const begins = [
     ...new Set(Array.from({ length: samples }, (_, i) => 1 + Math.round((i * (last - 1)) / (samples - 1)))),
   ];
-  const conversations = begins.map(conversationAt);
+  const [wide, narrow] = [storyOf(parts, 'wide'), storyOf(parts, 'narrow')];
+  const conversations = begins.map((begin) => conversationAt(begin, wide));
   const means = conversations.map(({ asked }) => mean(asked.map(most)));
   const prompts = conversations.flatMap(({ asked }) => asked);
   const lengths = prompts.map(estimatePromptTokens);
   const longest = prompts[lengths.indexOf(Math.max(...lengths))]!;
   const { correction } = conversations[0]!;
+  const terse = conversationAt(last, narrow).asked;
   return {
     first: conversations[0]!.asked[0]!,
     longest: {
       messages: longest,
-      tokens: measure(longest),
-      corrected: measure([...longest, ...corrections(reply, correction, config.corrections)]),
+      tokens: { most: most(longest), fewest: Math.max(...terse.map(fewest)) },
+      corrected: most([...longest, ...corrections(wide.reply, correction, config.corrections)]),
     },
     total: Math.round(between(begins, means) * iterations),
     answer: {
-      most: estimateTokens(reply),
-      fewest: Math.min(
-        fewestTokens([{ role: 'assistant', content: formatParameters(parameters, spec) }]),
-        count === undefined ? Number.POSITIVE_INFINITY : spec.count,
-      ),
+      most: estimateTokens(wide.reply),
+      // Small models of our own have a token for each number.
+      fewest:
+        count === undefined ? fewestTokens([{ role: 'assistant', content: narrow.answer }]) : spec.count,
     },
-    room,
+    room: wide.room,
+  };
+}
+
+/** What a made-up run is made of. */
+interface Story {
+  readonly entry: (iteration: number) => BufferEntry;
+  readonly episode: EpisodeRecord;
+  readonly answer: string;
+  readonly reply: string;
+  readonly room: number;
+}
+
+function storyOf(parts: Parts, width: Width): Story {
+  const { memory } = parts.config;
+  const spec = parts.family.parameters;
+  const value = parameterOf(spec, width);
+  const parameters = Array.from({ length: spec.count }, () => value);
+  const answer = formatParameters(parameters, spec);
+  const episode = episodeOf(parts, width);
+  const history = createHistory({ spec, memory, trajectory: () => episode });
+  const entry = (iteration: number): BufferEntry => ({
+    iteration,
+    group: iteration,
+    candidate: 0,
+    source: 'proposal',
+    parameters,
+    returns: [],
+    lengths: [],
+    score: scores[width],
+  });
+  return {
+    entry,
+    episode,
+    answer,
+    reply: width === 'wide' ? `${answer}\n${reason}` : answer,
+    room: Math.floor(memory.tokens / history.tokens(entry(1))),
   };
 }
 
@@ -158,15 +181,17 @@ function accepted(messages: readonly ChatMessage[], text: string, iteration: num
   };
 }
 
-function widestValue({ low, high, decimals, choices }: ParameterSpec): number {
-  const width = (value: number) => formatValue(value, decimals).length;
-  return (choices ?? [low, high]).reduce((a, b) => (width(b) > width(a) ? b : a));
+function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Width): number {
+  const length = (value: number) => formatValue(value, decimals).length;
+  const values = choices ?? [low, high, ...(low <= 0 && high >= 0 ? [0] : [])];
+  const byLength = values.toSorted((a, b) => length(a) - length(b));
+  return width === 'wide' ? byLength.at(-1)! : byLength[0]!;
 }
 
-/** A trajectory as long and as wide as there can be, within reason. */
-function wideEpisode({ config, environment }: Parts): EpisodeRecord {
+/** A trajectory as long and as wide as there can be, within reason; or of one step. */
+function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord {
   const length =
-    config.memory.trajectories === 'none'
+    config.memory.trajectories === 'none' || width === 'narrow'
       ? 1
       : Math.min(environment.maxSteps ?? config.evaluation.maxSteps, config.evaluation.maxSteps, 500);
   const repeated = <T>(value: T, count: number) => Array.from({ length: count }, () => value);
@@ -175,21 +200,21 @@ function wideEpisode({ config, environment }: Parts): EpisodeRecord {
     candidate: 0,
     episode: 0,
     seed: 0,
-    observations: repeated(wideValueOf(environment.observationSpace), length + 1),
-    actions: repeated(wideValueOf(environment.actionSpace), length),
-    rewards: repeated(-12.3456, length),
+    observations: repeated(stateOf(environment.observationSpace, width), length + 1),
+    actions: repeated(stateOf(environment.actionSpace, width), length),
+    rewards: repeated(width === 'wide' ? -12.3456 : 0, length),
     terminated: false,
     truncated: true,
   };
 }
 
-function wideValueOf(space: Space): number | readonly number[] {
+function stateOf(space: Space, width: Width): number | readonly number[] {
   switch (space.kind) {
     case 'discrete':
-      return (space.start ?? 0) + space.n - 1;
+      return (space.start ?? 0) + (width === 'wide' ? space.n - 1 : 0);
     case 'tuple':
-      return space.spaces.map(({ n, start = 0 }) => start + n - 1);
+      return space.spaces.map(({ n, start = 0 }) => start + (width === 'wide' ? n - 1 : 0));
     case 'box':
-      return space.low.map(() => -12.3456789);
+      return space.low.map(() => (width === 'wide' ? -12.3456789 : 0));
   }
 }

@@ -30,7 +30,7 @@ export function runEstimate(
   const asked = { expected: calls, most: calls * (1 + corrections) };
   const promptTokens = {
     expected: prompts,
-    most: total * repeats * candidates + calls * corrections * longest.corrected.most,
+    most: total * repeats * candidates + calls * corrections * longest.corrected,
   };
   const completionTokens = { expected: calls * answer, most: asked.most * longestAnswer };
   const price = 'price' in config.model ? config.model.price : undefined;

@@ -233,6 +233,16 @@ describe('the length of prompts', () => {
     ]);
   });
 
+  it('may not be reached where a target or a limit can end the run before', async () => {
+    const config = `${long}model: { provider: ollama, name: tiny, maxTokens: 300, contextTokens: 4096 }\n`;
+    expect((await check(config)).code).toBe(2);
+    for (const override of ['target=400', 'limits.calls=30']) {
+      const { code, findings } = await check(config, { overrides: [override] });
+      expect(code).toBe(0);
+      expect(findings).toContainEqual(expect.objectContaining({ level: 'warning', field: 'memory.tokens' }));
+    }
+  });
+
   it('grows with the iterations, the candidates and the parameters, up to the budget of the memory', async () => {
     const length = async (overrides: readonly string[]) => {
       const { findings } = await check(`environment: CartPole-v1\n${model}`, { overrides });
