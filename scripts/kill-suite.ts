@@ -108,6 +108,8 @@ function resultOf(path: string): Readonly<Record<string, unknown>> {
     created: _created,
     updated: _updated,
     activeMs: _active,
+    // With the commit, where something is committed meanwhile.
+    versions: _versions,
     ...manifest
   } = readManifest(path);
   const { calls, events } = readRun(path);
