@@ -3,10 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { compactRun, LoadedModels, localModel, play } from '../scripts/tiny-improver/play.js';
 import { shippedModel } from '../scripts/tiny-improver/recipe.js';
 import { validityOf } from '../scripts/tiny-improver/validity.js';
+import { loadConfig } from '../src/load-config.js';
 import { localSchema } from '../src/models/local/config.js';
 import { openModelProcess } from '../src/models/local/model-process.js';
 import { openTokenizer } from '../src/models/local/tokenizer.js';
 import { startServer } from '../src/serve/server.js';
+
+const cartpole = (overrides: readonly string[]) => loadConfig({ file: 'cartpole-numeric', overrides }).config;
 
 describe('the embedded model', () => {
   // 97 of 100 over more prompts; what is refused has a parameter too many or too few.
@@ -25,8 +28,7 @@ describe('the embedded model', () => {
     const run = [...compactRun, 'warmup=4', 'iterations=8', 'evaluation.episodes=3', 'seed=5'];
     const models = new LoadedModels();
     const here = await play(
-      'cartpole-numeric',
-      [...run, ...localModel(shippedModel), 'model.temperature=1'],
+      cartpole([...run, ...localModel(shippedModel), 'model.temperature=1']),
       models,
       'here',
     );
@@ -48,7 +50,7 @@ describe('the embedded model', () => {
     const clients = new LoadedModels();
     try {
       const model = `model={provider: openai, name: ${name}, baseUrl: "${server.url}", temperature: 1}`;
-      const there = await play('cartpole-numeric', [...run, model], clients, 'there');
+      const there = await play(cartpole([...run, model]), clients, 'there');
       await there.close();
       expect(there.entries).toEqual(here.entries);
       expect(there.entries.length).toBeGreaterThan(8);

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { bestEntries } from '../../src/confirmation.js';
 import { evaluate } from '../../src/evaluation.js';
 import { readJsonLines } from '../../src/json-lines.js';
+import { loadConfig } from '../../src/load-config.js';
 import { confirmationSeeds, repeatSeeds } from '../../src/seeds.js';
 import { type Arm, arms, budgets, type Result, tasks, warmup } from './benchmark-plan.js';
 import { compactRun, firstAnswers, LoadedModels, localModel, play } from './play.js';
@@ -76,7 +77,11 @@ async function result({ task, arm, seed }: Planned): Promise<Result> {
   const started = performance.now();
   const { config, overrides, fresh = 100 } = tasks[task]!;
   const all = [...common, ...overrides, ...armOverrides(arms[arm]!), `seed=${seed}`];
-  const { reason, entries, calls, setting, close } = await play(config, all, models, arm);
+  const { reason, entries, calls, setting, close } = await play(
+    loadConfig({ file: config, overrides: all }).config,
+    models,
+    arm,
+  );
   if (reason.kind !== 'iterations') throw new Error(`${task}, ${arm}, ${seed}: ${JSON.stringify(reason)}`);
   const at: Record<number, number> = {};
   for (const budget of budgets) {

@@ -1,10 +1,9 @@
 /** Plays a run and keeps it in memory: for measurements of many runs, of which only figures stay. */
 import process from 'node:process';
 import { type Assembly, assemble, closeEnvironment, experimentIn, newManifest } from '../../src/assemble.js';
-import { isLanguageModel } from '../../src/config.js';
+import { type Config, isLanguageModel } from '../../src/config.js';
 import type { EvaluationSetting } from '../../src/evaluation.js';
 import { runExperiment } from '../../src/experiment.js';
-import { loadConfig } from '../../src/load-config.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import { nothingRecorded } from '../../src/recorded-run.js';
 import type { BufferEntry } from '../../src/replay-buffer.js';
@@ -58,17 +57,8 @@ export class LoadedModels {
   }
 }
 
-/**
- * @param file config, or the name of a ready one
- * @param modelName of the model among those that stay loaded
- */
-export async function play(
-  file: string,
-  overrides: readonly string[],
-  models: LoadedModels,
-  modelName: string,
-): Promise<Played> {
-  const { config } = loadConfig({ file, overrides });
+/** @param modelName of the model among those that stay loaded */
+export async function play(config: Config, models: LoadedModels, modelName: string): Promise<Played> {
   const assembly = await assemble(config, process.env);
   // A control costs nothing to make, and may remember the run that it was made for.
   const model = isLanguageModel(config.model)

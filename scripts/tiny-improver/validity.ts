@@ -1,4 +1,5 @@
 /** How many of a model's answers are valid, in runs of the kind that it was made for. */
+import { loadConfig } from '../../src/load-config.js';
 import { compactRun, firstAnswers, LoadedModels, localModel, play } from './play.js';
 
 /** Linear policies of 10 and of 4 parameters, and a table of 16. */
@@ -27,19 +28,21 @@ export async function validityOf(
   try {
     for (const config of configs) {
       const { calls, close, reason } = await play(
-        config,
-        [
-          ...compactRun,
-          ...localModel(directory),
-          'model.temperature=1',
-          `model.format=${format}`,
-          'warmup=4',
-          `iterations=${prompts}`,
-          'candidates=16',
-          'corrections=0',
-          'evaluation={episodes: 2, workers: 1}',
-          'seed=1',
-        ],
+        loadConfig({
+          file: config,
+          overrides: [
+            ...compactRun,
+            ...localModel(directory),
+            'model.temperature=1',
+            `model.format=${format}`,
+            'warmup=4',
+            `iterations=${prompts}`,
+            'candidates=16',
+            'corrections=0',
+            'evaluation={episodes: 2, workers: 1}',
+            'seed=1',
+          ],
+        }).config,
         models,
         format,
       );

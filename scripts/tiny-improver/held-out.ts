@@ -1,0 +1,68 @@
+/**
+ * Which of two models improves policies better, on synthetic tasks that no training saw. The tasks of the benchmark are
+ * not asked: what is chosen by them could not be measured on them any more.
+ */
+import { join } from 'node:path';
+import process from 'node:process';
+import { loadCollection } from '../../finetune/collection-config.js';
+import { configOfRun, drawRun } from '../../finetune/collection-plan.js';
+import { comparePairs, type PairedComparison } from '../../src/comparison.js';
+import { bestEntries } from '../../src/confirmation.js';
+import { evaluate } from '../../src/evaluation.js';
+import { confirmationSeeds } from '../../src/seeds.js';
+import { LoadedModels, play } from './play.js';
+import { recipeFolder } from './recipe.js';
+
+/** Of the collection that the tasks are drawn from: its tasks have other seeds than those of the recipe's runs. */
+const seed = 1_000_003;
+const [evaluations, warmup, freshEpisodes] = [100, 4, 50];
+
+export interface HeldOut {
+  readonly tasks: number;
+  /** Share of tasks on which the first model's confirmed return is higher, ties half, and its 95 % interval. */
+  readonly winRate: number;
+  readonly winInterval: PairedComparison['winInterval'];
+}
+
+/**
+ * Plays runs of 100 evaluations with one answer an iteration, at temperature 1, constrained; the best policy is
+ * evaluated again on 50 fresh episodes. Returns of different tasks have no common scale, so that wins are counted.
+ * @throws Error when a run doesn't come to its end
+ */
+export async function heldOut(first: string, second: string, tasks: number): Promise<HeldOut> {
+  const returns: number[][] = [];
+  for (const directory of [first, second]) returns.push(await confirmedReturns(directory, tasks));
+  const { winRate, winInterval } = comparePairs(returns[0]!, returns[1]!)!;
+  return { tasks, winRate, winInterval };
+}
+
+async function confirmedReturns(directory: string, tasks: number): Promise<number[]> {
+  const model = `{provider: local, path: ${JSON.stringify(directory)}, temperature: 1, format: constrained, threads: 1, device: cpu}`;
+  const collection = loadCollection(join(recipeFolder, 'collect.yaml'), [
+    `seed=${seed}`,
+    'experiment.candidates=1',
+    `experiment.iterations=${evaluations - warmup}`,
+    `experiment.warmup=${warmup}`,
+    `proposers=[{weight: 1, model: ${model}}]`,
+  ]);
+  const models = new LoadedModels();
+  try {
+    const returns: number[] = [];
+    for (let index = 0; index < tasks; index++) {
+      const config = configOfRun(collection, drawRun(collection, index), process.cwd());
+      const { close, entries, reason, setting } = await play(config, models, directory);
+      if (reason.kind !== 'iterations') throw new Error(`task ${index}: ${JSON.stringify(reason)}`);
+      const [best] = bestEntries(entries, 1);
+      const { score } = await evaluate(
+        setting,
+        best!.parameters,
+        confirmationSeeds(config.seed, 'final', freshEpisodes),
+      );
+      returns.push(score);
+      await close();
+    }
+    return returns;
+  } finally {
+    await models.close();
+  }
+}
