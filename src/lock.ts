@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { UserError } from './errors.js';
 
@@ -11,28 +11,17 @@ const held = new Set<string>();
  * @throws UserError while another process holds it.
  */
 export function lockRun(path: string): () => void {
-  const own = `${process.pid} ${hostname()}\n`;
+  const own = `${process.pid} ${hostname()} ${startOf(process.pid) ?? ''}`.trimEnd();
   for (let tries = 0; ; tries++) {
-    try {
-      const descriptor = openSync(path, 'wx');
-      try {
-        writeSync(descriptor, own);
-      } catch (error) {
-        unlinkSync(path);
-        throw error;
-      } finally {
-        closeSync(descriptor);
-      }
+    if (createWhole(path, `${own}\n`)) {
       held.add(path);
       return () => {
         held.delete(path);
-        if (readLock(path) === own) unlinkSync(path);
+        if (readLock(path)?.trimEnd() === own) rmSync(path, { force: true });
       };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries >= 5) throw error;
     }
     const holder = readLock(path);
-    if (holder !== undefined && isHeld(path, holder)) {
+    if (holder !== undefined && (tries >= 5 || isHeld(path, holder))) {
       const [pid, host] = holder.trim().split(' ');
       throw new UserError({
         file: path,
@@ -40,7 +29,7 @@ export function lockRun(path: string): () => void {
         remedy: `wait for it or stop it; if it is surely gone, delete ${path}`,
       });
     }
-    if (holder !== undefined) unlinkSync(path);
+    if (holder !== undefined) removeStale(path, holder);
   }
 }
 
@@ -50,25 +39,95 @@ export function isLocked(path: string): boolean {
   return holder !== undefined && isHeld(path, holder);
 }
 
+/**
+ * Makes a file with all of its content in one step, so that nobody ever sees a live lock empty.
+ * @returns false when there is one already
+ */
+function createWhole(path: string, content: string): boolean {
+  const draft = `${path}.${process.pid}`;
+  try {
+    writeFileSync(draft, content);
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    if (!linkless.has(codeOf(error) ?? '')) throw error;
+    return createInTwoSteps(path, content);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** What file systems without hard links say. */
+const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'UNKNOWN']);
+
+function createInTwoSteps(path: string, content: string): boolean {
+  try {
+    writeFileSync(path, content, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/**
+ * Removes the lock that was read, and no other: of two that find the same stale lock, the slower one must not remove
+ * what the faster one has put in its place.
+ */
+function removeStale(path: string, stale: string): void {
+  const aside = `${path}.${process.pid}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  try {
+    if (readLock(aside) !== stale) linkSync(aside, path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
 function readLock(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
 
 /** A process of another host can't be asked: it counts as alive. A lock that names none was cut short by a crash. */
 function isHeld(path: string, holder: string): boolean {
-  const [pid, host] = holder.trim().split(' ');
+  const [pid, host, start] = holder.trim().split(' ');
   if (host === undefined) return false;
   if (host !== hostname()) return true;
   if (Number(pid) === process.pid) return held.has(path);
   try {
     process.kill(Number(pid), 0);
-    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return codeOf(error) === 'EPERM';
+  }
+  // The same number, but perhaps another process.
+  const running = startOf(Number(pid));
+  return start === undefined || running === undefined || start === running;
+}
+
+/**
+ * When a process began, in clock ticks since the machine started; undefined where the system does not tell (only
+ * Linux does, in field 22 of `/proc/<pid>/stat`; the second field may hold spaces and parentheses).
+ */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return undefined;
   }
 }
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;

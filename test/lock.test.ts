@@ -1,10 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { UserError } from '../src/errors.js';
 import { isLocked, lockRun } from '../src/lock.js';
+
+/** Whether the system tells when a process began. */
+const tellsStarts = existsSync('/proc/self/stat');
 
 let path: string;
 beforeEach(() => {
@@ -48,6 +52,46 @@ describe('lockRun', () => {
     writeFileSync(path, '');
     lockRun(path)();
   });
+
+  it('takes over a lock whose process id another process has by now', { skip: !tellsStarts }, () => {
+    const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
+    try {
+      writeFileSync(path, `${child.pid} ${hostname()} 1\n`);
+      expect(isLocked(path)).toBe(false);
+      lockRun(path)();
+    } finally {
+      child.kill();
+    }
+  });
+
+  it('leaves nothing behind but the lock', () => {
+    writeFileSync(path, '');
+    const release = lockRun(path);
+    expect(readdirSync(dirname(path))).toEqual(['run.lock']);
+    expect(() => lockRun(path)).toThrow(UserError);
+    expect(readdirSync(dirname(path))).toEqual(['run.lock']);
+    release();
+    expect(readdirSync(dirname(path))).toEqual([]);
+  });
+
+  it('lets in one of many that find the same stale lock', async () => {
+    writeFileSync(path, '');
+    const source = `
+      import { lockRun } from ${JSON.stringify(new URL('../src/lock.ts', import.meta.url).href)};
+      try { lockRun(process.argv[1]); console.log('in'); process.stdin.resume(); }
+      catch (error) { console.log(error.name); process.exit(0); }`;
+    const children = Array.from({ length: 3 }, () =>
+      spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source, path]),
+    );
+    try {
+      const said = await Promise.all(
+        children.map(async ({ stdout }) => String((await once(stdout, 'data'))[0]).trim()),
+      );
+      expect(said.toSorted()).toEqual([...Array(2).fill('UserError'), 'in']);
+    } finally {
+      for (const child of children) child.kill('SIGKILL');
+    }
+  }, 60_000);
 
   it('believes the lock of another host', () => {
     writeFileSync(path, '1 some-other-host\n');
