@@ -5,7 +5,7 @@ import { loadCollection } from '../../finetune/collection-config.js';
 import { loadTrainConfig } from '../../finetune/train-config.js';
 import { UserError } from '../../src/errors.js';
 import { replaceFile } from '../../src/run-directory.js';
-import { readRecipe, recipeFolder, shippedModel } from './recipe.js';
+import { type Recipe, readRecipe, recipeFile, shippedModel } from './recipe.js';
 
 export const modelCard = join(shippedModel, 'README.md');
 
@@ -38,20 +38,29 @@ export function fillRecipe(file: string = modelCard): void {
 
 /** Every setting and seed of the recipe, as its files have them, with the defaults of what they leave out. */
 export function recipeTable(): string {
-  const { initial, dataset } = readRecipe();
-  const collection = loadCollection(join(recipeFolder, 'collect.yaml'));
-  const {
-    model,
-    dataset: _,
-    output,
-    template,
-    device,
-    ...training
-  } = loadTrainConfig(join(recipeFolder, 'train.yaml'));
+  const { heldOut, initial, rounds } = readRecipe();
+  const several = rounds.length > 1;
+  const rows: readonly (readonly [string, string])[] = [
+    ['initial model', compact(initial)],
+    ...rounds.flatMap((round, index) => roundRows(round, several ? `round ${index + 1}: ` : '')),
+    ...(several
+      ? [['kept', `later rounds that win more than half of ${heldOut.tasks} held-out tasks`] as const]
+      : []),
+  ];
+  return ['| Setting | Value |', '|---|---|', ...rows.map(([key, value]) => `| ${key} | ${value} |`)].join(
+    '\n',
+  );
+}
+
+function roundRows(
+  { collect, dataset, train }: Recipe['rounds'][number],
+  prefix: string,
+): readonly (readonly [string, string])[] {
+  const collection = loadCollection(recipeFile(collect));
+  const { model, dataset: _, output, template, device, ...training } = loadTrainConfig(recipeFile(train));
   const names = (layers: readonly { readonly weight: number; readonly layer: object }[]) =>
     layers.map(({ weight, layer: { ...own } }) => `${weight} × ${compact(own)}`).join('<br>');
   const rows: readonly (readonly [string, string])[] = [
-    ['initial model', compact(initial)],
     ['runs', `${collection.runs}, seed ${collection.seed}`],
     ['all runs', compact(collection.experiment)],
     ['tasks (weight × config)', names(collection.tasks)],
@@ -62,9 +71,7 @@ export function recipeTable(): string {
       typeof value === 'object' ? compact(value) : String(value),
     ]),
   ];
-  return ['| Setting | Value |', '|---|---|', ...rows.map(([key, value]) => `| ${key} | ${value} |`)].join(
-    '\n',
-  );
+  return rows.map(([key, value]) => [`${prefix}${key}`, value]);
 }
 
 /** `a: 1, b: {c: 2}` */

@@ -12,6 +12,8 @@ import { packageRoot } from '../../src/package-root.js';
 const count = (minimum: number) => z.int().min(minimum);
 const cost = z.strictObject({ minutes: z.number().positive(), gigabytes: z.number().positive() });
 
+const file = z.string().regex(/^[\w-]+\.yaml$/);
+
 const settings = z.strictObject({
   initial: z.strictObject({
     layers: count(1),
@@ -21,15 +23,28 @@ const settings = z.strictObject({
     context: count(1),
     seed: count(0),
   }),
-  dataset: z.strictObject({
-    recipe: z.literal('best-of-group'),
-    winners: count(1),
-    lookAhead: z.array(count(0)).min(1),
-    augment: count(0),
-    validation: z.string(),
-    seed: count(0),
+  rounds: z
+    .array(
+      z.strictObject({
+        collect: file.describe('Config of the runs, beside the recipe'),
+        dataset: z.strictObject({
+          recipe: z.literal('best-of-group'),
+          winners: count(1),
+          lookAhead: z.array(count(0)).min(1),
+          augment: count(0),
+          validation: z.string(),
+          seed: count(0),
+          earlier: count(0).default(0).describe('How many of the first runs of the round before go in, too'),
+        }),
+        train: file.describe('Config of the training, beside the recipe'),
+        cost: z.strictObject({ collect: cost, dataset: cost, train: cost }),
+      }),
+    )
+    .min(1),
+  heldOut: z.strictObject({
+    tasks: count(1).describe('A later round is kept if it wins more than half of them'),
+    minutes: z.number().positive(),
   }),
-  cost: z.strictObject({ collect: cost, dataset: cost, train: cost }),
 });
 
 export type Recipe = z.output<typeof settings>;
@@ -37,11 +52,11 @@ export type Recipe = z.output<typeof settings>;
 /** Where the embedded model and its recipe are. */
 export const shippedModel = join(packageRoot(), 'models', 'tiny-improver');
 export const recipeFolder = join(shippedModel, 'recipe');
-const recipeFile = (name: string) => join(recipeFolder, name);
+export const recipeFile = (name: string): string => join(recipeFolder, name);
 
 /** @throws UserError for a file that is not as it should be */
-export function readRecipe(file = recipeFile('reproduce.yaml')): Recipe {
-  const source = parseSource(readFileSync(file, 'utf8'), file);
+export function readRecipe(path = recipeFile('reproduce.yaml')): Recipe {
+  const source = parseSource(readFileSync(path, 'utf8'), path);
   const parsed = settings.safeParse(source.content);
   if (parsed.success) return parsed.data;
   throw new UserError(
@@ -53,10 +68,8 @@ export function readRecipe(file = recipeFile('reproduce.yaml')): Recipe {
   );
 }
 
-/** What is done, and where each step leaves its result. */
-export interface Plan {
-  readonly initial: Recipe['initial'];
-  readonly dataset: Recipe['dataset'];
+/** Runs, what is learnt from them, and where that stands. */
+export interface Round {
   readonly collection: {
     readonly file: string;
     readonly overrides: readonly string[];
@@ -64,90 +77,142 @@ export interface Plan {
     /** Runs at once; undefined: one a core. */
     readonly jobs: number | undefined;
   };
+  readonly dataset: Omit<Recipe['rounds'][number]['dataset'], 'earlier'>;
+  /** The round before, and how many of its first runs the dataset has, too. */
+  readonly earlier: { readonly round: Round; readonly runs: number } | undefined;
   /** Config of the training. */
   readonly train: string;
-  /** Prompts that validity is measured with, of each task. */
-  readonly prompts: number;
   readonly places: {
-    readonly initial: string;
     readonly runs: string;
     readonly dataset: string;
     /** Output of the training. */
     readonly trained: string;
-    readonly model: string;
   };
-  readonly cost: Recipe['cost'] | undefined;
+  readonly cost: Recipe['rounds'][number]['cost'] | undefined;
+}
+
+/** What is done, and where it stands. */
+export interface Plan {
+  readonly initial: Recipe['initial'];
+  /** The first one begins with the initial model, each other one with what the one before has trained. */
+  readonly rounds: readonly Round[];
+  readonly heldOut: { readonly tasks: number; readonly minutes: number | undefined };
+  /** Prompts that validity is measured with, of each task. */
+  readonly prompts: number;
+  readonly places: { readonly initial: string; readonly model: string };
 }
 
 /** The whole of it: results stand where the recipe's own files say. */
 export function fullPlan(model: string): Plan {
-  const { initial, dataset, cost: expected } = readRecipe();
-  const file = recipeFile('collect.yaml');
-  const train = recipeFile('train.yaml');
-  const collection = loadCollection(file);
-  const { model: begun, dataset: examples, output } = loadTrainConfig(train);
+  const { heldOut, initial, rounds } = readRecipe();
+  const planned: Round[] = [];
+  for (const { collect, cost, dataset, train } of rounds) {
+    const { earlier, ...options } = dataset;
+    const collection = loadCollection(recipeFile(collect));
+    const training = loadTrainConfig(recipeFile(train));
+    planned.push({
+      collection: { file: recipeFile(collect), overrides: [], runs: collection.runs, jobs: undefined },
+      dataset: options,
+      earlier: earlierRuns(planned, earlier),
+      train: recipeFile(train),
+      places: { runs: collection.output, dataset: training.dataset, trained: training.output },
+      cost,
+    });
+  }
   return {
     initial,
-    dataset,
-    collection: { file, overrides: [], runs: collection.runs, jobs: undefined },
-    train,
+    rounds: planned,
+    heldOut,
     prompts: 8,
-    places: { initial: begun, runs: collection.output, dataset: examples, trained: output, model },
-    cost: expected,
+    places: { initial: loadTrainConfig(planned[0]!.train).model, model },
   };
 }
 
+const earlierRuns = (rounds: readonly Round[], runs: number) =>
+  runs === 0 ? undefined : { round: rounds.at(-1)!, runs };
+
+/** The model in the output of a training. */
+export const trainedModel = (output: string): string => join(output, 'model');
+
 /**
  * The same recipe with fewer and shorter runs, a smaller model and fewer steps, on one core; its results stand in
- * `folder`, its config of the training is written there.
+ * `folder`, its configs of the trainings are written there.
  */
 export function smokePlan(folder: string): Plan {
-  const { dataset } = readRecipe();
-  const places = {
-    initial: join(folder, 'initial'),
-    runs: join(folder, 'runs'),
-    dataset: join(folder, 'dataset'),
-    trained: join(folder, 'trained'),
-    model: join(folder, 'model'),
-  };
-  const collect = recipeFile('collect.yaml');
-  const overrides = [
-    `output=${places.runs}`,
-    `runs=${smoke.runs}`,
-    'experiment.candidates=16',
-    'experiment.iterations={from: 6, to: 12}',
-    'experiment.evaluation={episodes: 2, maxSteps: 50}',
-    'proposers=[{weight: 1, model: {provider: mixture}}]',
-  ];
-  const train = join(folder, 'train.yaml');
   mkdirSync(folder, { recursive: true });
-  writeTrainConfig(train, {
-    model: places.initial,
-    dataset: places.dataset,
-    output: places.trained,
-    ...smoke.training,
-  });
+  const initial = join(folder, 'initial');
+  const planned: Round[] = [];
+  for (const [index, { collect, dataset, train }] of readRecipe().rounds.entries()) {
+    const { earlier, ...options } = dataset;
+    const small = index === 0 ? smoke.first : smoke.later;
+    const before = planned.at(-1);
+    const model = before === undefined ? initial : trainedModel(before.places.trained);
+    const places = {
+      runs: join(folder, `runs-${index + 1}`),
+      dataset: join(folder, `dataset-${index + 1}`),
+      trained: join(folder, `trained-${index + 1}`),
+    };
+    const config = join(folder, train);
+    writeTrainConfig(config, train, {
+      model,
+      dataset: places.dataset,
+      output: places.trained,
+      ...smoke.training,
+    });
+    planned.push({
+      collection: {
+        file: recipeFile(collect),
+        overrides: [`output=${places.runs}`, `runs=${small.runs}`, ...small.overrides(model)],
+        runs: small.runs,
+        jobs: 1,
+      },
+      dataset: { ...options, ...small.dataset },
+      earlier: earlierRuns(planned, Math.min(earlier, small.earlier)),
+      train: config,
+      places,
+      cost: undefined,
+    });
+  }
   return {
     initial: smoke.initial,
-    dataset: { ...dataset, winners: 2, augment: 2, validation: '0.15' },
-    collection: { file: collect, overrides, runs: smoke.runs, jobs: 1 },
-    train,
+    rounds: planned,
+    heldOut: { tasks: 2, minutes: undefined },
     prompts: 2,
-    places,
-    cost: undefined,
+    places: { initial, model: join(folder, 'model') },
   };
 }
 
 const smoke = {
-  runs: 24,
   initial: { layers: 2, hidden: 64, heads: 2, intermediate: 176, context: 2048, seed: 0 },
   training: { batchExamples: 8, warmupSteps: 5, evaluateEvery: 4, checkpointEvery: 20, threads: 1 },
+  first: {
+    runs: 24,
+    earlier: 0,
+    dataset: { winners: 2, augment: 2, validation: '0.15' },
+    overrides: () => [
+      'experiment.candidates=16',
+      'experiment.iterations={from: 6, to: 12}',
+      'experiment.evaluation={episodes: 2, maxSteps: 50}',
+      'proposers=[{weight: 1, model: {provider: mixture}}]',
+    ],
+  },
+  later: {
+    runs: 4,
+    earlier: 8,
+    dataset: { winners: 2, augment: 1, validation: '0.15' },
+    overrides: (model: string) => [
+      'experiment.candidates=8',
+      'experiment.iterations=4',
+      'experiment.evaluation={episodes: 2, maxSteps: 50}',
+      `proposers=[{weight: 1, model: {provider: local, path: ${JSON.stringify(model)}, temperature: 1, format: constrained, threads: 1, device: cpu}}]`,
+    ],
+  },
 };
 
-/** The recipe's training with other values. What is there already and says the same is left alone. */
-function writeTrainConfig(file: string, changes: Readonly<Record<string, unknown>>): void {
-  const own = recipeFile('train.yaml');
+/** A training of the recipe with other values. What is there already and says the same is left alone. */
+function writeTrainConfig(path: string, name: string, changes: Readonly<Record<string, unknown>>): void {
+  const own = recipeFile(name);
   const content = parseSource(readFileSync(own, 'utf8'), own).content as Record<string, unknown>;
   const text = stringify({ ...content, ...changes });
-  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
 }

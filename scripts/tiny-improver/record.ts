@@ -10,13 +10,24 @@ const validity = z.object({
   failures: z.record(z.string(), z.number()),
 });
 
+const choice = z.object({
+  model: z.string(),
+  against: z.string(),
+  tasks: z.number(),
+  winRate: z.number(),
+  winInterval: z.tuple([z.number(), z.number()]).readonly(),
+});
+
 const record = z.object({
   /** Seconds that each step has taken, over all starts. */
   seconds: z.record(z.string(), z.number()),
+  /** What models on held-out tasks showed: the model and the one before, by the hashes of their directories. */
+  chosen: z.array(choice).readonly().optional(),
   /** Of the model with this SHA-256 of its weights. */
   checked: z.object({ sha256: z.string(), raw: validity, constrained: validity }).optional(),
 });
 
+export type Choice = z.output<typeof choice>;
 export type ReproductionRecord = z.output<typeof record>;
 
 export const recordFile = (model: string): string => `${model}.reproduction.json`;

@@ -7,7 +7,7 @@ import { rmSync, statfsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { fileHash } from '../../finetune/lineage.js';
+import { contentHash, fileHash } from '../../finetune/lineage.js';
 import type { Metric } from '../../finetune/metrics.js';
 import { recordFiles } from '../../finetune/training-record.js';
 import { UserError } from '../../src/errors.js';
@@ -16,10 +16,11 @@ import { packageRoot } from '../../src/package-root.js';
 import { shownPath } from '../../src/run-result.js';
 import { exitCodes, formatBytes, formatDuration, formatTable } from '../../src/terminal.js';
 import { heapMegabytes, Interrupted } from './command.js';
+import { heldOut } from './held-out.js';
 import { fillRecipe } from './model-card.js';
-import { fullPlan, type Plan, shippedModel, smokePlan } from './recipe.js';
-import { type ReproductionRecord, readRecord, recordFile, writeRecord } from './record.js';
-import { type StepName, stepNames, steps, trainedModel } from './steps.js';
+import { fullPlan, type Plan, type Round, shippedModel, smokePlan, trainedModel } from './recipe.js';
+import { type Choice, type ReproductionRecord, readRecord, recordFile, writeRecord } from './record.js';
+import { stepsOf } from './steps.js';
 import { mostBytes, type StoredModel, storeModel } from './stored-model.js';
 import { type Validity, validityOf } from './validity.js';
 
@@ -54,27 +55,38 @@ async function reproduce(plan: Plan): Promise<void> {
     record = { ...record, ...changes };
     writeRecord(file, record);
   };
-  for (const [index, name] of stepNames.entries()) {
+  const timed = async (title: string, work: () => Promise<void>) => {
+    const started = performance.now();
+    try {
+      await work();
+    } finally {
+      const seconds = (record.seconds[title] ?? 0) + (performance.now() - started) / 1000;
+      keep({ seconds: { ...record.seconds, [title]: Number(seconds.toFixed(1)) } });
+    }
+  };
+  const steps = stepsOf(plan);
+  const numbered = (index: number, title: string) => `step ${index + 1} of ${steps.length + 2}, ${title}`;
+  for (const [index, step] of steps.entries()) {
     orInterrupted();
-    const step = steps[name];
-    const title = `step ${index + 1} of ${stepNames.length + 1}, ${step.title}`;
-    if (step.isComplete(plan)) {
-      say(`${title}: complete in ${shown(step.place(plan))}`);
+    const title = numbered(index, step.title);
+    if (step.isComplete()) {
+      say(`${title}: complete in ${shown(step.place)}`);
       continue;
     }
     say(title);
-    const started = performance.now();
-    try {
-      await step.run(plan);
-    } finally {
-      const seconds = (record.seconds[name] ?? 0) + (performance.now() - started) / 1000;
-      keep({ seconds: { ...record.seconds, [name]: Number(seconds.toFixed(1)) } });
-    }
+    await timed(step.title, () => step.run());
   }
   orInterrupted();
-  say(`step ${stepNames.length + 1} of ${stepNames.length + 1}, the model as it is shipped, and its answers`);
+  say(numbered(steps.length, 'rounds beside each other on held-out tasks'));
+  const models = plan.rounds.map(({ places }) => trainedModel(places.trained));
+  const best = await bestOf(models, plan.heldOut.tasks, {
+    known: () => record.chosen ?? [],
+    keep: (choice) => keep({ chosen: [...(record.chosen ?? []), choice] }),
+  });
+  orInterrupted();
+  say(numbered(steps.length + 1, 'the model as it is shipped, and its answers'));
   const model = plan.places.model;
-  const stored = storeModel(trainedModel(plan.places.trained), model);
+  const stored = storeModel(models[best]!, model);
   const sha256 = fileHash(join(model, 'model.safetensors'));
   if (record.checked?.sha256 !== sha256) {
     const raw = await validityOf(model, 'text', plan.prompts);
@@ -91,29 +103,57 @@ async function reproduce(plan: Plan): Promise<void> {
   }
 }
 
+interface Choices {
+  known(): readonly Choice[];
+  keep(choice: Choice): void;
+}
+
+/** Position of the model that is shipped: of the last round that won more than half of the tasks against the best before. */
+async function bestOf(models: readonly string[], tasks: number, choices: Choices): Promise<number> {
+  const hashes = models.map(contentHash);
+  const percent = (value: number) => `${(100 * value).toFixed(0)} %`;
+  let best = 0;
+  for (let later = 1; later < models.length; later++) {
+    const pair = { model: hashes[later]!, against: hashes[best]! };
+    const known = choices
+      .known()
+      .find(({ against, model }) => model === pair.model && against === pair.against);
+    const choice = known ?? { ...pair, ...(await heldOut(models[later]!, models[best]!, tasks)) };
+    orInterrupted();
+    if (known === undefined) choices.keep(choice);
+    const won = choice.winRate > 0.5;
+    say(
+      `round ${later + 1} ends higher than round ${best + 1} on ${percent(choice.winRate)} of ${choice.tasks} tasks [${choice.winInterval.map(percent).join(', ')}]: ${won ? 'kept' : 'not kept'}`,
+    );
+    if (won) best = later;
+  }
+  return best;
+}
+
 /** Before anything is done. */
-function tellCost({ cost, collection, places }: Plan): void {
-  if (cost === undefined) {
+function tellCost(plan: Plan): void {
+  const steps = stepsOf(plan).filter(({ cost }) => cost !== undefined);
+  if (steps.length === 0) {
     say(`a small version: about a minute of one core and 15 MB in ${shown(smokeFolder)}`);
     return;
   }
-  const of = (unit: 'minutes' | 'gigabytes') =>
-    Object.values(cost).reduce((sum, { [unit]: amount }) => sum + amount, 0);
+  const of = (unit: 'minutes' | 'gigabytes') => steps.reduce((sum, { cost }) => sum + cost![unit], 0);
   const { bavail, bsize } = statfsSync(packageRoot());
-  say(`makes ${shown(places.model)} from nothing; expected on two cores, complete steps included:`);
-  const rows = Object.entries(cost).map(([name, { minutes, gigabytes }]) => [
-    steps[name as StepName].title,
-    formatDuration(60_000 * minutes),
-    formatBytes(1e9 * gigabytes),
-    shown(steps[name as StepName].place({ places } as Plan)),
+  say(`makes ${shown(plan.places.model)} from nothing; expected on two cores, complete steps included:`);
+  const rows = steps.map(({ cost, place, title }) => [
+    title,
+    formatDuration(60_000 * cost!.minutes),
+    formatBytes(1e9 * cost!.gigabytes),
+    shown(place),
   ]);
   say(formatTable(['step', 'time', 'disk', 'in'], rows));
+  const minutes = of('minutes') + (plan.heldOut.minutes ?? 0);
   say(
-    `${collection.runs} runs; ${formatDuration(60_000 * of('minutes'))} and ${formatBytes(1e9 * of('gigabytes'))} in all, ${formatBytes(bavail * bsize)} free, and up to ${formatBytes(1e6 * heapMegabytes)} of memory; Ctrl-C stops, the same command goes on`,
+    `${formatDuration(60_000 * minutes)} and ${formatBytes(1e9 * of('gigabytes'))} in all, ${formatBytes(bavail * bsize)} free, and up to ${formatBytes(1e6 * heapMegabytes)} of memory; Ctrl-C stops, the same command goes on`,
   );
 }
 
-function validationLosses({ places }: Plan): readonly number[] {
+function validationLosses({ places }: Round): readonly number[] {
   const metrics = readJsonLines<Metric>(join(places.trained, recordFiles.metrics), { repair: false }) ?? [];
   return metrics.flatMap((metric) => (metric.kind === 'validation' ? [metric.loss] : []));
 }
@@ -122,31 +162,28 @@ const share = ({ asked, valid }: Validity) =>
   `${valid} of ${asked} (${((100 * valid) / asked).toFixed(2)} %)`;
 
 function summarize(plan: Plan, { seconds, checked }: ReproductionRecord, stored: StoredModel): void {
-  const { places } = plan;
-  const hashed: Readonly<Record<StepName, string | undefined>> = {
-    initial: join(places.initial, 'model.safetensors'),
-    collect: undefined,
-    dataset: join(places.dataset, 'train.jsonl'),
-    train: join(trainedModel(places.trained), 'model.safetensors'),
-  };
-  const rows = stepNames.map((name) => [
-    steps[name].title,
-    seconds[name] === undefined ? 'not timed' : formatDuration(1000 * seconds[name]),
-    hashed[name] === undefined ? '' : fileHash(hashed[name]).slice(0, 16),
-    shown(hashed[name] ?? steps[name].place(plan)),
+  const rows = stepsOf(plan).map(({ hashed, place, title }) => [
+    title,
+    seconds[title] === undefined ? 'not timed' : formatDuration(1000 * seconds[title]),
+    hashed === undefined ? '' : fileHash(hashed).slice(0, 16),
+    shown(hashed ?? place),
   ]);
-  const losses = validationLosses(plan);
+  const losses = plan.rounds.map((round, index) => {
+    const [first, ...others] = validationLosses(round);
+    return first === undefined
+      ? []
+      : [
+          `round ${index + 1}     validation loss ${first.toFixed(4)} at first, ${Math.min(first, ...others).toFixed(4)} at best; ${shown(join(round.places.trained, recordFiles.page))}`,
+        ];
+  });
   process.stdout.write(
     `${[
       formatTable(['step', 'took', 'sha256', 'result'], rows),
       '',
-      `model       ${shown(places.model)}: ${stored.parameters} parameters as ${stored.dtype}, ${formatBytes(stored.bytes)} of ${formatBytes(mostBytes)}`,
+      `model       ${shown(plan.places.model)}: ${stored.parameters} parameters as ${stored.dtype}, ${formatBytes(stored.bytes)} of ${formatBytes(mostBytes)}`,
       `sha256      ${checked!.sha256}`,
-      ...(losses.length === 0
-        ? []
-        : [`validation  loss ${losses[0]!.toFixed(4)} at first, ${Math.min(...losses).toFixed(4)} at best`]),
+      ...losses.flat(),
       `valid       ${share(checked!.raw)} as sampled at temperature 1, ${share(checked!.constrained)} constrained`,
-      `report      ${shown(join(places.trained, recordFiles.page))}`,
     ].join('\n')}\n`,
   );
 }
@@ -156,14 +193,14 @@ const clearly = 0.8;
 
 /** @throws Error when the small version shows that the recipe doesn't work */
 function requireLearnt(plan: Plan, { checked }: ReproductionRecord): void {
-  const losses = validationLosses(plan);
+  const losses = validationLosses(plan.rounds[0]!);
   if (!(losses.length > 1 && Math.min(...losses) < clearly * losses[0]!))
     throw new Error(`the validation loss did not fall clearly: ${losses.join(', ')}`);
   const { asked, valid } = checked!.constrained;
   if (asked === 0 || valid !== asked)
     throw new Error(`only ${valid} of ${asked} constrained answers are valid`);
-  const open = stepNames.filter((name) => !steps[name].isComplete(plan));
-  if (open.length > 0) throw new Error(`would be made again: ${open.join(', ')}`);
+  const open = stepsOf(plan).filter((step) => !step.isComplete());
+  if (open.length > 0) throw new Error(`would be made again: ${open.map(({ title }) => title).join(', ')}`);
   say('the small version has learnt, its constrained answers are valid, and nothing would be made again');
 }
 

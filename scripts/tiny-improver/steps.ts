@@ -1,6 +1,6 @@
 /** The steps from nothing to a trained model. Each goes on from what it finds, and does nothing where that is complete. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { loadCollection } from '../../finetune/collection-config.js';
 import { drawRun } from '../../finetune/collection-plan.js';
@@ -13,97 +13,138 @@ import { readJson } from '../../src/models/local/json-file.js';
 import { packageRoot } from '../../src/package-root.js';
 import { writeTinyModel } from '../tiny-model.js';
 import { policyloop } from './command.js';
-import type { Plan } from './recipe.js';
+import { type Plan, type Round, trainedModel } from './recipe.js';
 
-export const stepNames = ['initial', 'collect', 'dataset', 'train'] as const;
-export type StepName = (typeof stepNames)[number];
+export interface Cost {
+  readonly minutes: number;
+  readonly gigabytes: number;
+}
 
 export interface Step {
   readonly title: string;
   /** Where its result is. */
-  place(plan: Plan): string;
+  readonly place: string;
+  /** The file of it that tells whether two results are the same. */
+  readonly hashed: string | undefined;
+  readonly cost: Cost | undefined;
   /** @throws UserError when what is there was made otherwise */
-  isComplete(plan: Plan): boolean;
+  isComplete(): boolean;
   /** @throws Interrupted when a signal stopped it */
-  run(plan: Plan): Promise<void>;
+  run(): Promise<void>;
 }
 
-export const steps: Readonly<Record<StepName, Step>> = {
-  initial: {
+/** In their order. */
+export function stepsOf(plan: Plan): readonly Step[] {
+  const several = plan.rounds.length > 1;
+  return [
+    initialStep(plan),
+    ...plan.rounds.flatMap((round, index) => {
+      const named = (title: string) => (several ? `${title}, round ${index + 1}` : title);
+      return [
+        collectStep(round, named('runs')),
+        datasetStep(round, named('dataset')),
+        trainStep(round, named('training')),
+      ];
+    }),
+  ];
+}
+
+function initialStep({ initial, places }: Plan): Step {
+  const write = (directory: string) => {
+    rmSync(directory, { recursive: true, force: true });
+    const { seed, ...shape } = initial;
+    writeTinyModel(directory, shape, seed);
+  };
+  const partial = `${places.initial}.partial`;
+  return {
     title: 'initial model',
-    place: ({ places }) => places.initial,
-    isComplete: ({ initial, places }) => {
+    place: places.initial,
+    hashed: join(places.initial, 'model.safetensors'),
+    cost: undefined,
+    isComplete() {
       if (!existsSync(places.initial)) return false;
-      const again = `${places.initial}.partial`;
-      writeInitial(again, initial);
-      const same = contentHash(again) === contentHash(places.initial);
-      rmSync(again, { recursive: true });
+      write(partial);
+      const same = contentHash(partial) === contentHash(places.initial);
+      rmSync(partial, { recursive: true });
       if (!same) throw madeOtherwise(places.initial, 'this is not the initial model of the recipe');
       return true;
     },
-    async run({ initial, places }) {
-      const partial = `${places.initial}.partial`;
-      rmSync(partial, { recursive: true, force: true });
-      writeInitial(partial, initial);
+    async run() {
+      write(partial);
       renameSync(partial, places.initial);
     },
-  },
-  collect: {
-    title: 'runs',
-    place: ({ places }) => places.runs,
-    isComplete(plan) {
-      if (!existsSync(plan.places.runs)) return false;
+  };
+}
+
+function collectStep(round: Round, title: string): Step {
+  const { collection, cost, places } = round;
+  const { file, jobs, overrides } = collection;
+  return {
+    title,
+    place: places.runs,
+    hashed: undefined,
+    cost: cost?.collect,
+    isComplete() {
+      if (!existsSync(places.runs)) return false;
       // Tells of runs that were begun with other settings.
-      openCollection(collectionOf(plan))();
-      return runNames(plan).every((name) => isComplete(join(plan.places.runs, name)));
+      openCollection(loadCollection(file, overrides))();
+      return runPaths(round).every(isComplete);
     },
-    run: ({ collection: { file, jobs, overrides } }) =>
+    run: () =>
       policyloop([
         ...['finetune', 'collect', fromRoot(file), ...overrides],
         ...(jobs === undefined ? [] : ['--jobs', String(jobs)]),
       ]),
-  },
-  dataset: {
-    title: 'dataset',
-    place: ({ places }) => places.dataset,
-    isComplete(plan) {
-      const { dataset, places } = plan;
+  };
+}
+
+function datasetStep(round: Round, title: string): Step {
+  const { cost, dataset, earlier, places } = round;
+  const before = earlier === undefined ? [] : runPaths(earlier.round).slice(0, earlier.runs);
+  const sources = () => [...runPaths(round), ...before].map(named).toSorted();
+  return {
+    title,
+    place: places.dataset,
+    hashed: join(places.dataset, 'train.jsonl'),
+    cost: cost?.dataset,
+    isComplete() {
       if (!existsSync(places.dataset)) return false;
       const manifest = readJson(join(places.dataset, 'manifest.json')) as DatasetManifest | undefined;
       if (manifest === undefined) throw madeOtherwise(places.dataset, 'this is no complete dataset');
-      const { recipe, winners = 1, lookAhead = [0], augment, seed } = dataset;
-      const options = { recipe, winners, lookAhead, augment, seed };
-      const { winners: hadWinners = 1, lookAhead: hadAhead = [0], ...had } = manifest;
-      const begun = {
-        recipe: had.recipe,
-        winners: hadWinners,
-        lookAhead: hadAhead,
-        augment: had.augment,
-        seed: had.seed,
-      };
-      const made = had.sources.map(({ run }) => basename(run)).toSorted();
-      if (!isDeepStrictEqual(options, begun) || !isDeepStrictEqual(made, runNames(plan)))
+      const { validation: _, ...options } = dataset;
+      const { augment, lookAhead = [0], recipe, seed, winners = 1 } = manifest;
+      const made = manifest.sources.map(({ run }) => named(run)).toSorted();
+      if (
+        !isDeepStrictEqual(options, { recipe, winners, lookAhead, augment, seed }) ||
+        !isDeepStrictEqual(made, sources())
+      )
         throw madeOtherwise(places.dataset, 'this dataset is of other runs, or was made with other options');
       return true;
     },
-    async run({ dataset, places }) {
+    async run() {
       const partial = `${places.dataset}.partial`;
       rmSync(partial, { recursive: true, force: true });
       const { recipe, winners, lookAhead, augment, validation, seed } = dataset;
       await policyloop([
-        ...['finetune', 'dataset', fromRoot(places.runs), '--recipe', recipe],
+        ...['finetune', 'dataset', fromRoot(places.runs), ...before.map(fromRoot), '--recipe', recipe],
         ...['--winners', String(winners), '--look-ahead', lookAhead.join(',')],
         ...['--augment', String(augment), '--validation', validation, '--seed', String(seed)],
         ...['--out', fromRoot(partial)],
       ]);
       renameSync(partial, places.dataset);
     },
-  },
-  train: {
-    title: 'training',
-    place: ({ places }) => places.trained,
-    isComplete({ train, places }) {
-      const lineage = readLineage(trainedModel(places.trained));
+  };
+}
+
+function trainStep({ cost, places, train }: Round, title: string): Step {
+  const result = trainedModel(places.trained);
+  return {
+    title,
+    place: places.trained,
+    hashed: join(result, 'model.safetensors'),
+    cost: cost?.train,
+    isComplete() {
+      const lineage = readLineage(result);
       if (lineage === undefined) return false;
       const config: unknown = JSON.parse(JSON.stringify(loadTrainConfig(train)));
       const rows = Object.keys(lineage.dataset.files).map((name) => [
@@ -115,24 +156,20 @@ export const steps: Readonly<Record<StepName, Step>> = {
         isDeepStrictEqual(lineage.dataset.files, Object.fromEntries(rows))
       );
     },
-    run: ({ train }) => policyloop(['finetune', 'train', fromRoot(train)]),
-  },
-};
-
-/** The model in the output of a training. */
-export const trainedModel = (output: string): string => join(output, 'model');
-
-function writeInitial(directory: string, { seed, ...shape }: Plan['initial']): void {
-  rmSync(directory, { recursive: true, force: true });
-  writeTinyModel(directory, shape, seed);
+    run: () => policyloop(['finetune', 'train', fromRoot(train)]),
+  };
 }
 
-const collectionOf = ({ collection: { file, overrides } }: Plan) => loadCollection(file, overrides);
-
-function runNames(plan: Plan): readonly string[] {
-  const collection = collectionOf(plan);
-  return Array.from({ length: collection.runs }, (_, index) => drawRun(collection, index).name);
+/** Paths of all runs of a round, made or not, in the order of their numbers. */
+function runPaths({ collection: { file, overrides } }: Round): readonly string[] {
+  const collection = loadCollection(file, overrides);
+  return Array.from({ length: collection.runs }, (_, index) =>
+    join(collection.output, drawRun(collection, index).name),
+  );
 }
+
+/** Runs of different rounds may have the same number and task. */
+const named = (run: string) => join(basename(dirname(run)), basename(run));
 
 const fromRoot = (path: string) => relative(packageRoot(), path) || '.';
 

@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { loadCollection } from '../../finetune/collection-config.js';
 import { loadTrainConfig } from '../../finetune/train-config.js';
 import { fillRecipe, modelCard } from '../../scripts/tiny-improver/model-card.js';
-import { fullPlan, smokePlan } from '../../scripts/tiny-improver/recipe.js';
-import { steps } from '../../scripts/tiny-improver/steps.js';
+import { fullPlan, smokePlan, trainedModel } from '../../scripts/tiny-improver/recipe.js';
+import { stepsOf } from '../../scripts/tiny-improver/steps.js';
 import { storeModel } from '../../scripts/tiny-improver/stored-model.js';
 import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
 import { checkModel } from '../../src/models/local/inspect.js';
@@ -71,23 +72,40 @@ describe('the recipe', () => {
     writeFileSync(card, readFileSync(modelCard));
     fillRecipe(card);
     const text = readFileSync(card, 'utf8');
-    const { learningRate, seed } = loadTrainConfig(fullPlan('model').train);
-    expect(text).toContain(`| training: learningRate | ${learningRate} |`);
-    expect(text).toContain(`| training: seed | ${seed} |`);
-    expect(text).toMatch(/\| examples \| `recipe: best-of-group, winners: \d+/);
+    const { learningRate, seed } = loadTrainConfig(fullPlan('model').rounds[1]!.train);
+    expect(text).toContain(`| round 2: training: learningRate | ${learningRate} |`);
+    expect(text).toContain(`| round 2: training: seed | ${seed} |`);
+    expect(text).toMatch(/\| round 1: examples \| `recipe: best-of-group, winners: \d+/);
     expect(text).toMatch(/<!-- figures -->[\s\S]*<!-- \/figures -->/);
   });
 
   it('has a smaller version, whose steps are open before they are made, and complete after', async () => {
     const plan = smokePlan(temporaryDirectory());
-    const { batchExamples, output } = loadTrainConfig(plan.train);
-    expect(output).toBe(plan.places.trained);
-    expect(batchExamples).toBeLessThan(loadTrainConfig(fullPlan('model').train).batchExamples);
-    for (const step of Object.values(steps)) expect(step.isComplete(plan)).toBe(false);
-    await steps.initial.run(plan);
-    expect(steps.initial.isComplete(plan)).toBe(true);
-    expect(() => steps.initial.isComplete({ ...plan, initial: { ...plan.initial, seed: 9 } })).toThrow(
-      /not the initial model of the recipe/,
-    );
+    const [first, second] = plan.rounds;
+    const full = fullPlan('model').rounds;
+    expect(full).toHaveLength(2);
+    for (const [index, { places, train }] of plan.rounds.entries()) {
+      const { batchExamples, output } = loadTrainConfig(train);
+      expect(output).toBe(places.trained);
+      expect(batchExamples).toBeLessThan(loadTrainConfig(full[index]!.train).batchExamples);
+    }
+    expect(second!.earlier?.round).toBe(first);
+    expect(loadTrainConfig(second!.train).model).toBe(trainedModel(first!.places.trained));
+    for (const step of stepsOf(plan)) expect(step.isComplete()).toBe(false);
+    await stepsOf(plan)[0]!.run();
+    expect(stepsOf(plan)[0]!.isComplete()).toBe(true);
+    const [other] = stepsOf({ ...plan, initial: { ...plan.initial, seed: 9 } });
+    expect(() => other!.isComplete()).toThrow(/not the initial model of the recipe/);
+  });
+
+  it("lets each round begin with what the one before has made, where that round's files say", () => {
+    const [first, second] = fullPlan('model').rounds;
+    expect(loadTrainConfig(second!.train).model).toBe(trainedModel(first!.places.trained));
+    const proposers = loadCollection(second!.collection.file).proposers.map(({ layer }) => layer.model);
+    for (const proposer of proposers) {
+      expect(resolve(dirname(second!.collection.file), (proposer as { path: string }).path)).toBe(
+        trainedModel(first!.places.trained),
+      );
+    }
   });
 });
