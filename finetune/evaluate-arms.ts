@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { ModelConfig } from '../src/config.js';
 import { type Control, controlArm, isControl } from '../src/controls.js';
 import { UserError } from '../src/errors.js';
+import { modelDirectory } from '../src/models/local/packaged-model.js';
 import { isAdapter, openBase, trainedVariables } from './base-model.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from './lineage.js';
 
@@ -38,7 +39,7 @@ export type TrainedOn =
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /**
- * @param base directory of a model, an adapter or a training's output, `ollama:NAME`, `openai:NAME`, or a
+ * @param base directory of a model (`package:…` for one of the package), an adapter or a training's output, `ollama:NAME`, `openai:NAME`, or a
  * control; undefined takes what the tuned model was trained from
  * @param tuned likewise
  * @throws UserError where a directory holds no such thing, or the base can't be told
@@ -117,7 +118,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
     };
   }
   if (isControl(spec)) return { ...armOf(spec), name };
-  const directory = weightsIn(resolve(cwd, spec), `--${name}`);
+  const directory = weightsIn(resolve(cwd, modelDirectory(spec)), `--${name}`);
   const local = isAdapter(directory)
     ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }
     : { model: directory };

@@ -7,6 +7,7 @@ import { parseSource } from '../src/config-source.js';
 import { nearest, type Problem, UserError } from '../src/errors.js';
 import { adaptableModules } from '../src/models/local/adapter.js';
 import { quantizations } from '../src/models/local/config.js';
+import { isPackaged, modelDirectory } from '../src/models/local/packaged-model.js';
 import { packings } from './packing.js';
 import { schedules } from './schedule.js';
 
@@ -45,7 +46,10 @@ const optimizerSchema = z.discriminatedUnion('kind', [
 
 const settings = z.strictObject({
   $schema: z.string().optional().describe('For editors'),
-  model: z.string().min(1).describe('Directory of the model to train'),
+  model: z
+    .string()
+    .min(1)
+    .describe('Directory of the model to train; `package:models/tiny-improver` is the embedded one'),
   dataset: z.string().min(1).describe('Directory that `finetune dataset` wrote, in the format jsonl'),
   output: z.string().min(1).describe('Directory of the result; with a checkpoint in it, training goes on'),
   method: methodSchema.prefault({ kind: 'lora' }),
@@ -102,7 +106,7 @@ export const trainConfigSchema = settings.refine(
 export type TrainConfig = z.output<typeof trainConfigSchema>;
 
 /**
- * Reads a training's config; its paths are relative to its file.
+ * Reads a training's config; its paths are relative to its file, those of the package (`package:…`) to that.
  * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
  */
 export function loadTrainConfig(file: string): TrainConfig {
@@ -132,7 +136,7 @@ export function loadTrainConfig(file: string): TrainConfig {
   const { data } = parsed;
   return {
     ...data,
-    model: absolute(data.model),
+    model: isPackaged(data.model) ? modelDirectory(data.model) : absolute(data.model),
     dataset: absolute(data.dataset),
     output: absolute(data.output),
   };
