@@ -122,7 +122,7 @@ describe('a whole experiment while 30 % of the requests fail', () => {
       expect(manifest.usage.errors).toBe(server.counts.faults.status + server.counts.faults.drop);
       const failed = readRun(path).calls.filter(({ outcome }) => outcome.kind === 'error');
       expect(new Set(failed.map(({ outcome }) => outcome.kind === 'error' && outcome.error))).toEqual(
-        new Set(['server', 'network']),
+        new Set(['server', 'cut']),
       );
     } finally {
       await server.close();

@@ -19,6 +19,9 @@ interface Reply {
 /** Far beyond any completion; a server that sends more is broken. */
 const longestBody = 64 * 2 ** 20;
 
+/** A host that has not taken the connection (TLS included) by then is down. */
+const connectTimeoutMs = 30_000;
+
 /**
  * Sends `init` (method, headers, text body, signal) and resolves with a 2xx reply whose body is JSON.
  * @throws TryFailure for everything else.
@@ -29,7 +32,7 @@ export const jsonFetch: typeof fetch = async (input, init = {}) => {
   if (reply.status < 200 || reply.status > 299) throw failureOf(reply);
   if (parseJson(reply.body) === undefined) {
     throw new TryFailure(
-      'malformed',
+      isWebPage(reply.body) ? 'html' : 'malformed',
       `${place(url)} answered HTTP ${reply.status} with ${describeBody(reply.body)}`,
     );
   }
@@ -38,7 +41,9 @@ export const jsonFetch: typeof fetch = async (input, init = {}) => {
 
 function exchange(url: URL, init: RequestInit): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const failed = (error: Error) => reject(networkFailure(url, error));
+    let isConnected = false;
+    const failed = (error: Error) =>
+      reject(error instanceof TryFailure ? error : networkFailure(url, error, isConnected));
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
       url,
       {
@@ -54,8 +59,10 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
         response.on('data', (chunk: Buffer) => {
           length += chunk.length;
           chunks.push(chunk);
-          if (length > longestBody)
-            response.destroy(new Error(`the body is longer than ${longestBody} bytes`));
+          if (length > longestBody) {
+            const problem = `${place(url)} answered with more than ${longestBody} bytes`;
+            response.destroy(new TryFailure('malformed', problem));
+          }
         });
         response.on('error', failed);
         response.on('end', () =>
@@ -68,8 +75,17 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
       },
     );
     request.on('error', failed);
-    // Routers forget connections that are silent while a model thinks.
-    request.on('socket', (socket) => socket.setKeepAlive(true, 30_000));
+    request.on('socket', (socket) => {
+      // Routers forget connections that are silent while a model thinks.
+      socket.setKeepAlive(true, 30_000);
+      const hangs = () => request.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' }));
+      const timer = setTimeout(hangs, connectTimeoutMs);
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+        isConnected = true;
+        clearTimeout(timer);
+      });
+      socket.once('close', () => clearTimeout(timer));
+    });
     request.end(init.body ?? undefined);
   });
 }
@@ -80,10 +96,21 @@ function failureOf(reply: Reply): TryFailure {
   const error = serverError(body);
   const redirect = headers.location === undefined ? '' : ` to ${headers.location}: give that address instead`;
   const message = `HTTP ${status}${redirect}${error.message === '' ? '' : `: ${error.message}`}`;
-  return new TryFailure(kindOf(status, error.code), message, retryAfter(headers));
+  return new TryFailure(kindOf(status, error), message, retryAfter(headers));
 }
 
-function kindOf(status: number, code: string | undefined): ModelErrorKind {
+/**
+ * The words by which providers refuse a prompt for its content: Azure (`content_filter`), OpenAI
+ * (`content_policy_violation`, flagged as `invalid_prompt`), DeepSeek, Alibaba, xAI, OpenRouter's moderation.
+ */
+const filterWords =
+  /content[_ ]?(filter|policy|management policy)|ResponsibleAIPolicy|Content Exists Risk|data_?inspection_?failed|violates? (our |the )?(usage|content)|usage policy|was flagged|flagged_input/i;
+
+/** The kind of a failure with this HTTP status, and this said of it. */
+export function kindOf(status: number, { code, message }: ReturnType<typeof serverError>): ModelErrorKind {
+  if (status === 451) return 'content-filter';
+  if ([400, 403, 422].includes(status) && filterWords.test(`${code ?? ''} ${message}`))
+    return 'content-filter';
   // An empty account is reported like a rate limit, but waiting doesn't fill it.
   if (status === 401 || status === 402 || status === 403 || code === 'insufficient_quota')
     return 'authentication';
@@ -97,13 +124,23 @@ const errorObject = z.object({ message: z.string(), code: z.unknown(), type: z.u
 const errorBody = z.object({ error: z.union([z.string(), errorObject]), message: z.string() }).partial();
 
 /** What the server says, as the providers' several forms have it. */
-export function serverError(body: string): { message: string; code?: string } {
+export function serverError(body: string): {
+  readonly message: string;
+  readonly code?: string;
+  /** The HTTP status that the error names itself, as those that come with HTTP 200 do. */
+  readonly status?: number;
+} {
   const parsed = errorBody.safeParse(parseJson(body));
   if (!parsed.success) return { message: body === '' ? '' : describeBody(body) };
   const { error, message = '' } = parsed.data;
   if (typeof error === 'string') return { message: shorten(error) };
   const code = [error?.code, error?.type].find((value) => typeof value === 'string');
-  return { message: shorten(error?.message ?? message), ...(code !== undefined && { code }) };
+  const status = Number(error?.code);
+  return {
+    message: shorten(error?.message ?? message),
+    ...(code !== undefined && { code }),
+    ...(status >= 400 && status <= 599 && { status }),
+  };
 }
 
 function parseJson(text: string): unknown {
@@ -116,12 +153,14 @@ function parseJson(text: string): unknown {
 
 function describeBody(body: string): string {
   if (body.trim() === '') return 'an empty body';
-  if (/^\s*<(!doctype|html|\?xml)/i.test(body)) {
+  if (isWebPage(body)) {
     const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim();
     return `an HTML page${title ? ` (“${shorten(title)}”)` : ''}`;
   }
   return parseJson(body) === undefined ? `text that is no JSON: ${shorten(body)}` : shorten(body);
 }
+
+const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);
 
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
@@ -152,9 +191,12 @@ const networkProblems: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'the host does not answer',
 };
 
-function networkFailure(url: URL, error: Error & { code?: unknown }): TryFailure {
+function networkFailure(url: URL, error: Error & { code?: unknown }, isConnected: boolean): TryFailure {
   const problem = typeof error.code === 'string' ? (networkProblems[error.code] ?? error.code) : undefined;
-  return new TryFailure('network', `no answer from ${place(url)}: ${problem ?? error.message}`);
+  return new TryFailure(
+    isConnected ? 'cut' : 'network',
+    `no answer from ${place(url)}: ${problem ?? error.message}`,
+  );
 }
 
 /** The address without what might be secret in it. */

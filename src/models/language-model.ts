@@ -5,7 +5,7 @@ export interface ChatMessage {
   readonly content: string;
 }
 
-/** Tokens of one call. All counts are the provider's; undefined where it reports none. */
+/** Tokens of one call. All counts but `unreported` are the provider's; undefined where it reports none. */
 export interface Usage {
   readonly promptTokens?: number;
   /** Part of promptTokens that came from the provider's prompt cache. */
@@ -13,6 +13,8 @@ export interface Usage {
   readonly completionTokens?: number;
   /** Part of completionTokens spent on hidden reasoning. */
   readonly reasoningTokens?: number;
+  /** About so many more, in place of counts that the provider left out or that can't be right: on the high side. */
+  readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
@@ -28,6 +30,10 @@ export interface Completion {
   readonly latencyMs: number;
   /** HTTP tries beyond the first. */
   readonly retries: number;
+  /** What went wrong with the tries before, in order. */
+  readonly failedTries?: readonly ModelErrorKind[];
+  /** What is wrong with this reply, although it is one. */
+  readonly faults?: readonly ReplyFault[];
   /** Things the user should know of, e.g. that the provider cut the prompt. */
   readonly warnings?: readonly string[];
 }
@@ -66,6 +72,16 @@ export interface GenerateOptions {
   /** Non-negative, below 2^31. The same seed asks for the same answer, as far as the provider can. */
   readonly seed: number;
   readonly signal?: AbortSignal;
+  /** The longest completion that a cap has room for, in tokens; beside the model's own limit. */
+  readonly maxTokens?: number;
+  /** Asked before a try that failed of `kind` is made again; false ends the call with that failure. */
+  readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
+}
+
+/** Of limits that may not be set, the one that counts. */
+export function smallest(...limits: readonly (number | undefined)[]): number | undefined {
+  const set = limits.filter((limit) => limit !== undefined);
+  return set.length === 0 ? undefined : Math.min(...set);
 }
 
 /** How much a model can read and write. */
@@ -109,12 +125,23 @@ export interface LanguageModel {
   close?(): Promise<void>;
 }
 
+/** Why a try gave no completion. */
 export type ModelErrorKind =
   | 'rate-limit'
   | 'server'
+  /** No connection. */
   | 'network'
+  /** The connection broke before the answer was complete. */
+  | 'cut'
   | 'timeout'
+  /** A web page in the place of an answer. */
+  | 'html'
+  /** No JSON, or JSON of another shape. */
   | 'malformed'
+  /** A well-formed answer without a completion in it. */
+  | 'empty'
+  /** The provider refused the prompt for its content. */
+  | 'content-filter'
   | 'authentication'
   | 'not-found'
   | 'bad-request'
@@ -128,18 +155,47 @@ const fatalKinds: ReadonlySet<ModelErrorKind> = new Set([
   'not-recorded',
 ]);
 
+/** What can be wrong with a completion. */
+export type ReplyFault =
+  /** No text. */
+  | 'no-text'
+  /** Stopped or emptied by the provider's content filter. */
+  | 'content-filter'
+  /** One phrase over and over, up to the limit of its length. */
+  | 'loop'
+  /** Longer than was asked for. */
+  | 'overlong'
+  /** The server read less than was sent. */
+  | 'prompt-cut'
+  /** Token counts are missing. */
+  | 'usage-missing'
+  /** Token counts can't be right. */
+  | 'usage-wrong';
+
+/** Kinds of failed tries whose answer may have been generated, and so be paid for, before it was lost. */
+const paidKinds: ReadonlySet<ModelErrorKind> = new Set(['cut', 'timeout', 'malformed', 'empty', 'aborted']);
+
+export const mayBePaid = (kind: ModelErrorKind): boolean => paidKinds.has(kind);
+
 /** A call that gave no completion. `fatal` kinds will fail again: the run stops instead of trying on. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;
   readonly retries: number;
   readonly latencyMs: number;
+  /** Of the tries before the last one, in order. */
+  readonly failedTries: readonly ModelErrorKind[];
 
-  constructor(kind: ModelErrorKind, message: string, detail: { retries: number; latencyMs: number }) {
+  constructor(
+    kind: ModelErrorKind,
+    message: string,
+    detail: { retries: number; latencyMs: number; failedTries?: readonly ModelErrorKind[] },
+  ) {
     super(message);
     this.kind = kind;
     this.retries = detail.retries;
     this.latencyMs = detail.latencyMs;
+    this.failedTries = detail.failedTries ?? [];
   }
 
   /** Whether trying the next iteration is pointless. */

@@ -6,18 +6,19 @@ import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
 import type { ChatMessage, Completion, FinishReason, LanguageModel, Task } from './language-model.js';
 import { loginOf, withoutSecrets } from './login.js';
-import { callWithRetries, TryFailure, type Wait } from './retry.js';
-import { fewestTokens, mostTokens } from './token-bounds.js';
+import { checkUsage, replyFaults } from './reply-faults.js';
+import { callWithRetries, type Outcome, TryFailure, type Wait } from './retry.js';
+import { mostTokens } from './token-bounds.js';
 
 /** Of what `show` tells: the length under `<architecture>.context_length`. */
 const modelSchema = z.object({ model_info: z.record(z.string(), z.unknown()) });
 
-const tokens = z.int().min(0).optional().catch(undefined);
 const responseSchema = z.object({
-  message: z.object({ content: z.string(), thinking: z.string().optional() }),
-  done_reason: z.string().optional(),
-  prompt_eval_count: tokens,
-  eval_count: tokens,
+  message: z.object({ content: z.string().nullable(), thinking: z.string().nullish() }),
+  done_reason: z.string().nullish(),
+  /** Whatever stands there: see checkUsage. */
+  prompt_eval_count: z.unknown().optional(),
+  eval_count: z.unknown().optional(),
 });
 type Response = z.output<typeof responseSchema>;
 
@@ -72,16 +73,18 @@ export function createOllama(
       const known = [own, config.contextTokens].filter((length) => typeof length === 'number');
       return known.length === 0 ? undefined : { tokens: Math.min(...known) };
     },
-    async generate(messages, { task, seed, signal }) {
+    async generate(messages, { task, seed, signal, maxTokens = config.maxTokens, mayTryAgain }) {
+      const limit = Math.min(config.maxTokens, maxTokens);
       if (config.contextTokens === undefined) {
         const needed = mostTokens(messages) + config.maxTokens;
         contextTokens = Math.max(contextTokens, Math.ceil(needed / contextStep) * contextStep);
       }
-      const request = chatRequest(config, messages, task, seed, contextTokens);
+      const request = chatRequest({ ...config, maxTokens: limit }, messages, task, seed, contextTokens);
       const outcome = await callWithRetries({
         ...calling,
         seed,
         signal,
+        mayTryAgain,
         attempt: async (attemptSignal) => {
           try {
             return readResponse(await clientWith(attemptSignal).chat(request));
@@ -124,7 +127,7 @@ function readResponse(response: unknown): Response {
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
-    'malformed',
+    issue.path.join('.') === 'message' && issue.input === undefined ? 'empty' : 'malformed',
     `the reply is no chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
 }
@@ -133,40 +136,39 @@ function completion(
   response: Response,
   messages: readonly ChatMessage[],
   request: ChatRequest,
-  { retries, latencyMs }: { readonly retries: number; readonly latencyMs: number },
+  { retries, failedTries, latencyMs }: Outcome<unknown>,
 ): Completion {
   const { message, done_reason, prompt_eval_count, eval_count } = response;
-  const warning = truncationWarning(messages, prompt_eval_count, request.options?.num_ctx);
-  return {
-    text: message.content,
-    ...(message.thinking !== undefined && message.thinking !== '' && { reasoning: message.thinking }),
+  const { thinking } = message;
+  const reply = {
+    text: message.content ?? '',
+    ...(thinking !== undefined && thinking !== null && thinking !== '' && { reasoning: thinking }),
     finishReason: finishReasons[done_reason ?? ''] ?? 'other',
-    usage: {
-      ...(prompt_eval_count !== undefined && { promptTokens: prompt_eval_count }),
-      ...(eval_count !== undefined && { completionTokens: eval_count }),
-    },
+  } as const;
+  const counts = checkUsage(
+    { prompt: prompt_eval_count, completion: eval_count },
+    { messages, maxTokens: request.options?.num_predict, replies: [reply] },
+  );
+  const faults = [...replyFaults(reply), ...counts.faults];
+  return {
+    ...reply,
+    usage: counts.usage,
     latencyMs,
     retries,
-    ...(warning !== undefined && { warnings: [warning] }),
+    ...(failedTries.length > 0 && { failedTries }),
+    ...(faults.length > 0 && { faults }),
+    ...(counts.warning !== undefined && {
+      warnings: [`${counts.warning} ${contextRemedy(request.options?.num_ctx)}`],
+    }),
   };
 }
 
 const finishReasons: Readonly<Record<string, FinishReason>> = { stop: 'stop', length: 'length' };
 
 /** Ollama drops the oldest part of a prompt that exceeds the context window, and says nothing. */
-function truncationWarning(
-  messages: readonly ChatMessage[],
-  readTokens: number | undefined,
-  contextTokens: number | undefined,
-): string | undefined {
-  const sentTokens = fewestTokens(messages);
-  if (readTokens === undefined || readTokens >= sentTokens) return undefined;
-  return (
-    `the server read ${readTokens} tokens of a prompt that has at least ${sentTokens}: it cut the prompt ` +
-    `(context window asked for: ${contextTokens}; the model's own may be smaller). ` +
-    `Raise model.contextTokens if it is set, or show less (memory.tokens)`
-  );
-}
+const contextRemedy = (contextTokens: number | undefined) =>
+  `(context window asked for: ${contextTokens}; the model's own may be smaller). ` +
+  `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
 
 function withRemedy(error: unknown, config: OllamaConfig, host: URL): unknown {
   if (!(error instanceof TryFailure)) return error;

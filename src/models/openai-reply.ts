@@ -1,7 +1,8 @@
 /** What chat completions look like, OpenAI's and those of compatible servers. */
 import { z } from 'zod';
-import { serverError } from './json-fetch.js';
-import type { Completion, FinishReason, Usage } from './language-model.js';
+import { kindOf, serverError } from './json-fetch.js';
+import type { ChatMessage, Completion, FinishReason } from './language-model.js';
+import { checkUsage, replyFaults } from './reply-faults.js';
 import { TryFailure } from './retry.js';
 
 /** Part of a message's content where a server splits it (Mistral's reasoning models do). */
@@ -19,11 +20,13 @@ const messageSchema = z.object({
   reasoning: z.string().nullish(),
 });
 
-const tokens = z.int().min(0).optional().catch(undefined);
+/** Whatever stands there: see checkUsage. */
+const tokens = z.unknown().optional();
 const usageSchema = z
   .object({
     prompt_tokens: tokens,
     completion_tokens: tokens,
+    total_tokens: tokens,
     prompt_tokens_details: z.object({ cached_tokens: tokens }).nullish().catch(undefined),
     completion_tokens_details: z.object({ reasoning_tokens: tokens }).nullish().catch(undefined),
     /** DeepSeek's name for the cached tokens. */
@@ -33,7 +36,15 @@ const usageSchema = z
   .catch(undefined);
 
 const responseSchema = z.object({
-  choices: z.array(z.object({ message: messageSchema, finish_reason: z.string().nullish() })).min(1),
+  choices: z
+    .array(
+      z.object({
+        message: messageSchema,
+        finish_reason: z.string().nullish(),
+        error: z.unknown().optional(),
+      }),
+    )
+    .min(1),
   usage: usageSchema,
 });
 export type ChatCompletion = z.output<typeof responseSchema>;
@@ -42,24 +53,46 @@ type Choice = ChatCompletion['choices'][number];
 /** @throws TryFailure when it is no chat completion. */
 export function readChatCompletion(response: unknown): ChatCompletion {
   const parsed = responseSchema.safeParse(response);
+  // OpenRouter, for one, says with HTTP 200 what went wrong: in the place of choices, or in one.
+  const error = serverError(
+    JSON.stringify(parsed.success ? { error: parsed.data.choices[0]!.error } : response) ?? '',
+  );
+  const { message, status } = error;
+  if (status !== undefined) {
+    throw new TryFailure(kindOf(status, error), `error ${status} with HTTP 200: ${message}`);
+  }
   if (parsed.success) return parsed.data;
-  const { message } = serverError(JSON.stringify(response));
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
-    'malformed',
+    isWithoutChoices(response) ? 'empty' : 'malformed',
     `the reply is no chat completion (${issue.path.join('.') || 'body'}: ${issue.message})${message === '' ? '' : `: ${message}`}`,
   );
+}
+
+function isWithoutChoices(response: unknown): boolean {
+  const parsed = z.object({ choices: z.array(z.unknown()).max(0).nullable() }).safeParse(response);
+  return parsed.success;
 }
 
 /** One completion a choice; what is known of the whole call stands on the first. */
 export function completionsOf(
   response: ChatCompletion,
-  call: Pick<Completion, 'latencyMs' | 'retries' | 'warnings'>,
+  sent: { readonly messages: readonly ChatMessage[]; readonly maxTokens: number | undefined },
+  { warnings, ...call }: Pick<Completion, 'latencyMs' | 'retries' | 'failedTries' | 'warnings'>,
 ): readonly Completion[] {
-  return response.choices.map((choice, i) => ({
-    ...readChoice(choice),
-    ...(i === 0 ? { usage: readUsage(response.usage), ...call } : { usage: {}, latencyMs: 0, retries: 0 }),
-  }));
+  const choices = response.choices.map(readChoice);
+  const counts = checkUsage(countsOf(response.usage), { ...sent, replies: choices });
+  return choices.map((choice, i) => {
+    const faults = [...replyFaults(choice), ...(i === 0 ? counts.faults : [])];
+    const said = [...(warnings ?? []), ...(counts.warning === undefined ? [] : [counts.warning])];
+    return {
+      ...choice,
+      ...(faults.length > 0 && { faults }),
+      ...(i > 0
+        ? { usage: {}, latencyMs: 0, retries: 0 }
+        : { usage: counts.usage, ...call, ...(said.length > 0 && { warnings: said }) }),
+    };
+  });
 }
 
 function readChoice({
@@ -74,23 +107,22 @@ function readChoice({
   return {
     text: text === '' ? (message.refusal ?? '') : text,
     ...(reasoning !== '' && { reasoning }),
-    finishReason: finishReasons[finish_reason ?? ''] ?? 'other',
+    finishReason: readFinishReason(finish_reason ?? ''),
   };
 }
 
-const finishReasons: Readonly<Record<string, FinishReason>> = {
-  stop: 'stop',
-  length: 'length',
-  content_filter: 'content-filter',
-};
-
-function readUsage(usage: ChatCompletion['usage']): Usage {
-  const cached = usage?.prompt_tokens_details?.cached_tokens ?? usage?.prompt_cache_hit_tokens;
-  const reasoning = usage?.completion_tokens_details?.reasoning_tokens;
-  return {
-    ...(usage?.prompt_tokens !== undefined && { promptTokens: usage.prompt_tokens }),
-    ...(cached !== undefined && { cachedTokens: cached }),
-    ...(usage?.completion_tokens !== undefined && { completionTokens: usage.completion_tokens }),
-    ...(reasoning !== undefined && { reasoningTokens: reasoning }),
-  };
+/** OpenAI's names, and what Gemini, Zhipu and Anthropic's models let through in their place. */
+function readFinishReason(given: string): FinishReason {
+  const name = given.toLowerCase();
+  if (name === 'stop' || name === 'length') return name;
+  const filtered = /content_filter|safety|prohibited|recitation|sensitive|refusal|blocklist/.test(name);
+  return filtered ? 'content-filter' : 'other';
 }
+
+const countsOf = (usage: ChatCompletion['usage']) => ({
+  prompt: usage?.prompt_tokens,
+  cached: usage?.prompt_tokens_details?.cached_tokens ?? usage?.prompt_cache_hit_tokens,
+  completion: usage?.completion_tokens,
+  reasoning: usage?.completion_tokens_details?.reasoning_tokens,
+  total: usage?.total_tokens,
+});

@@ -3,7 +3,14 @@ import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/ch
 import type { OpenAIConfig } from '../config.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
-import type { ChatMessage, LanguageModel, Task } from './language-model.js';
+import {
+  type ChatMessage,
+  type GenerateOptions,
+  type LanguageModel,
+  type ModelErrorKind,
+  smallest,
+  type Task,
+} from './language-model.js';
 import { withoutSecrets } from './login.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
@@ -39,8 +46,9 @@ export function createOpenAI(
     messages: readonly ChatMessage[],
     task: Task,
     seeds: readonly number[],
-    signal?: AbortSignal,
+    { signal, maxTokens: cap, mayTryAgain }: Pick<GenerateOptions, 'signal' | 'maxTokens' | 'mayTryAgain'>,
   ) => {
+    const maxTokens = smallest(config.maxTokens, cap);
     let adapted = 0;
     const outcome = await callWithRetries({
       id,
@@ -49,9 +57,10 @@ export function createOpenAI(
       secrets,
       seed: seeds[0]!,
       signal,
+      mayTryAgain,
       attempt: async (attemptSignal) => {
         for (; ; adapted++) {
-          const body = requestBody(config, dialect, messages, task, seeds);
+          const body = requestBody({ ...config, maxTokens }, dialect, messages, task, seeds);
           try {
             return readChatCompletion(await client.chat.completions.create(body, { signal: attemptSignal }));
           } catch (error) {
@@ -61,9 +70,12 @@ export function createOpenAI(
         }
       },
     });
-    const completions = completionsOf(outcome.value, {
+    const failedTries = [...outcome.failedTries, ...new Array<ModelErrorKind>(adapted).fill('bad-request')];
+    const sent = { messages, maxTokens };
+    const completions = completionsOf(outcome.value, sent, {
       latencyMs: outcome.latencyMs,
-      retries: outcome.retries + adapted,
+      retries: failedTries.length,
+      ...(failedTries.length > 0 && { failedTries }),
       ...(!dialect.seed && { warnings: [seedWarning] }),
     });
     return completions.map((completion) => withoutSecrets(completion, secrets));
@@ -71,8 +83,9 @@ export function createOpenAI(
 
   return {
     id,
-    generate: async (messages, { task, seed, signal }) => (await call(messages, task, [seed], signal))[0]!,
-    generateGroup: (messages, { task, seeds, signal }) => call(messages, task, seeds, signal),
+    generate: async (messages, { task, seed, ...options }) =>
+      (await call(messages, task, [seed], options))[0]!,
+    generateGroup: (messages, { task, seeds, ...options }) => call(messages, task, seeds, options),
   };
 }
 

@@ -49,16 +49,28 @@ export interface Call<T> {
   readonly seed: number;
   /** The caller's. */
   readonly signal: AbortSignal | undefined;
+  /** Whether the caller can afford another try after one that failed so; without it always. */
+  readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean) | undefined;
 }
 
 export interface Outcome<T> {
   readonly value: T;
   /** Tries beyond the first. */
   readonly retries: number;
+  /** What went wrong with the tries before, in order. */
+  readonly failedTries: readonly ModelErrorKind[];
   readonly latencyMs: number;
 }
 
-const temporary: readonly ModelErrorKind[] = ['rate-limit', 'server', 'network', 'malformed'];
+const temporary: readonly ModelErrorKind[] = [
+  'rate-limit',
+  'server',
+  'network',
+  'cut',
+  'html',
+  'malformed',
+  'empty',
+];
 
 /** Timers take no more: about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -77,11 +89,17 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   call.signal?.addEventListener('abort', onAbort, { once: true });
   if (call.signal?.aborted) onAbort();
 
+  const failedTries: ModelErrorKind[] = [];
   let retries = 0;
   let last: TryFailure | undefined;
   const elapsedMs = () => performance.now() - started;
   const fail = (kind: ModelErrorKind, message: string) =>
-    new ModelError(kind, redact(`${call.id}: ${message}`, call.secrets), { retries, latencyMs: elapsedMs() });
+    new ModelError(kind, redact(`${call.id}: ${message}`, call.secrets), {
+      retries,
+      latencyMs: elapsedMs(),
+      // What ended the call is its own kind, but for what came between the last try and the end.
+      failedTries: failedTries.slice(0, kind === 'timeout' || kind === 'aborted' ? undefined : retries),
+    });
   const ended = () =>
     end.signal.reason === 'aborted'
       ? fail('aborted', 'the call was aborted')
@@ -94,15 +112,19 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
     for (; ; retries++) {
       if (end.signal.aborted) throw ended();
       try {
-        return { value: await call.attempt(end.signal), retries, latencyMs: elapsedMs() };
+        return { value: await call.attempt(end.signal), retries, failedTries, latencyMs: elapsedMs() };
       } catch (error) {
         if (end.signal.aborted) throw ended();
         if (!(error instanceof TryFailure)) throw error;
         last = error;
+        failedTries.push(error.kind);
       }
       if (!temporary.includes(last.kind)) throw fail(last.kind, last.message);
       if (retries >= policy.maxRetries) {
         throw fail(last.kind, `${last.message}${retries === 0 ? '' : ` (after ${retries} retries)`}`);
+      }
+      if (call.mayTryAgain?.(last.kind) === false) {
+        throw fail(last.kind, `${last.message} (a limit has no room for another try)`);
       }
       const waitMs = backOff(last, retries, call);
       if (elapsedMs() + waitMs >= timeoutMs) {

@@ -10,14 +10,16 @@ const preambleTokens = 256;
  * of a prompt here), one for every three letters, one for every byte of other scripts.
  */
 export function mostTokens(messages: readonly ChatMessage[]): number {
-  let tokens = preambleTokens;
-  for (const { content } of messages) {
-    tokens += templateTokens;
-    for (const [run] of content.matchAll(/ ?[A-Za-z]+|[ \t]+|\p{ASCII}|\P{ASCII}+/gu)) {
-      if (/[A-Za-z]$/.test(run)) tokens += Math.ceil(run.trim().length / 3);
-      else if (/^[ \t]/.test(run)) tokens += 1;
-      else tokens += Buffer.byteLength(run);
-    }
+  return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
+}
+
+/** The same of a text alone. */
+export function mostTokensOf(text: string): number {
+  let tokens = 0;
+  for (const [run] of text.matchAll(/ ?[A-Za-z]+|[ \t]+|\p{ASCII}|\P{ASCII}+/gu)) {
+    if (/[A-Za-z]$/.test(run)) tokens += Math.ceil(run.trim().length / 3);
+    else if (/^[ \t]/.test(run)) tokens += 1;
+    else tokens += Buffer.byteLength(run);
   }
   return tokens;
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Completion, LanguageModel } from '../language-model.js';
+import { replyFaults } from '../reply-faults.js';
 import { openAdapter } from './adapter.js';
 import type { LocalConfig } from './config.js';
 import type { GeneratedAnswer } from './generation.js';
@@ -81,7 +82,7 @@ function languageModel(config: LocalConfig, process: ModelProcess, chosen?: stri
         ...(chosen !== undefined && { adapter: chosen }),
         messages: messages.map(({ role, content }) => ({ role, content })),
         seeds: options.seeds,
-        maxTokens,
+        maxTokens: Math.min(maxTokens, options.maxTokens ?? maxTokens),
         sampling,
         stop,
         logProbabilities: false,
@@ -122,6 +123,11 @@ export function modelName(directory: string): string {
   return cached === null ? path.basename(resolved) : cached[1]!.replaceAll('--', '/');
 }
 
+function faultsOf(answer: GeneratedAnswer): Pick<Completion, 'faults'> {
+  const faults = replyFaults(answer);
+  return faults.length > 0 ? { faults } : {};
+}
+
 /** What is known of the whole call stands on the first completion. */
 function completions(result: JobResult, latencyMs: number): Completion[] {
   const generated = result.answers.reduce((sum, answer) => sum + answer.ids.length, 0);
@@ -129,6 +135,7 @@ function completions(result: JobResult, latencyMs: number): Completion[] {
     (answer: GeneratedAnswer, index): Completion => ({
       text: answer.text,
       finishReason: answer.finishReason,
+      ...faultsOf(answer),
       usage:
         index > 0
           ? {}

@@ -1,0 +1,124 @@
+/** What is wrong with a reply that is one, and with what its provider says that it took. */
+import type { ChatMessage, Completion, ReplyFault, Usage } from './language-model.js';
+import { fewestTokens, mostTokens, mostTokensOf } from './token-bounds.js';
+
+/** Token counts as a provider sends them: anything may stand there. */
+export interface ReportedCounts {
+  readonly prompt: unknown;
+  readonly cached?: unknown;
+  readonly completion: unknown;
+  readonly reasoning?: unknown;
+  /** Prompt and completion. */
+  readonly total?: unknown;
+}
+
+type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
+
+/** What can be told from the text. */
+export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[] {
+  const faults: ReplyFault[] = [];
+  if (finishReason === 'content-filter') faults.push('content-filter');
+  else if (text.trim() === '') faults.push('no-text');
+  if (finishReason === 'length' && endsInLoop(text)) faults.push('loop');
+  return faults;
+}
+
+/** As much of an end is looked at, and as much of that has to be a loop, in characters. */
+const loopLength = { most: 2000, fewest: 200 } as const;
+/** So often the phrase has to come there. */
+const loopRounds = 8;
+/** What is so many times beyond any tokenizer's count is no count. */
+const absurd = 10;
+
+/**
+ * Whether a text ends in one phrase over and over. The shortest period of its end, by the prefix function (Knuth,
+ * Morris, Pratt 1977): linear.
+ */
+export function endsInLoop(text: string): boolean {
+  // Backwards, so that a last round that was cut doesn't matter.
+  const end = [...text.slice(-loopLength.most).trimEnd()].reverse();
+  const borders = new Array<number>(end.length).fill(0);
+  for (let i = 1; i < end.length; i++) {
+    let border = borders[i - 1]!;
+    while (border > 0 && end[i] !== end[border]) border = borders[border - 1]!;
+    borders[i] = end[i] === end[border] ? border + 1 : 0;
+  }
+  // The longest stretch, from the end of the text, that is at least so many rounds of its period.
+  return borders.some((border, i) => i + 1 >= loopLength.fewest && (i + 1 - border) * loopRounds <= i + 1);
+}
+
+/**
+ * The counts that can be right, what is estimated in the place of the others, and what was wrong.
+ * @param sent what was asked, with the longest completion that was asked for, where there was one
+ */
+export function checkUsage(
+  reported: ReportedCounts,
+  sent: {
+    readonly messages: readonly ChatMessage[];
+    readonly maxTokens: number | undefined;
+    readonly replies: readonly Reply[];
+  },
+): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
+  const faults = new Set<ReplyFault>();
+  const read = (value: unknown): number | undefined => {
+    if (value === undefined || value === null) return undefined;
+    if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+    faults.add('usage-wrong');
+    return undefined;
+  };
+  let [prompt, cached, completion, reasoning] = [
+    read(reported.prompt),
+    read(reported.cached),
+    read(reported.completion),
+    read(reported.reasoning),
+  ];
+  const total = read(reported.total);
+  const { messages, replies, maxTokens } = sent;
+  if (reported.prompt === undefined || reported.prompt === null) faults.add('usage-missing');
+  if (reported.completion === undefined || reported.completion === null) faults.add('usage-missing');
+
+  const written = replies.some(({ text, reasoning: thought }) => text !== '' || thought !== undefined);
+  const wrong = () => {
+    faults.add('usage-wrong');
+    return undefined;
+  };
+  const most = mostTokens(messages);
+  if (prompt === 0 || (prompt ?? 0) > absurd * most) prompt = wrong();
+  if (completion === 0 && written) completion = wrong();
+  // xAI and Gemini count hidden reasoning in the total, but not in the completion.
+  if (prompt !== undefined && completion !== undefined && total !== undefined) {
+    completion = Math.max(completion, total - prompt);
+  }
+  if (reasoning !== undefined && completion !== undefined && reasoning > completion) {
+    faults.add('usage-wrong');
+    completion += reasoning;
+  }
+  if (cached !== undefined && cached > (prompt ?? 0)) cached = prompt === undefined ? undefined : wrong();
+  if (completion === undefined) reasoning = undefined;
+  if (prompt !== undefined && prompt > most) faults.add('usage-wrong');
+  if (maxTokens !== undefined && (completion ?? 0) > maxTokens * replies.length) faults.add('overlong');
+  const fewest = fewestTokens(messages);
+  const isCut = prompt !== undefined && prompt < fewest;
+  if (isCut) faults.add('prompt-cut');
+
+  const unreported = {
+    promptTokens: prompt === undefined ? most : 0,
+    completionTokens:
+      completion === undefined
+        ? replies.reduce((sum, { text, reasoning: thought = '' }) => sum + mostTokensOf(text + thought), 0)
+        : 0,
+  };
+  return {
+    usage: {
+      ...(prompt !== undefined && { promptTokens: prompt }),
+      ...(cached !== undefined && { cachedTokens: cached }),
+      ...(completion !== undefined && { completionTokens: completion }),
+      ...(reasoning !== undefined && { reasoningTokens: reasoning }),
+      ...(unreported.promptTokens + unreported.completionTokens > 0 && { unreported }),
+    },
+    faults: [...faults],
+    ...(isCut && {
+      warning: `the server read ${prompt} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`,
+    }),
+  };
+}
