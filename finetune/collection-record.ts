@@ -6,8 +6,9 @@ import { isMapping } from '../src/config-schema.js';
 import { UserError } from '../src/errors.js';
 import { lockRun } from '../src/lock.js';
 import { readJson } from '../src/models/local/json-file.js';
+import { makeDirectory } from '../src/new-directory.js';
 import { collectionFile, readManifest, runFiles } from '../src/recorded-run.js';
-import { makeDirectory, replaceFile } from '../src/run-directory.js';
+import { replaceFile } from '../src/run-directory.js';
 import type { Collection } from './collection-config.js';
 
 const lockFile = 'collection.lock';

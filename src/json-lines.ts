@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { appendFileSync, closeSync, fdatasync, ftruncateSync, openSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { SyncAdapter } from 'lowdb';
@@ -61,9 +62,13 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
     const text = this.#pending;
     // What fails half-way is not to be appended a second time.
     this.#pending = '';
-    this.#descriptor ??= openSync(this.path, 'a');
-    appendFileSync(this.#descriptor, text);
     this.#dirty = true;
+    try {
+      this.#descriptor ??= openSync(this.path, 'a');
+      appendFileSync(this.#descriptor, text);
+    } catch (error) {
+      throw withPath(error, this.path);
+    }
   }
 
   /** Waits until everything appended is on disk. */
@@ -71,7 +76,11 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
     this.drain();
     if (this.#descriptor === undefined || !this.#dirty) return;
     this.#dirty = false;
-    await sync(this.#descriptor);
+    try {
+      await sync(this.#descriptor);
+    } catch (error) {
+      throw withPath(error, this.path);
+    }
   }
 
   close(): void {
@@ -80,12 +89,28 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
   }
 }
 
+/** What the system says of a descriptor names no file. */
+export function withPath(error: unknown, path: string): unknown {
+  const failure = error as NodeJS.ErrnoException;
+  if (error instanceof Error && failure.syscall !== undefined && failure.path === undefined) {
+    failure.path = path;
+    failure.message += ` '${path}'`;
+  }
+  return error;
+}
+
+export interface ReadOptions {
+  /** Whether a torn last line is cut off the file; if not, it is only left out. */
+  readonly repair: boolean;
+  /** What is wrong with a line that is valid JSON; undefined where nothing is. */
+  readonly problem?: (item: unknown) => string | undefined;
+}
+
 /**
- * The items of a JSONL file; undefined when there is none. With `repair`, a torn last line is cut off the file;
- * without, it is only left out.
- * @throws UserError for a broken line that is not the last.
+ * The items of a JSONL file; undefined when there is none.
+ * @throws UserError with line and byte for a broken line that is not a torn last one.
  */
-export function readJsonLines<T>(path: string, options: { readonly repair: boolean }): T[] | undefined {
+export function readJsonLines<T>(path: string, options: ReadOptions): T[] | undefined {
   let bytes: Buffer;
   try {
     bytes = readFileSync(path);
@@ -93,35 +118,55 @@ export function readJsonLines<T>(path: string, options: { readonly repair: boole
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
+  const readable = isUtf8(bytes);
   const items: T[] = [];
   let start = 0;
   for (let line = 1; start < bytes.length; line++) {
     const end = bytes.indexOf(10, start);
     if (end < 0) break;
     const text = bytes.toString('utf8', start, end);
-    try {
-      items.push(JSON.parse(text) as T);
-    } catch {
+    const read =
+      readable || isUtf8(bytes.subarray(start, end))
+        ? parseLine(text)
+        : ({ kind: 'broken', problem: 'this line is not valid UTF-8' } as const);
+    const problem = read.kind === 'broken' ? read.problem : options.problem?.(read.item);
+    if (read.kind === 'broken' || problem !== undefined) {
       throw new UserError({
         file: path,
         line,
-        message: `this line is not valid JSON (byte ${start})`,
+        message: `${problem} (byte ${start})`,
         value: text.slice(0, 80),
         remedy: 'restore the file from a copy, or remove the line and all after it to go on from there',
       });
     }
+    items.push(read.item as T);
     start = end + 1;
   }
   if (options.repair && start < bytes.length) truncateFile(path, start);
   return items;
 }
 
+function parseLine(
+  text: string,
+): { readonly kind: 'item'; readonly item: unknown } | { readonly kind: 'broken'; readonly problem: string } {
+  try {
+    return { kind: 'item', item: JSON.parse(text) };
+  } catch {
+    return { kind: 'broken', problem: 'this line is not valid JSON' };
+  }
+}
+
 /** Rewrites nothing: cuts the file after its first `lines` lines. */
 export function keepFirstLines(path: string, lines: number): void {
+  truncateFile(path, endOfLine(path, lines));
+}
+
+/** The byte after the first `lines` lines of a file. */
+export function endOfLine(path: string, lines: number): number {
   const bytes = readFileSync(path);
   let end = 0;
   for (let line = 0; line < lines; line++) end = bytes.indexOf(10, end) + 1;
-  truncateFile(path, end);
+  return end;
 }
 
 function truncateFile(path: string, length: number): void {

@@ -54,11 +54,13 @@ export function readRun(
   options: { readonly repair: boolean } = { repair: false },
 ): RecordedRun {
   readManifest(path);
-  const read = <T>(file: string): T[] => readJsonLines<T>(join(path, file), options) ?? [];
-  const allEvents = read<LoggedEvent>(runFiles.events);
-  const allEntries = read<BufferEntry>(runFiles.evaluations);
-  const allEpisodes = read<EpisodeRecord>(runFiles.episodes);
-  const calls = read<CallRecord>(runFiles.calls);
+  const read = <T>(file: string, fields: Readonly<Record<string, 'number' | 'string'>>): T[] =>
+    readJsonLines<T>(join(path, file), { ...options, problem: (item) => lacking(item, fields) }) ?? [];
+  const place = { iteration: 'number', candidate: 'number' } as const;
+  const allEvents = read<LoggedEvent>(runFiles.events, { kind: 'string' });
+  const allEntries = read<BufferEntry>(runFiles.evaluations, { ...place, 'parameters.0': 'number' });
+  const allEpisodes = read<EpisodeRecord>(runFiles.episodes, { ...place, episode: 'number' });
+  const calls = read<CallRecord>(runFiles.calls, { ...place, attempt: 'number', 'outcome.kind': 'string' });
   const last = allEvents
     .filter((event) => event.kind === 'iteration-finished')
     .findLast(
@@ -81,6 +83,17 @@ export function readRun(
     events: beyond < 0 ? allEvents : allEvents.slice(0, beyond),
     iteration,
   };
+}
+
+/** A damaged line, or one of another file, must not pass for one that says nothing. */
+function lacking(item: unknown, fields: Readonly<Record<string, 'number' | 'string'>>): string | undefined {
+  for (const [field, type] of Object.entries(fields)) {
+    const value = field
+      .split('.')
+      .reduce<unknown>((held, key) => (held as Record<string, unknown> | null)?.[key], item);
+    if (typeof value !== type) return `this line has no ${type} ${field}`;
+  }
+  return undefined;
 }
 
 /** Parameters that a run took over from an earlier one when it began. */

@@ -1,20 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Low, LowSync } from 'lowdb';
 import { JSONFile } from 'lowdb/node';
-import { UserError } from './errors.js';
-import { JsonLinesFile, keepFirstLines } from './json-lines.js';
+import { JsonLinesFile, withPath } from './json-lines.js';
 import { lockRun } from './lock.js';
+import { repairRun } from './log-repair.js';
 import type { Manifest } from './manifest.js';
+import { makeDirectory, requireEmpty } from './new-directory.js';
 import type { ParameterVector } from './policies/policy.js';
-import {
-  groupFile,
-  nothingRecorded,
-  type RecordedRun,
-  readManifest,
-  readRun,
-  runFiles,
-} from './recorded-run.js';
+import { groupFile, nothingRecorded, type RecordedRun, readManifest, runFiles } from './recorded-run.js';
 import type { BufferEntry } from './replay-buffer.js';
 import type { CallRecord, EpisodeRecord, LoggedEvent, RunEvent } from './run-log.js';
 
@@ -64,12 +58,12 @@ export function createRunDirectory(
   makeDirectory(path);
   const release = lockRun(join(path, runFiles.lock));
   try {
-    writeFileSync(join(path, runFiles.config), content.configYaml);
-    if (content.imported.length > 0) {
-      writeFileSync(join(path, runFiles.imported), JSON.stringify(content.imported));
-    }
-    // At once, so that whatever happens from here on there is a run to resume.
-    writeFileSync(join(path, runFiles.manifest), JSON.stringify(content.manifest, null, 2));
+    begin(path, {
+      [runFiles.config]: content.configYaml,
+      ...(content.imported.length > 0 && { [runFiles.imported]: JSON.stringify(content.imported) }),
+      // Last and at once: from here on there is a run to resume.
+      [runFiles.manifest]: JSON.stringify(content.manifest, null, 2),
+    });
     const { manifest, now, durability } = content;
     return openWriter({ path, manifest, recorded: nothingRecorded, release, now, durability });
   } catch (error) {
@@ -78,10 +72,51 @@ export function createRunDirectory(
   }
 }
 
-/** Replaces a file in one step: a crash leaves the old one or the new one. */
+/**
+ * Writes the files that make an empty directory a run, or a group of them; the last one makes it that. What fails
+ * leaves the directory empty, so that the same command can be given again.
+ */
+function begin(path: string, files: Readonly<Record<string, string>>): void {
+  try {
+    for (const [name, content] of Object.entries(files)) replaceFile(join(path, name), content);
+  } catch (error) {
+    for (const name of Object.keys(files)) rmSync(join(path, name), { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Makes the directory of repeats.
+ * @param group content of its `group.json`
+ * @throws UserError when there is something in it already
+ */
+export function createGroupDirectory(path: string, configYaml: string, group: object): void {
+  requireEmpty(path);
+  makeDirectory(path);
+  const release = lockRun(join(path, runFiles.lock));
+  try {
+    begin(path, {
+      [runFiles.config]: configYaml,
+      [groupFile]: `${JSON.stringify(group, null, 2)}\n`,
+    });
+  } finally {
+    release();
+  }
+}
+
+/**
+ * Replaces a file in one step: a crash leaves the old one or the new one, and what fails the old one.
+ * @throws what the system says, with the path
+ */
 export function replaceFile(path: string, content: string | Uint8Array): void {
-  writeFileSync(`${path}.new`, content);
-  renameSync(`${path}.new`, path);
+  const draft = `${path}.new`;
+  try {
+    writeFileSync(draft, content);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw withPath(error, draft);
+  }
 }
 
 /**
@@ -89,11 +124,12 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
  * (its model calls stay).
  */
 export function resumeRunDirectory(path: string, now: () => Date, durability?: Durability): RunDirectory {
-  const manifest = readManifest(path);
+  readManifest(path);
   const release = lockRun(join(path, runFiles.lock));
   try {
-    const recorded = readRun(path, { repair: true });
-    keepOnly(path, recorded);
+    // Only now: another process may have written till then.
+    const manifest = readManifest(path);
+    const recorded = repairRun(path);
     return openWriter({ path, manifest, recorded, release, now, durability });
   } catch (error) {
     release();
@@ -111,7 +147,8 @@ function openWriter(run: {
 }): RunDirectory {
   const { path, recorded, release, now } = run;
   const atEnd = run.durability === 'run';
-  const manifest = new Low<Manifest>(new JSONFile(join(path, runFiles.manifest)), run.manifest);
+  const manifestFile = join(path, runFiles.manifest);
+  const manifest = new Low<Manifest>(new JSONFile(manifestFile), run.manifest);
   const evaluationsFile = new JsonLinesFile<BufferEntry>(join(path, runFiles.evaluations), 0, atEnd);
   const evaluations = new LowSync<BufferEntry[]>(evaluationsFile, []);
   evaluations.read();
@@ -135,7 +172,9 @@ function openWriter(run: {
       evaluationsFile.flush(),
       episodes.flush(),
       calls.flush(),
-      manifest.write(),
+      manifest.write().catch((error: unknown) => {
+        throw withPath(error, manifestFile);
+      }),
     ]).then(() => events.flush());
     // A failure is thrown by the next commit, not as an unhandled rejection.
     committing.catch(() => undefined);
@@ -187,58 +226,4 @@ function openWriter(run: {
       }
     },
   };
-}
-
-/** All files are in the order of their writing, so what to keep is always a beginning. */
-function keepOnly(path: string, recorded: RecordedRun): void {
-  const lengths = [
-    [runFiles.evaluations, recorded.entries.length],
-    [runFiles.episodes, recorded.episodes.length],
-    [runFiles.events, recorded.events.length],
-  ] as const;
-  for (const [file, lines] of lengths) {
-    if (existsSync(join(path, file))) keepFirstLines(join(path, file), lines);
-  }
-}
-
-/** Makes a directory below `root` for this process alone: the name, or the name with a number. */
-export function claimDirectory(root: string, name: string): string {
-  makeDirectory(root);
-  for (let n = 1; ; n++) {
-    const path = join(root, n === 1 ? name : `${name}-${n}`);
-    try {
-      mkdirSync(path);
-      return path;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-  }
-}
-
-/** @throws UserError when there is something in it already: a run is never overwritten. */
-export function requireEmpty(path: string): void {
-  if (!existsSync(path) || readdirSync(path).length === 0) return;
-  const isRun = existsSync(join(path, runFiles.manifest)) || existsSync(join(path, groupFile));
-  throw new UserError({
-    field: '--run-dir',
-    message: isRun ? 'there is a run in this directory already' : 'this directory is not empty',
-    value: path,
-    remedy: isRun
-      ? `policyloop resume ${path} continues it; name another directory for a new run`
-      : 'name a new or an empty directory',
-  });
-}
-
-/** Makes a directory and those around it. */
-export function makeDirectory(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true });
-  } catch (error) {
-    throw new UserError({
-      field: '--run-dir',
-      message: `this directory can't be made (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
-      value: path,
-      remedy: 'name a directory that can be written to',
-    });
-  }
 }

@@ -8,8 +8,9 @@ import { UserError } from './errors.js';
 import { loadConfig } from './load-config.js';
 import { lockRun } from './lock.js';
 import { readJson } from './models/local/json-file.js';
+import { makeDirectory } from './new-directory.js';
 import { planFile } from './recorded-run.js';
-import { makeDirectory, replaceFile } from './run-directory.js';
+import { replaceFile } from './run-directory.js';
 import { repeatSeeds } from './seeds.js';
 
 /** Who plays all experiments. */

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemble } from '../assemble.js';
 import type { Config } from '../config.js';
@@ -6,14 +6,8 @@ import { requireSame, whatCompletes } from '../fingerprint.js';
 import { addUsage } from '../ledger.js';
 import { loadConfig, resolvedYaml } from '../load-config.js';
 import { requireConfig } from '../open-run.js';
-import { groupFile, readImported, readManifest, runFiles } from '../recorded-run.js';
-import {
-  type Durability,
-  makeDirectory,
-  replaceFile,
-  requireEmpty,
-  resumeRunDirectory,
-} from '../run-directory.js';
+import { readImported, readManifest, runFiles } from '../recorded-run.js';
+import { createGroupDirectory, type Durability, replaceFile, resumeRunDirectory } from '../run-directory.js';
 import { describeRepeats, resultOf, shownPath, summarizeRepeats } from '../run-result.js';
 import { runInDirectory } from '../run-session.js';
 import { repeatSeeds } from '../seeds.js';
@@ -42,13 +36,10 @@ export interface RunGroup {
 
 /** Makes the directory of a new group. */
 export function createGroup(path: string, config: Config, notes: readonly string[] = []): RunGroup {
-  requireEmpty(path);
-  makeDirectory(path);
   const seeds = repeatSeeds(config.seed, config.repeats);
   const runs = seeds.map((_, i) => `repeat-${String(i + 1).padStart(String(seeds.length).length, '0')}`);
   const kept = notes.length > 0 && { notes };
-  writeFileSync(join(path, runFiles.config), resolvedYaml(config));
-  writeFileSync(join(path, groupFile), `${JSON.stringify({ version: 1, seeds, runs, ...kept }, null, 2)}\n`);
+  createGroupDirectory(path, resolvedYaml(config), { version: 1, seeds, runs, ...kept });
   return { path, config, seeds, runs, ...kept };
 }
 
