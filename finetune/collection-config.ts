@@ -1,11 +1,10 @@
 /** The only definition of a collection's config: runs of many tasks by many proposers. */
-import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { oneScreen, type Path, printable } from '../src/config-errors.js';
+import { oneScreen, type Path } from '../src/config-errors.js';
 import { isMapping, valueAt } from '../src/config-schema.js';
-import { type ConfigSource, parseSource } from '../src/config-source.js';
-import { nearest, type Problem, UserError } from '../src/errors.js';
+import { type Problem, UserError } from '../src/errors.js';
+import { fieldOf, type Place, readSettings, schemaProblems } from './settings-file.js';
 
 /** A part of an experiment's config, as a user may write it; a number may be a range. */
 export type Layer = Readonly<Record<string, unknown>>;
@@ -86,24 +85,11 @@ export function isRange(value: unknown): value is Range {
  *   what is wrong with the config of a run is found when that is made
  */
 export function loadCollection(file: string, overrides: readonly string[] = []): Collection {
-  if (!existsSync(file)) {
-    throw new UserError({
-      message: 'there is no such config',
-      value: file,
-      remedy: 'give the path of a YAML file',
-    });
-  }
-  const source = parseSource(readFileSync(file, 'utf8'), file);
-  const set = overrides.map(parseOverride);
-  const content = set.reduce<unknown>(
-    (changed, { path, value }) => assign(changed, path, value),
-    source.content,
-  );
-  const place = placeFinder(source, set);
+  const { content, place } = readSettings(file, overrides, 'runs=100 or experiment.iterations=5');
   const parsed = settings.safeParse(content);
   const problems = parsed.success
     ? layerProblems(content as Record<string, unknown>, place)
-    : parsed.error.issues.flatMap((issue) => schemaProblem(issue, content, place));
+    : parsed.error.issues.flatMap((issue) => schemaProblems(issue, content, place, unknownKeys));
   if (!parsed.success || problems.length > 0) throw new UserError(oneScreen(problems));
   const { output, runs, seed, experiment, tasks, proposers } = parsed.data;
   return {
@@ -117,75 +103,6 @@ export function loadCollection(file: string, overrides: readonly string[] = []):
     locate: (error, task, proposer) =>
       new UserError(error.problems.map((problem) => located(problem, [task, proposer], content, place))),
   };
-}
-
-type Place = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
-
-interface Override {
-  readonly text: string;
-  readonly path: readonly string[];
-  readonly value: unknown;
-}
-
-function parseOverride(text: string): Override {
-  const equals = text.indexOf('=');
-  const path = text.slice(0, Math.max(0, equals)).trim().split('.');
-  const file = `override ${printable(text)}`;
-  if (equals < 0 || path.some((key) => key === '' || key === '__proto__')) {
-    throw new UserError({
-      file,
-      message: 'an override is written key=value',
-      remedy: 'for example runs=100 or experiment.iterations=5',
-    });
-  }
-  return { text, path, value: parseSource(text.slice(equals + 1), file).content };
-}
-
-/** A copy with one field set. What stands in the way is the schema's to complain of. */
-function assign(content: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
-  if (key === undefined) return value;
-  if (Array.isArray(content)) {
-    return content.map((item: unknown, i) => (String(i) === key ? assign(item, rest, value) : item));
-  }
-  const own = isMapping(content) ? content : {};
-  return { ...own, [key]: assign(own[key], rest, value) };
-}
-
-function placeFinder(source: ConfigSource, overrides: readonly Override[]): Place {
-  return (path, aim) => {
-    const override = overrides.findLast((item) => item.path.every((key, i) => String(path[i]) === key));
-    return override === undefined
-      ? source.place(path, aim)
-      : { file: `override ${printable(override.text)}` };
-  };
-}
-
-function schemaProblem(issue: z.core.$ZodIssue, content: unknown, place: Place): readonly Problem[] {
-  if (issue.code === 'unrecognized_keys') {
-    const keys = Object.keys(settings.shape);
-    return issue.keys.map((key) => {
-      const meant = nearest(key, keys);
-      return {
-        ...place([...issue.path, key], 'key'),
-        field: fieldOf([...issue.path, key]),
-        message: 'unknown key',
-        alternatives: keys,
-        remedy:
-          meant === undefined
-            ? "what belongs to a run's config stands in experiment, tasks or proposers"
-            : `did you mean ${meant}?`,
-      };
-    });
-  }
-  const value = valueAt(issue.path, content);
-  return [
-    {
-      ...place(issue.path, 'value'),
-      ...(issue.path.length > 0 && { field: fieldOf(issue.path) }),
-      message: value === undefined ? 'missing' : issue.message,
-      ...(value !== undefined && !isMapping(value) && !Array.isArray(value) && { value }),
-    },
-  ];
 }
 
 /** What a run can't say of itself, and ranges that hold nothing. */
@@ -215,6 +132,11 @@ function layerProblems(content: Readonly<Record<string, unknown>>, place: Place)
     ];
   });
 }
+
+const unknownKeys = {
+  keys: Object.keys(settings.shape),
+  remedy: "what belongs to a run's config stands in experiment, tasks or proposers",
+};
 
 const indices = (items: unknown, list: string) =>
   Array.isArray(items) ? items.map((_, i) => [list, i]) : [];
@@ -252,5 +174,3 @@ function depth(path: Path, content: unknown): number {
   const missing = path.findIndex((_, i) => valueAt(path.slice(0, i + 1), content) === undefined);
   return missing < 0 ? path.length : missing;
 }
-
-const fieldOf = (path: Path) => path.map((key) => printable(String(key))).join('.');

@@ -1,15 +1,14 @@
 /** The only definition of a training's config. */
-import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { oneScreen } from '../src/config-errors.js';
-import { parseSource } from '../src/config-source.js';
-import { nearest, type Problem, UserError } from '../src/errors.js';
+import { UserError } from '../src/errors.js';
 import { adaptableModules } from '../src/models/local/adapter.js';
 import { quantizations } from '../src/models/local/config.js';
 import { isPackaged, modelDirectory } from '../src/models/local/packaged-model.js';
 import { packings } from './packing.js';
 import { schedules } from './schedule.js';
+import { readSettings, schemaProblems } from './settings-file.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -107,30 +106,17 @@ export type TrainConfig = z.output<typeof trainConfigSchema>;
 
 /**
  * Reads a training's config; its paths are relative to its file, those of the package (`package:…`) to that.
+ * @param overrides `key=value`, such as `epochs=1` or `method.rank=16`
  * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
  */
-export function loadTrainConfig(file: string): TrainConfig {
-  if (!existsSync(file)) {
-    throw new UserError({
-      message: 'there is no such config',
-      value: file,
-      remedy: 'give the path of a YAML file',
-    });
-  }
-  const source = parseSource(readFileSync(file, 'utf8'), file);
-  const parsed = trainConfigSchema.safeParse(source.content);
+export function loadTrainConfig(file: string, overrides: readonly string[] = []): TrainConfig {
+  const { content, place } = readSettings(file, overrides, 'epochs=1 or method.rank=16');
+  const parsed = trainConfigSchema.safeParse(content);
   if (!parsed.success) {
-    const problems = parsed.error.issues.flatMap((issue): Problem[] =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => ({
-            ...source.place([...issue.path, key], 'key'),
-            field: [...issue.path, key].join('.'),
-            message: 'unknown key',
-            ...unknownKey(key, issue.path),
-          }))
-        : [{ ...source.place(issue.path, 'value'), field: issue.path.join('.'), message: issue.message }],
+    const known = { keys: Object.keys(settings.shape) };
+    throw new UserError(
+      oneScreen(parsed.error.issues.flatMap((issue) => schemaProblems(issue, content, place, known))),
     );
-    throw new UserError(oneScreen(problems));
   }
   const absolute = (path: string) => resolve(dirname(file), path);
   const { data } = parsed;
@@ -140,11 +126,4 @@ export function loadTrainConfig(file: string): TrainConfig {
     dataset: absolute(data.dataset),
     output: absolute(data.output),
   };
-}
-
-function unknownKey(key: string, path: readonly PropertyKey[]): Partial<Problem> {
-  if (path.length > 0) return {};
-  const keys = Object.keys(settings.shape);
-  const meant = nearest(key, keys);
-  return { alternatives: keys, ...(meant !== undefined && { remedy: `did you mean ${meant}?` }) };
 }

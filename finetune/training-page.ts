@@ -29,8 +29,8 @@ export type TrainingState =
   | { readonly kind: 'failed'; readonly message: string; readonly remedy?: string | undefined };
 
 export interface TrainingReport {
-  /** Path of the config, as a command line is to name it. */
-  readonly configFile: string;
+  /** The command line that made it, and goes on with it. */
+  readonly command: string;
   readonly config: TrainConfig;
   readonly dataset: DatasetLineage;
   /** Of the whole training, in order; with a `start`. */
@@ -196,12 +196,12 @@ function goOnText(kind: 'running' | 'interrupted' | 'failed'): string {
 }
 
 function use(
-  { configFile, config, state }: TrainingReport,
+  { command, config, state }: TrainingReport,
   validations: readonly MetricOf<'validation'>[],
 ): Content {
   if (state.kind !== 'complete' && state.kind !== 'early') {
     return html`<p>${goOnText(state.kind)}</p>
-${preformatted(`policyloop finetune train ${shellQuote(configFile)}`)}`;
+${preformatted(command)}`;
   }
   const best = validations.findLast((validation) => validation.best);
   const lora = config.method.kind === 'lora';

@@ -38,7 +38,7 @@ export function finetuneCommands(y: Argv, runner: CommandRunner): Argv {
     .command('dataset <runs..>', 'Make training examples of runs', datasetOptions, (args) =>
       run(async () => (await import('./finetune.js')).datasetCommand(args, context)),
     )
-    .command('train <config>', 'Train a local model on a dataset', trainOptions, (args) =>
+    .command('train <config> [overrides..]', 'Train a local model on a dataset', trainOptions, (args) =>
       runInterruptible(
         async () => (await import('./finetune-train.js')).trainCommand(args, context),
         'writing a checkpoint; the same command goes on from it',

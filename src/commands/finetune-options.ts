@@ -79,6 +79,12 @@ export const datasetOptions = (y: Argv) =>
 export const trainOptions = (y: Argv) =>
   y
     .positional('config', { type: 'string', demandOption: true, describe: 'YAML file of the training' })
+    .positional('overrides', {
+      type: 'string',
+      array: true,
+      default: [],
+      describe: 'key=value, e.g. epochs=1 method.rank=16 output=tuned-2',
+    })
     .option('quiet', { type: 'boolean', default: false, describe: 'No progress' })
     .option('json', {
       type: 'boolean',
@@ -88,6 +94,10 @@ export const trainOptions = (y: Argv) =>
     .example(
       '$0 finetune train tune.yaml',
       'trains, or goes on from the checkpoint of an interrupted training',
+    )
+    .example(
+      '$0 finetune train tune.yaml output=quick epochs=1',
+      'with overrides: paths are relative to the file',
     );
 
 export const collectOptions = (y: Argv) =>

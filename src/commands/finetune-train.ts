@@ -25,6 +25,8 @@ import { createTrainingDisplay } from './finetune-train-progress.js';
 
 export interface TrainArguments {
   readonly config: string;
+  /** `key=value` */
+  readonly overrides: readonly string[];
   readonly quiet: boolean;
   readonly json: boolean;
 }
@@ -41,7 +43,7 @@ interface Summary {
 }
 
 export async function trainCommand(args: TrainArguments, context: CommandContext): Promise<number> {
-  const config = loadTrainConfig(args.config);
+  const config = loadTrainConfig(args.config, args.overrides);
   const data = {
     training: readConversations(config.dataset, 'train'),
     validation: readConversations(config.dataset, 'validation'),
@@ -67,12 +69,13 @@ async function trainOn(
   args: TrainArguments,
   context: CommandContext,
 ): Promise<number> {
-  const configFile = shownPath(resolve(context.cwd, args.config), context.cwd);
-  const record = openTrainingRecord({ configFile, config, dataset });
+  const file = shownPath(resolve(context.cwd, args.config), context.cwd);
+  const command = ['policyloop finetune train', ...[file, ...args.overrides].map(shellQuote)].join(' ');
+  const record = openTrainingRecord({ command, config, dataset });
   const display = createTrainingDisplay(args.json ? 'json' : args.quiet ? 'quiet' : 'auto', config, context);
   const measured = createMeter({
     now: context.now,
-    milliseconds: () => performance.now(),
+    milliseconds: context.milliseconds,
     memory: () => process.memoryUsage.rss(),
   });
   let outcome: FineTuned;
@@ -128,7 +131,7 @@ async function trainOn(
   context.print(
     args.json
       ? JSON.stringify(summary)
-      : described(summary, config, record.metrics, { configFile, cwd: context.cwd }),
+      : described(summary, config, record.metrics, { command, cwd: context.cwd }),
   );
   return ended === 'interrupted' ? exitCodes.interrupted : 0;
 }
@@ -163,14 +166,14 @@ function described(
   { ended, step, best, result, report }: Summary,
   config: TrainConfig,
   metrics: readonly Metric[],
-  { configFile, cwd }: { readonly configFile: string; readonly cwd: string },
+  { command, cwd }: { readonly command: string; readonly cwd: string },
 ): string {
   const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
   const loss = best === null ? '' : `, lowest validation loss ${best.loss.toFixed(4)} at step ${best.step}`;
   const model = shownPath(config.model, cwd);
   const next =
     result === null
-      ? [`go on      policyloop finetune train ${shellQuote(configFile)}`]
+      ? [`go on      ${command}`]
       : [`result     ${result}`, `run it     model.provider=local ${servedAs(config, model, result)}`];
   return [
     `${styleText('bold', ended)} after ${step} steps and ${time}${loss}`,

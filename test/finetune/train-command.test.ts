@@ -79,7 +79,7 @@ const losses = (name: string) =>
 
 const train = (config: string, changes: Parameters<typeof recordingContext>[1] = {}) => {
   const recorded = recordingContext(place, changes);
-  return trainCommand({ config, quiet: false, json: true }, recorded.context).then((code) => ({
+  return trainCommand({ config, overrides: [], quiet: false, json: true }, recorded.context).then((code) => ({
     code,
     result: JSON.parse(recorded.printed.at(-1)!) as Record<string, unknown>,
   }));
@@ -129,7 +129,7 @@ describe('from runs to a tuned model that plays', () => {
   it('tells a person how it goes and how to use what came of it', async () => {
     const recorded = recordingContext(place);
     const config = writeConfig('told', 'learningRate: 0.01\nwarmupSteps: 1\n');
-    await trainCommand({ config, quiet: false, json: false }, recorded.context);
+    await trainCommand({ config, overrides: [], quiet: false, json: false }, recorded.context);
     const noted = recorded.noted.join('\n');
     expect(noted).toMatch(/^memory: about 0\.\d GiB at the peak, .* free\n/);
     expect(noted).toMatch(/^\d+ steps over \d+ examples \(.* tokens\), \d+ examples \(.* tokens\) held out/m);
@@ -187,7 +187,7 @@ describe('alarms before a training starts', () => {
     const recorded = recordingContext(place);
     const config = path(`${name}.yaml`);
     writeFileSync(config, `model: ${directory}\ndataset: own\noutput: ${name}\nepochs: 1\nthreads: 1\n`);
-    await trainCommand({ config, quiet: true, json: false }, recorded.context);
+    await trainCommand({ config, overrides: [], quiet: true, json: false }, recorded.context);
     return recorded.noted.join('\n');
   };
 
@@ -245,7 +245,7 @@ describe('training from random weights', () => {
 
 describe('what is wrong with a training', () => {
   const refusal = async (config: string) =>
-    trainCommand({ config, quiet: true, json: false }, recordingContext(place).context).then(
+    trainCommand({ config, overrides: [], quiet: true, json: false }, recordingContext(place).context).then(
       () => '',
       (error: unknown) => (error instanceof UserError ? error.message : String(error)),
     );

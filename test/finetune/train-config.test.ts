@@ -25,6 +25,21 @@ describe("a training's config", () => {
     expect(read).toThrow(/holds no such model/);
   });
 
+  it('takes key=value, and tells of what is wrong in one', () => {
+    const directory = temporaryDirectory();
+    const file = join(directory, 'tune.yaml');
+    writeFileSync(file, '{model: a, dataset: b, output: c, method: {kind: lora, rank: 4}}');
+    const { epochs, method, output } = loadTrainConfig(file, ['epochs=7', 'method.rank=16', 'output=d']);
+    expect({ epochs, method, output }).toMatchObject({
+      epochs: 7,
+      method: { kind: 'lora', rank: 16 },
+      output: join(directory, 'd'),
+    });
+    expect(() => loadTrainConfig(file, ['epochs=none'])).toThrow(/override epochs=none.*epochs/);
+    expect(() => loadTrainConfig(file, ['epoch=2'])).toThrow(/did you mean epochs/);
+    expect(() => loadTrainConfig(file, ['epochs'])).toThrow(/written key=value.*method\.rank=16/s);
+  });
+
   it('tells of an unknown key by its place, with what is meant', () => {
     expect(load('model: a\ndataset: b\noutput: c\nlearningrate: 1').read).toThrow(
       /tune\.yaml:4:1.*learningrate[\s\S]*did you mean learningRate/,

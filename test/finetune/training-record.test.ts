@@ -48,7 +48,7 @@ function events(from: number, to: number): readonly TrainingEvent[] {
 
 function recordIn(output: string, dataset = 'data') {
   return openTrainingRecord({
-    configFile: 'tune.yaml',
+    command: 'policyloop finetune train tune.yaml',
     config: trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output }),
     dataset: {
       path: dataset,

@@ -155,7 +155,10 @@ describe.skipIf(!hasTrl)(
           if (event.kind === 'step') steps.push(event.loss);
         },
       });
-      await trainCommand({ config: join(cwd, 'tokens.yaml'), quiet: false, json: true }, quiet);
+      await trainCommand(
+        { config: join(cwd, 'tokens.yaml'), overrides: [], quiet: false, json: true },
+        quiet,
+      );
       const theirs = losses('tokens/uninterrupted').flatMap(({ loss }) => loss ?? []);
       expect(theirs).toHaveLength(2);
       expect(Math.abs(theirs[0]! - steps[0]!)).toBeLessThan(1e-4);
