@@ -40,6 +40,7 @@ export async function benchIterations(): Promise<readonly Finding[]> {
     const times: number[] = [];
     let last = performance.now();
     const experiment = experimentIn(assembly, directory, {
+      activeMs: () => performance.now(),
       now,
       emit(event) {
         directory.record(event);

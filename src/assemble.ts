@@ -23,7 +23,6 @@ import { readManifest, readRun, runFiles } from './recorded-run.js';
 import { notDrawn } from './replay.js';
 import { createReplayBuffer, vectorKey } from './replay-buffer.js';
 import type { RunDirectory } from './run-directory.js';
-import type { RunEvent } from './run-log.js';
 import { commit, version } from './version.js';
 
 /** What a config names, made and checked: nothing has run or been written yet. */
@@ -177,7 +176,7 @@ function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): R
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
-  outside: { readonly emit: (event: RunEvent) => void; readonly now: () => Date },
+  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
 ): Experiment {
   const { config, environment, family, model, prompts, workers } = assembly;
   const { recorded, manifest } = directory;
@@ -196,11 +195,9 @@ export function experimentIn(
     ledger,
     completed: recorded.iteration,
     unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
-    earlierMs: manifest.activeMs,
-    emit: outside.emit,
     warned: new Set(recorded.events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []))),
     commit: directory.commit,
-    now: outside.now,
+    ...outside,
   };
 }
 

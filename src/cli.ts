@@ -38,6 +38,7 @@ function createContext(): CommandContext {
     env: process.env,
     cwd: process.cwd(),
     now: () => new Date(),
+    milliseconds: () => performance.now(),
     stop: { finish: finish.signal, abort: abort.signal },
   };
 }

@@ -36,8 +36,8 @@ export interface Experiment {
   readonly completed: number;
   /** Calls of an iteration that an earlier process did not finish. */
   readonly unfinishedCalls: readonly CallRecord[];
-  /** Milliseconds that earlier processes spent on this run. */
-  readonly earlierMs: number;
+  /** Milliseconds spent on this run, by earlier processes too. */
+  readonly activeMs: () => number;
   readonly emit: (event: RunEvent) => void;
   /** Warnings that were given already. */
   readonly warned: Set<string>;
@@ -69,8 +69,6 @@ const patience = 3;
 
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {
   const { buffer, config, emit, commit, ledger, model } = experiment;
-  const started = experiment.now().getTime();
-  const elapsedMs = () => experiment.earlierMs + experiment.now().getTime() - started;
   emit({
     kind: 'run-started',
     run: experiment.run,
@@ -82,7 +80,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     ...(buffer.best && { best: buffer.best }),
   });
 
-  const improved = await improve(experiment, stop, elapsedMs);
+  const improved = await improve(experiment, stop);
   const { completed } = improved;
   let { reason } = improved;
   let confirmed: Confirmation | undefined;
@@ -113,7 +111,6 @@ function isDone({ kind }: StopReason): boolean {
 async function improve(
   experiment: Experiment,
   stop: StopRequests,
-  elapsedMs: () => number,
 ): Promise<{ readonly reason: StopReason; readonly completed: number }> {
   const { buffer, emit, commit, ledger } = experiment;
   let { completed } = experiment;
@@ -121,7 +118,7 @@ async function improve(
   try {
     await warmUp(experiment, stop);
     for (;;) {
-      const reason = reasonToStop(experiment, stop, completed, elapsedMs());
+      const reason = reasonToStop(experiment, stop, completed);
       if (reason !== undefined) return { reason, completed };
 
       const iteration = completed + 1;
@@ -161,10 +158,9 @@ function environmentFailure(error: unknown): StopReason {
 }
 
 function reasonToStop(
-  { buffer, config }: Experiment,
+  { activeMs, buffer, config }: Experiment,
   stop: StopRequests,
   completed: number,
-  elapsedMs: number,
 ): StopReason | undefined {
   if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
   const { target, limits } = config;
@@ -172,7 +168,7 @@ function reasonToStop(
     return { kind: 'target', return: target.return };
   }
   if (completed >= config.iterations) return { kind: 'iterations' };
-  if (limits.minutes !== undefined && elapsedMs >= limits.minutes * 60_000)
+  if (limits.minutes !== undefined && activeMs() >= limits.minutes * 60_000)
     return { kind: 'limit', limit: 'minutes' };
   return undefined;
 }

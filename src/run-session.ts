@@ -12,7 +12,7 @@ export async function runInDirectory(
   assembly: Assembly,
   directory: RunDirectory,
   display: Display,
-  context: Pick<CommandContext, 'now' | 'stop'>,
+  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
 ): Promise<void> {
   await runUnreported(assembly, directory, display, context);
   await writeRunReport(directory.path);
@@ -23,11 +23,11 @@ export async function runUnreported(
   assembly: Assembly,
   directory: RunDirectory,
   display: Display,
-  context: Pick<CommandContext, 'now' | 'stop'>,
+  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
 ): Promise<void> {
-  const started = context.now().getTime();
+  const started = context.milliseconds();
   const earlierMs = directory.manifest.activeMs;
-  const activeMs = () => earlierMs + context.now().getTime() - started;
+  const activeMs = () => earlierMs + context.milliseconds() - started;
   let animations: IterationAnimations | undefined;
   let experiment: Experiment;
   const emit = (event: RunEvent) => {
@@ -42,7 +42,7 @@ export async function runUnreported(
     );
   try {
     animations = await openIterationAnimations(assembly, directory);
-    experiment = experimentIn(assembly, directory, { emit, now: context.now });
+    experiment = experimentIn(assembly, directory, { emit, activeMs, now: context.now });
     catchUp(directory, experiment);
     drawUpTo(experiment.completed);
     await runExperiment(experiment, context.stop);

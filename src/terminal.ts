@@ -12,7 +12,10 @@ export interface CommandContext {
   readonly terminal: NodeJS.WriteStream | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** The time of day, which may be set forwards and backwards meanwhile. */
   readonly now: () => Date;
+  /** Milliseconds on a clock that only goes forwards: what durations are measured by. */
+  readonly milliseconds: () => number;
   /** First and second Ctrl-C. */
   readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };
 }

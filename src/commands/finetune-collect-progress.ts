@@ -21,7 +21,7 @@ const linesInAll = 20;
 export function createCollectionDisplay(
   mode: 'auto' | 'json' | 'quiet',
   { total, done }: Shown,
-  context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'now'>,
+  context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
 ): CollectionDisplay {
   const nothing = () => undefined;
   const failed = (run: string, failure: string) => context.note(`${run}: ${failure}`);
@@ -47,10 +47,10 @@ export function createCollectionDisplay(
       close: nothing,
     };
   }
-  const started = context.now().getTime();
+  const started = context.milliseconds();
   let evaluations = 0;
   let ended = 0;
-  const rate = () => formatCount((1000 * evaluations) / Math.max(1, context.now().getTime() - started));
+  const rate = () => formatCount((1000 * evaluations) / Math.max(1, context.milliseconds() - started));
   if (context.terminal === undefined) {
     const every = Math.max(1, Math.floor(total / linesInAll));
     return {
@@ -62,7 +62,7 @@ export function createCollectionDisplay(
         if (failure !== undefined) failed(run, failure);
         const reached = done + ended;
         if (reached % every !== 0 && reached !== total) return;
-        const left = ((context.now().getTime() - started) / ended) * (total - reached);
+        const left = ((context.milliseconds() - started) / ended) * (total - reached);
         context.note(`run ${reached}/${total}  ${rate()} evaluations/s  ${formatDuration(left)} left`);
       },
       close: nothing,

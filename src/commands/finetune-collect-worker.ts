@@ -23,6 +23,7 @@ const context: CommandContext = {
   env,
   // The clock of the command, gone on with.
   now: () => new Date(time + performance.now()),
+  milliseconds: () => performance.now(),
   stop: { finish: never, abort: never },
 };
 

@@ -88,7 +88,7 @@ async function collect(
     { total: runs, done: runs - open.length },
     context,
   );
-  const started = context.now().getTime();
+  const started = context.milliseconds();
   const failures: { readonly run: string; readonly message: string }[] = [];
   let ended = 0;
   let evaluations = 0;
@@ -127,7 +127,7 @@ async function collect(
     complete,
     played,
     evaluations,
-    seconds: (context.now().getTime() - started) / 1000,
+    seconds: (context.milliseconds() - started) / 1000,
     failures,
   };
 }

@@ -20,6 +20,7 @@ function workplace(text: string) {
     env: {},
     cwd,
     now: () => new Date(0),
+    milliseconds: () => 0,
     stop: { finish: new AbortController().signal, abort: new AbortController().signal },
   };
   const args: ImportArguments = {

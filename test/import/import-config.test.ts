@@ -98,7 +98,7 @@ describe.each(Object.entries(fixtures))('the import of %s', (_name, text) => {
     const directory = startRun(assembly, path, { now }, 'iteration', notes);
     const stop = { finish: new AbortController().signal, abort: new AbortController().signal };
     const display = { show: () => {}, close: () => {} };
-    await runInDirectory(assembly, directory, display, { now, stop });
+    await runInDirectory(assembly, directory, display, { now, milliseconds: () => 0, stop });
     const { iteration, events } = readRun(path);
     expect(iteration).toBe(1);
     const warnings = events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []));

@@ -28,6 +28,12 @@ export const quick = {
 
 const never = new AbortController().signal;
 
+/** One that ticks a second a look as well, whatever the time of day. */
+export function tickingMilliseconds(): () => number {
+  let time = 0;
+  return () => (time += 1000);
+}
+
 /** A clock that ticks a second a look. */
 export function tickingClock(): () => Date {
   let time = Date.UTC(2026, 0, 1);
@@ -45,6 +51,8 @@ export interface PlayOptions {
   readonly abort?: AbortSignal;
   readonly onEvent?: (event: RunEvent) => void;
   readonly env?: Readonly<Record<string, string>>;
+  /** The time of day. */
+  readonly now?: () => Date;
 }
 
 async function play(
@@ -63,7 +71,8 @@ async function play(
     directory,
     { show: sink, close: () => undefined },
     {
-      now,
+      now: options.now ?? now,
+      milliseconds: tickingMilliseconds(),
       stop: { finish: options.finish ?? never, abort: options.abort ?? never },
     },
   );
@@ -125,6 +134,7 @@ export function recordingContext(cwd: string, changes: Partial<CommandContext> =
     env: {},
     cwd,
     now: tickingClock(),
+    milliseconds: tickingMilliseconds(),
     stop: { finish: never, abort: never },
     ...changes,
   };
