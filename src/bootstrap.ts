@@ -20,10 +20,13 @@ const resamples = 2000;
 /** Fewer values make too many resamples nearly equal ones, whose t is anything. */
 const fewestToStudentise = 10;
 
+/** Share of the standard error below which that of a resample says nothing: its values are equal but for a trifle. */
+const leastSpread = 0.1;
+
 /**
  * 95 % interval of the mean: mean ± q·s/√n. From ten values on, q is the 0.95 quantile of |t| over resamples (the
- * symmetric studentised bootstrap, Hall 1988); below, and where one in twenty resamples has no spread, it is that of
- * Student's t. Both ends equal the mean for fewer than two values, or equal ones. The same values give the same
+ * symmetric studentised bootstrap, Hall 1988); below, and where one in twenty resamples has hardly any spread (most runs
+ * reached the same return), it is that of Student's t. Both ends equal the mean for fewer than two values, or equal ones. The same values give the same
  * interval.
  */
 export function bootstrapMean95(values: readonly number[]): Interval {
@@ -37,12 +40,11 @@ export function bootstrapMean95(values: readonly number[]): Interval {
 
 function studentisedQuantile(values: readonly number[], centre: number): number {
   if (values.length < fewestToStudentise) return Number.NaN;
-  // Sums of equal values are rounded: what is left then is no spread.
-  const rounding = 1e-9 * standardError(values);
+  const hardlyAny = leastSpread * standardError(values);
   const deviations = resample(values.length, (indices) => {
     const picked = indices.map((i) => values[i]!);
     const error = standardError(picked);
-    return error > rounding ? Math.abs(mean(picked) - centre) / error : Number.POSITIVE_INFINITY;
+    return error > hardlyAny ? Math.abs(mean(picked) - centre) / error : Number.POSITIVE_INFINITY;
   });
   return quantile(deviations.toSorted(ascending), 0.95);
 }

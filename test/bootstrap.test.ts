@@ -6,7 +6,7 @@ import {
   bootstrapMedian95,
 } from '../src/bootstrap.js';
 import { createGenerator, type RandomGenerator } from '../src/random.js';
-import { interquartileMean, mean, median } from '../src/statistics.js';
+import { interquartileMean, mean, median, standardDeviation } from '../src/statistics.js';
 
 /** Final returns of a pair of runs that share a seed: what the seed does to both, and what each does by itself. */
 type DrawPair = (random: RandomGenerator) => readonly [number, number];
@@ -50,6 +50,14 @@ function coverage(
   }
   return covered / trials;
 }
+
+it('is no wider than Student’s t where most runs reached the same return but for a trifle', () => {
+  const returns = [500, 500, 499.9, 500, 499.8, 500, 500, 499.7, 180, 60];
+  const [low, high] = bootstrapMean95(returns);
+  const half = (2.262 * standardDeviation(returns)) / Math.sqrt(10);
+  expect(low).toBeCloseTo(mean(returns) - half, 0);
+  expect(high).toBeCloseTo(mean(returns) + half, 0);
+});
 
 describe.each(Object.keys(kinds))('with ten pairs of %s runs, intervals cover', (kind) => {
   const draw = kinds[kind]!;
