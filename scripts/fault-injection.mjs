@@ -1,0 +1,139 @@
+/**
+ * Loaded before a program (`node --import`): counts what it does to the files below `FAULT_ROOT`, and at the
+ * `FAULT_AT`-th time does what `FAULT_KIND` says. `FAULT_LOG` gets a line for each.
+ *
+ * - `before`: SIGKILL instead of it. What comes after one is what comes before the next.
+ * - `torn`: SIGKILL after half of what is written.
+ * - `ENOSPC`: the disk is full from then on: half of what is written, then an error.
+ * - `EROFS`: nothing below can be changed from then on.
+ */
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { relative, resolve } from 'node:path';
+import process from 'node:process';
+
+const root = resolve(process.env.FAULT_ROOT);
+const kind = process.env.FAULT_KIND;
+const at = Number(process.env.FAULT_AT);
+const log = process.env.FAULT_LOG;
+
+const original = { ...fs };
+const promises = { ...fs.promises };
+/** Paths of open files, by descriptor. */
+const open = new Map();
+let count = 0;
+/** Functions of `fs` call each other. */
+let within = false;
+
+const pathOf = (target) => {
+  const path = typeof target === 'number' ? open.get(target) : resolve(String(target));
+  return path === root || path?.startsWith(`${root}/`) ? path : undefined;
+};
+
+const bytesOf = (data) => (typeof data === 'string' ? Buffer.from(data) : data);
+
+function writeHalf(target, data, flag) {
+  const bytes = bytesOf(data);
+  const descriptor = typeof target === 'number' ? target : original.openSync(target, flag);
+  original.writeSync(descriptor, bytes, 0, Math.floor(bytes.length / 2));
+  if (descriptor !== target) original.closeSync(descriptor);
+}
+
+function refusal(code, syscall, path) {
+  const message = code === 'ENOSPC' ? 'no space left on device' : 'read-only file system';
+  const place = path === undefined ? '' : ` '${path}'`;
+  const error = new Error(`${code}: ${message}, ${syscall}${place}`);
+  return Object.assign(error, { code, syscall, errno: code === 'ENOSPC' ? -28 : -30, ...(path && { path }) });
+}
+
+/**
+ * @param target path or descriptor of what is changed
+ * @param data what is written; undefined for what writes nothing
+ * @param takesRoom whether a full disk refuses it
+ */
+function meet(name, target, data, takesRoom, flag = 'w') {
+  const path = pathOf(target);
+  if (within || path === undefined) return;
+  count++;
+  if (log !== undefined) original.appendFileSync(log, `${count} ${name} ${relative(root, path)}\n`);
+  const now = count === at;
+  if (kind === 'before' && now) process.kill(process.pid, 'SIGKILL');
+  if (kind === 'torn' && now) {
+    if (data !== undefined) writeHalf(target, data, flag);
+    process.kill(process.pid, 'SIGKILL');
+  }
+  if (count < at) return;
+  // The system names no path where it was given a descriptor.
+  const named = typeof target === 'number' ? undefined : path;
+  if (kind === 'EROFS') throw refusal(kind, name, named);
+  if (kind === 'ENOSPC' && (takesRoom || (now && name === 'fdatasync'))) {
+    if (now && data !== undefined) writeHalf(target, data, flag);
+    throw refusal(kind, data === undefined ? name : 'write', data === undefined ? named : undefined);
+  }
+}
+
+function inside(work) {
+  const outer = within;
+  within = true;
+  try {
+    return work();
+  } finally {
+    within = outer;
+  }
+}
+
+fs.openSync = (path, flags = 'r', ...rest) => {
+  // A file that is there takes no room by being opened.
+  if (flags !== 'r') meet('open', path, undefined, !original.existsSync(path));
+  const descriptor = inside(() => original.openSync(path, flags, ...rest));
+  open.set(descriptor, resolve(String(path)));
+  return descriptor;
+};
+fs.closeSync = (descriptor) => {
+  original.closeSync(descriptor);
+  open.delete(descriptor);
+};
+for (const [name, flag] of [
+  ['writeFileSync', 'w'],
+  ['appendFileSync', 'a'],
+  ['writeSync', 'a'],
+]) {
+  fs[name] = (target, data, ...rest) => {
+    meet(name, target, data, true, flag);
+    return inside(() => original[name](target, data, ...rest));
+  };
+}
+for (const [name, takesRoom] of [
+  ['ftruncateSync', false],
+  ['renameSync', false],
+  ['unlinkSync', false],
+  ['rmSync', false],
+  ['mkdirSync', true],
+  ['linkSync', true],
+]) {
+  fs[name] = (target, ...rest) => {
+    // A removal that would find nothing changes nothing.
+    if (name !== 'rmSync' || original.existsSync(target)) {
+      meet(name.slice(0, -4), name === 'linkSync' ? rest[0] : target, undefined, takesRoom);
+    }
+    return inside(() => original[name](target, ...rest));
+  };
+}
+fs.fdatasync = (descriptor, done) => {
+  try {
+    meet('fdatasync', descriptor, undefined, false);
+  } catch (error) {
+    setImmediate(done, error);
+    return;
+  }
+  original.fdatasync(descriptor, done);
+};
+fs.promises.writeFile = async (path, data, ...rest) => {
+  meet('writeFile', path, data, true);
+  return promises.writeFile(path, data, ...rest);
+};
+fs.promises.rename = async (from, to) => {
+  meet('rename', from, undefined, false);
+  return promises.rename(from, to);
+};
+syncBuiltinESMExports();

@@ -1,0 +1,81 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RandomGenerator } from '../src/random.js';
+import { readManifest, readRun } from '../src/recorded-run.js';
+import { requireSame, resultOf, starter, startScriptedServer, watch } from './killed-runs.js';
+
+export interface Suite {
+  /** A directory for the runs. */
+  readonly cwd: string;
+  /** Whether the commands are those of `dist/`. */
+  readonly built: boolean;
+  readonly random: RandomGenerator;
+  readonly say: (line: string) => void;
+}
+
+const iterations = 40;
+const config = `environment: CartPole-v1
+model: { provider: openai, name: fake }
+iterations: ${iterations}
+candidates: 2
+warmup: 5
+evaluation: { episodes: 5, maxSteps: 200 }
+confirmation: { candidates: 2, episodes: 30 }
+`;
+
+/**
+ * SIGKILL at uniformly drawn times, run after run, until there were as many.
+ * @throws Error when a run ends otherwise than one that was left alone, or a completed iteration is lost
+ */
+export async function killAtRandom({ cwd, built, random, say }: Suite, kills: number): Promise<void> {
+  const start = starter(cwd, built);
+  const started = performance.now();
+  writeFileSync(join(cwd, 'config.yaml'), config);
+  const server = await startScriptedServer();
+  try {
+    await watch(start(['run', 'config.yaml', '--run-dir', 'recorded'], { OPENAI_BASE_URL: server.url }));
+  } finally {
+    await server.close();
+  }
+  const replay = ['config.yaml', 'model.provider=replayed', 'model.run=recorded'];
+  const whole = await watch(start(['run', ...replay, '--run-dir', 'whole']));
+  const expected = resultOf(join(cwd, 'whole'));
+
+  let done = 0;
+  let runs = 0;
+  /** Completed iterations on disk after each kill. */
+  let found = 0;
+  /** Where the kills came. */
+  const places = { 'in the warm-up': 0, 'between iterations': 0, 'after the last': 0 };
+  while (done < kills) {
+    const name = `killed-${++runs}`;
+    const path = join(cwd, name);
+    let completed = 0;
+    let args = ['run', ...replay, '--run-dir', name];
+    for (;;) {
+      const delay = done < kills ? random.uniform(0, whole.milliseconds) : Number.POSITIVE_INFINITY;
+      const { killed, reported } = await watch(start(args), delay);
+      const now = readRun(path).iteration;
+      if (now < Math.max(completed, reported))
+        throw new Error(
+          `${path}: ${now} completed iterations, but ${Math.max(completed, reported)} were told of`,
+        );
+      completed = now;
+      if (!killed) break;
+      found += now;
+      done++;
+      places[now === 0 ? 'in the warm-up' : now < iterations ? 'between iterations' : 'after the last']++;
+      // Killed with nothing left to do but the report, or in the middle of that.
+      if (readManifest(path).status === 'completed') break;
+      args = ['resume', name, '--runs-dir', '.'];
+    }
+    requireSame(path, expected);
+    rmSync(path, { recursive: true });
+    say(`${name}: as without kills; ${done} of ${kills} kills`);
+  }
+  const where = Object.entries(places).map(([place, count]) => `${count} ${place}`);
+  say(
+    `${done} kills (${where.join(', ')}) of ${runs} runs in ${((performance.now() - started) / 1000).toFixed(0)} s: ` +
+      `0 of ${found} completed iterations lost; every run ended as the uninterrupted one, byte for byte`,
+  );
+}

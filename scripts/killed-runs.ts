@@ -1,0 +1,132 @@
+/** What the suites have in common that kill runs and break what they write to: children, their end, their results. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { isDeepStrictEqual } from 'node:util';
+import { packageRoot } from '../src/package-root.js';
+import { formatParameters } from '../src/prompting/parameter-format.js';
+import { createGenerator } from '../src/random.js';
+import { readManifest, readRun } from '../src/recorded-run.js';
+import type { RunEvent } from '../src/run-log.js';
+import { type OpenAIReply, type OpenAIRequest, startFakeOpenAI } from '../test/support/fake-openai.js';
+
+/**
+ * Starts `policyloop … --json`, of the sources or of `dist/`: compiled, it starts three times as fast; the source is
+ * never out of date.
+ */
+export function starter(cwd: string, built: boolean) {
+  const cli = built
+    ? [join(packageRoot(), 'dist', 'src', 'cli.js')]
+    : ['--import', import.meta.resolve('tsx'), join(packageRoot(), 'src', 'cli.ts')];
+  return (
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    nodeArguments: readonly string[] = [],
+  ) =>
+    spawn(process.execPath, [...nodeArguments, ...cli, ...args, '--json'], {
+      cwd,
+      env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+}
+
+export interface Ended {
+  readonly killed: boolean;
+  /** Exit code; null of one that was killed. */
+  readonly code: number | null;
+  readonly errors: string;
+  /** The last iteration that it said was finished; 0 before the first. */
+  readonly reported: number;
+  /** From the first event to the end. */
+  readonly milliseconds: number;
+}
+
+/**
+ * Waits for the end of a command, or brings it about.
+ * @param killAfter milliseconds after the first event
+ */
+export async function ending(child: ChildProcess, killAfter = Number.POSITIVE_INFINITY): Promise<Ended> {
+  const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+  let [output, errors] = ['', ''];
+  let first: number | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  child.stderr!.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  child.stdout!.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+    if (first !== undefined) return;
+    first = performance.now();
+    if (killAfter !== Number.POSITIVE_INFINITY) timer = setTimeout(() => child.kill('SIGKILL'), killAfter);
+  });
+  const [code, signal] = await closed;
+  clearTimeout(timer);
+  const finished = output
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Partial<RunEvent>)
+    .flatMap((event) => (event.kind === 'iteration-finished' ? [event.iteration!] : []));
+  return {
+    killed: signal === 'SIGKILL',
+    code,
+    errors,
+    reported: finished.at(-1) ?? 0,
+    milliseconds: performance.now() - (first ?? 0),
+  };
+}
+
+/** @throws Error when the command ends by itself in any other way than well */
+export async function watch(child: ChildProcess, killAfter?: number): Promise<Ended> {
+  const ended = await ending(child, killAfter);
+  if (!ended.killed && ended.code !== 0) throw new Error(`ended with ${ended.code}: ${ended.errors}`);
+  return ended;
+}
+
+/** A server of a scripted model of ten parameters, now and then at odds with the format. */
+export const startScriptedServer = () =>
+  startFakeOpenAI({
+    reply: ({ seed = 0, choice }: OpenAIRequest): OpenAIReply => {
+      const random = createGenerator(seed, [choice]);
+      const values = Array.from({ length: 10 }, () => Number(random.uniform(-6, 6).toFixed(1)));
+      const answer = formatParameters(values, { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 });
+      return random.random() < 0.2 ? answer.slice(0, 40) : answer;
+    },
+  });
+
+export type Result = Readonly<Record<string, unknown>>;
+
+/** What must not depend on whether a run was killed: everything but when it was, how long it took, and that it was. */
+export function resultOf(path: string): Result {
+  const {
+    run: _run,
+    created: _created,
+    updated: _updated,
+    activeMs: _active,
+    // With the commit, where something is committed meanwhile.
+    versions: _versions,
+    ...manifest
+  } = readManifest(path);
+  const { calls, events } = readRun(path);
+  const outlasting = events.filter(({ kind }) => kind === 'iteration-finished' || kind === 'warning');
+  return {
+    'config.yaml': readFileSync(join(path, 'config.yaml'), 'utf8'),
+    'evaluations.jsonl': readFileSync(join(path, 'evaluations.jsonl'), 'utf8'),
+    'episodes.jsonl': readFileSync(join(path, 'episodes.jsonl'), 'utf8'),
+    'manifest.json': timeless(manifest),
+    // Calls of a group come in any order.
+    'calls.jsonl': calls
+      .map(({ time: _, ...call }) => timeless(call) as typeof call)
+      .toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate || a.attempt - b.attempt),
+    'events.jsonl': [...outlasting, events.at(-1)!].map(({ time: _, ...event }) => timeless(event)),
+  };
+}
+
+/** Without how long calls took. */
+const timeless = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (key, part: unknown) => (key === 'latencyMs' ? undefined : part)));
+
+export function requireSame(path: string, expected: Result): void {
+  const result = resultOf(path);
+  const different = Object.keys(expected).filter((file) => !isDeepStrictEqual(result[file], expected[file]));
+  if (different.length > 0) throw new Error(`${path}: not as without kills: ${different.join(', ')}`);
+}
