@@ -2,7 +2,6 @@
  * Which of two models improves policies better, on synthetic tasks that no training saw. The tasks of the benchmark are
  * not asked: what is chosen by them could not be measured on them any more.
  */
-import { join } from 'node:path';
 import process from 'node:process';
 import { loadCollection } from '../../finetune/collection-config.js';
 import { configOfRun, drawRun } from '../../finetune/collection-plan.js';
@@ -11,11 +10,11 @@ import { bestEntries } from '../../src/confirmation.js';
 import { evaluate } from '../../src/evaluation.js';
 import { confirmationSeeds } from '../../src/seeds.js';
 import { LoadedModels, play } from './play.js';
-import { recipeFolder } from './recipe.js';
+import { type HeldOutPlan, recipeFile } from './recipe.js';
 
 /** Of the collection that the tasks are drawn from: its tasks have other seeds than those of the recipe's runs. */
 const seed = 1_000_003;
-const [evaluations, warmup, freshEpisodes] = [100, 4, 50];
+const [warmup, freshEpisodes] = [4, 50];
 
 export interface HeldOut {
   readonly tasks: number;
@@ -25,20 +24,23 @@ export interface HeldOut {
 }
 
 /**
- * Plays runs of 100 evaluations with one answer an iteration, at temperature 1, constrained; the best policy is
- * evaluated again on 50 fresh episodes. Returns of different tasks have no common scale, so that wins are counted.
+ * Plays runs with one answer an iteration, at temperature 1, constrained; the best policy is evaluated again on 50 fresh
+ * episodes. Returns of different tasks have no common scale, so that wins are counted.
  * @throws Error when a run doesn't come to its end
  */
-export async function heldOut(first: string, second: string, tasks: number): Promise<HeldOut> {
+export async function heldOut(first: string, second: string, plan: HeldOutPlan): Promise<HeldOut> {
   const returns: number[][] = [];
-  for (const directory of [first, second]) returns.push(await confirmedReturns(directory, tasks));
+  for (const directory of [first, second]) returns.push(await confirmedReturns(directory, plan));
   const { winRate, winInterval } = comparePairs(returns[0]!, returns[1]!)!;
-  return { tasks, winRate, winInterval };
+  return { tasks: plan.tasks, winRate, winInterval };
 }
 
-async function confirmedReturns(directory: string, tasks: number): Promise<number[]> {
-  const model = `{provider: local, path: ${JSON.stringify(directory)}, temperature: 1, format: constrained, threads: 1, device: cpu}`;
-  const collection = loadCollection(join(recipeFolder, 'collect.yaml'), [
+async function confirmedReturns(
+  directory: string,
+  { evaluations, maxTokens, tasks }: HeldOutPlan,
+): Promise<number[]> {
+  const model = `{provider: local, path: ${JSON.stringify(directory)}, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: ${maxTokens}}`;
+  const collection = loadCollection(recipeFile('collect.yaml'), [
     `seed=${seed}`,
     'experiment.candidates=1',
     `experiment.iterations=${evaluations - warmup}`,

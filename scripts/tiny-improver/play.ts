@@ -59,6 +59,7 @@ export class LoadedModels {
 
 /** @param modelName of the model among those that stay loaded */
 export async function play(config: Config, models: LoadedModels, modelName: string): Promise<Played> {
+  const started = performance.now();
   const assembly = await assemble(config, process.env);
   // A control costs nothing to make, and may remember the run that it was made for.
   const model = isLanguageModel(config.model)
@@ -68,6 +69,7 @@ export async function play(config: Config, models: LoadedModels, modelName: stri
   const experiment = {
     ...experimentIn(assembly, nowhere(assembly), {
       emit: (event) => event.kind === 'call-finished' && calls.push(event.call),
+      activeMs: () => performance.now() - started,
       now: () => new Date(),
     }),
     model,

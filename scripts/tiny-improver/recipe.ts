@@ -43,6 +43,7 @@ const settings = z.strictObject({
     .min(1),
   heldOut: z.strictObject({
     tasks: count(1).describe('A later round is kept if it wins more than half of them'),
+    evaluations: count(10).describe('Of each run on them, warm-up included'),
     minutes: z.number().positive(),
   }),
 });
@@ -91,12 +92,21 @@ export interface Round {
   readonly cost: Recipe['rounds'][number]['cost'] | undefined;
 }
 
+/** What is played to choose between rounds. */
+export interface HeldOutPlan {
+  readonly tasks: number;
+  /** Of each run, warm-up included. */
+  readonly evaluations: number;
+  /** Of an answer. */
+  readonly maxTokens: number;
+}
+
 /** What is done, and where it stands. */
 export interface Plan {
   readonly initial: Recipe['initial'];
   /** The first one begins with the initial model, each other one with what the one before has trained. */
   readonly rounds: readonly Round[];
-  readonly heldOut: { readonly tasks: number; readonly minutes: number | undefined };
+  readonly heldOut: HeldOutPlan & { readonly minutes: number | undefined };
   /** Prompts that validity is measured with, of each task. */
   readonly prompts: number;
   readonly places: { readonly initial: string; readonly model: string };
@@ -122,7 +132,7 @@ export function fullPlan(model: string): Plan {
   return {
     initial,
     rounds: planned,
-    heldOut,
+    heldOut: { ...heldOut, maxTokens: 512 },
     prompts: 8,
     places: { initial: loadTrainConfig(planned[0]!.train).model, model },
   };
@@ -162,7 +172,11 @@ export function smokePlan(folder: string): Plan {
     planned.push({
       collection: {
         file: recipeFile(collect),
-        overrides: [`output=${places.runs}`, `runs=${small.runs}`, ...small.overrides(model)],
+        overrides: [
+          `output=${places.runs}`,
+          `runs=${small.runs}`,
+          ...small.overrides(model, smoke.maxTokens),
+        ],
         runs: small.runs,
         jobs: 1,
       },
@@ -176,13 +190,15 @@ export function smokePlan(folder: string): Plan {
   return {
     initial: smoke.initial,
     rounds: planned,
-    heldOut: { tasks: 2, minutes: undefined },
+    heldOut: { tasks: 2, evaluations: 12, maxTokens: smoke.maxTokens, minutes: undefined },
     prompts: 2,
     places: { initial, model: join(folder, 'model') },
   };
 }
 
 const smoke = {
+  /** One that has learnt little talks until it is stopped. */
+  maxTokens: 128,
   initial: { layers: 2, hidden: 64, heads: 2, intermediate: 176, context: 2048, seed: 0 },
   training: { batchExamples: 8, warmupSteps: 5, evaluateEvery: 4, checkpointEvery: 20, threads: 1 },
   first: {
@@ -200,11 +216,11 @@ const smoke = {
     runs: 4,
     earlier: 8,
     dataset: { winners: 2, augment: 1, validation: '0.15' },
-    overrides: (model: string) => [
+    overrides: (model: string, most: number) => [
       'experiment.candidates=8',
       'experiment.iterations=4',
       'experiment.evaluation={episodes: 2, maxSteps: 50}',
-      `proposers=[{weight: 1, model: {provider: local, path: ${JSON.stringify(model)}, temperature: 1, format: constrained, threads: 1, device: cpu}}]`,
+      `proposers=[{weight: 1, model: {provider: local, path: ${JSON.stringify(model)}, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: ${most}}}]`,
     ],
   },
 };

@@ -18,7 +18,15 @@ import { exitCodes, formatBytes, formatDuration, formatTable } from '../../src/t
 import { heapMegabytes, Interrupted } from './command.js';
 import { heldOut } from './held-out.js';
 import { fillRecipe } from './model-card.js';
-import { fullPlan, type Plan, type Round, shippedModel, smokePlan, trainedModel } from './recipe.js';
+import {
+  fullPlan,
+  type HeldOutPlan,
+  type Plan,
+  type Round,
+  shippedModel,
+  smokePlan,
+  trainedModel,
+} from './recipe.js';
 import { type Choice, type ReproductionRecord, readRecord, recordFile, writeRecord } from './record.js';
 import { stepsOf } from './steps.js';
 import { mostBytes, type StoredModel, storeModel } from './stored-model.js';
@@ -79,7 +87,7 @@ async function reproduce(plan: Plan): Promise<void> {
   orInterrupted();
   say(numbered(steps.length, 'rounds beside each other on held-out tasks'));
   const models = plan.rounds.map(({ places }) => trainedModel(places.trained));
-  const best = await bestOf(models, plan.heldOut.tasks, {
+  const best = await bestOf(models, plan.heldOut, {
     known: () => record.chosen ?? [],
     keep: (choice) => keep({ chosen: [...(record.chosen ?? []), choice] }),
   });
@@ -109,7 +117,7 @@ interface Choices {
 }
 
 /** Position of the model that is shipped: of the last round that won more than half of the tasks against the best before. */
-async function bestOf(models: readonly string[], tasks: number, choices: Choices): Promise<number> {
+async function bestOf(models: readonly string[], tasks: HeldOutPlan, choices: Choices): Promise<number> {
   const hashes = models.map(contentHash);
   const percent = (value: number) => `${(100 * value).toFixed(0)} %`;
   let best = 0;
