@@ -68,7 +68,9 @@ export function drawEpisode(
   const title = `${config.environment.id} · ${placeName(entry, config)}`;
   return {
     seed,
-    ...(episode >= 0 && { episode, recorded: entry.returns[episode]! }),
+    ...(episode >= 0 && { episode }),
+    // None where the evaluation was cut short before it.
+    ...(entry.returns[episode] !== undefined && { recorded: entry.returns[episode] }),
     replay: played,
     animation: { title, moments: played.moments, pace: played.pace },
   };

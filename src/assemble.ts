@@ -19,6 +19,7 @@ import { createPolicyFamily } from './policies/index.js';
 import type { ParameterVector, PolicyFamily } from './policies/policy.js';
 import { createPrompter } from './prompter.js';
 import { loadPromptSet, type PromptSet } from './prompting/prompt-set.js';
+import { type Racing, racingOf } from './racing.js';
 import { readManifest, readRun, runFiles } from './recorded-run.js';
 import { notDrawn } from './replay.js';
 import { createReplayBuffer, vectorKey } from './replay-buffer.js';
@@ -33,6 +34,8 @@ export interface Assembly {
   /** Threads for episodes, started when they pay; undefined where there shall be none. */
   readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
+  /** How evaluations are cut short; undefined where all episodes are played. */
+  readonly racing: Racing | undefined;
   readonly model: LanguageModel;
   /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
   readonly counted: ModelConfig;
@@ -70,6 +73,7 @@ export async function assemble(
   if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = await part(() => createPolicyFamily(config.policy, environment));
+  const racing = await part(() => racingOf(config, environment));
   const prompts = await part(() =>
     loadPromptSet({
       set: config.prompts.set,
@@ -80,7 +84,9 @@ export async function assemble(
     }),
   );
   const taken = family && (await part(() => imported ?? importedParameters(config, family, environment.id)));
-  if (model === undefined || family === undefined || prompts === undefined || taken === undefined) {
+  const incomplete =
+    model === undefined || family === undefined || prompts === undefined || taken === undefined;
+  if (incomplete || problems.length > 0) {
     await environment.close?.();
     throw new UserError(problems);
   }
@@ -89,6 +95,7 @@ export async function assemble(
     environment,
     workers: workersFor(config),
     family,
+    racing,
     prompts,
     ...model,
     fingerprint: fingerprint(config, prompts.hash),
@@ -178,7 +185,7 @@ export function experimentIn(
   directory: RunDirectory,
   outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
 ): Experiment {
-  const { config, environment, family, model, prompts, workers } = assembly;
+  const { config, environment, family, model, prompts, racing, workers } = assembly;
   const { recorded, manifest } = directory;
   const buffer = createReplayBuffer(recorded.entries);
   const ledger = ledgerOf(assembly);
@@ -188,6 +195,7 @@ export function experimentIn(
     config,
     seed: manifest.seed,
     setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
+    racing,
     model,
     prompter: createPrompter({ config, environment, family, prompts, buffer, recorded }),
     buffer,

@@ -13,6 +13,7 @@ const scoring: Readonly<Record<string, string>> = {
 const weighing: Readonly<Record<string, string>> = {
   'evaluation.episodes': 'the observed returns, and what is chosen by them, are not equally noisy',
   'evaluation.seeds': 'what is chosen is not chosen in the same way',
+  'evaluation.racing': 'evaluations that are cut short cost less, and now and then lose what was better',
   'confirmation.episodes': 'the confirmed returns are not equally noisy',
   'confirmation.candidates': 'what is confirmed is not chosen in the same way',
   target: 'runs do not end at the same point',

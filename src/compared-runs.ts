@@ -9,7 +9,7 @@ import { loadConfig } from './load-config.js';
 import type { Manifest } from './manifest.js';
 import { requireConfig } from './open-run.js';
 import { readManifest, runFiles, runsBelow, statusOf } from './recorded-run.js';
-import type { BufferEntry } from './replay-buffer.js';
+import { type BufferEntry, type RacingTotals, racingTotals } from './replay-buffer.js';
 import { finalConfirmation } from './run-log.js';
 import { describeReason } from './run-result.js';
 
@@ -42,12 +42,14 @@ export interface ComparedRun {
    * complete run that ended early keeps what it had.
    */
   readonly curve: readonly number[];
-  /** Highest score of each iteration from 1 on; null where all its candidates were rejected. */
+  /** Highest score of each iteration from 1 on; null where all its candidates were rejected or cut short. */
   readonly scores: readonly (number | null)[];
   readonly warmup: number;
   readonly tokens: number;
   /** null without a price. */
   readonly cost: number | null;
+  /** null where all episodes of all evaluations were played. */
+  readonly racing: RacingTotals | null;
 }
 
 /**
@@ -140,6 +142,7 @@ export function readComparedRun(path: string): ComparedRun {
     warmup: first,
     tokens: usage.promptTokens + usage.completionTokens,
     cost: usage.cost ?? null,
+    racing: config.evaluation.racing ? racingTotals(entries) : null,
   };
 }
 
@@ -166,7 +169,9 @@ function bestSoFar(
 }
 
 function bestOf(entries: readonly BufferEntry[], iteration: number): number | null {
-  const scores = entries.filter((entry) => entry.iteration === iteration).map(({ score }) => score);
+  const scores = entries
+    .filter((entry) => entry.iteration === iteration && entry.planned === undefined)
+    .map(({ score }) => score);
   return scores.length === 0 ? null : Math.max(...scores);
 }
 

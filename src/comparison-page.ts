@@ -111,18 +111,18 @@ function learningCurves(task: TaskComparison, groups: readonly RunGroup[]): Html
 function groupTable({ groups, horizon }: TaskComparison): Html {
   const timed = groups.some(({ target }) => target !== null);
   const paid = groups.some(({ tokens }) => tokens > 0);
+  const raced = groups.some(({ racing }) => racing !== null);
   return html`<div class="scroll" tabindex="0"><table>
-<thead><tr><th scope="col">group</th><th scope="col" class="number">runs</th><th scope="col" class="number">confirmed</th><th scope="col" class="number">median</th><th scope="col" class="number">IQM</th><th scope="col" class="number">area, observed</th>${timed && html`<th scope="col" class="number">target reached</th><th scope="col" class="number">iterations to it</th><th scope="col" class="number">evaluations to it</th>`}${paid && html`<th scope="col" class="number">tokens a run</th><th scope="col" class="number">cost a run</th>`}</tr></thead>
-<tbody>${groups.map((group) => groupRow(group, timed, paid))}</tbody></table></div>
+<thead><tr><th scope="col">group</th><th scope="col" class="number">runs</th><th scope="col" class="number">confirmed</th><th scope="col" class="number">median</th><th scope="col" class="number">IQM</th><th scope="col" class="number">area, observed</th>${timed && html`<th scope="col" class="number">target reached</th><th scope="col" class="number">iterations to it</th><th scope="col" class="number">evaluations to it</th>`}${raced && html`<th scope="col" class="number">episodes saved</th>`}${paid && html`<th scope="col" class="number">tokens a run</th><th scope="col" class="number">cost a run</th>`}</tr></thead>
+<tbody>${groups.map((group) => groupRow(group, { timed, raced, paid }))}</tbody></table></div>
 <p class="note">Areas are over ${plural(horizon, 'evaluation')}; a complete run that ended early keeps the best it had.</p>`;
 }
 
 function groupRow(
-  { name, runs, confirmed, area, target, tokens, cost }: GroupFigures,
-  timed: boolean,
-  paid: boolean,
+  { name, runs, confirmed, area, target, tokens, cost, racing }: GroupFigures,
+  { timed, raced, paid }: { readonly timed: boolean; readonly raced: boolean; readonly paid: boolean },
 ): Html {
-  return html`<tr><th scope="row">${name}</th><td class="number">${runs.length}</td>${figureCell(confirmed?.mean, confirmed?.meanInterval)}${figureCell(confirmed?.median, confirmed?.medianInterval)}${figureCell(confirmed?.iqm, confirmed?.iqmInterval)}${figureCell(area?.mean, area?.meanInterval)}${timed && html`<td class="number">${reachedText(target)}${target !== null && html`<br><span class="muted">of ${formatReturn(target.return)}</span>`}</td><td class="number">${timeText(target, 'medianIterations')}</td><td class="number">${timeText(target, 'medianEvaluations')}</td>`}${paid && html`<td class="number">${formatCompact(tokens)}</td><td class="number">${cost === null ? '–' : formatCost(cost)}</td>`}</tr>
+  return html`<tr><th scope="row">${name}</th><td class="number">${runs.length}</td>${figureCell(confirmed?.mean, confirmed?.meanInterval)}${figureCell(confirmed?.median, confirmed?.medianInterval)}${figureCell(confirmed?.iqm, confirmed?.iqmInterval)}${figureCell(area?.mean, area?.meanInterval)}${timed && html`<td class="number">${reachedText(target)}${target !== null && html`<br><span class="muted">of ${formatReturn(target.return)}</span>`}</td><td class="number">${timeText(target, 'medianIterations')}</td><td class="number">${timeText(target, 'medianEvaluations')}</td>`}${raced && html`<td class="number">${racing === null ? '–' : html`${formatCompact(racing.saved)} of ${formatCompact(racing.episodes)}`}</td>`}${paid && html`<td class="number">${formatCompact(tokens)}</td><td class="number">${cost === null ? '–' : formatCost(cost)}</td>`}</tr>
 `;
 }
 

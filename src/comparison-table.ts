@@ -12,6 +12,7 @@ import {
   verdictText,
 } from './comparison-words.js';
 import { csvText } from './csv.js';
+import type { RacingTotals } from './replay-buffer.js';
 import { formatReturn } from './report/quantities.js';
 import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
 import { formatCount, formatTable } from './terminal.js';
@@ -81,15 +82,17 @@ function confirmedTable(groups: readonly GroupFigures[]): string {
 function effortTable(groups: readonly GroupFigures[]): string {
   const timed = groups.some(({ target }) => target !== null);
   const paid = groups.some(({ tokens }) => tokens > 0);
+  const raced = groups.some(({ racing }) => racing !== null);
   return formatTable(
     [
       'group',
       'area (observed)',
       '95 % interval',
       ...(timed ? ['target', 'reached', 'iterations to it', 'evaluations'] : []),
+      ...(raced ? ['evaluations cut short', 'episodes saved'] : []),
       ...(paid ? ['tokens a run', 'cost a run'] : []),
     ],
-    groups.map(({ name, area, target, tokens, cost }) => [
+    groups.map(({ name, area, target, tokens, cost, racing }) => [
       name,
       numberOr(area?.mean),
       ends(area?.meanInterval ?? null),
@@ -101,6 +104,7 @@ function effortTable(groups: readonly GroupFigures[]): string {
             timeText(target, 'medianEvaluations'),
           ]
         : []),
+      ...(raced ? racingCells(racing) : []),
       ...(paid ? [formatCount(tokens), cost === null ? '–' : cost.toFixed(4)] : []),
     ]),
   );
@@ -122,6 +126,11 @@ function differenceTable({ differences }: TaskComparison): string {
   );
 }
 
+const racingCells = (racing: RacingTotals | null) =>
+  racing === null
+    ? ['–', '–']
+    : [`${racing.cut} of ${racing.evaluations}`, `${racing.saved} of ${racing.episodes}`];
+
 const numberOr = (value: number | undefined) => (value === undefined ? '–' : formatReturn(value));
 
 /** One line a group. */
@@ -134,9 +143,10 @@ export function comparisonCsv({ tasks, policyloop }: RunComparison): string {
     ...['observed_area', 'observed_area_low', 'observed_area_high', 'area_evaluations'],
     ...['target', 'reached', 'median_iterations', 'median_evaluations', 'censored_after'],
     ...['tokens', 'cost', 'policyloop'],
+    ...['evaluations_raced', 'evaluations_cut', 'episodes_planned', 'episodes_saved'],
   ];
   const lines = tasks.flatMap(({ environment, groups, horizon }) =>
-    groups.map(({ name, runs, seeds, confirmed, area, target, tokens, cost }) => [
+    groups.map(({ name, runs, seeds, confirmed, area, target, tokens, cost, racing }) => [
       environment.id,
       JSON.stringify(environment.options),
       name,
@@ -159,6 +169,10 @@ export function comparisonCsv({ tasks, policyloop }: RunComparison): string {
       tokens,
       cost,
       policyloop,
+      racing?.evaluations,
+      racing?.cut,
+      racing?.episodes,
+      racing?.saved,
     ]),
   );
   return csvText([header, ...lines]);

@@ -13,6 +13,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...secretProblems(config),
     ...modelProblems(config.model),
     ...memoryProblems(config),
+    ...racingProblems(config),
     ...stoppingProblems(config),
   ];
 }
@@ -199,6 +200,31 @@ function memoryProblems({ memory, record }: Config): Problem[] {
       message: 'needs the trajectories of episodes, but record is none',
       value: memory.trajectories,
       remedy: 'set record to first or all, or memory.trajectories to none',
+    });
+  }
+  return problems;
+}
+
+function racingProblems({ evaluation: { episodes, racing }, target }: Config): Problem[] {
+  if (racing === undefined) return [];
+  const problems: Problem[] = [];
+  if (racing.block >= episodes) {
+    problems.push({
+      field: 'evaluation.racing.block',
+      message: `leaves nothing to cut short: the first look comes after ${racing.block} of ${episodes} ${episodes === 1 ? 'episode' : 'episodes'}`,
+      value: racing.block,
+      remedy:
+        episodes === 1
+          ? 'remove evaluation.racing, or raise evaluation.episodes'
+          : `use a block of at most ${episodes - 1}, or raise evaluation.episodes`,
+    });
+  }
+  if (target !== undefined && target.hold > 1) {
+    problems.push({
+      field: 'evaluation.racing',
+      message:
+        'would cut candidates short that reach the target but not the best, and such an evaluation counts for no target',
+      remedy: 'remove target.hold or evaluation.racing',
     });
   }
   return problems;

@@ -256,6 +256,22 @@ const warmupSchema = z.strictObject({
   from: text.optional().describe('Run directory whose replay buffer is taken over first'),
 });
 
+const racingSchema = z.strictObject({
+  confidence: z
+    .number()
+    .min(0.5)
+    .max(1)
+    .default(0.95)
+    .describe(
+      'Of evaluations that would reach the best, at most 1 − confidence are cut short; 1: only where that is impossible',
+    ),
+  block: count(1).default(5).describe('Episodes between two looks, so also the fewest that are played'),
+  highest: z
+    .number()
+    .optional()
+    .describe('What no episode returns more than (default: what is known of the environment)'),
+});
+
 const evaluationSchema = z.strictObject({
   episodes: count(1).default(20).describe('Episodes an evaluation; their mean return is the score'),
   seeds: z
@@ -269,6 +285,11 @@ const evaluationSchema = z.strictObject({
     .union([z.literal('auto'), count(1)])
     .default('auto')
     .describe('Threads (of `gymnasium:`, processes) that play episodes; `auto`: one a core, where that pays'),
+  racing: racingSchema
+    .optional()
+    .describe(
+      'Cut an evaluation short when it can hardly reach the best so far (default: play all episodes)',
+    ),
 });
 
 const confirmationSchema = z.strictObject({

@@ -36,9 +36,12 @@ export async function confirmBest(
   return confirmation;
 }
 
-/** The `count` entries with the highest scores, best first, each parameter vector once; the earlier wins a tie. */
+/**
+ * The `count` entries with the highest scores, best first, each parameter vector once; the earlier wins a tie. None that
+ * was cut short.
+ */
 export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
-  const ranked = entries.toSorted((a, b) => b.score - a.score);
+  const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
   const distinct = new Map(ranked.toReversed().map((entry) => [vectorKey(entry.parameters), entry]));
   return ranked.filter((entry) => distinct.get(vectorKey(entry.parameters)) === entry).slice(0, count);
 }

@@ -3,6 +3,7 @@ import type { Environment } from './environments/environment.js';
 import { isRemote, type RemoteEnvironment } from './environments/remote-environment.js';
 import type { EvaluationWorkers } from './evaluation-workers.js';
 import type { ParameterVector, Policy, PolicyFamily } from './policies/policy.js';
+import { isLost, type Race } from './racing.js';
 import { playRemotely } from './remote-rollout.js';
 import type { BufferEntry } from './replay-buffer.js';
 import { type EpisodeTask, type PlayedEpisode, playEpisode } from './rollout.js';
@@ -17,6 +18,8 @@ export interface Evaluation {
   readonly score: number;
   /** Trajectories of the recorded episodes, by columns. */
   readonly episodes: readonly Omit<EpisodeRecord, 'iteration' | 'candidate'>[];
+  /** How many episodes there were to be, where it was cut short. */
+  readonly planned?: number;
 }
 
 /** What an evaluation needs beside the parameters. */
@@ -32,7 +35,8 @@ export interface EvaluationSetting {
 }
 
 /**
- * Plays one episode for each seed. Where they are played makes no difference to the outcome.
+ * Plays one episode for each seed, in their order. Where they are played makes no difference to the outcome.
+ * @param race ends it early where it is lost: all of a block are played before the next look
  * @throws EnvironmentError when another program plays them and fails; the signal's reason when it is aborted
  */
 export async function evaluate(
@@ -40,6 +44,7 @@ export async function evaluate(
   parameters: ParameterVector,
   seeds: readonly number[],
   signal?: AbortSignal,
+  race?: Race,
 ): Promise<Evaluation> {
   const { record } = setting;
   const tasks = seeds.map((seed, i) => ({
@@ -47,8 +52,16 @@ export async function evaluate(
     record: record === 'all' || (record === 'first' && i === 0),
   }));
   signal?.throwIfAborted();
-  const played = await abortable(play(setting, parameters, tasks, signal), signal);
-  const returns = played.map((episode) => episode.return);
+  const block = race?.block ?? tasks.length;
+  const played: PlayedEpisode[] = [];
+  const returns: number[] = [];
+  do {
+    const next = tasks.slice(played.length, played.length + block);
+    for (const episode of await abortable(play(setting, parameters, next, signal), signal)) {
+      played.push(episode);
+      returns.push(episode.return);
+    }
+  } while (played.length < tasks.length && !(race && isLost(race, returns)));
   return {
     returns,
     lengths: played.map(({ length }) => length),
@@ -58,6 +71,7 @@ export async function evaluate(
         ? []
         : [{ episode, seed: seeds[episode]!, ...trajectory, terminated, truncated }],
     ),
+    ...(played.length < tasks.length && { planned: tasks.length }),
   };
 }
 
@@ -68,11 +82,12 @@ export async function measure(
   seeds: readonly number[],
   place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source'>,
   signal?: AbortSignal,
+  race?: Race,
 ): Promise<{ readonly entry: BufferEntry; readonly episodes: readonly EpisodeRecord[] }> {
-  const { returns, lengths, score, episodes } = await evaluate(setting, parameters, seeds, signal);
+  const { episodes, ...measured } = await evaluate(setting, parameters, seeds, signal, race);
   const { iteration, candidate } = place;
   return {
-    entry: { ...place, parameters, returns, lengths, score },
+    entry: { ...place, parameters, ...measured },
     episodes: episodes.map((episode) => ({ iteration, candidate, ...episode })),
   };
 }

@@ -13,7 +13,8 @@ import { type LanguageModel, ModelError } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { Prompter } from './prompter.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
-import type { BufferEntry, ReplayBuffer } from './replay-buffer.js';
+import { type Racing, raceAgainst } from './racing.js';
+import { type BufferEntry, type RacingTotals, type ReplayBuffer, racingTotals } from './replay-buffer.js';
 import type { CallRecord, Confirmation, RunEvent, StopReason, UsageTotals } from './run-log.js';
 import { callSeed, evaluationSeeds } from './seeds.js';
 import { warmUp } from './warm-up.js';
@@ -26,6 +27,8 @@ export interface Experiment {
   /** Root seed of this run. */
   readonly seed: number;
   readonly setting: EvaluationSetting;
+  /** Undefined where all episodes are played. */
+  readonly racing: Racing | undefined;
   readonly model: LanguageModel;
   readonly prompter: Prompter;
   readonly buffer: ReplayBuffer;
@@ -78,6 +81,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     iterations: config.iterations,
     ...(experiment.completed > 0 && { resumedAt: experiment.completed + 1 }),
     ...(buffer.best && { best: buffer.best }),
+    ...saved(experiment),
   });
 
   const improved = await improve(experiment, stop);
@@ -97,10 +101,16 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     reason,
     ...(buffer.best && { best: buffer.best }),
     ...(confirmed && { confirmed }),
+    ...saved(experiment),
     usage: ledger.totals,
   });
   await commit();
   return { reason, iterations: completed, best: buffer.best, confirmed, usage: ledger.totals };
+}
+
+/** What racing has saved up to now; nothing where there is none. */
+function saved({ buffer, racing }: Experiment): { readonly racing?: RacingTotals } {
+  return racing === undefined ? {} : { racing: racingTotals(buffer.entries) };
 }
 
 /** Whether nothing is left to do but to confirm. */
@@ -117,6 +127,7 @@ async function improve(
   let silent = 0;
   try {
     await warmUp(experiment, stop);
+    checkBound(experiment, buffer.entries);
     for (;;) {
       const reason = reasonToStop(experiment, stop, completed);
       if (reason !== undefined) return { reason, completed };
@@ -173,11 +184,11 @@ function reasonToStop(
   return undefined;
 }
 
-/** The number of last iterations in a row whose best candidate reached `target`. */
+/** The number of last iterations in a row whose best candidate reached `target`, in an evaluation of all episodes. */
 export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
   const reached = new Set(
     entries
-      .filter(({ score, iteration }) => iteration > 0 && score >= target)
+      .filter(({ score, iteration, planned }) => iteration > 0 && score >= target && planned === undefined)
       .map(({ iteration }) => iteration),
   );
   let held = 0;
@@ -233,6 +244,16 @@ function warn({ emit, warned }: Experiment, message: string): void {
   emit({ kind: 'warning', message });
 }
 
+/** What is raced relies on the bound of an episode's return. */
+function checkBound(experiment: Experiment, entries: readonly BufferEntry[]): void {
+  const highest = experiment.racing?.highest ?? Number.POSITIVE_INFINITY;
+  if (entries.every(({ returns }) => returns.every((value) => value <= highest))) return;
+  warn(
+    experiment,
+    `an episode returned more than ${highest}, which evaluation.racing takes for the most there can be: evaluations may be cut short that would have reached the best`,
+  );
+}
+
 /** Plays every accepted proposal; a rejected one is logged and costs no evaluation. */
 async function evaluateGroup(
   experiment: Experiment,
@@ -240,9 +261,11 @@ async function evaluateGroup(
   proposals: readonly Proposal[],
   signal: AbortSignal,
 ): Promise<readonly BufferEntry[]> {
-  const { buffer, config, emit, setting } = experiment;
+  const { buffer, config, emit, racing, setting } = experiment;
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes, fresh);
+  // The same for the whole group, whatever its order.
+  const race = raceAgainst(buffer.best, racing, seeds.length);
   const measured = [];
   for (const proposal of proposals) {
     if (proposal.kind === 'rejected') {
@@ -265,6 +288,7 @@ async function evaluateGroup(
         seeds,
         { iteration, group: iteration, candidate: proposal.candidate, source: 'proposal' },
         signal,
+        race,
       ),
     );
   }
@@ -275,7 +299,9 @@ async function evaluateGroup(
     experiment.prompter.remember(entry, episodes);
     emit({ kind: 'candidate-evaluated', entry, episodes, improved });
   }
-  return measured.map(({ entry }) => entry);
+  const entries = measured.map(({ entry }) => entry);
+  checkBound(experiment, entries);
+  return entries;
 }
 
 const isSilent = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');

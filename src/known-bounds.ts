@@ -1,5 +1,6 @@
-/** What the best policy can return at most, of environments where that is known. */
+/** What the best policy can return at most, and what an episode can, of environments where that is known. */
 import type { EnvironmentConfig } from './config.js';
+import { isRemoteId } from './environments/index.js';
 import { environmentFamily, environmentName, snakeCased } from './prompting/environment-facts.js';
 import { type Options, option } from './prompting/fact-values.js';
 
@@ -18,6 +19,41 @@ export function bestReturn(
   const bound = bounds[environmentName(bare)] ?? bounds[environmentFamily(bare)];
   return bound?.(snakeCased(options), steps);
 }
+
+/**
+ * What no episode returns more than, with all the luck there is. Of built-in environments only: what another program
+ * plays may be changed under the same name.
+ * @param steps after which an episode is cut, by the environment or by the evaluation
+ */
+export function highestReturn(
+  environment: Pick<EnvironmentConfig, 'id' | 'options'>,
+  steps: number,
+): number | undefined {
+  const { id, options } = environment;
+  if (isRemoteId(id)) return undefined;
+  const lucky = luckiest[environmentName(id)];
+  return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
+}
+
+/** Where an episode may return more than the best policy does on average, or options undo the bound of the mean. */
+const luckiest: Readonly<Record<string, (options: Options, steps: number) => number | undefined>> = {
+  FrozenLake: (options) => {
+    const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
+    return rewards.join() === '1,0,0' ? 1 : undefined;
+  },
+  // Slipping goes to a neighbouring cell, too.
+  CliffWalking: (_options, steps) => Math.max(-13, -steps),
+  // The delivery ends the episode; every other step costs.
+  Taxi: () => 20,
+  Blackjack: (options) => (option(options, 'natural', false) && !option(options, 'sab', false) ? 1.5 : 1),
+  Reacher: (options) => {
+    const weights = ['reward_dist_weight', 'reward_control_weight'];
+    return weights.every((name) => option(options, name, 1) >= 0) ? 0 : undefined;
+  },
+  // Where a step costs more than it earns, the shortest episode is the best.
+  InvertedDoublePendulum: (options, steps) =>
+    Math.max(0, (option(options, 'healthy_reward', 10) - 0.64) * steps),
+};
 
 const bounds: Readonly<Record<string, (options: Options, steps: number) => ReturnBound | undefined>> = {
   CartPole: (options, steps) =>

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { EnvironmentSpec } from './environments/environment.js';
 import { recordedSpace } from './environments/recorded-space.js';
 import type { ParameterVector } from './policies/policy.js';
+import type { RacingTotals } from './replay-buffer.js';
 import type { Confirmation, StopReason, UsageTotals } from './run-log.js';
 
 /** The description of an environment, without its id. In the file an infinite bound is null. */
@@ -40,6 +41,8 @@ export interface Manifest {
     readonly parameters: ParameterVector;
   };
   readonly confirmations: readonly Confirmation[];
+  /** What racing saved, at the end; absent without `evaluation.racing`. */
+  readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
 }
 

@@ -21,6 +21,7 @@ export function preflight(assembly: Assembly, context: ModelContext | undefined)
     ...specFindings(assembly),
     ...policyFindings(assembly.config.policy, assembly.environment, assembly.family),
     ...boundFindings(assembly),
+    ...racingFindings(assembly),
     ...promptFindings(assembly, forecast),
     ...(isLanguageModel(assembly.config.model) ? lengthFindings(assembly, forecast, context?.tokens) : []),
     ...limitFindings(assembly, forecast),
@@ -78,6 +79,24 @@ function boundFindings({ config, environment }: Assembly): readonly Finding[] {
     });
   }
   return findings;
+}
+
+/** What it saves depends on the policies, so the whole is said. */
+function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
+  if (racing === undefined) return [];
+  const { candidates, evaluation, iterations, repeats, warmup } = config;
+  const evaluations = (warmup.policies + imported.length + iterations * candidates) * repeats;
+  const { block, confidence, highest } = racing;
+  const lost =
+    confidence === 1
+      ? 'only what can no longer reach the best is cut short'
+      : `at most ${Number((100 * (1 - confidence)).toPrecision(3))} % of what would reach the best is cut short`;
+  return [
+    found(
+      'evaluation.racing',
+      `up to ${evaluations * evaluation.episodes} episodes (${evaluations} evaluations of ${block} to ${evaluation.episodes}); no episode returns more than ${Number(highest.toPrecision(6))}, and ${lost}`,
+    ),
+  ];
 }
 
 function promptFindings(assembly: Assembly, { longest, room }: PromptForecast): readonly Finding[] {

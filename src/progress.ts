@@ -53,11 +53,16 @@ function withoutBulk(event: RunEvent): object {
 function createTally() {
   let best: { score: number; iteration: number } | undefined;
   let rejected = 0;
+  let saved = 0;
   return {
     take(event: RunEvent) {
-      if (event.kind === 'run-started' && event.best !== undefined) best = event.best;
+      if (event.kind === 'run-started') {
+        if (event.best !== undefined) best = event.best;
+        saved = event.racing?.saved ?? 0;
+      }
       if (event.kind === 'warmup-evaluated' || event.kind === 'candidate-evaluated') {
-        const { score, iteration } = event.entry;
+        const { score, iteration, lengths, planned = lengths.length } = event.entry;
+        saved += planned - lengths.length;
         if (best === undefined || score > best.score) best = { score, iteration };
       }
       if (event.kind === 'proposal-rejected') rejected++;
@@ -68,6 +73,10 @@ function createTally() {
     },
     get rejected() {
       return rejected;
+    },
+    /** By racing; nothing where there are none. */
+    get saved() {
+      return saved === 0 ? '' : `  ${formatCount(saved)} episodes saved`;
     },
   };
 }
@@ -94,7 +103,9 @@ function plainLines(note: (text: string) => void): Display['show'] {
         break;
       case 'iteration-finished': {
         const now = event.score === undefined ? 'rejected' : `return ${formatReturn(event.score)}`;
-        note(`iteration ${event.iteration}/${iterations}  ${now}  best ${tally.best}${tokensText(event)}`);
+        note(
+          `iteration ${event.iteration}/${iterations}  ${now}  best ${tally.best}${tally.saved}${tokensText(event)}`,
+        );
         break;
       }
       case 'warning':
@@ -109,7 +120,7 @@ function progressBar(terminal: NodeJS.WriteStream): Display {
   const tally = createTally();
   const bars = new MultiBar({
     format:
-      '{bar} {stage} {value}/{total}  now {now}  best {best}{rejected}{tokens}  {duration_formatted}, {eta_formatted} left',
+      '{bar} {stage} {value}/{total}  now {now}  best {best}{rejected}{saved}{tokens}  {duration_formatted}, {eta_formatted} left',
     stream: terminal,
     barsize: 24,
     hideCursor: true,
@@ -121,7 +132,7 @@ function progressBar(terminal: NodeJS.WriteStream): Display {
     gracefulExit: false,
   });
   const start = (total: number, value: number, stage: string) =>
-    bars.create(total, value, { stage, now: '–', best: tally.best, rejected: '', tokens: '' });
+    bars.create(total, value, { stage, now: '–', best: tally.best, rejected: '', saved: '', tokens: '' });
   let bar: ReturnType<typeof start> | undefined;
   let iterations = 0;
   let completed = 0;
@@ -140,7 +151,11 @@ function progressBar(terminal: NodeJS.WriteStream): Display {
         break;
       case 'warmup-evaluated':
         if (bar === undefined) begin(event.of, event.entry.candidate, 'warm-up');
-        bar?.update(event.entry.candidate + 1, { now: formatReturn(event.entry.score), best: tally.best });
+        bar?.update(event.entry.candidate + 1, {
+          now: formatReturn(event.entry.score),
+          best: tally.best,
+          saved: tally.saved,
+        });
         if (event.entry.candidate + 1 >= event.of) begin(iterations, completed, 'iteration');
         break;
       case 'iteration-finished': {
@@ -149,6 +164,7 @@ function progressBar(terminal: NodeJS.WriteStream): Display {
           now: event.score === undefined ? 'rejected' : formatReturn(event.score),
           best: tally.best,
           rejected: tally.rejected > 0 ? `  ${tally.rejected} rejected` : '',
+          saved: tally.saved,
           tokens: tokensText(event),
         });
         break;

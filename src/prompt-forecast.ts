@@ -124,7 +124,9 @@ interface Story {
 }
 
 function storyOf(parts: Parts, width: Width): Story {
-  const { memory } = parts.config;
+  const { evaluation, memory } = parts.config;
+  // Every line may say of how many episodes it is, all but one of them at most.
+  const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
   const value = parameterOf(spec, width);
   const parameters = Array.from({ length: spec.count }, () => value);
@@ -137,9 +139,10 @@ function storyOf(parts: Parts, width: Width): Story {
     candidate: 0,
     source: 'proposal',
     parameters,
-    returns: [],
+    returns: cut ? Array.from({ length: evaluation.episodes - 1 }, () => 0) : [],
     lengths: [],
     score: scores[width],
+    ...(cut && { planned: evaluation.episodes }),
   });
   return {
     entry,

@@ -1,5 +1,6 @@
 import type { Evaluated } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
+import { mean } from './statistics.js';
 
 /** One evaluated candidate: a line of `evaluations.jsonl`. No clock time in it: the same seed gives the same bytes. */
 export interface BufferEntry {
@@ -17,6 +18,36 @@ export interface BufferEntry {
   readonly lengths: readonly number[];
   /** Mean of `returns`. */
   readonly score: number;
+  /**
+   * Episodes that it was to have, where it was cut short (`evaluation.racing`). Its score is the mean of those played:
+   * below the best score there was, and never the best of the run.
+   */
+  readonly planned?: number;
+}
+
+/** What racing has saved. */
+export interface RacingTotals {
+  readonly evaluations: number;
+  /** How many of them were cut short. */
+  readonly cut: number;
+  /** Episodes of all evaluations, if none had been. */
+  readonly episodes: number;
+  /** How many of them were not played. */
+  readonly saved: number;
+  /** Steps they would have taken, were they as long as the others of their evaluation. */
+  readonly savedSteps: number;
+}
+
+export function racingTotals(entries: readonly BufferEntry[]): RacingTotals {
+  let [cut, episodes, saved, savedSteps] = [0, 0, 0, 0];
+  for (const { lengths, planned = lengths.length } of entries) {
+    const left = planned - lengths.length;
+    if (left > 0) cut++;
+    episodes += planned;
+    saved += left;
+    if (left > 0) savedSteps += left * mean(lengths);
+  }
+  return { evaluations: entries.length, cut, episodes, saved, savedSteps: Math.round(savedSteps) };
 }
 
 /** Every evaluation of a run, oldest first. Appended to, never changed. */

@@ -4,6 +4,7 @@ import { bootstrapMedian95 } from './bootstrap.js';
 import { cautions, refusal, sameSetting } from './comparability.js';
 import type { ComparedRun } from './compared-runs.js';
 import { comparePairs, fewestPairs, type Summary, summarize, type Verdict } from './comparison.js';
+import type { RacingTotals } from './replay-buffer.js';
 import { groupedBy, type RunGroup, type TaskGroups } from './run-groups.js';
 import { holmAdjusted, pairedTest, welchTest } from './significance.js';
 import { mean, median } from './statistics.js';
@@ -65,6 +66,8 @@ export interface GroupFigures {
   readonly tokens: number;
   /** Mean of a run, in the currency of `model.price`; null where one has none. */
   readonly cost: number | null;
+  /** Of all runs that race; null where none does. */
+  readonly racing: RacingTotals | null;
 }
 
 /** The confirmed return of one group against that of another. */
@@ -193,6 +196,19 @@ function figuresOf(
     target: targetFigures(runs, target),
     tokens: mean(runs.map(({ tokens }) => tokens)),
     cost: costs.length === runs.length ? mean(costs) : null,
+    racing: sumOf(runs.flatMap(({ racing }) => racing ?? [])),
+  };
+}
+
+function sumOf(totals: readonly RacingTotals[]): RacingTotals | null {
+  if (totals.length === 0) return null;
+  const sum = (key: keyof RacingTotals) => totals.reduce((total, own) => total + own[key], 0);
+  return {
+    evaluations: sum('evaluations'),
+    cut: sum('cut'),
+    episodes: sum('episodes'),
+    saved: sum('saved'),
+    savedSteps: sum('savedSteps'),
   };
 }
 

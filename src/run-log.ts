@@ -2,7 +2,7 @@ import type { EnvironmentFailure } from './environments/remote-environment.js';
 import type { CallPosition, ChatMessage, Completion, ModelErrorKind } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { ParseFailure, ParseFailureKind } from './prompting/parse-failure.js';
-import type { BufferEntry } from './replay-buffer.js';
+import type { BufferEntry, RacingTotals } from './replay-buffer.js';
 
 /** One model call: a line of `calls.jsonl`. */
 export interface CallRecord extends CallPosition {
@@ -87,6 +87,8 @@ export type RunEvent =
       readonly resumedAt?: number;
       /** Of a resumed run. */
       readonly best?: BufferEntry;
+      /** Saved so far; absent without `evaluation.racing`. */
+      readonly racing?: RacingTotals;
     }
   | {
       readonly kind: 'warmup-evaluated';
@@ -123,6 +125,7 @@ export type RunEvent =
       readonly reason: StopReason;
       readonly best?: BufferEntry;
       readonly confirmed?: Confirmation;
+      readonly racing?: RacingTotals;
       readonly usage: UsageTotals;
     };
 

@@ -4,6 +4,8 @@ import type { Manifest } from './manifest.js';
 import type { ParameterSpec } from './policies/policy.js';
 import { formatParameters } from './prompting/parameter-format.js';
 import { readManifest, runFiles, statusOf } from './recorded-run.js';
+import type { RacingTotals } from './replay-buffer.js';
+import { racingText } from './report/quantities.js';
 import { type Confirmation, finalConfirmation, type StopReason, type UsageTotals } from './run-log.js';
 import { interquartileMean, mean, meanInterval95 } from './statistics.js';
 import { formatReturn, formatTable, formatUsage } from './terminal.js';
@@ -21,6 +23,8 @@ export interface RunResult {
   readonly best: NonNullable<Manifest['best']> | null;
   /** The best candidate measured on untouched seeds. */
   readonly confirmed: Confirmation | null;
+  /** What racing saved; absent without `evaluation.racing`, and before the run's end. */
+  readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
   readonly report: string;
 }
@@ -39,6 +43,7 @@ export function resultOfManifest(manifest: Manifest, path: string, cwd: string):
     iterations: manifest.iterations.done,
     best: manifest.best ?? null,
     confirmed: finalConfirmation(manifest.confirmations) ?? null,
+    ...(manifest.racing && { racing: manifest.racing }),
     usage: manifest.usage,
     report: shownPath(join(path, runFiles.report), cwd),
   };
@@ -52,7 +57,7 @@ export function shownPath(path: string, cwd: string): string {
 
 /** What a person reads at the end of a run. */
 export function describeResult(result: RunResult, spec: ParameterSpec): string {
-  const { best, confirmed } = result;
+  const { best, confirmed, racing } = result;
   const lines = [`${styleText('bold', describeReason(result))} after ${result.iterations} iterations`];
   if (best !== null) {
     lines.push(`observed    ${formatReturn(best.return)}  best mean return, ${place(best)}`);
@@ -64,6 +69,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   );
   const policy = confirmed ?? best;
   if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
+  if (racing !== undefined) lines.push(`raced       ${racingText(racing)}`);
   lines.push(
     `usage       ${formatUsage(result.usage)}`,
     `run         ${result.run}`,

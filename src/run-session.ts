@@ -65,6 +65,7 @@ function catchUp(directory: RunDirectory, { buffer, completed, config, ledger }:
     status: 'running',
     reason: undefined,
     confirmations: [],
+    racing: undefined,
     iterations: { done: completed, of: config.iterations },
     best: best && bestOf(best),
     usage: ledger.totals,
@@ -101,6 +102,7 @@ function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number
       directory.update({
         status: statusAfter(event.reason),
         reason: event.reason,
+        racing: event.racing,
         usage: event.usage,
         activeMs,
       });

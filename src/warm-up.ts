@@ -2,6 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { measure } from './evaluation.js';
 import type { Experiment, StopRequests } from './experiment.js';
 import type { ParameterVector } from './policies/policy.js';
+import { raceAgainst } from './racing.js';
 import { vectorKey } from './replay-buffer.js';
 import { evaluationSeeds, warmupGenerator } from './seeds.js';
 
@@ -10,7 +11,7 @@ import { evaluationSeeds, warmupGenerator } from './seeds.js';
  * ones; imported ones are played on this run's episodes, for scores of others can't be compared with its own.
  */
 export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
-  const { buffer, commit, completed, config, emit, imported, seed, setting } = experiment;
+  const { buffer, commit, completed, config, emit, imported, racing, seed, setting } = experiment;
   if (completed > 0) return;
   const seeds = evaluationSeeds(seed, config.evaluation.episodes);
   const policies = [...imported, ...randomPolicies(experiment)];
@@ -19,7 +20,8 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     if (stop.finish.aborted || stop.abort.aborted) break;
     const source = candidate < imported.length ? 'imported' : 'warm-up';
     const place = { iteration: 0, group: 0, candidate, source } as const;
-    const measured = await measure(setting, parameters, seeds, place, stop.abort);
+    const race = raceAgainst(buffer.best, racing, seeds.length);
+    const measured = await measure(setting, parameters, seeds, place, stop.abort, race);
     buffer.append([measured.entry]);
     experiment.prompter.remember(measured.entry, measured.episodes);
     emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });

@@ -4,6 +4,8 @@ import { openRun } from '../open-run.js';
 import type { PolicyDescription, PolicyFamily } from '../policies/policy.js';
 import { linearWeights } from '../policies/projection.js';
 import { formatParameters } from '../prompting/parameter-format.js';
+import { racingTotals } from '../replay-buffer.js';
+import { racingText } from '../report/quantities.js';
 import { sparkline } from '../report/sparkline.js';
 import type { CallRecord } from '../run-log.js';
 import { describeReason, interval, resultOf } from '../run-result.js';
@@ -25,9 +27,10 @@ export async function showCommand(
   context: CommandContext,
 ): Promise<number> {
   requireCount('--top', args.top, 1);
-  const { path, manifest, family, recorded } = await openRun(args, context);
+  const { path, config, manifest, family, recorded } = await openRun(args, context);
   const result = resultOf(path, context.cwd);
   const best = bestEntries(recorded.entries, args.top);
+  const racing = config.evaluation.racing && racingTotals(recorded.entries);
   const failures = countFailures(recorded.calls);
   if (args.json) {
     const { description } = family;
@@ -45,6 +48,7 @@ export async function showCommand(
         environment: manifest.environment,
         model: manifest.model,
         seed: manifest.seed,
+        ...(racing && { racing }),
         top,
         failures,
       }),
@@ -83,6 +87,7 @@ export async function showCommand(
       '',
       ...describePolicy(family, (confirmed ?? result.best)?.parameters),
       '',
+      ...(racing ? [`raced     ${racingText(racing)}`] : []),
       `usage     ${formatUsage(result.usage)}`,
       `rejected  ${describeFailures(failures)}`,
       `report    ${result.report}`,

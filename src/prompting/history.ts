@@ -27,9 +27,14 @@ export interface History {
   readonly part: (shown: readonly BufferEntry[], total: number) => HistoryPart;
 }
 
-/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45` */
-export function historyLine(entry: Pick<BufferEntry, 'parameters' | 'score'>, spec: ParameterSpec): string {
-  return `${formatParameters(entry.parameters, spec, '; ')}; f(params): ${formatValue(entry.score, 2)}`;
+/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, and of how many episodes that is where it was cut short */
+export function historyLine(
+  entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
+  spec: ParameterSpec,
+): string {
+  const { parameters, planned, returns, score } = entry;
+  const cut = planned === undefined ? '' : ` (stopped after ${returns.length} of ${planned} episodes)`;
+  return `${formatParameters(parameters, spec, '; ')}; f(params): ${formatValue(score, 2)}${cut}`;
 }
 
 /** @param trajectory the first recorded episode of an evaluation, where there is one */

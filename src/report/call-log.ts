@@ -1,4 +1,5 @@
 import { statedReason } from '../prompting/parameter-format.js';
+import type { BufferEntry } from '../replay-buffer.js';
 import type { CallRecord } from '../run-log.js';
 import { explainFailure, failureKind, failureMeaning } from './failure-text.js';
 import { embedJson, type Html, html, preformatted } from './html.js';
@@ -55,11 +56,17 @@ function proposalEntry(proposal: LoggedProposal, groups: boolean): Html {
 <span class="chips">${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">no proposal</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
 <span class="reason">${oneLine(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
-${entry && html`<p class="evaluated">Evaluated: mean return <b>${formatReturn(entry.score)}</b> of ${plural(entry.returns.length, 'episode')} <span class="muted">(${entry.returns.map((value) => formatNumber(value)).join(', ')})</span></p>`}
+${entry && html`<p class="evaluated">Evaluated: mean return <b>${formatReturn(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map((value) => formatNumber(value)).join(', ')})</span></p>`}
 ${attempts.map((attempt) => attemptEntry(attempt, attempt === attempts.at(-1) ? reason : ''))}
 </div>
 </details>`;
 }
+
+/** How many were played, and were to be where it was cut short. */
+const episodesText = ({ planned, returns }: BufferEntry) =>
+  planned === undefined
+    ? plural(returns.length, 'episode')
+    : `the first ${returns.length} of ${plural(planned, 'episode')}`;
 
 function attemptEntry({ call, index }: LoggedAttempt, reason: string): Html {
   const { completion } = call;

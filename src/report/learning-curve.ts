@@ -150,7 +150,8 @@ function columns(
     const { entry } = point;
     const name = isProposal(entry) ? placeName(entry, timeline) : `Warm-up policy ${entry.candidate + 1}`;
     const range = entry.returns.length > 1 ? `, ${returnRange(entry.returns)}` : '';
-    const text = `${name}: ${formatNumber(entry.score, 5)}${range}; best so far ${formatNumber(point.best, 5)}`;
+    const cut = entry.planned === undefined ? '' : ` (cut short of ${entry.planned})`;
+    const text = `${name}: ${formatNumber(entry.score, 5)}${range}${cut}; best so far ${formatNumber(point.best, 5)}`;
     return {
       at: point.at,
       width: 1,

@@ -1,6 +1,6 @@
 import type { Config } from '../config.js';
 import { unreachable } from '../errors.js';
-import type { BufferEntry } from '../replay-buffer.js';
+import { type BufferEntry, type RacingTotals, racingTotals } from '../replay-buffer.js';
 import type { Confirmation, LoggedEvent, StopReason } from '../run-log.js';
 import { finalConfirmation } from '../run-log.js';
 import { type Content, type Html, html } from './html.js';
@@ -14,6 +14,7 @@ import {
   formatReturn,
   formatTime,
   plural,
+  racingText,
 } from './quantities.js';
 import { bestEntry, type RunData } from './run-data.js';
 
@@ -74,11 +75,17 @@ ${best && tile('Best observed mean return', formatReturn(best.score), observedNo
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
 ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} of them warm-up` : 'no warm-up')}
+${config.evaluation.racing && racingTile(racingTotals(entries))}
 ${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(calls.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all mended' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of the price')}
 ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'none of it in model calls')}
 </dl>`;
+}
+
+function racingTile(totals: RacingTotals): Html {
+  const share = totals.episodes === 0 ? 0 : Math.round((100 * totals.saved) / totals.episodes);
+  return tile('Saved by racing', `${share} %`, racingText(totals));
 }
 
 function confirmedTile(confirmed: Confirmation | undefined): Html {

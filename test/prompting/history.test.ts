@@ -7,10 +7,10 @@ import { situation } from './situation.js';
 describe('history lines', () => {
   it('hold the parameters with the decimals of the spec, and the score with two', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
-    expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456 }, family.parameters)).toBe(
+    expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456, returns: [] }, family.parameters)).toBe(
       'params[0]: 1.2; params[1]: -0.5; params[2]: 3.0; f(params): 123.46',
     );
-    expect(historyLine({ parameters: [0, 0, 0], score: -0.001 }, family.parameters)).toMatch(
+    expect(historyLine({ parameters: [0, 0, 0], score: -0.001, returns: [] }, family.parameters)).toMatch(
       /f\(params\): 0\.00$/,
     );
   });
