@@ -1,15 +1,16 @@
 /** Composition root: config → experiment. */
 import { join } from 'node:path';
+import type { Purse } from './caps.js';
 import { openRecording } from './cassette.js';
-import { type Config, isLanguageModel, type ModelConfig, type PolicyConfig } from './config.js';
+import type { Config, ModelConfig, PolicyConfig } from './config.js';
 import type { Environment, EnvironmentSpec } from './environments/environment.js';
 import { isRemoteId, openEnvironment } from './environments/index.js';
 import { isRemote, type RemoteEnvironment } from './environments/remote-environment.js';
 import { type Problem, UserError } from './errors.js';
 import { createWorkers, type EvaluationWorkers } from './evaluation-workers.js';
-import type { Experiment } from './experiment.js';
+import { type Experiment, warningKey } from './experiment.js';
 import { fingerprint } from './fingerprint.js';
-import { createLedger, type Ledger } from './ledger.js';
+import { countedBy, createLedger, type Ledger } from './ledger.js';
 import { loadConfig } from './load-config.js';
 import type { Manifest, RecordedSpec } from './manifest.js';
 import { createModel } from './models/index.js';
@@ -44,6 +45,8 @@ export interface Assembly {
   readonly fingerprint: string;
   /** Parameters from the replay buffer that `warmup.from` names. */
   readonly imported: readonly ParameterVector[];
+  /** Of repeats that share limits. */
+  readonly purse?: Purse;
 }
 
 /**
@@ -109,9 +112,16 @@ function openModel(
 ): Pick<Assembly, 'model' | 'counted'> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
   return {
-    model: createModel(config.model, env, waitOnClock, recording?.cassette),
+    model: createModel(withDeadline(config), env, waitOnClock, recording?.cassette),
     counted: recording?.model ?? config.model,
   };
+}
+
+/** The deadline of a call is the lower of its two. */
+function withDeadline({ model, limits }: Config): ModelConfig {
+  const seconds = limits.perCall?.seconds;
+  if (seconds === undefined || !('timeoutSeconds' in model)) return model;
+  return { ...model, timeoutSeconds: Math.min(model.timeoutSeconds, seconds) };
 }
 
 function openTask(
@@ -189,7 +199,7 @@ export function experimentIn(
   const { recorded, manifest } = directory;
   const buffer = createReplayBuffer(recorded.entries);
   const ledger = ledgerOf(assembly);
-  for (const call of recorded.calls) ledger.record(call);
+  for (const call of recorded.calls) ledger.record(call, true);
   return {
     run: manifest.run,
     config,
@@ -202,20 +212,26 @@ export function experimentIn(
     imported: assembly.imported,
     ledger,
     completed: recorded.iteration,
+    otherMs: assembly.purse?.otherMs ?? 0,
     unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
-    warned: new Set(recorded.events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []))),
+    warned: new Set(
+      recorded.events.flatMap((event) => (event.kind === 'warning' ? [warningKey(event.message)] : [])),
+    ),
     commit: directory.commit,
     ...outside,
   };
 }
 
 /** Nothing is counted yet. */
-export function ledgerOf({ config, counted: model }: Pick<Assembly, 'config' | 'counted'>): Ledger {
+export function ledgerOf({
+  config,
+  counted: model,
+  purse,
+}: Pick<Assembly, 'config' | 'counted' | 'purse'>): Ledger {
   return createLedger({
+    ...countedBy(model),
     limits: config.limits,
-    price: 'price' in model ? model.price : undefined,
-    maxTokens: 'maxTokens' in model ? model.maxTokens : undefined,
-    usesTokens: isLanguageModel(model),
+    purse,
   });
 }
 

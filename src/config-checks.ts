@@ -232,21 +232,38 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): P
 
 function stoppingProblems({ model, limits, target, iterations }: Config): Problem[] {
   const problems: Problem[] = [];
-  if (limits.cost !== undefined && model.provider === 'local') {
-    problems.push({
-      field: 'limits.cost',
-      message: 'has no effect: a local model has no price',
-      value: limits.cost,
-      remedy: 'use limits.tokens or limits.minutes',
-    });
-  }
+  const costs = [
+    ['limits.cost', limits.cost],
+    ['limits.perCall.cost', limits.perCall?.cost],
+    ['limits.total.cost', limits.total?.cost],
+  ] as const;
   const hasPrice = model.provider === 'openai' || model.provider === 'ollama';
-  if (limits.cost !== undefined && hasPrice && model.price === undefined) {
+  for (const [field, value] of costs) {
+    if (value === undefined) continue;
+    if (model.provider === 'local') {
+      problems.push({
+        field,
+        message: 'has no effect: a local model has no price',
+        value,
+        remedy: 'use limits.tokens or limits.minutes',
+      });
+    }
+    if (hasPrice && model.price === undefined) {
+      problems.push({
+        field,
+        message: 'needs model.price, or no cost is known',
+        value,
+        remedy: 'add model.price: {input: …, output: …} (per million tokens), or use limits.tokens',
+      });
+    }
+  }
+  const seconds = limits.perCall?.seconds;
+  if (seconds !== undefined && model.provider === 'local') {
     problems.push({
-      field: 'limits.cost',
-      message: 'needs model.price, or no cost is known',
-      value: limits.cost,
-      remedy: 'add model.price: {input: …, output: …} (per million tokens), or use limits.tokens',
+      field: 'limits.perCall.seconds',
+      message: 'has no effect: a local model is not waited for',
+      value: seconds,
+      remedy: 'lower model.maxTokens, or use limits.minutes',
     });
   }
   if (target !== undefined && target.hold > iterations) {

@@ -304,11 +304,33 @@ const targetSchema = z.strictObject({
   hold: count(1).default(1).describe('Consecutive iterations whose best candidate must reach it'),
 });
 
-const limitsSchema = z.strictObject({
-  calls: count(1).optional().describe('Model calls'),
+const amounts = {
   tokens: count(1).optional().describe('Prompt and completion tokens'),
+  promptTokens: count(1).optional().describe('Prompt tokens, cached ones included'),
+  cachedTokens: count(1).optional().describe('Prompt tokens from the cache'),
+  completionTokens: count(1).optional().describe('Completion tokens, reasoning included'),
+  reasoningTokens: count(1).optional().describe('Hidden reasoning'),
   cost: positive.optional().describe('Cost, in the currency of `model.price`'),
-  minutes: positive.optional().describe('Wall time'),
+};
+const calls = count(1).optional().describe('Model calls');
+
+const limitsSchema = z.strictObject({
+  calls,
+  ...amounts,
+  minutes: positive.optional().describe('Wall time; a call that goes on then is ended'),
+  perCall: z
+    .strictObject({
+      ...amounts,
+      seconds: positive
+        .optional()
+        .describe('Wall time, retries included; the lower of it and `model.timeoutSeconds`'),
+    })
+    .optional()
+    .describe('The same for each call'),
+  total: z
+    .strictObject({ calls, ...amounts, minutes: positive.optional().describe('Wall time') })
+    .optional()
+    .describe('The same for all repeats together'),
 });
 
 const renderSchema = z.strictObject({

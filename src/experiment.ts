@@ -3,6 +3,7 @@
  * propose parameters, evaluate them, record them. At the end the best are confirmed on untouched seeds.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Cap } from './caps.js';
 import type { Config } from './config.js';
 import { confirmBest } from './confirmation.js';
 import { EnvironmentError } from './environments/remote-environment.js';
@@ -41,8 +42,10 @@ export interface Experiment {
   readonly unfinishedCalls: readonly CallRecord[];
   /** Milliseconds spent on this run, by earlier processes too. */
   readonly activeMs: () => number;
+  /** Milliseconds of the other repeats, where they share limits; else 0. */
+  readonly otherMs: number;
   readonly emit: (event: RunEvent) => void;
-  /** Warnings that were given already. */
+  /** Keys of the warnings that were given already. */
   readonly warned: Set<string>;
   /** Makes what was emitted durable. */
   readonly commit: () => Promise<void>;
@@ -71,7 +74,7 @@ export interface Outcome {
 const patience = 3;
 
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {
-  const { buffer, config, emit, commit, ledger, model } = experiment;
+  const { activeMs, buffer, config, emit, commit, ledger, model } = experiment;
   emit({
     kind: 'run-started',
     run: experiment.run,
@@ -103,6 +106,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     ...(confirmed && { confirmed }),
     ...saved(experiment),
     usage: ledger.totals,
+    ...limitsUsed(ledger, activeMs()),
   });
   await commit();
   return { reason, iterations: completed, best: buffer.best, confirmed, usage: ledger.totals };
@@ -111,6 +115,12 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
 /** What racing has saved up to now; nothing where there is none. */
 function saved({ buffer, racing }: Experiment): { readonly racing?: RacingTotals } {
   return racing === undefined ? {} : { racing: racingTotals(buffer.entries) };
+}
+
+/** For events: nothing without limits. */
+function limitsUsed(ledger: Ledger, elapsedMs: number): { readonly caps?: readonly Cap[] } {
+  const caps = ledger.caps(elapsedMs);
+  return caps.length === 0 ? {} : { caps };
 }
 
 /** Whether nothing is left to do but to confirm. */
@@ -122,7 +132,7 @@ async function improve(
   experiment: Experiment,
   stop: StopRequests,
 ): Promise<{ readonly reason: StopReason; readonly completed: number }> {
-  const { buffer, emit, commit, ledger } = experiment;
+  const { activeMs, buffer, emit, commit, ledger } = experiment;
   let { completed } = experiment;
   let silent = 0;
   try {
@@ -133,7 +143,14 @@ async function improve(
       if (reason !== undefined) return { reason, completed };
 
       const iteration = completed + 1;
-      const { proposals, limit } = await proposeFor(experiment, iteration, stop.abort);
+      const deadline = deadlineOf(experiment);
+      const signal = deadline === undefined ? stop.abort : AbortSignal.any([stop.abort, deadline.signal]);
+      const asked = await proposeFor(experiment, iteration, signal).catch((error: unknown) => {
+        if (stop.abort.aborted || !deadline?.signal.aborted || !(error instanceof ModelError)) throw error;
+        return undefined;
+      });
+      if (asked === undefined) return { reason: { kind: 'limit', limit: deadline!.limit }, completed };
+      const { proposals, limit } = asked;
       const reached = limit && ({ kind: 'limit', limit } as const);
       if (reached && proposals.every(({ calls }) => calls.length === 0))
         return { reason: reached, completed };
@@ -145,6 +162,7 @@ async function improve(
         ...(entries.length > 0 && { score: Math.max(...entries.map(({ score }) => score)) }),
         ...(buffer.best && { best: buffer.best.score }),
         usage: ledger.totals,
+        ...limitsUsed(ledger, activeMs()),
       });
       await commit();
       completed = iteration;
@@ -168,20 +186,38 @@ function environmentFailure(error: unknown): StopReason {
   return { kind: 'environment-error', failure: error.kind, message: error.message };
 }
 
-function reasonToStop(
-  { activeMs, buffer, config }: Experiment,
-  stop: StopRequests,
-  completed: number,
-): StopReason | undefined {
+function reasonToStop(experiment: Experiment, stop: StopRequests, completed: number): StopReason | undefined {
+  const { buffer, config } = experiment;
   if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
-  const { target, limits } = config;
+  const { target } = config;
   if (target !== undefined && heldFor(buffer.entries, target.return, completed) >= target.hold) {
     return { kind: 'target', return: target.return };
   }
   if (completed >= config.iterations) return { kind: 'iterations' };
-  if (limits.minutes !== undefined && activeMs() >= limits.minutes * 60_000)
-    return { kind: 'limit', limit: 'minutes' };
-  return undefined;
+  const over = minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0);
+  return over && { kind: 'limit', limit: over.limit };
+}
+
+/** What is left of the limits of wall time. */
+function minuteLimits({ activeMs, config: { limits }, otherMs }: Experiment) {
+  const usedMs = activeMs();
+  const left = (limit: 'minutes' | 'total.minutes', minutes: number | undefined, used: number) =>
+    minutes === undefined ? [] : [{ limit, leftMs: minutes * 60_000 - used }];
+  return [
+    ...left('minutes', limits.minutes, usedMs),
+    ...left('total.minutes', limits.total?.minutes, usedMs + otherMs),
+  ];
+}
+
+/** Timers take no more: about 25 days. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** When the model may be waited for no longer. */
+function deadlineOf(experiment: Experiment) {
+  const [next] = minuteLimits(experiment).toSorted((a, b) => a.leftMs - b.leftMs);
+  if (next === undefined) return undefined;
+  const { limit, leftMs } = next;
+  return { limit, signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), longestTimerMs))) };
 }
 
 /** The number of last iterations in a row whose best candidate reached `target`, in an evaluation of all episodes. */
@@ -237,10 +273,14 @@ function proposeFor(experiment: Experiment, iteration: number, signal: AbortSign
 const isLater = (later: CallRecord, call: CallRecord) =>
   later.candidate === call.candidate && later.attempt > call.attempt;
 
-/** Says each thing once a run. */
+/** What a warning says, without its figures. */
+export const warningKey = (message: string): string => message.replaceAll(/\d+/g, '#');
+
+/** Says each thing once a run, whatever its figures. */
 function warn({ emit, warned }: Experiment, message: string): void {
-  if (warned.has(message)) return;
-  warned.add(message);
+  const key = warningKey(message);
+  if (warned.has(key)) return;
+  warned.add(key);
   emit({ kind: 'warning', message });
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Cap } from './caps.js';
 import type { EnvironmentSpec } from './environments/environment.js';
 import { recordedSpace } from './environments/recorded-space.js';
 import type { ParameterVector } from './policies/policy.js';
@@ -44,6 +45,8 @@ export interface Manifest {
   /** What racing saved, at the end; absent without `evaluation.racing`. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
+  /** How far the limits are used; absent without any. */
+  readonly caps?: readonly Cap[];
 }
 
 /** What must be there for a manifest to be one; the rest is ours to trust. */

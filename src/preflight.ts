@@ -10,6 +10,7 @@ import { policyFindings } from './policy-checks.js';
 import { forecastPrompts, type PromptForecast } from './prompt-forecast.js';
 import { environmentName } from './prompting/environment-facts.js';
 import { estimateRun } from './run-estimate.js';
+import type { LimitName } from './run-log.js';
 
 /**
  * Findings of an assembled config, those in order included.
@@ -208,15 +209,19 @@ function lengthFindings(
 }
 
 function limitFindings(assembly: Assembly, { first }: PromptForecast): readonly Finding[] {
-  const reservation = ledgerOf(assembly).reserve(first, 1);
+  const reservation = ledgerOf(assembly).reserve([first]);
   if (reservation.kind === 'granted') return [];
   return [
     {
       level: 'error',
       field: `limits.${reservation.limit}`,
-      value: assembly.config.limits[reservation.limit],
+      value: valueAt(assembly.config.limits, reservation.limit),
       message: 'the first call alone could pass this limit: the run would end before it began',
-      remedy: `raise limits.${reservation.limit}${reservation.limit === 'calls' ? '' : ', or lower model.maxTokens'}`,
+      remedy: `raise limits.${reservation.limit}${reservation.limit.endsWith('calls') ? '' : ', or lower model.maxTokens'}`,
     },
   ];
+}
+
+function valueAt(limits: object, name: LimitName): unknown {
+  return name.split('.').reduce<unknown>((section, key) => (section as Record<string, unknown>)[key], limits);
 }

@@ -1,8 +1,9 @@
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar } from 'cli-progress';
+import type { Completion } from './models/language-model.js';
 import type { RunEvent } from './run-log.js';
-import { type CommandContext, type Display, formatCount, formatReturn } from './terminal.js';
+import { type CommandContext, type Display, formatCaps, formatCount, formatReturn } from './terminal.js';
 
 /** Shows a run as it goes: a bar on a terminal, a line an iteration elsewhere, a JSON object an event for machines. */
 export function createDisplay(
@@ -36,7 +37,7 @@ function withoutBulk(event: RunEvent): object {
       const { messages: _messages, completion, ...call } = event.call;
       return {
         kind: event.kind,
-        call: { ...call, ...(completion && { usage: completion.usage, latencyMs: completion.latencyMs }) },
+        call: { ...call, ...(completion && withoutText(completion)) },
       };
     }
     case 'warmup-evaluated':
@@ -47,6 +48,10 @@ function withoutBulk(event: RunEvent): object {
     default:
       return event;
   }
+}
+
+function withoutText({ text: _text, reasoning: _reasoning, ...rest }: Completion): object {
+  return rest;
 }
 
 /** Counts what both displays show. */
@@ -84,7 +89,10 @@ function createTally() {
 function tokensText(event: Extract<RunEvent, { kind: 'iteration-finished' }>): string {
   const tokens = event.usage.promptTokens + event.usage.completionTokens;
   const cost = event.usage.cost === undefined ? '' : `  cost ${event.usage.cost.toFixed(4)}`;
-  return tokens === 0 ? '' : `  ${formatCount(tokens)} tokens${cost}`;
+  const used = tokens === 0 ? '' : `  ${formatCount(tokens)} tokens${cost}`;
+  const faults = Object.values(event.usage.faults ?? {}).reduce((sum, count) => sum + count, 0);
+  const caps = event.caps === undefined ? '' : `  limits: ${formatCaps(event.caps)}`;
+  return `${used}${faults === 0 ? '' : `  ${faults} ${faults === 1 ? 'fault' : 'faults'}`}${caps}`;
 }
 
 function plainLines(note: (text: string) => void): Display['show'] {

@@ -3,19 +3,20 @@
  * used is asked again with what was wrong; after the last correction it is rejected, which is data, not an error.
  */
 import pLimit from 'p-limit';
-import type { Ledger, LimitName } from './ledger.js';
+import type { Ledger } from './ledger.js';
 import {
   type ChatMessage,
   type Completion,
   type LanguageModel,
   ModelError,
+  type ModelErrorKind,
   type Task,
 } from './models/language-model.js';
 import type { ParameterSpec, ParameterVector } from './policies/policy.js';
 import { parseParameters, type SeenParameters } from './prompting/parameter-format.js';
 import type { ParseFailure } from './prompting/parse-failure.js';
 import { vectorKey } from './replay-buffer.js';
-import type { CallRecord } from './run-log.js';
+import type { CallRecord, LimitName } from './run-log.js';
 
 /** The calls that one candidate took, in order; the last one decides. */
 export type Proposal =
@@ -65,9 +66,10 @@ interface Pending {
   readonly calls: CallRecord[];
 }
 
+/** `choices`: of the first of several that one request asked for. */
 type Reply =
-  | { readonly kind: 'completion'; readonly completion: Completion }
-  | { readonly kind: 'error'; readonly error: ModelError }
+  | { readonly kind: 'completion'; readonly completion: Completion; readonly choices?: number }
+  | { readonly kind: 'error'; readonly error: ModelError; readonly choices?: number }
   | { readonly kind: 'recorded'; readonly call: CallRecord };
 
 /**
@@ -106,17 +108,22 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
       if (call.outcome.kind === 'rejected') {
         item.messages = [
           ...item.messages,
-          { role: 'assistant', content: call.completion?.text ?? '' },
+          // Some servers refuse a message without content.
+          { role: 'assistant', content: call.completion?.text.trim() ? call.completion.text : noText },
           { role: 'user', content: request.formatCorrection(call.outcome.failure) },
         ];
       }
-      again.push(item);
+      // Of the same prompt the same filter would say the same.
+      if (call.outcome.kind === 'error' && call.outcome.error === 'content-filter') done.push(reject(item));
+      else again.push(item);
     }
     if (fatal !== undefined) throw fatal;
     pending = again;
   }
   return { proposals: sorted([...done, ...pending.map(reject)]) };
 }
+
+const noText = '(no text)';
 
 const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
 
@@ -139,30 +146,31 @@ async function askRound(
     return call && { kind: 'recorded', call };
   });
   const open = pending.flatMap((item, i) => (replies[i] === undefined ? [{ item, i }] : []));
-  const reservations = [];
-  for (const { item } of open) {
-    const reservation = ledger.reserve(item.messages, 1);
-    if (reservation.kind === 'refused') {
-      for (const granted of reservations) granted.release();
-      return reservation;
-    }
-    reservations.push(reservation);
-  }
+  if (open.length === 0) return { kind: 'replies', replies };
+  const reservation = ledger.reserve(open.map(({ item }) => item.messages));
+  if (reservation.kind === 'refused') return reservation;
+  const { maxTokens } = reservation;
+  const asking = (calls: number) => ({
+    task: request.task,
+    signal: request.signal,
+    ...(maxTokens !== undefined && { maxTokens }),
+    mayTryAgain: (kind: ModelErrorKind) => reservation.tryAgain(kind, calls),
+  });
   try {
     if (attempt === 0 && open.length > 1 && model.generateGroup !== undefined) {
       const seeds = open.map(({ item }) => request.seed(item.candidate, attempt));
-      const { iteration, task, signal } = request;
-      const position = { iteration, candidate: open[0]!.item.candidate, attempt };
+      const position = { iteration: request.iteration, candidate: open[0]!.item.candidate, attempt };
       const group = await settle(() =>
-        model.generateGroup!(request.messages, { task, position, seeds, signal }),
+        model.generateGroup!(request.messages, { ...asking(open.length), position, seeds }),
       );
       if (group.kind === 'error') {
-        replies[open[0]!.i] = group;
+        replies[open[0]!.i] = { ...group, choices: open.length };
         if (isFinal(group.error)) return { kind: 'replies', replies };
       } else {
         for (const [k, { i }] of open.entries()) {
           const completion = group.value[k];
-          if (completion !== undefined) replies[i] = { kind: 'completion', completion };
+          if (completion === undefined) continue;
+          replies[i] = { kind: 'completion', completion, ...(k === 0 && { choices: open.length }) };
         }
       }
     }
@@ -174,10 +182,9 @@ async function askRound(
           limit(async () => {
             const one = await settle(() =>
               model.generate(item.messages, {
-                task: request.task,
+                ...asking(1),
                 position: { iteration: request.iteration, candidate: item.candidate, attempt },
                 seed: request.seed(item.candidate, attempt),
-                signal: request.signal,
               }),
             );
             replies[i] = one.kind === 'error' ? one : { kind: 'completion', completion: one.value };
@@ -185,7 +192,7 @@ async function askRound(
         ),
     );
   } finally {
-    for (const granted of reservations) granted.release();
+    reservation.release();
   }
   return { kind: 'replies', replies };
 }
@@ -221,10 +228,12 @@ function judge(
     messages: item.messages,
     seed: request.seed(item.candidate, attempt),
     time: request.now().toISOString(),
+    ...(reply.choices !== undefined && { choices: reply.choices }),
   };
   if (reply.kind === 'error') {
-    const { kind, message, retries, latencyMs } = reply.error;
-    return { ...base, outcome: { kind: 'error', error: kind, message, retries, latencyMs } };
+    const { kind, message, retries, failedTries, latencyMs } = reply.error;
+    const tries = failedTries.length > 0 && { failedTries };
+    return { ...base, outcome: { kind: 'error', error: kind, message, retries, ...tries, latencyMs } };
   }
   const { completion } = reply;
   const cost = request.ledger.cost(completion.usage);

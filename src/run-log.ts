@@ -1,3 +1,4 @@
+import type { Cap } from './caps.js';
 import type { EnvironmentFailure } from './environments/remote-environment.js';
 import type { CallPosition, ChatMessage, Completion, ModelErrorKind } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
@@ -16,8 +17,12 @@ export interface CallRecord extends CallPosition {
         readonly error: ModelErrorKind;
         readonly message: string;
         readonly retries: number;
+        /** What went wrong with the tries before the last, in order. */
+        readonly failedTries?: readonly ModelErrorKind[];
         readonly latencyMs: number;
       };
+  /** Completions that the one request of this call asked for, where they are several: their other calls follow. */
+  readonly choices?: number;
   /** Absent when the call gave none. */
   readonly completion?: Completion;
   /** In the currency of `model.price`; absent without one. */
@@ -39,7 +44,30 @@ export interface UsageTotals {
   readonly latencyMs: number;
   /** Absent without `model.price`. */
   readonly cost?: number;
+  /**
+   * Tokens that limits count beside those: where the provider said nothing, or nothing that can be right, and for tries
+   * whose answer was lost. Estimated, on the high side; absent where there are none.
+   */
+  readonly unreported?: number;
+  /** How often tries and replies went wrong, by kind (ModelErrorKind, ReplyFault); absent where none did. */
+  readonly faults?: Readonly<Record<string, number>>;
 }
+
+type AmountLimit =
+  | 'calls'
+  | 'tokens'
+  | 'promptTokens'
+  | 'cachedTokens'
+  | 'completionTokens'
+  | 'reasoningTokens'
+  | 'cost';
+
+/** A key of the config's section `limits`. */
+export type LimitName =
+  | AmountLimit
+  | 'minutes'
+  | `perCall.${Exclude<AmountLimit, 'calls'> | 'seconds'}`
+  | `total.${AmountLimit | 'minutes'}`;
 
 /**
  * A candidate evaluated again on untouched seeds. `selection`: among the best few, to choose one. `final`: the chosen
@@ -66,7 +94,7 @@ export function finalConfirmation(confirmations: readonly Confirmation[]): Confi
 export type StopReason =
   | { readonly kind: 'iterations' }
   | { readonly kind: 'target'; readonly return: number }
-  | { readonly kind: 'limit'; readonly limit: 'calls' | 'tokens' | 'cost' | 'minutes' }
+  | { readonly kind: 'limit'; readonly limit: LimitName }
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'model-error'; readonly message: string }
   | {
@@ -117,6 +145,8 @@ export type RunEvent =
       readonly score?: number;
       readonly best?: number;
       readonly usage: UsageTotals;
+      /** How far the limits are used; absent without any. */
+      readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
   | { readonly kind: 'confirmed'; readonly confirmation: Confirmation; readonly of: number }
@@ -127,6 +157,8 @@ export type RunEvent =
       readonly confirmed?: Confirmation;
       readonly racing?: RacingTotals;
       readonly usage: UsageTotals;
+      /** How far the limits are used; absent without any. */
+      readonly caps?: readonly Cap[];
     };
 
 /** A line of `events.jsonl`: the large parts stand in the other files. */

@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
+import type { Cap } from './caps.js';
 import type { Manifest } from './manifest.js';
 import type { ParameterSpec } from './policies/policy.js';
 import { formatParameters } from './prompting/parameter-format.js';
@@ -8,7 +9,7 @@ import type { RacingTotals } from './replay-buffer.js';
 import { racingText } from './report/quantities.js';
 import { type Confirmation, finalConfirmation, type StopReason, type UsageTotals } from './run-log.js';
 import { interquartileMean, mean, meanInterval95 } from './statistics.js';
-import { formatReturn, formatTable, formatUsage } from './terminal.js';
+import { formatCaps, formatFaults, formatReturn, formatTable, formatUsage } from './terminal.js';
 
 /** The last line of `--json`. */
 export interface RunResult {
@@ -26,6 +27,8 @@ export interface RunResult {
   /** What racing saved; absent without `evaluation.racing`, and before the run's end. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
+  /** How far the limits are used; absent without any. */
+  readonly caps?: readonly Cap[];
   readonly report: string;
 }
 
@@ -45,6 +48,7 @@ export function resultOfManifest(manifest: Manifest, path: string, cwd: string):
     confirmed: finalConfirmation(manifest.confirmations) ?? null,
     ...(manifest.racing && { racing: manifest.racing }),
     usage: manifest.usage,
+    ...(manifest.caps && { caps: manifest.caps }),
     report: shownPath(join(path, runFiles.report), cwd),
   };
 }
@@ -70,8 +74,11 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const policy = confirmed ?? best;
   if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
   if (racing !== undefined) lines.push(`raced       ${racingText(racing)}`);
+  const { caps, usage } = result;
   lines.push(
-    `usage       ${formatUsage(result.usage)}`,
+    `usage       ${formatUsage(usage)}`,
+    ...(caps ? [`limits      ${formatCaps(caps)}`] : []),
+    ...(usage.faults ? [`faults      ${formatFaults(usage.faults)}`] : []),
     `run         ${result.run}`,
     `report      ${result.report}`,
   );

@@ -59,7 +59,8 @@ export async function runUnreported(
 }
 
 /** The logs are ahead of the manifest after a crash: what it says of them is put right. */
-function catchUp(directory: RunDirectory, { buffer, completed, config, ledger }: Experiment): void {
+function catchUp(directory: RunDirectory, { activeMs, buffer, completed, config, ledger }: Experiment): void {
+  const caps = ledger.caps(activeMs());
   const { best } = buffer;
   directory.update({
     status: 'running',
@@ -69,6 +70,7 @@ function catchUp(directory: RunDirectory, { buffer, completed, config, ledger }:
     iterations: { done: completed, of: config.iterations },
     best: best && bestOf(best),
     usage: ledger.totals,
+    caps: caps.length > 0 ? caps : undefined,
   });
 }
 
@@ -92,6 +94,7 @@ function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number
       directory.update({
         iterations: { ...manifest.iterations, done: event.iteration },
         usage: event.usage,
+        ...(event.caps && { caps: event.caps }),
         activeMs,
       });
       break;
@@ -104,6 +107,7 @@ function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number
         reason: event.reason,
         racing: event.racing,
         usage: event.usage,
+        ...(event.caps && { caps: event.caps }),
         activeMs,
       });
       break;

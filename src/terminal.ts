@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import type { Cap } from './caps.js';
 import { UserError } from './errors.js';
 import type { RunEvent, UsageTotals } from './run-log.js';
 
@@ -79,8 +80,27 @@ export function formatUsage(usage: UsageTotals): string {
     const reasoning = usage.reasoningTokens > 0 ? ` (${formatCount(usage.reasoningTokens)} reasoning)` : '';
     parts.push(`${formatCount(usage.completionTokens)} out${reasoning}`);
   }
+  if (usage.unreported !== undefined) {
+    parts.push(`about ${formatCount(usage.unreported)} tokens that were not reported`);
+  }
   if (usage.cost !== undefined) parts.push(`cost ${usage.cost.toFixed(4)}`);
   return parts.join(', ');
+}
+
+/** `tokens 12.3k/50k, cost 0.0123/2, minutes 3.1/120`. */
+export function formatCaps(caps: readonly Cap[]): string {
+  return caps.map(({ limit, used, cap }) => `${limit} ${capAmount(used)}/${capAmount(cap)}`).join(', ');
+}
+
+const capAmount = (value: number) =>
+  value >= 1000 || Number.isInteger(value) ? formatCount(value) : value.toPrecision(3).replace(/\.?0+$/, '');
+
+/** `3 × rate-limit, 1 × cut`: the most frequent first. */
+export function formatFaults(faults: Readonly<Record<string, number>>): string {
+  return Object.entries(faults)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([kind, count]) => `${count} × ${kind}`)
+    .join(', ');
 }
 
 /** Columns padded to their widest cell; numbers to the right. */

@@ -56,28 +56,28 @@ describe('ledger', () => {
 
   it('refuses the call that could pass a limit, counting those in flight', () => {
     const ledger = create({ calls: 2 });
-    const first = ledger.reserve([message], 1);
+    const first = ledger.reserve([[message]]);
     expect(first.kind).toBe('granted');
-    expect(ledger.reserve([message], 1).kind).toBe('granted');
-    expect(ledger.reserve([message], 1)).toEqual({ kind: 'refused', limit: 'calls' });
+    expect(ledger.reserve([[message]]).kind).toBe('granted');
+    expect(ledger.reserve([[message]])).toEqual({ kind: 'refused', limit: 'calls' });
     if (first.kind === 'granted') first.release();
-    expect(ledger.reserve([message], 1).kind).toBe('granted');
+    expect(ledger.reserve([[message]]).kind).toBe('granted');
   });
 
   it('sets aside prompt and longest completion against the token limit', () => {
     const ledger = create({ tokens: 1000 }, 300);
-    expect(ledger.reserve([message], 1).kind).toBe('granted');
-    expect(ledger.reserve([message], 2)).toEqual({ kind: 'refused', limit: 'tokens' });
+    expect(ledger.reserve([[message]]).kind).toBe('granted');
+    expect(ledger.reserve([[message], [message]])).toEqual({ kind: 'refused', limit: 'tokens' });
     const spent = create({ tokens: 1000 }, 300);
     spent.record(call({ promptTokens: 600, completionTokens: 50 }));
-    expect(spent.reserve([message], 1)).toEqual({ kind: 'refused', limit: 'tokens' });
+    expect(spent.reserve([[message]])).toEqual({ kind: 'refused', limit: 'tokens' });
   });
 
   it('sets aside cost', () => {
     const ledger = create({ cost: 0.004 }, 300);
-    const granted = ledger.reserve([message], 1);
+    const granted = ledger.reserve([[message]]);
     expect(granted.kind).toBe('granted');
-    expect(ledger.reserve([message], 1)).toEqual({ kind: 'refused', limit: 'cost' });
+    expect(ledger.reserve([[message]])).toEqual({ kind: 'refused', limit: 'cost' });
   });
 
   it('costs nothing without a price', () => {

@@ -1,17 +1,20 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemble } from '../assemble.js';
+import { createPurse, nothing, type Purse, plus } from '../caps.js';
 import type { Config } from '../config.js';
 import { requireSame, whatCompletes } from '../fingerprint.js';
-import { addUsage } from '../ledger.js';
+import { addUsage, spentBy } from '../ledger.js';
 import { loadConfig, resolvedYaml } from '../load-config.js';
 import { requireConfig } from '../open-run.js';
-import { readImported, readManifest, runFiles } from '../recorded-run.js';
+import { readImported, readManifest, readRun, runFiles } from '../recorded-run.js';
+import { plural } from '../report/quantities.js';
 import { createGroupDirectory, type Durability, replaceFile, resumeRunDirectory } from '../run-directory.js';
+import type { LimitName } from '../run-log.js';
 import { describeRepeats, resultOf, shownPath, summarizeRepeats } from '../run-result.js';
 import { runInDirectory } from '../run-session.js';
 import { repeatSeeds } from '../seeds.js';
-import { type CommandContext, exitCodes } from '../terminal.js';
+import { type CommandContext, exitCodes, formatFaults, formatUsage } from '../terminal.js';
 import { groupReportPath, writeGroupReport } from '../write-report.js';
 import {
   displayFor,
@@ -49,8 +52,13 @@ export async function finishGroup(
   args: OutputArguments,
   context: CommandContext,
 ): Promise<number> {
+  let reached: LimitName | undefined;
   for (const [i, name] of group.runs.entries()) {
     if (context.stop.finish.aborted) break;
+    if (reached !== undefined) {
+      context.note(`limits.${reached} is reached: ${plural(group.runs.length - i, 'repeat')} left out`);
+      break;
+    }
     if (!args.json && !args.quiet) {
       context.note(`repeat ${i + 1} of ${group.runs.length}, seed ${group.seeds[i]}`);
     }
@@ -58,8 +66,12 @@ export async function finishGroup(
     const config = { ...group.config, seed: group.seeds[i]!, repeats: 1 };
     const opened = await openRepeat(path, config, context, 'iteration', group.notes);
     if (opened === undefined) continue;
+    const purse = purseOf(group, name);
+    const assembly = { ...opened.assembly, ...(purse && { purse }) };
     try {
-      await runInDirectory(opened.assembly, opened.directory, displayFor(args, context), context);
+      await runInDirectory(assembly, opened.directory, displayFor(args, context), context);
+      const { reason } = opened.directory.manifest;
+      if (reason?.kind === 'limit' && reason.limit.startsWith('total.')) reached = reason.limit;
     } catch (error) {
       if (args.json) context.print(JSON.stringify(failedResult(opened.directory, context.cwd, error)));
       throw error;
@@ -70,11 +82,31 @@ export async function finishGroup(
   context.print(
     args.json
       ? JSON.stringify(result)
-      : `${describeRepeats(result.repeats)}\nruns        ${result.run}\nreport      ${result.report}`,
+      : [
+          describeRepeats(result.repeats),
+          ...(result.reason ? [`stopped at the limit of ${result.reason.limit}`] : []),
+          `usage       ${formatUsage(result.usage)}`,
+          ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
+          `runs        ${result.run}`,
+          `report      ${result.report}`,
+        ].join('\n'),
   );
   return result.status === 'interrupted'
     ? exitCodes.interrupted
     : Math.max(0, ...result.repeats.map(exitCode));
+}
+
+/** What the repeats have used of limits that they share, those of the one at hand included. */
+function purseOf({ config, path, runs }: RunGroup, current: string): Purse | undefined {
+  if (config.limits.total === undefined) return undefined;
+  const begun = runs.filter((name) => existsSync(join(path, name, runFiles.manifest)));
+  let spent = nothing;
+  let otherMs = 0;
+  for (const name of begun) {
+    spent = plus(spent, spentBy(readRun(join(path, name)).calls, config));
+    if (name !== current) otherMs += readManifest(join(path, name)).activeMs;
+  }
+  return createPurse(spent, otherMs);
 }
 
 /** A run that has something left to do, new or begun; undefined for one that is complete. */
@@ -113,13 +145,17 @@ function groupResult(group: RunGroup, cwd: string) {
   const byConfirmed = repeats.toSorted(
     (a, b) => (b.confirmed?.mean ?? -Infinity) - (a.confirmed?.mean ?? -Infinity),
   );
+  const last = repeats.at(-1)?.reason;
+  const reached = last?.kind === 'limit' && last.limit.startsWith('total.') ? last : undefined;
   return {
     run: shownPath(group.path, cwd),
-    status: ended
-      ? 'completed'
-      : repeats.some(({ status }) => status === 'failed')
-        ? 'failed'
-        : 'interrupted',
+    ...(reached && { reason: reached }),
+    status:
+      ended || reached !== undefined
+        ? 'completed'
+        : repeats.some(({ status }) => status === 'failed')
+          ? 'failed'
+          : 'interrupted',
     iterations: repeats.reduce((sum, { iterations }) => sum + iterations, 0),
     best: byBest[0]?.best ?? null,
     confirmed: byConfirmed[0]?.confirmed ?? null,

@@ -11,7 +11,9 @@ import type { CallRecord } from '../run-log.js';
 import { describeReason, interval, resultOf } from '../run-result.js';
 import {
   type CommandContext,
+  formatCaps,
   formatDuration,
+  formatFaults,
   formatReturn,
   formatTable,
   formatUsage,
@@ -89,6 +91,8 @@ export async function showCommand(
       '',
       ...(racing ? [`raced     ${racingText(racing)}`] : []),
       `usage     ${formatUsage(result.usage)}`,
+      ...(result.caps ? [`limits    ${formatCaps(result.caps)}`] : []),
+      ...(result.usage.faults ? [`faults    ${formatFaults(result.usage.faults)}`] : []),
       `rejected  ${describeFailures(failures)}`,
       `report    ${result.report}`,
     ].join('\n'),

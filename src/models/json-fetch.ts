@@ -178,6 +178,7 @@ export function retryAfter(headers: IncomingHttpHeaders): number | undefined {
   const text = headers['retry-after']?.trim();
   if (text === undefined) return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  if (!/^[a-z]{3}/i.test(text)) return undefined;
   const difference = Date.parse(text) - Date.parse(headers.date ?? '');
   return Number.isNaN(difference) ? undefined : Math.max(0, difference);
 }

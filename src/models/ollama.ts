@@ -127,7 +127,7 @@ function readResponse(response: unknown): Response {
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
-    issue.path.join('.') === 'message' && issue.input === undefined ? 'empty' : 'malformed',
+    typeof response === 'object' && response !== null && !('message' in response) ? 'empty' : 'malformed',
     `the reply is no chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
 }

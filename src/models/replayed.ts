@@ -20,6 +20,7 @@ export interface RecordedCall extends CallPosition {
         readonly error: ModelErrorKind;
         readonly message: string;
         readonly retries: number;
+        readonly failedTries?: readonly ModelErrorKind[];
         readonly latencyMs: number;
       };
 }

@@ -98,13 +98,14 @@ function outcomeText({ outcome }: CallRecord): Html {
     case 'rejected':
       return html`<p class="failure">${explainFailure(outcome.failure)}</p>`;
     case 'error':
-      return html`<p class="failure">${failureMeaning[`error: ${outcome.error}`]}: ${outcome.message.slice(0, 2000)}</p>`;
+      return html`<p class="failure">${failureMeaning(`error: ${outcome.error}`)}: ${outcome.message.slice(0, 2000)}</p>`;
   }
 }
 
 function callFacts(call: CallRecord): Html {
   const { completion, outcome, cost } = call;
   const usage = completion?.usage ?? {};
+  const unreported = (usage.unreported?.promptTokens ?? 0) + (usage.unreported?.completionTokens ?? 0);
   const tokens = (count: number | undefined) => (count === undefined ? undefined : formatCount(count));
   const latency = completion?.latencyMs ?? (outcome.kind === 'error' ? outcome.latencyMs : 0);
   const retries = completion?.retries ?? (outcome.kind === 'error' ? outcome.retries : 0);
@@ -114,7 +115,14 @@ function callFacts(call: CallRecord): Html {
     ['completion tokens', tokens(usage.completionTokens)],
     ['of them reasoning', tokens(usage.reasoningTokens)],
     ['latency', formatDuration(latency)],
-    ['retries', retries > 0 ? String(retries) : undefined],
+    [
+      'retries',
+      retries > 0
+        ? retriesText(retries, (outcome.kind === 'error' ? outcome : completion)?.failedTries)
+        : undefined,
+    ],
+    ['faults', completion?.faults?.join(', ')],
+    ['tokens not reported', unreported === 0 ? undefined : `about ${formatCount(unreported)}`],
     ['cost', cost === undefined ? undefined : formatCost(cost)],
     ['finish', completion?.finishReason],
     ['seed', String(call.seed)],
@@ -123,6 +131,9 @@ function callFacts(call: CallRecord): Html {
   return html`<dl class="facts">${facts.map(([name, value]) => value !== undefined && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
 ${completion?.warnings?.map((warning) => html`<p class="failure">${warning}</p>`)}`;
 }
+
+const retriesText = (retries: number, failedTries: readonly string[] = []) =>
+  failedTries.length === 0 ? String(retries) : `${retries} (${failedTries.join(', ')})`;
 
 function longText(text: string): Html {
   if (text.length <= longestText) return preformatted(text);

@@ -1,8 +1,32 @@
 import { unreachable } from '../errors.js';
-import type { ModelErrorKind } from '../models/language-model.js';
+import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { IndexedText, ParseFailure, ParseFailureKind } from '../prompting/parse-failure.js';
 import type { CallRecord } from '../run-log.js';
 import { formatNumber, formatParameter, plural } from './quantities.js';
+
+/** What a fault of a try or of a reply means. */
+export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
+  'rate-limit': 'the provider refused further requests for now',
+  server: 'the provider failed',
+  network: 'no connection',
+  cut: 'the connection broke before the answer was complete',
+  timeout: 'no reply before the deadline',
+  html: 'a web page in the place of an answer',
+  malformed: 'no JSON, or JSON of another shape than the protocol says',
+  empty: 'an answer without a completion in it',
+  'content-filter': 'stopped or refused by the provider for its content',
+  authentication: 'the key was not accepted',
+  'not-found': 'no such model or address',
+  'bad-request': 'the request was not accepted',
+  'not-recorded': 'the replayed run has no such call',
+  aborted: 'stopped by the user, or by a limit of time',
+  'no-text': 'a reply without text',
+  loop: 'one phrase over and over, up to the limit of its length',
+  overlong: 'a reply longer than was asked for',
+  'prompt-cut': 'the server read less than was sent',
+  'usage-missing': 'no token counts: they are estimated',
+  'usage-wrong': "token counts that can't be right: what is missing is estimated",
+};
 
 /** Kind of a failed call in the tables of the report. */
 export type FailureKind = ParseFailureKind | `error: ${ModelErrorKind}`;
@@ -20,7 +44,13 @@ export function failureKind(outcome: CallRecord['outcome']): FailureKind | undef
 }
 
 /** What a kind means, without the details of one call. */
-export const failureMeaning: Readonly<Record<FailureKind, string>> = {
+export function failureMeaning(kind: FailureKind): string {
+  return kind.startsWith('error: ')
+    ? faultMeaning[kind.slice('error: '.length) as ModelErrorKind]
+    : rejectionMeaning[kind as ParseFailureKind];
+}
+
+const rejectionMeaning: Readonly<Record<ParseFailureKind, string>> = {
   missing: 'no parameters in the reply',
   count: 'indices absent, or too many',
   range: 'a value outside the range or not among the choices',
@@ -30,20 +60,6 @@ export const failureMeaning: Readonly<Record<FailureKind, string>> = {
   repeated: 'parameters that were evaluated before',
   truncated: 'the reply was cut at its token limit',
   echo: 'the reply only quotes the prompt',
-  'error: rate-limit': 'the provider refused further requests for now',
-  'error: server': 'the provider failed',
-  'error: network': 'no connection',
-  'error: cut': 'the connection broke before the answer was complete',
-  'error: timeout': 'no reply before the deadline',
-  'error: html': 'a web page in the place of an answer',
-  'error: malformed': 'no JSON, or JSON of another shape than the protocol says',
-  'error: empty': 'an answer without a completion in it',
-  'error: content-filter': 'the provider refused the prompt for its content',
-  'error: authentication': 'the key was not accepted',
-  'error: not-found': 'no such model or address',
-  'error: bad-request': 'the request was not accepted',
-  'error: not-recorded': 'the replayed run has no such call',
-  'error: aborted': 'stopped by the user',
 };
 
 /** What was wrong with a reply, in one sentence. */

@@ -1,5 +1,13 @@
 import type { Config } from '../config.js';
-import { explainFailure, type FailureKind, failureKind, failureMeaning } from './failure-text.js';
+import { faultsOf } from '../ledger.js';
+import type { ModelErrorKind } from '../models/language-model.js';
+import {
+  explainFailure,
+  type FailureKind,
+  failureKind,
+  failureMeaning,
+  faultMeaning,
+} from './failure-text.js';
 import { type Html, html } from './html.js';
 import { isRejected, type LoggedProposal, placeName, proposalId } from './proposals.js';
 import { formatNumber, plural } from './quantities.js';
@@ -15,6 +23,33 @@ interface FailureGroup {
 
 /** Failed calls by kind: a bar and a row each. */
 export function failureView(proposals: readonly LoggedProposal[], config: Pick<Config, 'candidates'>): Html {
+  return html`${failedCalls(proposals, config)}${faultTable(proposals)}`;
+}
+
+/** What went wrong at the provider, tries that a retry mended included. */
+function faultTable(proposals: readonly LoggedProposal[]): Html | undefined {
+  const counts = new Map<string, number>();
+  for (const { attempts } of proposals) {
+    for (const { call } of attempts) {
+      for (const kind of faultsOf(call)) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    }
+  }
+  if (counts.size === 0) return undefined;
+  const rows = [...counts].toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  const most = rows[0]![1];
+  return html`<h3>Faults of the provider</h3>
+<div class="scroll" tabindex="0"><table class="failures faults">
+<thead><tr><th scope="col">kind</th><th scope="col" class="number">times</th><th scope="col" class="bar-cell"></th><th scope="col">meaning</th></tr></thead>
+<tbody>${rows.map(
+    ([kind, count]) => html`<tr><th scope="row">${kind}</th><td class="number">${count}</td>
+<td class="bar-cell"><svg width="100%" height="12" aria-hidden="true"><rect class="bar" width="${percent(count / most)}" height="12" rx="2"/></svg></td>
+<td>${faultMeaning[kind as ModelErrorKind]}</td></tr>`,
+  )}</tbody>
+</table></div>
+<p class="note">Of every try, also of those that a retry mended, and of replies that were used all the same.</p>`;
+}
+
+function failedCalls(proposals: readonly LoggedProposal[], config: Pick<Config, 'candidates'>): Html {
   const calls = proposals.reduce((sum, proposal) => sum + proposal.attempts.length, 0);
   const groups = failureGroups(proposals);
   const failed = groups.reduce((sum, group) => sum + group.count, 0);
@@ -28,7 +63,7 @@ export function failureView(proposals: readonly LoggedProposal[], config: Pick<C
 <tbody>${groups.map(
     ({ kind, count, mended, last }) => html`<tr><th scope="row">${kind}</th><td class="number">${count}</td>
 <td class="bar-cell"><svg width="100%" height="12" aria-hidden="true"><rect class="bar" width="${percent(count / most)}" height="12" rx="2"/></svg></td>
-<td class="number mended">${mended}</td><td>${failureMeaning[kind]}<br><a href="#${proposalId(last.proposal)}">${placeName(last.proposal, config)}</a>: <span class="muted">${last.text.slice(0, 200)}</span></td></tr>`,
+<td class="number mended">${mended}</td><td>${failureMeaning(kind)}<br><a href="#${proposalId(last.proposal)}">${placeName(last.proposal, config)}</a>: <span class="muted">${last.text.slice(0, 200)}</span></td></tr>`,
   )}</tbody>
 </table></div>
 <p class="note">Mended: a later call of the same proposal was accepted.</p>`;

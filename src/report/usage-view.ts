@@ -1,9 +1,10 @@
+import type { Cap } from '../caps.js';
 import type { CallRecord } from '../run-log.js';
 import { type Html, html } from './html.js';
 import { figure, line, numberedTicks, type Plot, plotChart } from './plot.js';
-import { formatCompact, formatCost, formatCount, formatDuration } from './quantities.js';
+import { formatCompact, formatCost, formatCount, formatDuration, formatNumber } from './quantities.js';
 import type { RunData } from './run-data.js';
-import { coordinate, linearScale, type Scale } from './scale.js';
+import { coordinate, linearScale, percent, type Scale } from './scale.js';
 
 const height = 130;
 
@@ -29,8 +30,28 @@ ${tokens && tokenChart(usage)}
 ${slow && latencyChart(usage)}
 ${totals.cost !== undefined && totals.cost > 0 && costChart(usage)}
 <div>${!tokens && html`<p class="note">This model uses no tokens, or its provider reports none.</p>`}
-${totalsTable(data)}</div>
+${totalsTable(data)}
+${capsTable(data.manifest.caps)}</div>
 </div>`;
+}
+
+/** How far each limit is used. */
+function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
+  if (caps === undefined || caps.length === 0) return undefined;
+  const amount = (limit: string, value: number) =>
+    limit.endsWith('cost') ? formatCost(value) : formatNumber(value, value < 100 ? 3 : 6);
+  return html`<div class="scroll" tabindex="0"><table class="totals limits">
+<thead><tr><th scope="col">limit</th><th scope="col" class="number">used</th><th scope="col" class="number">of</th><th scope="col" class="bar-cell"></th></tr></thead>
+<tbody>${caps.map(
+    ({
+      limit,
+      used,
+      cap,
+    }) => html`<tr><th scope="row">${limit}</th><td class="number">${amount(limit, used)}</td><td class="number">${amount(limit, cap)}</td>
+<td class="bar-cell"><svg width="100%" height="12" role="img" aria-label="${Math.round((100 * used) / cap)} %"><rect class="used" width="${percent(Math.min(1, used / cap))}" height="12" rx="2"/></svg></td></tr>`,
+  )}</tbody>
+</table></div>
+<p class="note">A call is not made when it could pass a limit at worst, so a run ends somewhat below.</p>`;
 }
 
 function usageByIteration(data: RunData): readonly IterationUsage[] {
@@ -189,6 +210,7 @@ ${
     ),
   ]
 }
+${usage.unreported !== undefined && row('tokens not reported', `about ${formatCount(usage.unreported)}`, '')}
 ${row('model latency', formatDuration(usage.latencyMs), finished > 0 ? formatDuration(usage.latencyMs / finished) : '–')}
 ${usage.cost !== undefined && row('cost', formatCost(usage.cost), finished > 0 ? formatCost(usage.cost / finished) : '–')}
 </tbody>

@@ -1,0 +1,389 @@
+/** Every way in which a provider goes wrong: what becomes of it, by its name, through the real clients. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createModel } from '../../src/models/index.js';
+import { jsonFetch } from '../../src/models/json-fetch.js';
+import type { Completion, LanguageModel } from '../../src/models/language-model.js';
+import { endsInLoop } from '../../src/models/reply-faults.js';
+import { messages, ollamaConfig, openaiConfig, options, recordWaits } from './model-configs.js';
+
+const answer = 'params[0]: 1.0, params[1]: 2.0';
+type Json = Record<string, unknown>;
+
+/** A sound answer of either API, with parts of it changed. */
+const chat = (choice: Json = {}, usage: unknown = { prompt_tokens: 30, completion_tokens: 12 }): Json => ({
+  choices: [{ index: 0, message: { role: 'assistant', content: answer }, finish_reason: 'stop', ...choice }],
+  usage,
+});
+const ollama = (changes: Json = {}): Json => ({
+  message: { role: 'assistant', content: answer },
+  done: true,
+  done_reason: 'stop',
+  prompt_eval_count: 30,
+  eval_count: 12,
+  ...changes,
+});
+
+interface Sent {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: Json | string;
+  readonly answer?: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+const running: { close(): unknown }[] = [];
+afterEach(() => {
+  vi.useRealTimers();
+  for (const server of running.splice(0)) server.close();
+});
+
+/** A server that sends these in order, the last one for ever. */
+async function serve(script: readonly Sent[]) {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      const {
+        status = 200,
+        headers,
+        body = '',
+        answer: own,
+      } = script[Math.min(requests++, script.length - 1)]!;
+      if (own !== undefined) return own(request, response);
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  running.push({
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, requests: () => requests };
+}
+
+const providers = [
+  {
+    name: 'openai',
+    good: chat(),
+    model: (url: string, policy: object, wait?: Parameters<typeof createModel>[2]) =>
+      createModel(openaiConfig({ baseUrl: `${url}/v1`, ...policy }), {}, wait),
+  },
+  {
+    name: 'ollama',
+    good: ollama(),
+    model: (url: string, policy: object, wait?: Parameters<typeof createModel>[2]) =>
+      createModel(ollamaConfig({ host: url, ...policy }), {}, wait),
+  },
+] as const;
+
+const attempt = (model: LanguageModel) =>
+  model.generate(messages, options).then(
+    (completion) => completion,
+    (error: unknown) => error,
+  );
+
+const inTheMiddle =
+  (end: (response: ServerResponse) => void) => (_: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 5000 });
+    response.write('{"choices": [{"mess', () => end(response));
+  };
+
+const filtered = 'content-filter';
+const failures: readonly (readonly [name: string, sent: Sent, kind: string, retried: boolean])[] = [
+  ['429 without Retry-After', { status: 429, body: { error: { message: 'slow down' } } }, 'rate-limit', true],
+  ['529 overloaded', { status: 529, body: { error: 'overloaded' } }, 'server', true],
+  ['504 with a page', { status: 504, body: '<html><title>Gateway Time-out</title>' }, 'server', true],
+  ['a reset in the body', { answer: inTheMiddle((r) => r.socket?.resetAndDestroy()) }, 'cut', true],
+  ['a body that ends too early', { answer: inTheMiddle((r) => r.destroy()) }, 'cut', true],
+  ['a reset before the answer', { answer: (_, r) => r.socket?.resetAndDestroy() }, 'cut', true],
+  ['JSON that breaks off', { body: '{"choices": [{"message": {"content": "par' }, 'malformed', true],
+  ['no body', { body: '' }, 'malformed', true],
+  [
+    'a login page',
+    { headers: { 'content-type': 'text/html' }, body: '<HTML><title>Sign in</title>' },
+    'html',
+    true,
+  ],
+  ['a page after a comment', { body: '<!-- proxy --><html>' }, 'html', true],
+  ['JSON of another shape', { body: { choices: 'none', message: [] } }, 'malformed', true],
+  ['a JSON number', { body: '7' }, 'malformed', true],
+  ['null', { body: 'null' }, 'malformed', true],
+  [
+    'Azure',
+    { status: 400, body: { error: { message: 'filtered', code: 'content_filter' } } },
+    filtered,
+    false,
+  ],
+  [
+    'OpenAI',
+    {
+      status: 400,
+      body: {
+        error: {
+          message: 'Your prompt was flagged as potentially violating our usage policy',
+          code: 'invalid_prompt',
+        },
+      },
+    },
+    filtered,
+    false,
+  ],
+  [
+    'DeepSeek',
+    { status: 400, body: { error: { message: 'Content Exists Risk', code: 'invalid_request_error' } } },
+    filtered,
+    false,
+  ],
+  [
+    'Alibaba',
+    {
+      status: 400,
+      body: { error: { message: 'Input may contain inappropriate content', code: 'data_inspection_failed' } },
+    },
+    filtered,
+    false,
+  ],
+  [
+    'xAI',
+    { status: 403, body: { code: 'no permission', error: 'Content violates usage guidelines' } },
+    filtered,
+    false,
+  ],
+  [
+    'OpenRouter',
+    {
+      status: 403,
+      body: {
+        error: { code: 403, message: 'Your chosen model requires moderation and your input was flagged' },
+      },
+    },
+    filtered,
+    false,
+  ],
+  ['legal reasons', { status: 451, body: '' }, filtered, false],
+];
+
+describe.each(providers)('$name', ({ good, model }) => {
+  it.each(failures)('%s', async (_, sent, kind, retried) => {
+    const { wait } = recordWaits();
+    const mended = await serve([sent, { body: good }]);
+    const first = await attempt(model(mended.url, {}, wait));
+    if (retried) {
+      expect(first).toMatchObject({ text: answer, retries: 1, failedTries: [kind] });
+      const broken = await serve([sent]);
+      const error = await attempt(model(broken.url, { maxRetries: 1 }, wait));
+      expect(error).toMatchObject({ kind, retries: 1, failedTries: [kind], fatal: false });
+      expect(broken.requests()).toBe(2);
+    } else {
+      expect(first).toMatchObject({ kind, retries: 0, failedTries: [], fatal: false });
+      expect(mended.requests()).toBe(1);
+    }
+  });
+
+  it.each([
+    ['7', 7000],
+    ['0.2', 200],
+    ['99999999999999999999999', 5000],
+    ['Fri, 21 Nov 2025 10:00:03 GMT', 3000],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', 5000],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+    ['soon', undefined],
+    ['-5', undefined],
+  ])('waits by Retry-After: %s', async (given, expected) => {
+    const { wait, waits } = recordWaits();
+    const headers = { 'retry-after': given, date: 'Fri, 21 Nov 2025 10:00:00 GMT' };
+    const server = await serve([{ status: 429, headers, body: {} }, { body: good }]);
+    const capped = model(server.url, { maxRetryAfterSeconds: expected === 7000 ? 60 : 5 }, wait);
+    expect(await attempt(capped)).toMatchObject({ text: answer, failedTries: ['rate-limit'] });
+    if (expected === undefined) expect(waits[0]).toBeGreaterThanOrEqual(375);
+    else expect(waits).toEqual([expected]);
+  });
+
+  it('ends a body that stalls at the deadline, and does not pay for it again', async () => {
+    const server = await serve([{ answer: inTheMiddle(() => undefined) }]);
+    const error = await attempt(model(server.url, { timeoutSeconds: 0.4 }));
+    expect(error).toMatchObject({ kind: 'timeout', retries: 0, fatal: false });
+    expect(server.requests()).toBe(1);
+  });
+
+  it('tries no more where the caller has no room for it', async () => {
+    const server = await serve([{ body: '{' }, { body: good }]);
+    const asked: string[] = [];
+    const mayTryAgain = (kind: string) => asked.push(kind) < 0;
+    const error = await model(server.url, {}, recordWaits().wait)
+      .generate(messages, { ...options, mayTryAgain })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ kind: 'malformed', retries: 0 });
+    expect(asked).toEqual(['malformed']);
+    expect(server.requests()).toBe(1);
+  });
+});
+
+const phrase = 'I will now think about it again. ';
+const most = { promptTokens: expect.any(Number), completionTokens: expect.any(Number) };
+const replies: readonly (readonly [string, { openai?: Json; ollama?: Json }, Partial<Completion>])[] = [
+  [
+    'null content',
+    { openai: chat({ message: { content: null } }), ollama: ollama({ message: { content: null } }) },
+    { text: '', faults: ['no-text'] },
+  ],
+  [
+    'filtered',
+    { openai: chat({ message: { content: null }, finish_reason: 'content_filter' }) },
+    { text: '', finishReason: 'content-filter', faults: ['content-filter'] },
+  ],
+  [
+    "Gemini's filter",
+    { openai: chat({ message: { content: '' }, finish_reason: 'content_filter: PROHIBITED_CONTENT' }) },
+    { finishReason: 'content-filter' },
+  ],
+  [
+    'a loop up to the limit',
+    {
+      openai: chat({ message: { content: phrase.repeat(40).slice(0, -9) }, finish_reason: 'length' }),
+      ollama: ollama({ message: { content: phrase.repeat(40).slice(0, -9) }, done_reason: 'length' }),
+    },
+    { finishReason: 'length', faults: ['loop'] },
+  ],
+  [
+    'no counts',
+    { openai: chat({}, null), ollama: ollama({ prompt_eval_count: undefined, eval_count: undefined }) },
+    { faults: ['usage-missing'], usage: { unreported: most } },
+  ],
+  [
+    'NaN',
+    {
+      openai: chat({}, { prompt_tokens: 'NaN', completion_tokens: -4 }),
+      ollama: ollama({ prompt_eval_count: 'NaN', eval_count: -4 }),
+    },
+    { faults: ['usage-wrong'], usage: { unreported: most } },
+  ],
+  [
+    'nothing for something',
+    {
+      openai: chat({}, { prompt_tokens: 0, completion_tokens: 0 }),
+      ollama: ollama({ prompt_eval_count: 0, eval_count: 0 }),
+    },
+    { faults: ['usage-wrong'], usage: { unreported: most } },
+  ],
+  [
+    'absurdly many',
+    { openai: chat({}, { prompt_tokens: 1e15, completion_tokens: 5 }) },
+    {
+      faults: ['usage-wrong'],
+      usage: {
+        completionTokens: 5,
+        unreported: { promptTokens: expect.any(Number) as number, completionTokens: 0 },
+      },
+    },
+  ],
+  [
+    'reasoning beside the completion, in the total',
+    {
+      openai: chat(
+        {},
+        {
+          prompt_tokens: 30,
+          completion_tokens: 9,
+          total_tokens: 359,
+          completion_tokens_details: { reasoning_tokens: 320 },
+        },
+      ),
+    },
+    { usage: { promptTokens: 30, completionTokens: 329, reasoningTokens: 320 } },
+  ],
+  [
+    'more reasoning than completion',
+    {
+      openai: chat(
+        {},
+        { prompt_tokens: 30, completion_tokens: 9, completion_tokens_details: { reasoning_tokens: 320 } },
+      ),
+    },
+    { faults: ['usage-wrong'], usage: { promptTokens: 30, completionTokens: 329, reasoningTokens: 320 } },
+  ],
+  [
+    'more cached than read',
+    {
+      openai: chat(
+        {},
+        { prompt_tokens: 30, completion_tokens: 9, prompt_tokens_details: { cached_tokens: 99 } },
+      ),
+    },
+    { faults: ['usage-wrong'], usage: { promptTokens: 30, completionTokens: 9 } },
+  ],
+  [
+    'a prompt that was cut',
+    {
+      openai: chat({}, { prompt_tokens: 2, completion_tokens: 12 }),
+      ollama: ollama({ prompt_eval_count: 2 }),
+    },
+    { faults: ['prompt-cut'], warnings: [expect.stringContaining('cut the prompt') as string] },
+  ],
+  [
+    'longer than asked for',
+    {
+      openai: chat({}, { prompt_tokens: 30, completion_tokens: 5001 }),
+      ollama: ollama({ eval_count: 5001 }),
+    },
+    { faults: ['overlong'] },
+  ],
+];
+
+describe('a reply with a fault', () => {
+  const cases = replies.flatMap(([name, bodies, expected]) =>
+    providers.flatMap((provider) => {
+      const body = bodies[provider.name];
+      return body === undefined ? [] : [[provider.name, name, provider, body, expected] as const];
+    }),
+  );
+  it.each(cases)('%s: %s', async (_, _name, provider, body, expected) => {
+    const server = await serve([{ body }]);
+    const completion = await attempt(provider.model(server.url, { maxTokens: 5000 }));
+    expect(completion).toMatchObject({ ...expected, retries: 0 });
+    // Nothing is paid twice for it.
+    expect(server.requests()).toBe(1);
+  });
+
+  it.each([
+    ['an empty list', { body: { choices: [] } }, 'empty'],
+    ['a rate limit with HTTP 200', { body: { error: { code: 429, message: 'busy' } } }, 'rate-limit'],
+    [
+      'a fault of the model with HTTP 200',
+      { body: chat({ message: { content: '' }, error: { code: 502, message: 'upstream' } }) },
+      'server',
+    ],
+  ] as const)('openai: %s in the place of choices', async (_, sent, kind) => {
+    const server = await serve([sent, { body: chat() }]);
+    const model = providers[0].model(server.url, {}, recordWaits().wait);
+    expect(await attempt(model)).toMatchObject({ text: answer, failedTries: [kind] });
+  });
+});
+
+it('takes a repeated phrase for a loop, and no table or list of parameters', () => {
+  expect(endsInLoop(`Let me see. ${phrase.repeat(30)}I will`)).toBe(true);
+  expect(endsInLoop('na'.repeat(500))).toBe(true);
+  expect(endsInLoop(phrase.repeat(5))).toBe(false);
+  const parameters = Array.from({ length: 300 }, (_, i) => `params[${i}]: ${(i % 7).toFixed(1)}`).join(', ');
+  expect(endsInLoop(parameters)).toBe(false);
+  expect(endsInLoop('')).toBe(false);
+});
+
+it('gives a connection 30 seconds', async () => {
+  // It takes the connection, and never answers the greeting of TLS.
+  const silent = createSocketServer(() => undefined);
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  running.push(silent);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const call = jsonFetch(`https://127.0.0.1:${(silent.address() as AddressInfo).port}/v1`);
+  const failed = expect(call).rejects.toMatchObject({ kind: 'network', message: /does not answer/ });
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  await vi.advanceTimersByTimeAsync(29_000);
+  await vi.advanceTimersByTimeAsync(2000);
+  await failed;
+});
