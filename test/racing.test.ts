@@ -32,7 +32,7 @@ const certain = { confidence: 1, block: 2 };
 const raced = {
   environment: 'CartPole-v1',
   model: { provider: 'hill-climb' },
-  iterations: 40,
+  iterations: 25,
   warmup: 5,
   evaluation: { episodes: 10, maxSteps: 60, racing: certain },
   confirmation: { candidates: 2, episodes: 5 },
@@ -155,7 +155,7 @@ describe('an evaluation is lost', () => {
   });
 });
 
-describe('a raced run', () => {
+describe('a raced run', { timeout: 120_000 }, () => {
   it('finds the same best policies as one that plays everything, with fewer episodes, where that is certain', async () => {
     const [with_, without] = [await runExperimentFrom(raced), await runExperimentFrom(unraced)];
     const [entries, all] = [readRun(with_.path).entries, readRun(without.path).entries];
@@ -170,9 +170,9 @@ describe('a raced run', () => {
       expect(planned).toBe(returns.length < 10 ? 10 : undefined);
     }
     const totals = racingTotals(entries);
-    expect(totals).toMatchObject({ evaluations: 45, episodes: 450 });
+    expect(totals).toMatchObject({ evaluations: 30, episodes: 300 });
     expect(totals.cut).toBeGreaterThan(5);
-    expect(totals.saved).toBe(450 - sum(entries.map(({ returns }) => returns.length)));
+    expect(totals.saved).toBe(300 - sum(entries.map(({ returns }) => returns.length)));
     expect(totals.saved).toBeGreaterThan(20);
     expect(readManifest(with_.path).best).toEqual(readManifest(without.path).best);
     expect(readManifest(with_.path).confirmations).toEqual(readManifest(without.path).confirmations);
@@ -208,12 +208,12 @@ describe('a raced run', () => {
     const finish = new AbortController();
     const cut = await runExperimentFrom(raced, {
       finish: finish.signal,
-      onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 17 && finish.abort(),
+      onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 12 && finish.abort(),
     });
     const { events } = await resumeExperiment(cut.path);
     const files = ['evaluations', 'episodes'] as const;
     for (const file of files) expect(readRunFile(cut.path, file)).toBe(readRunFile(whole.path, file));
-    const early = racingTotals(readRun(whole.path).entries.filter(({ iteration }) => iteration <= 17));
+    const early = racingTotals(readRun(whole.path).entries.filter(({ iteration }) => iteration <= 12));
     expect(events[0]).toMatchObject({ kind: 'run-started', racing: early });
     expect(readManifest(cut.path).racing).toEqual(readManifest(whole.path).racing);
   });
@@ -248,16 +248,16 @@ describe('a raced run', () => {
     const { context, printed } = recordingContext(root);
     await showCommand({ run: 'raced', runsDir: join(root, 'runs'), top: 3, json: false }, context);
     expect(printed.join('\n')).toContain(
-      `${cut} of 45 evaluations cut short, ${saved} of 450 episodes saved (about `,
+      `${cut} of 30 evaluations cut short, ${saved} of 300 episodes saved (about `,
     );
     await showCommand({ run: 'whole', runsDir: join(root, 'runs'), top: 3, json: false }, context);
     expect(printed.at(-1)).not.toContain('saved');
-    expect(readRunFile(path, 'report')).toContain(`${cut} of 45 evaluations cut short`);
+    expect(readRunFile(path, 'report')).toContain(`${cut} of 30 evaluations cut short`);
     expect(readRunFile(join(root, 'runs', 'whole'), 'report')).not.toContain('cut short');
     const table = await compared(root);
     expect(table).toContain('episodes saved');
-    expect(table).toContain(`${cut} of 45`);
-    expect(table).toContain(`${saved} of 450`);
+    expect(table).toContain(`${cut} of 30`);
+    expect(table).toContain(`${saved} of 300`);
   });
 
   it('warns where an episode returns more than the config says it can', async () => {
@@ -287,7 +287,7 @@ async function compared(root: string): Promise<string> {
   return printed.join('\n');
 }
 
-describe('where episodes are played makes no difference to a race', () => {
+describe('where episodes are played makes no difference to a race', { timeout: 120_000 }, () => {
   const seeds = evaluationSeeds(3, 12);
   const race = { confidence: 0.9, block: 4, highest: 80, episodes: 12, total: 12 * 60 };
 
@@ -304,7 +304,7 @@ describe('where episodes are played makes no difference to a race', () => {
     try {
       const random = createGenerator(5);
       const played = new Set<number>();
-      for (let trial = 0; trial < 4; trial++) {
+      for (let trial = 0; trial < 12; trial++) {
         const parameters = family.initial(random);
         const expected = await evaluate(here, parameters, seeds, undefined, race);
         expect(await evaluate({ ...here, workers }, parameters, seeds, undefined, race)).toEqual(expected);
