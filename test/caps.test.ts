@@ -54,7 +54,12 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
         return {
           text,
           finishReason: 'stop',
-          usage: { promptTokens: prompt, cachedTokens: prompt, completionTokens: completion, reasoningTokens: completion },
+          usage: {
+            promptTokens: prompt,
+            cachedTokens: prompt,
+            completionTokens: completion,
+            reasoningTokens: completion,
+          },
           latencyMs: 0,
           retries: failedTries.length,
           failedTries,

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { checkCommand } from '../src/commands/check.js';
 import { listCommand } from '../src/commands/list.js';
 import { runCommand } from '../src/commands/run.js';
 import { showCommand } from '../src/commands/show.js';
@@ -34,6 +35,12 @@ function echoes(sent: string): readonly Echo[] {
     { status: 200, type: 'text/html', body: `<!doctype html><title>${sent}</title>` },
     { status: 200, body: `not JSON: ${sent}` },
     { status: 200, body: error(sent) },
+    { status: 400, body: error(`flagged by the content filter: ${sent}`) },
+    { status: 200, body: JSON.stringify({ error: { code: 502, message: sent } }) },
+    {
+      status: 200,
+      body: JSON.stringify({ choices: [{ message: {}, error: { code: 503, message: sent } }] }),
+    },
     // Cut within a secret, after 300 characters.
     ...Array.from({ length: 12 }, (_, i) => ({
       status: 500,
@@ -148,6 +155,13 @@ describe('a secret that a server echoes', () => {
           await showCommand({ run: path, runsDir: 'runs', top: 3, json }, recording.context);
           await listCommand({ runsDir: 'runs', json }, recording.context);
         }
+        // What asks once, and is refused with an echo.
+        for (const json of [true, false]) {
+          await checkCommand(
+            { configs: [join(cwd, 'config.yaml')], offline: false, strict: false, json },
+            recording.context,
+          ).catch((error: Error) => recording.noted.push(error.message));
+        }
 
         expect(server.received.every(({ authorization }) => authorization === sends)).toBe(true);
         expect(readManifest(runDir).reason).toMatchObject({
@@ -162,8 +176,10 @@ describe('a secret that a server echoes', () => {
         expect(calls.some(({ completion }) => completion?.text.includes('[redacted]'))).toBe(true);
         const files = readdirSync(runDir);
         expect(files).toEqual(expect.arrayContaining(['calls.jsonl', 'report.html', 'config.yaml']));
-        for (const file of files) {
-          expect(readFileSync(join(runDir, file), 'utf8').match(forms), file).toBeNull();
+        for (const path of [runDir, `${runDir}-2`]) {
+          for (const file of readdirSync(path)) {
+            expect(readFileSync(join(path, file), 'utf8').match(forms), file).toBeNull();
+          }
         }
         expect([...recording.printed, ...recording.noted].join('\n').match(forms)).toBeNull();
       } finally {

@@ -1,7 +1,7 @@
 /** A local model behind an OpenAI-compatible endpoint, for programs of this machine. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { UserError } from '../errors.js';
+import { redact, UserError } from '../errors.js';
 import { authority, type LoopbackHost, requireLocal } from './access.js';
 import { type ChatService, createChatHandler } from './chat-completions.js';
 import { type ServedModel, unknownModel } from './chat-request.js';
@@ -35,7 +35,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     answer(request, response, site).then(
       (remark) => {
         const seconds = ((performance.now() - started) / 1000).toFixed(1);
-        options.note(`${request.method} ${request.url} ${remark} (${seconds} s)`);
+        options.note(safe(request, `${request.method} ${pathOf(request)} ${remark} (${seconds} s)`));
       },
       (error: unknown) => response.destroy(error instanceof Error ? error : undefined),
     );
@@ -73,7 +73,7 @@ async function answer(
   const { model } = site;
   try {
     requireLocal(request, site.port);
-    const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    const path = pathOf(request);
     switch (path) {
       case '/health':
         requireMethod(request, 'GET');
@@ -96,6 +96,16 @@ async function answer(
   } catch (error) {
     return fail(response, httpErrorOf(error));
   }
+}
+
+/** Without the query, where some programs put a key. */
+const pathOf = ({ url }: IncomingMessage): string => new URL(url ?? '/', 'http://localhost').pathname;
+
+/** Without the key that the client sent, although none is asked for here: it may be that of another server. */
+function safe({ headers }: IncomingMessage, text: string): string {
+  const sent = [headers.authorization, headers['x-api-key'], headers['api-key']].flat();
+  const keys = sent.flatMap((value) => (value === undefined ? [] : [value, value.replace(/^\S+\s+/, '')]));
+  return redact(text, keys);
 }
 
 const modelPath = '/v1/models/';

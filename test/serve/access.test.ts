@@ -71,3 +71,19 @@ describe('bodies', () => {
     expect((await post(server.url, { messages, max_tokens: 1 })).status).toBe(200);
   });
 });
+
+it('a key that a client sends is neither answered nor written down', async () => {
+  const key = 'canary.0123456789-key';
+  const headers = { authorization: `Bearer ${key}`, 'x-api-key': key };
+  const answers = [
+    await send(`${server.url}/models?key=${key}`, { headers }),
+    await send(`${server.url}/nowhere?api-key=${key}`, { headers }),
+    await post(server.url, { model: key, messages }, headers),
+    await post(server.url, `{"messages": ${key}`, headers),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 404, 404, 400]);
+  expect(server.log.slice(-4).join('\n')).not.toContain('canary');
+  expect(server.log.at(-2)).toContain('[redacted]');
+  // What a client names as its model is told to that client alone.
+  for (const { body } of [answers[0]!, answers[1]!, answers[3]!]) expect(body).not.toContain('canary');
+});
