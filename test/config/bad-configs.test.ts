@@ -179,7 +179,7 @@ describe('values', () => {
   it('empty', () => {
     expect(screen(`${valid}limits:\nname: ''`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: limits: has no value
-        expected: a mapping {calls, tokens, cost, minutes}
+        expected: a mapping {calls, tokens, promptTokens, cachedTokens, …}
         remedy: give it a value, or remove the key
       my.yaml:4:7: name: use letters, digits, dot, hyphen and underscore
         got: """
