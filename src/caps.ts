@@ -1,6 +1,6 @@
 /** What a run may use: of each amount, in all, in one call, and over all repeats together. */
 import type { LimitsConfig } from './config.js';
-import type { LimitName } from './run-log.js';
+import type { Cap, LimitName } from './run-log.js';
 
 /** What calls use, counted or at worst. */
 export interface Amounts {
@@ -12,14 +12,6 @@ export interface Amounts {
   /** Part of the completion tokens. */
   readonly reasoningTokens: number;
   readonly cost: number;
-}
-
-/** How far a limit is used. */
-export interface Cap {
-  readonly limit: LimitName;
-  /** Of `perCall` limits: by the largest call. */
-  readonly used: number;
-  readonly cap: number;
 }
 
 export const nothing: Amounts = {

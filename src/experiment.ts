@@ -3,7 +3,6 @@
  * propose parameters, evaluate them, record them. At the end the best are confirmed on untouched seeds.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { Cap } from './caps.js';
 import type { Config } from './config.js';
 import { confirmBest } from './confirmation.js';
 import { EnvironmentError } from './environments/remote-environment.js';
@@ -16,7 +15,7 @@ import type { Prompter } from './prompter.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
 import { type Racing, raceAgainst } from './racing.js';
 import { type BufferEntry, type RacingTotals, type ReplayBuffer, racingTotals } from './replay-buffer.js';
-import type { CallRecord, Confirmation, RunEvent, StopReason, UsageTotals } from './run-log.js';
+import type { CallRecord, Cap, Confirmation, RunEvent, StopReason, UsageTotals } from './run-log.js';
 import { callSeed, evaluationSeeds } from './seeds.js';
 import { warmUp } from './warm-up.js';
 

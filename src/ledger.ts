@@ -1,6 +1,5 @@
 import {
   type Amounts,
-  type Cap,
   capsOf,
   createPurse,
   largest,
@@ -26,7 +25,7 @@ import {
   type Usage,
 } from './models/language-model.js';
 import { mostTokens } from './models/token-bounds.js';
-import type { CallRecord, LimitName, UsageTotals } from './run-log.js';
+import { type CallRecord, type Cap, faultsOf, type LimitName, type UsageTotals } from './run-log.js';
 
 /** Counts what calls use and says when the next one could pass a limit. */
 export interface Ledger {
@@ -96,16 +95,6 @@ function addFaults(counts: Faults, more: readonly (readonly [string, number])[])
   const sum: Record<string, number> = { ...counts };
   for (const [kind, count] of more) sum[kind] = (sum[kind] ?? 0) + count;
   return sum;
-}
-
-/** What was wrong with the tries of a call, the last one included, and with its reply. */
-export function faultsOf({ completion, outcome }: CallRecord): readonly string[] {
-  const tries = outcome.kind === 'error' ? outcome.failedTries : completion?.failedTries;
-  return [
-    ...(tries ?? []),
-    ...(outcome.kind === 'error' ? [outcome.error] : []),
-    ...(completion?.faults ?? []),
-  ];
 }
 
 /** What the calls of a run count for its limits. */

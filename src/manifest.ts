@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { Cap } from './caps.js';
 import type { EnvironmentSpec } from './environments/environment.js';
 import { recordedSpace } from './environments/recorded-space.js';
 import type { ParameterVector } from './policies/policy.js';
 import type { RacingTotals } from './replay-buffer.js';
-import type { Confirmation, StopReason, UsageTotals } from './run-log.js';
+import type { Cap, Confirmation, StopReason, UsageTotals } from './run-log.js';
 
 /** The description of an environment, without its id. In the file an infinite bound is null. */
 export type RecordedSpec = Omit<EnvironmentSpec, 'id'>;

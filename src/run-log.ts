@@ -1,4 +1,3 @@
-import type { Cap } from './caps.js';
 import type { EnvironmentFailure } from './environments/remote-environment.js';
 import type { CallPosition, ChatMessage, Completion, ModelErrorKind } from './models/language-model.js';
 import type { ParameterVector } from './policies/policy.js';
@@ -29,6 +28,16 @@ export interface CallRecord extends CallPosition {
   readonly cost?: number;
   /** ISO 8601. */
   readonly time: string;
+}
+
+/** What was wrong with the tries of a call, the last one included, and with its reply. */
+export function faultsOf({ completion, outcome }: CallRecord): readonly string[] {
+  const tries = outcome.kind === 'error' ? outcome.failedTries : completion?.failedTries;
+  return [
+    ...(tries ?? []),
+    ...(outcome.kind === 'error' ? [outcome.error] : []),
+    ...(completion?.faults ?? []),
+  ];
 }
 
 /** What calls have used. */
@@ -68,6 +77,14 @@ export type LimitName =
   | 'minutes'
   | `perCall.${Exclude<AmountLimit, 'calls'> | 'seconds'}`
   | `total.${AmountLimit | 'minutes'}`;
+
+/** How far a limit is used. */
+export interface Cap {
+  readonly limit: LimitName;
+  /** Of `perCall` limits: by the largest call. */
+  readonly used: number;
+  readonly cap: number;
+}
 
 /**
  * A candidate evaluated again on untouched seeds. `selection`: among the best few, to choose one. `final`: the chosen

@@ -1,13 +1,18 @@
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
-import type { Cap } from './caps.js';
 import type { Manifest } from './manifest.js';
 import type { ParameterSpec } from './policies/policy.js';
 import { formatParameters } from './prompting/parameter-format.js';
 import { readManifest, runFiles, statusOf } from './recorded-run.js';
 import type { RacingTotals } from './replay-buffer.js';
 import { racingText } from './report/quantities.js';
-import { type Confirmation, finalConfirmation, type StopReason, type UsageTotals } from './run-log.js';
+import {
+  type Cap,
+  type Confirmation,
+  finalConfirmation,
+  type StopReason,
+  type UsageTotals,
+} from './run-log.js';
 import { interquartileMean, mean, meanInterval95 } from './statistics.js';
 import { formatCaps, formatFaults, formatReturn, formatTable, formatUsage } from './terminal.js';
 

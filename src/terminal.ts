@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
-import type { Cap } from './caps.js';
 import { UserError } from './errors.js';
-import type { RunEvent, UsageTotals } from './run-log.js';
+import type { Cap, RunEvent, UsageTotals } from './run-log.js';
 
 /** What a command may touch of the outside world. Only `cli.ts` makes one from the real process. */
 export interface CommandContext {

@@ -1,6 +1,6 @@
 import type { Config } from '../config.js';
-import { faultsOf } from '../ledger.js';
 import type { ModelErrorKind } from '../models/language-model.js';
+import { faultsOf } from '../run-log.js';
 import {
   explainFailure,
   type FailureKind,

@@ -1,5 +1,4 @@
-import type { Cap } from '../caps.js';
-import type { CallRecord } from '../run-log.js';
+import type { CallRecord, Cap } from '../run-log.js';
 import { type Html, html } from './html.js';
 import { figure, line, numberedTicks, type Plot, plotChart } from './plot.js';
 import { formatCompact, formatCost, formatCount, formatDuration, formatNumber } from './quantities.js';
