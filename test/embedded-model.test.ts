@@ -12,11 +12,10 @@ import { startServer } from '../src/serve/server.js';
 const cartpole = (overrides: readonly string[]) => loadConfig({ file: 'cartpole-numeric', overrides }).config;
 
 describe('the embedded model', () => {
-  // 97 of 100 over more prompts; what is refused has a parameter too many or too few.
-  it('answers validly as sampled, nearly always', async () => {
+  it('answers validly as sampled, in at least 98 of 100 cases', async () => {
     const { asked, valid } = await validityOf(shippedModel, 'text', 4);
     expect(asked).toBe(192);
-    expect(valid / asked).toBeGreaterThanOrEqual(0.94);
+    expect(valid / asked).toBeGreaterThanOrEqual(0.98);
   }, 120_000);
 
   it('always answers validly where the answer is constrained', async () => {

@@ -38,7 +38,7 @@ export function fillRecipe(file: string = modelCard): void {
 
 /** Every setting and seed of the recipe, as its files have them, with the defaults of what they leave out. */
 export function recipeTable(): string {
-  const { heldOut, initial, rounds } = readRecipe();
+  const { head, heldOut, initial, rounds } = readRecipe();
   const several = rounds.length > 1;
   const rows: readonly (readonly [string, string])[] = [
     ['initial model', compact(initial)],
@@ -46,6 +46,7 @@ export function recipeTable(): string {
     ...(several
       ? [['kept', `later rounds that win more than half of ${heldOut.tasks} held-out tasks`] as const]
       : []),
+    ['language head, fitted afterwards', compact(head)],
   ];
   return ['| Setting | Value |', '|---|---|', ...rows.map(([key, value]) => `| ${key} | ${value} |`)].join(
     '\n',

@@ -8,6 +8,7 @@ import { loadTrainConfig } from '../../finetune/train-config.js';
 import { parseSource } from '../../src/config-source.js';
 import { UserError } from '../../src/errors.js';
 import { packageRoot } from '../../src/package-root.js';
+import type { HeadSettings } from './sharp-head.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const cost = z.strictObject({ minutes: z.number().positive(), gigabytes: z.number().positive() });
@@ -41,6 +42,10 @@ const settings = z.strictObject({
       }),
     )
     .min(1),
+  head: z.strictObject({
+    examples: count(1).describe('That the language head is fitted on'),
+    steps: count(1),
+  }),
   heldOut: z.strictObject({
     tasks: count(1).describe('A later round is kept if it wins more than half of them'),
     evaluations: count(10).describe('Of each run on them, warm-up included'),
@@ -107,6 +112,7 @@ export interface Plan {
   /** The first one begins with the initial model, each other one with what the one before has trained. */
   readonly rounds: readonly Round[];
   readonly heldOut: HeldOutPlan & { readonly minutes: number | undefined };
+  readonly head: HeadSettings;
   /** Prompts that validity is measured with, of each task. */
   readonly prompts: number;
   readonly places: { readonly initial: string; readonly model: string };
@@ -114,7 +120,7 @@ export interface Plan {
 
 /** The whole of it: results stand where the recipe's own files say. */
 export function fullPlan(model: string): Plan {
-  const { heldOut, initial, rounds } = readRecipe();
+  const { head, heldOut, initial, rounds } = readRecipe();
   const planned: Round[] = [];
   for (const { collect, cost, dataset, train } of rounds) {
     const { earlier, ...options } = dataset;
@@ -133,6 +139,7 @@ export function fullPlan(model: string): Plan {
     initial,
     rounds: planned,
     heldOut: { ...heldOut, maxTokens: 512 },
+    head,
     prompts: 8,
     places: { initial: loadTrainConfig(planned[0]!.train).model, model },
   };
@@ -191,6 +198,7 @@ export function smokePlan(folder: string): Plan {
     initial: smoke.initial,
     rounds: planned,
     heldOut: { tasks: 2, evaluations: 12, maxTokens: smoke.maxTokens, minutes: undefined },
+    head: { examples: 40, steps: 20 },
     prompts: 2,
     places: { initial, model: join(folder, 'model') },
   };

@@ -28,6 +28,7 @@ import {
   trainedModel,
 } from './recipe.js';
 import { type Choice, type ReproductionRecord, readRecord, recordFile, writeRecord } from './record.js';
+import { sharpHead } from './sharp-head.js';
 import { stepsOf } from './steps.js';
 import { mostBytes, type StoredModel, storeModel } from './stored-model.js';
 import { type Validity, validityOf } from './validity.js';
@@ -94,7 +95,9 @@ async function reproduce(plan: Plan): Promise<void> {
   orInterrupted();
   say(numbered(steps.length + 1, 'the model as it is shipped, and its answers'));
   const model = plan.places.model;
-  const stored = storeModel(models[best]!, model);
+  const head = await sharpHead(models[best]!, plan.rounds[best]!.places.dataset, plan.head);
+  orInterrupted();
+  const stored = storeModel(models[best]!, model, { head });
   const sha256 = fileHash(join(model, 'model.safetensors'));
   if (record.checked?.sha256 !== sha256) {
     const raw = await validityOf(model, 'text', plan.prompts);

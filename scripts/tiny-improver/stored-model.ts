@@ -6,7 +6,7 @@ import { safetensorsParts, type TensorToWrite, writeSafetensors } from '../../fi
 import { UserError } from '../../src/errors.js';
 import { readJson } from '../../src/models/local/json-file.js';
 import { toFloat32 } from '../../src/models/local/quantization.js';
-import { openWeights, readTensorBytes, type StoredTensor } from '../../src/models/local/safetensors.js';
+import { openWeights, readTensorBytes } from '../../src/models/local/safetensors.js';
 import { replaceFile } from '../../src/run-directory.js';
 
 /** Bytes that a model may have in the package. */
@@ -25,17 +25,28 @@ export interface StoredModel {
   readonly bytes: number;
 }
 
+export interface Storage {
+  /** Bytes that all files together may have. */
+  readonly most?: number;
+  /** A language head of its own, of the shape of the embedding, for a model whose head is its embedding. */
+  readonly head?: Float32Array;
+}
+
 /**
  * Writes the model in `source` to `directory`, over one that is there: float32, or float16 where that would pass
  * `most` bytes. What else is in the directory stays.
  * @throws UserError when the directory holds something else than a model, or float16 is too large as well
  */
-export function storeModel(source: string, directory: string, most: number = mostBytes): StoredModel {
+export function storeModel(
+  source: string,
+  directory: string,
+  { most = mostBytes, head }: Storage = {},
+): StoredModel {
   requireModelOrNothing(directory);
   const names = readdirSync(source).filter(
     (name) => /^(tokenizer.*|config|generation_config)\.json$/.test(name) || name.endsWith('.jinja'),
   );
-  const stored = [...openWeights(source).values()];
+  const stored = floatTensors(source, head);
   const parameters = stored.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
   const others = names.reduce((sum, name) => sum + statSync(path.join(source, name)).size, 0);
   const size = (tensors: readonly TensorToWrite[]) =>
@@ -58,17 +69,37 @@ export function storeModel(source: string, directory: string, most: number = mos
   for (const name of names) {
     if (name !== 'config.json') copyFileSync(path.join(source, name), path.join(directory, name));
   }
-  const config = { ...(readJson(path.join(source, 'config.json')) as object), torch_dtype: dtype };
+  const config = {
+    ...(readJson(path.join(source, 'config.json')) as object),
+    torch_dtype: dtype,
+    ...(head !== undefined && { tie_word_embeddings: false }),
+  };
   replaceFile(path.join(directory, 'config.json'), `${JSON.stringify(config, null, 1)}\n`);
   writeSafetensors(path.join(directory, weights), tensors, metadata);
   const files = [...names, weights].map((name) => statSync(path.join(directory, name)).size);
   return { dtype, parameters, bytes: files.reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-function encoded(stored: readonly StoredTensor[], dtype: StoredDtype): readonly TensorToWrite[] {
-  return stored.map((tensor) => {
-    const { name, shape } = tensor;
-    const bytes = encodeFloats(toFloat32(readTensorBytes(tensor), tensor.dtype), spelled[dtype]);
+interface FloatTensor {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly values: Float32Array;
+}
+
+function floatTensors(source: string, head: Float32Array | undefined): readonly FloatTensor[] {
+  const tensors = [...openWeights(source).values()].map((tensor) => ({
+    name: tensor.name,
+    shape: tensor.shape,
+    values: toFloat32(readTensorBytes(tensor), tensor.dtype),
+  }));
+  if (head === undefined) return tensors;
+  const { shape } = tensors.find(({ name }) => name === 'model.embed_tokens.weight')!;
+  return [...tensors, { name: 'lm_head.weight', shape, values: head }];
+}
+
+function encoded(tensors: readonly FloatTensor[], dtype: StoredDtype): readonly TensorToWrite[] {
+  return tensors.map(({ name, shape, values }) => {
+    const bytes = encodeFloats(values, spelled[dtype]);
     return { name, shape, dtype: spelled[dtype], byteLength: bytes.length, chunks: () => [bytes] };
   });
 }

@@ -41,7 +41,7 @@ describe('the stored model', () => {
   it('is float16 where float32 is too large, and nothing where that is, too', () => {
     const [from, to] = [source(), temporaryDirectory()];
     const large = storeModel(from, join(to, 'large'));
-    const { dtype, bytes } = storeModel(from, join(to, 'small'), large.bytes - 1);
+    const { dtype, bytes } = storeModel(from, join(to, 'small'), { most: large.bytes - 1 });
     expect(dtype).toBe('float16');
     expect(bytes).toBeLessThan(large.bytes - 1.99 * large.parameters);
     expect(readFileSync(join(to, 'small', 'config.json'), 'utf8')).toMatch(/"torch_dtype": "float16"/);
@@ -50,7 +50,7 @@ describe('the stored model', () => {
       true,
     );
     checkModel(join(to, 'small'));
-    expect(() => storeModel(from, join(to, 'none'), 1000)).toThrow(/more than fit/);
+    expect(() => storeModel(from, join(to, 'none'), { most: 1000 })).toThrow(/more than fit/);
   });
 
   it('replaces a model beside its recipe and card, and nothing else', () => {

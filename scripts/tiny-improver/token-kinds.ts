@@ -1,0 +1,35 @@
+/** What the tokens of an answer are: where one of a kind is due, one of another makes the answer invalid. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface TokenKinds {
+  /** How many there are. */
+  readonly count: number;
+  /** By token id. */
+  readonly of: Int32Array;
+}
+
+/**
+ * Values of the grid are a kind, and so are whole numbers; the key of each parameter and the end of the answer are
+ * kinds of their own; all that no answer holds is one.
+ * @param directory of a model with the tiny improver's tokenizer
+ */
+export function tokenKinds(directory: string): TokenKinds {
+  const { model } = JSON.parse(readFileSync(join(directory, 'tokenizer.json'), 'utf8')) as {
+    model: { vocab: Record<string, number> };
+  };
+  const names = new Map<string, number>();
+  const of = new Int32Array(Object.keys(model.vocab).length);
+  for (const [spelled, id] of Object.entries(model.vocab)) {
+    const name = kindOf(spelled.replaceAll('Ġ', ' '));
+    if (!names.has(name)) names.set(name, names.size);
+    of[id] = names.get(name)!;
+  }
+  return { count: names.size, of };
+}
+
+function kindOf(text: string): string {
+  if (/^ -?\d+\.\d$/.test(text)) return 'value';
+  if (/^ \d+$/.test(text)) return 'whole number';
+  return /^(, )?params\[\d+\]:$/.test(text) || text === '<|end|>' ? text : 'other';
+}
