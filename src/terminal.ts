@@ -86,9 +86,16 @@ export function formatUsage(usage: UsageTotals): string {
   return parts.join(', ');
 }
 
-/** `tokens 12.3k/50k, cost 0.0123/2, minutes 3.1/120`. */
+/** `tokens 12.3k/50k, cost 0.0123/2, time 3 min 6 s/2 h 0 min`. */
 export function formatCaps(caps: readonly Cap[]): string {
-  return caps.map(({ limit, used, cap }) => `${limit} ${capAmount(used)}/${capAmount(cap)}`).join(', ');
+  return caps
+    .map(({ limit, used, cap }) => {
+      const amount = limit.endsWith('minutes')
+        ? (value: number) => formatDuration(60_000 * value)
+        : capAmount;
+      return `${limit.replace('minutes', 'time')} ${amount(used)}/${amount(cap)}`;
+    })
+    .join(', ');
 }
 
 const capAmount = (value: number) =>
