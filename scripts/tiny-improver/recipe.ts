@@ -206,7 +206,7 @@ export function smokePlan(folder: string): Plan {
 
 const smoke = {
   /** One that has learnt little talks until it is stopped. */
-  maxTokens: 128,
+  maxTokens: 256,
   initial: { layers: 2, hidden: 64, heads: 2, intermediate: 176, context: 2048, seed: 0 },
   training: { batchExamples: 8, warmupSteps: 5, evaluateEvery: 4, checkpointEvery: 20, threads: 1 },
   first: {
