@@ -73,7 +73,7 @@ tbody th{white-space:nowrap}
 .failures td:last-child{min-width:260px;overflow-wrap:anywhere}
 .bar-cell{width:22%;min-width:90px}
 .bar-cell svg{margin-top:5px}
-.limits{margin-top:16px}.limits .used{fill:var(--accent)}
+.limits{margin-top:16px}.limits .used{fill:var(--accent)}.limits .room{fill:var(--grid)}
 .bar{fill:var(--bad);fill-opacity:.75}
 pre{margin:0;padding:10px 12px;max-height:480px;overflow:auto;background:var(--shade);border-radius:6px;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate}
 pre+p,.facts+.scroll{margin-top:12px}

@@ -37,8 +37,10 @@ ${capsTable(data.manifest.caps)}</div>
 /** How far each limit is used. */
 function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
   if (caps === undefined || caps.length === 0) return undefined;
-  const amount = (limit: string, value: number) =>
-    limit.endsWith('cost') ? formatCost(value) : formatNumber(value, value < 100 ? 3 : 6);
+  const amount = (limit: string, value: number) => {
+    if (limit.endsWith('minutes')) return formatDuration(60_000 * value);
+    return limit.endsWith('cost') ? formatCost(value) : formatNumber(value, value < 100 ? 3 : 6);
+  };
   return html`<div class="scroll" tabindex="0"><table class="totals limits">
 <thead><tr><th scope="col">limit</th><th scope="col" class="number">used</th><th scope="col" class="number">of</th><th scope="col" class="bar-cell"></th></tr></thead>
 <tbody>${caps.map(
@@ -46,11 +48,19 @@ function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
       limit,
       used,
       cap,
-    }) => html`<tr><th scope="row">${limit}</th><td class="number">${amount(limit, used)}</td><td class="number">${amount(limit, cap)}</td>
-<td class="bar-cell"><svg width="100%" height="12" role="img" aria-label="${Math.round((100 * used) / cap)} %"><rect class="used" width="${percent(Math.min(1, used / cap))}" height="12" rx="2"/></svg></td></tr>`,
+    }) => html`<tr><th scope="row">${spelled(limit)}</th><td class="number">${amount(limit, used)}</td><td class="number">${amount(limit, cap)}</td>
+<td class="bar-cell"><svg width="100%" height="12" role="img" aria-label="${Math.round((100 * used) / cap)} %"><rect class="room" width="100%" height="12" rx="2"/><rect class="used" width="${percent(Math.min(1, used / cap))}" height="12" rx="2"/></svg></td></tr>`,
   )}</tbody>
 </table></div>
 <p class="note">A call is not made when it could pass a limit at worst, so a run ends somewhat below.</p>`;
+}
+
+/** `perCall.promptTokens` as `prompt tokens, a call`. */
+function spelled(limit: string): string {
+  const name = limit.replace(/^.*\./, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const words = name === 'minutes' ? 'time' : name;
+  if (limit.startsWith('perCall.')) return `${words}, a call`;
+  return limit.startsWith('total.') ? `${words}, all repeats` : words;
 }
 
 function usageByIteration(data: RunData): readonly IterationUsage[] {
