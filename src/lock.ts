@@ -1,5 +1,6 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { UserError } from './errors.js';
 
 /** Locks that this very process holds: a stale file may carry our own, reused process id. */
@@ -15,6 +16,7 @@ export function lockRun(path: string): () => void {
   for (let tries = 0; ; tries++) {
     if (createWhole(path, `${own}\n`)) {
       held.add(path);
+      removeDrafts(path);
       return () => {
         held.delete(path);
         if (readLock(path)?.trimEnd() === own) rmSync(path, { force: true });
@@ -55,6 +57,15 @@ function createWhole(path: string, content: string): boolean {
     return createInTwoSteps(path, content);
   } finally {
     rmSync(draft, { force: true });
+  }
+}
+
+/** Drafts of locks that processes left which were killed before they had one. */
+function removeDrafts(path: string): void {
+  const prefix = `${basename(path)}.`;
+  for (const name of readdirSync(dirname(path))) {
+    const pid = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    if (/^\d+$/.test(pid) && !isRunning(Number(pid))) rmSync(join(dirname(path), name), { force: true });
   }
 }
 
@@ -101,17 +112,22 @@ function readLock(path: string): string | undefined {
   }
 }
 
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
 /** A process of another host can't be asked: it counts as alive. A lock that names none was cut short by a crash. */
 function isHeld(path: string, holder: string): boolean {
   const [pid, host, start] = holder.trim().split(' ');
   if (host === undefined) return false;
   if (host !== hostname()) return true;
   if (Number(pid) === process.pid) return held.has(path);
-  try {
-    process.kill(Number(pid), 0);
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
-  }
+  if (!isRunning(Number(pid))) return false;
   // The same number, but perhaps another process.
   const running = startOf(Number(pid));
   return start === undefined || running === undefined || start === running;

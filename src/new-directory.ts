@@ -34,7 +34,7 @@ export function requireEmpty(path: string): void {
   });
 }
 
-/** What a process wrote that was killed before there was a run. Its lock tells it from files of the user's. */
+/** What a process wrote that was killed before there was a run. Its lock, or a draft of it, tells it from a user's files. */
 function isCutOffStart(path: string, names: readonly string[]): boolean {
   const begun = [runFiles.config, runFiles.imported, runFiles.manifest, groupFile].flatMap((name) => [
     name,
@@ -43,8 +43,8 @@ function isCutOffStart(path: string, names: readonly string[]): boolean {
   const isOurs = (name: string) =>
     name.startsWith(runFiles.lock) ||
     (begun.includes(name) && name !== runFiles.manifest && name !== groupFile);
-  const lock = join(path, runFiles.lock);
-  return names.every(isOurs) && names.includes(runFiles.lock) && !isLocked(lock);
+  const hasLock = names.some((name) => name.startsWith(runFiles.lock));
+  return names.every(isOurs) && hasLock && !isLocked(join(path, runFiles.lock));
 }
 
 /** Makes a directory and those around it. */

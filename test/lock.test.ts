@@ -64,14 +64,17 @@ describe('lockRun', () => {
     }
   });
 
-  it('leaves nothing behind but the lock', () => {
+  it('leaves nothing behind but the lock, and drafts of processes that live', () => {
     writeFileSync(path, '');
+    writeFileSync(`${path}.999999999`, 'of a process that was killed');
+    writeFileSync(`${path}.${process.ppid}`, '');
     const release = lockRun(path);
-    expect(readdirSync(dirname(path))).toEqual(['run.lock']);
+    const draft = `run.lock.${process.ppid}`;
+    expect(readdirSync(dirname(path)).toSorted()).toEqual(['run.lock', draft]);
     expect(() => lockRun(path)).toThrow(UserError);
-    expect(readdirSync(dirname(path))).toEqual(['run.lock']);
+    expect(readdirSync(dirname(path)).toSorted()).toEqual(['run.lock', draft]);
     release();
-    expect(readdirSync(dirname(path))).toEqual([]);
+    expect(readdirSync(dirname(path))).toEqual([draft]);
   });
 
   it('lets in one of many that find the same stale lock', async () => {

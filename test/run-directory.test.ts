@@ -40,6 +40,16 @@ describe('a directory for a new run', () => {
     expect(filesOf(path).filter((name) => name.endsWith('.new') || name.includes('lock'))).toEqual([]);
   });
 
+  it('may hold what a start left that was killed before it had the lock', async () => {
+    const path = join(temporaryDirectory(), 'run');
+    mkdirSync(path);
+    // No process has so high a number.
+    writeFileSync(join(path, 'run.lock.999999999'), '9999');
+    await runExperimentFrom(config, { path });
+    expect(readManifest(path)).toMatchObject({ status: 'completed' });
+    expect(filesOf(path).filter((name) => name.includes('lock'))).toEqual([]);
+  });
+
   it('is empty again after a start that failed', async () => {
     const { path: other } = await runExperimentFrom({ ...config, iterations: 1 });
     const path = join(temporaryDirectory(), 'run');
