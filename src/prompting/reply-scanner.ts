@@ -36,7 +36,8 @@ export interface NumberList {
   readonly end: number;
 }
 
-const thinking = /<(\/?)(?:think|thinking|thought|reasoning)>|\[(\/?)THINK\]/gi;
+/** A tag that opens or closes a block of thinking, where it is looked for. */
+const thinking = /<\/?(?:think|thinking|thought|reasoning)>|\[\/?THINK\]/iy;
 const finalChannel = /<\|channel\|>final[^<\n]{0,40}<\|message\|>/g;
 
 /**
@@ -63,15 +64,23 @@ function withoutThinking(reply: string): { readonly spoken: string; readonly unc
   for (const channel of reply.matchAll(finalChannel)) from = channel.index + channel[0].length;
   let parts: string[] = [];
   let thinks = false;
-  for (const tag of reply.matchAll(thinking)) {
-    if (tag.index < from) continue;
-    const closes = tag[1] === '/' || tag[2] === '/';
-    if (!closes && thinks) continue;
-    if (!closes) parts.push(reply.slice(from, tag.index));
-    // A closing tag without its opening one is usual: chat templates open the block in the prompt.
-    else if (!thinks) parts = [];
-    from = tag.index + tag[0].length;
-    thinks = !closes;
+  // From bracket to bracket: for replies of tags by the million this takes a third of the time of one search for all.
+  let [angle, square] = [reply.indexOf('<', from), reply.indexOf('[', from)];
+  while (angle >= 0 || square >= 0) {
+    const start = square < 0 || (angle >= 0 && angle < square) ? angle : square;
+    thinking.lastIndex = start;
+    const isTag = thinking.test(reply);
+    const end = isTag ? thinking.lastIndex : start + 1;
+    const closes = reply[start + 1] === '/';
+    if (isTag && (closes || !thinks)) {
+      if (!closes && start > from) parts.push(reply.slice(from, start));
+      // A closing tag without its opening one is usual: chat templates open the block in the prompt.
+      if (closes && !thinks) parts = [];
+      from = end;
+      thinks = !closes;
+    }
+    if (angle >= 0 && angle < end) angle = reply.indexOf('<', end);
+    if (square >= 0 && square < end) square = reply.indexOf('[', end);
   }
   if (!thinks) parts.push(reply.slice(from));
   return { spoken: parts.join('\n'), unclosedThinking: thinks };
