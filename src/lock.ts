@@ -2,6 +2,7 @@ import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from './errors.js';
+import { withPath } from './json-lines.js';
 
 /** Locks that this very process holds: a stale file may carry our own, reused process id. */
 const held = new Set<string>();
@@ -53,7 +54,7 @@ function createWhole(path: string, content: string): boolean {
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
-    if (!linkless.has(codeOf(error) ?? '')) throw error;
+    if (!linkless.has(codeOf(error) ?? '')) throw withPath(error, path);
     return createInTwoSteps(path, content);
   } finally {
     rmSync(draft, { force: true });
@@ -78,7 +79,7 @@ function createInTwoSteps(path: string, content: string): boolean {
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
-    throw error;
+    throw withPath(error, path);
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { drawBounded, drawEpisode, drawnIterations, notablePolicies, openDrawable } from './animations.js';
 import { UserError } from './errors.js';
@@ -30,7 +30,7 @@ export async function writeGroupReport(path: string): Promise<void> {
   for (const name of begun) {
     repeats.push({ data: runData(await readWholeRun(join(path, name))), href: `${name}/${runFiles.report}` });
   }
-  writeFileSync(groupReportPath(path), renderGroupReport(repeats));
+  replaceFile(groupReportPath(path), renderGroupReport(repeats));
 }
 
 function runData(run: OpenedRun): Omit<RunData, 'animations'> {
