@@ -11,13 +11,13 @@ import { drawSymmetry, type Symmetry, transformed } from './symmetry.js';
 const silentSets = ['numeric', 'compact'];
 
 /**
- * Copies `1 … count` of a run, each with a symmetry of its policy class that the run's content and the number of the
- * copy fix.
+ * Copies `1 … count` of a run, each with a symmetry of its policy class that `seed`, the run's own seed and the number of
+ * the copy fix: a run that is made again is copied the same way.
  * @throws UserError when the run's prompts tell of its environment, or can't be rendered again
  */
 export function augmented(run: SourceRun, count: number, seed: number): readonly SourceRun[] {
   return Array.from({ length: count }, (_, i) => {
-    const random = createGenerator(seed, [Number.parseInt(run.hash.slice(0, 8), 16), i + 1]);
+    const random = createGenerator(seed, [run.manifest.seed, i + 1]);
     return { ...transformedRun(run, drawSymmetry(run.family, random)), copy: i + 1 };
   });
 }

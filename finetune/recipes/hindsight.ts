@@ -23,7 +23,7 @@ export function hindsight(
 ): readonly Imitation[] {
   const targets = targetsOf(run);
   if (targets.length === 0) return [];
-  const random = createGenerator(seed, [Number.parseInt(run.hash.slice(0, 8), 16)]);
+  const random = createGenerator(seed, [run.manifest.seed]);
   return Array.from({ length: samples }, () => {
     const { target, worse, iterations } = random.choice(targets);
     const iteration = random.integers(iterations.first, iterations.last + 1);

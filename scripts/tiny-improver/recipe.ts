@@ -57,7 +57,7 @@ export type Recipe = z.output<typeof settings>;
 
 /** Where the embedded model and its recipe are. */
 export const shippedModel = join(packageRoot(), 'models', 'tiny-improver');
-export const recipeFolder = join(shippedModel, 'recipe');
+const recipeFolder = join(shippedModel, 'recipe');
 export const recipeFile = (name: string): string => join(recipeFolder, name);
 
 /** @throws UserError for a file that is not as it should be */

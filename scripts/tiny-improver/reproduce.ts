@@ -145,7 +145,7 @@ async function bestOf(models: readonly string[], tasks: HeldOutPlan, choices: Ch
 function tellCost(plan: Plan): void {
   const steps = stepsOf(plan).filter(({ cost }) => cost !== undefined);
   if (steps.length === 0) {
-    say(`a small version: about a minute of one core and 15 MB in ${shown(smokeFolder)}`);
+    say(`a small version: about a minute of one core and 20 MB in ${shown(smokeFolder)}`);
     return;
   }
   const of = (unit: 'minutes' | 'gigabytes') => steps.reduce((sum, { cost }) => sum + cost![unit], 0);

@@ -64,7 +64,7 @@ function withoutThinking(reply: string): { readonly spoken: string; readonly unc
   for (const channel of reply.matchAll(finalChannel)) from = channel.index + channel[0].length;
   let parts: string[] = [];
   let thinks = false;
-  // From bracket to bracket: for replies of tags by the million this takes a third of the time of one search for all.
+  // From bracket to bracket: one search for all tags makes a match for each, and replies may be tags by the million.
   let [angle, square] = [reply.indexOf('<', from), reply.indexOf('[', from)];
   while (angle >= 0 || square >= 0) {
     const start = square < 0 || (angle >= 0 && angle < square) ? angle : square;
