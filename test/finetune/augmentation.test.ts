@@ -97,6 +97,9 @@ describe('a transformed run', () => {
     expect(augmented(run, 2, 0).map(({ steps }) => steps[0]!.promptHash)).toEqual(prompts.slice(0, 2));
     expect(augmented(run, 1, 1)[0]!.steps[0]!.promptHash).not.toBe(prompts[0]);
     expect(augmented(run, 0, 0)).toEqual([]);
+    // Made again at another time, the same run has files with another hash.
+    const again = augmented({ ...run, hash: 'f'.repeat(64) }, 2, 0);
+    expect(again.map(({ steps }) => steps[0]!.promptHash)).toEqual(prompts.slice(0, 2));
   });
 
   it('is refused where prompts tell of the environment', async () => {
