@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { assemble, experimentIn, newManifest } from '../src/assemble.js';
-import { runExperiment } from '../src/experiment.js';
-import { parseConfig, resolvedYaml } from '../src/load-config.js';
+import { parseConfig, resolvedYaml } from '../src/config/load.js';
+import { assemble, experimentIn, newManifest } from '../src/experiment/assemble.js';
+import { runExperiment } from '../src/experiment/experiment.js';
 import type { LanguageModel } from '../src/models/language-model.js';
-import { formatParameters } from '../src/prompting/parameter-format.js';
-import { createGenerator } from '../src/random.js';
-import { createRunDirectory } from '../src/run-directory.js';
+import { formatParameters } from '../src/prompting/answer/format.js';
+import { createGenerator } from '../src/random/generator.js';
+import { createRunDirectory } from '../src/runs/writer.js';
 import type { Finding } from './finding.js';
 import { median } from './rollouts.js';
 

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { writeRandomModel } from '../scripts/random-model.js';
-import type { Quantization } from '../src/models/local/config.js';
-import { type Engine, loadEngine } from '../src/models/local/engine.js';
-import { readDecoderConfig } from '../src/models/local/hf-config.js';
-import { decoderTensors } from '../src/models/local/parameters.js';
-import type { GenerateJob, JobResult } from '../src/models/local/protocol.js';
-import { formatTable } from '../src/terminal.js';
+import { formatTable } from '../src/format/console.js';
+import { type Engine, loadEngine } from '../src/models/local/engine/engine.js';
+import { decoderTensors } from '../src/models/local/graph/parameters.js';
+import type { GenerateJob, JobResult } from '../src/models/local/process/protocol.js';
+import type { Quantization } from '../src/models/local/settings.js';
+import { readDecoderConfig } from '../src/models/local/weights/hf-config.js';
 import type { Finding } from './finding.js';
 
 const promptLines = 36;

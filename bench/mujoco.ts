@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import process from 'node:process';
-import { makeEnvironment } from '../src/environments/index.js';
-import { createPolicyFamily } from '../src/policies/index.js';
-import { rollout } from '../src/rollout.js';
+import { makeEnvironment } from '../src/environments/open.js';
+import { createPolicyFamily } from '../src/policies/families.js';
+import { rollout } from '../src/rollout/episode.js';
 import type { Finding } from './finding.js';
 import { median } from './rollouts.js';
 

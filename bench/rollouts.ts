@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { makeEnvironment } from '../src/environments/index.js';
-import { createPolicyFamily } from '../src/policies/index.js';
-import { rollout } from '../src/rollout.js';
+import { makeEnvironment } from '../src/environments/open.js';
+import { createPolicyFamily } from '../src/policies/families.js';
+import { rollout } from '../src/rollout/episode.js';
 import type { Finding } from './finding.js';
 
 /** A hand-tuned CartPole policy that balances to the limit: long episodes, so that stepping is what is measured. */

@@ -5,18 +5,18 @@
  */
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { adamWStep, zeroMoments } from '../finetune/adamw.js';
-import { makeBatch } from '../finetune/batch.js';
-import { initialAdapter } from '../finetune/lora.js';
-import { ownRows } from '../finetune/packing.js';
-import { type Trainable, trainedParameters } from '../finetune/trainable.js';
-import { buildTrainingGraph } from '../finetune/training-graph.js';
-import { openTrainingSession } from '../finetune/training-session.js';
-import { GraphBuilder } from '../src/models/local/graph.js';
-import { type DecoderConfig, readDecoderConfig } from '../src/models/local/hf-config.js';
-import { ort } from '../src/models/local/onnx-runtime.js';
-import { quantizedWeights } from '../src/models/local/quantized-weights.js';
-import { openWeights } from '../src/models/local/safetensors.js';
+import { makeBatch } from '../finetune/engine/batch.js';
+import { initialAdapter } from '../finetune/engine/lora.js';
+import { adamWStep, zeroMoments } from '../finetune/engine/optimisers.js';
+import { type Trainable, trainedParameters } from '../finetune/engine/trainable.js';
+import { buildTrainingGraph } from '../finetune/engine/training-graph.js';
+import { openTrainingSession } from '../finetune/engine/training-session.js';
+import { ownRows } from '../finetune/train/packing.js';
+import { ort } from '../src/models/local/engine/onnx-runtime.js';
+import { GraphBuilder } from '../src/models/local/graph/graph.js';
+import { quantizedWeights } from '../src/models/local/graph/quantized-weights.js';
+import { type DecoderConfig, readDecoderConfig } from '../src/models/local/weights/hf-config.js';
+import { openWeights } from '../src/models/local/weights/safetensors.js';
 
 /** What a process answers after each step. */
 export interface StepTime {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeEnvironment } from '../src/environments/index.js';
-import { evaluate } from '../src/evaluation.js';
-import { createWorkers } from '../src/evaluation-workers.js';
-import { createPolicyFamily } from '../src/policies/index.js';
+import { makeEnvironment } from '../src/environments/open.js';
+import { createPolicyFamily } from '../src/policies/families.js';
+import { evaluate } from '../src/rollout/evaluation.js';
+import { createWorkers } from '../src/rollout/evaluation-workers.js';
 import type { Finding } from './finding.js';
 import { median } from './rollouts.js';
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { packageRoot } from '../src/package-root.js';
-import { readManifest, readRun } from '../src/recorded-run.js';
+import { packageRoot } from '../src/package.js';
+import { readManifest, readRun } from '../src/runs/reader.js';
 import type { Suite } from './kill-at-random.js';
 import {
   type Ended,

@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { isDeepStrictEqual } from 'node:util';
-import { packageRoot } from '../src/package-root.js';
-import { formatParameters } from '../src/prompting/parameter-format.js';
-import { createGenerator } from '../src/random.js';
-import { readManifest, readRun } from '../src/recorded-run.js';
-import type { RunEvent } from '../src/run-log.js';
+import { packageRoot } from '../src/package.js';
+import { formatParameters } from '../src/prompting/answer/format.js';
+import { createGenerator } from '../src/random/generator.js';
+import type { RunEvent } from '../src/runs/events.js';
+import { readManifest, readRun } from '../src/runs/reader.js';
 import { type OpenAIReply, type OpenAIRequest, startFakeOpenAI } from '../test/support/fake-openai.js';
 
 /**

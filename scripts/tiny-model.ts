@@ -9,10 +9,10 @@ import path from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { randomModel } from '../finetune/initial-model.js';
-import { tensorOf, writeSafetensors } from '../finetune/safetensors-writer.js';
-import { parseDecoderConfig } from '../src/models/local/hf-config.js';
-import { createGenerator } from '../src/random.js';
+import { randomModel } from '../finetune/engine/initial-model.js';
+import { tensorOf, writeSafetensors } from '../finetune/engine/safetensors-writer.js';
+import { parseDecoderConfig } from '../src/models/local/weights/hf-config.js';
+import { createGenerator } from '../src/random/generator.js';
 import { embedWords, type Word } from './word-embeddings.js';
 
 export interface TinyShape {

@@ -1,6 +1,6 @@
 /** First embeddings of the words of a tiny model: near numbers, and near keys, begin near each other. */
-import type { Numbers } from '../finetune/training-session.js';
-import type { RandomGenerator } from '../src/random.js';
+import type { Numbers } from '../finetune/engine/training-session.js';
+import type { RandomGenerator } from '../src/random/generator.js';
 
 /** A token beside the bytes. The spellings of a number or key differ in what stands around it. */
 export type Word =

@@ -1,6 +1,7 @@
 /** What `import … from 'policyloop'` offers. */
-export { type Assembly, assemble, experimentIn, newManifest } from './assemble.js';
-export type { Config, ConfigInput } from './config.js';
+
+export type { Config, ConfigInput } from './config/config.js';
+export { loadConfig, parseConfig, resolvedYaml } from './config/load.js';
 export type {
   Action,
   BoxSpace,
@@ -19,19 +20,17 @@ export {
   environmentInfo,
   makeEnvironment,
   openEnvironment,
-} from './environments/index.js';
+} from './environments/open.js';
 export {
   EnvironmentError,
   type EnvironmentFailure,
   type EpisodeBatch,
   type Move,
   type RemoteEnvironment,
-} from './environments/remote-environment.js';
+} from './environments/remote/remote-environment.js';
 export { type Problem, UserError } from './errors.js';
-export { type Evaluation, evaluate } from './evaluation.js';
-export { type Experiment, type Outcome, runExperiment, type StopRequests } from './experiment.js';
-export { loadConfig, parseConfig, resolvedYaml } from './load-config.js';
-export type { Manifest } from './manifest.js';
+export { type Assembly, assemble, experimentIn, newManifest } from './experiment/assemble.js';
+export { type Experiment, type Outcome, runExperiment, type StopRequests } from './experiment/experiment.js';
 export {
   type ChatMessage,
   type Completion,
@@ -39,19 +38,21 @@ export {
   type LanguageModel,
   ModelError,
 } from './models/language-model.js';
-export type { LocalConfig } from './models/local/config.js';
-export { type LocalModels, openLocalModels } from './models/local/index.js';
-export { createPolicyFamily } from './policies/index.js';
+export { type LocalModels, openLocalModels } from './models/local/local-model.js';
+export type { LocalConfig } from './models/local/settings.js';
+export { createPolicyFamily } from './policies/families.js';
 export type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './policies/policy.js';
-export { formatParameters, parseParameters } from './prompting/parameter-format.js';
-export type { ParseFailure } from './prompting/parse-failure.js';
-export { createGenerator, type RandomGenerator } from './random.js';
-export { readRun } from './recorded-run.js';
+export type { ParseFailure } from './prompting/answer/format.js';
+export { formatParameters, parseParameters } from './prompting/answer/format.js';
+export { createGenerator, type RandomGenerator } from './random/generator.js';
 export type { Animation } from './render/animation.js';
 export { gifAnimation } from './render/gif-animation.js';
 export { svgAnimation } from './render/svg-animation.js';
-export { replay } from './replay.js';
-export { type BufferEntry, createReplayBuffer, type ReplayBuffer } from './replay-buffer.js';
-export { rollout } from './rollout.js';
-export { createRunDirectory, type RunDirectory, resumeRunDirectory } from './run-directory.js';
-export type { CallRecord, Confirmation, EpisodeRecord, RunEvent } from './run-log.js';
+export { rollout } from './rollout/episode.js';
+export { type Evaluation, evaluate } from './rollout/evaluation.js';
+export { replay } from './rollout/replay.js';
+export { type BufferEntry, createReplayBuffer, type ReplayBuffer } from './rollout/replay-buffer.js';
+export type { CallRecord, Confirmation, EpisodeRecord, RunEvent } from './runs/events.js';
+export type { Manifest } from './runs/manifest.js';
+export { readRun } from './runs/reader.js';
+export { createRunDirectory, type RunDirectory, resumeRunDirectory } from './runs/writer.js';

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/errors.js';
-import { replaceFile } from '../../src/run-directory.js';
-import { plainName } from '../scale-out/shell-text.js';
+import { replaceFile } from '../../src/runs/writer.js';
+import { plainName } from '../elsewhere/shell-text.js';
 
 const fileSchema = z.object({ id: z.string(), rows: z.number(), sha256: z.string() });
 

@@ -2,10 +2,10 @@
 import OpenAI from 'openai';
 import { z } from 'zod';
 import { redact } from '../../src/errors.js';
-import { jsonFetch } from '../../src/models/json-fetch.js';
+import { jsonFetch } from '../../src/models/hosted/json-fetch.js';
+import type { OpenAIServer } from '../../src/models/hosted/openai-access.js';
+import { callWithRetries, TryFailure, type Wait } from '../../src/models/hosted/retry.js';
 import { ModelError } from '../../src/models/language-model.js';
-import type { OpenAIServer } from '../../src/models/openai-access.js';
-import { callWithRetries, TryFailure, type Wait } from '../../src/models/retry.js';
 import { printable, refusal, type Subject, subjects } from './refusal.js';
 import type { HostedMethod } from './training-file.js';
 

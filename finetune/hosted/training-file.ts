@@ -1,8 +1,13 @@
 /** A dataset as the files that a fine-tuning API takes. */
 import { createHash } from 'node:crypto';
 import { UserError } from '../../src/errors.js';
-import { openaiDpoRow, openaiSftRow } from '../export-openai.js';
-import { learnable, readStoredDataset, type StoredAnswer, type StoredPair } from '../stored-examples.js';
+import { openaiDpoRow, openaiSftRow } from '../dataset/row-formats.js';
+import {
+  learnable,
+  readStoredDataset,
+  type StoredAnswer,
+  type StoredPair,
+} from '../dataset/stored-examples.js';
 
 export const hostedMethods = ['sft', 'dpo'] as const;
 export type HostedMethod = (typeof hostedMethods)[number];

@@ -1,12 +1,13 @@
 /** What the results of the benchmark say: what each arm reaches on each task, and how the model differs from the controls. */
+
+import { mean, quantile } from '../../src/statistics/descriptive.js';
 import {
   comparePairs,
   fewestPairs,
   type PairedComparison,
   type Summary,
   summarize,
-} from '../../src/comparison.js';
-import { mean, quantile } from '../../src/statistics.js';
+} from '../../src/statistics/paired.js';
 import { type Arm, arms as allArms, tasks as allTasks, budgets, type Result } from './benchmark-plan.js';
 
 export interface Reached extends Summary {

@@ -1,7 +1,8 @@
 /** The figures of the benchmark as Markdown, for the model card. */
-import type { Interval } from '../../src/bootstrap.js';
-import { fewestPairs } from '../../src/comparison.js';
-import { formatReturn } from '../../src/terminal.js';
+
+import { formatReturn } from '../../src/format/console.js';
+import type { Interval } from '../../src/statistics/bootstrap.js';
+import { fewestPairs } from '../../src/statistics/paired.js';
 import { type BenchmarkFigures, type Difference, type Reached, winRate } from './benchmark-figures.js';
 import { budgets } from './benchmark-plan.js';
 

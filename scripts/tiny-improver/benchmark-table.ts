@@ -7,7 +7,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { readJsonLines } from '../../src/json-lines.js';
+import { readJsonLines } from '../../src/storage/json-lines.js';
 import { benchmarkFigures } from './benchmark-figures.js';
 import { benchmarkMarkdown } from './benchmark-markdown.js';
 import type { Result } from './benchmark-plan.js';

@@ -9,11 +9,11 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { bestEntries } from '../../src/confirmation.js';
-import { evaluate } from '../../src/evaluation.js';
-import { readJsonLines } from '../../src/json-lines.js';
-import { loadConfig } from '../../src/load-config.js';
-import { confirmationSeeds, repeatSeeds } from '../../src/seeds.js';
+import { loadConfig } from '../../src/config/load.js';
+import { bestEntries } from '../../src/experiment/stages.js';
+import { confirmationSeeds, repeatSeeds } from '../../src/random/seeds.js';
+import { evaluate } from '../../src/rollout/evaluation.js';
+import { readJsonLines } from '../../src/storage/json-lines.js';
 import { type Arm, arms, budgets, type Result, tasks, warmup } from './benchmark-plan.js';
 import { compactRun, firstAnswers, LoadedModels, localModel, play } from './play.js';
 

@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
-import { packageRoot } from '../../src/package-root.js';
-import { exitCodes } from '../../src/terminal.js';
+import { exitCodes } from '../../src/format/console.js';
+import { packageRoot } from '../../src/package.js';
 
 /** Megabytes that a command's heap may have: datasets are held in memory as a whole. */
 export const heapMegabytes = 8000;

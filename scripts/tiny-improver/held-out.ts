@@ -3,12 +3,12 @@
  * not asked: what is chosen by them could not be measured on them any more.
  */
 import process from 'node:process';
-import { loadCollection } from '../../finetune/collection-config.js';
-import { configOfRun, drawRun } from '../../finetune/collection-plan.js';
-import { comparePairs, type PairedComparison } from '../../src/comparison.js';
-import { bestEntries } from '../../src/confirmation.js';
-import { evaluate } from '../../src/evaluation.js';
-import { confirmationSeeds } from '../../src/seeds.js';
+import { bestEntries } from '../../src/experiment/stages.js';
+import { confirmationSeeds } from '../../src/random/seeds.js';
+import { evaluate } from '../../src/rollout/evaluation.js';
+import { comparePairs, type PairedComparison } from '../../src/statistics/paired.js';
+import { loadCollection } from '../../src/studies/collection-config.js';
+import { configOfRun, drawRun } from '../../src/studies/collection-plan.js';
 import { LoadedModels, play } from './play.js';
 import { type HeldOutPlan, recipeFile } from './recipe.js';
 

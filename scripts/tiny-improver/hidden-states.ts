@@ -1,12 +1,12 @@
 /** What the language head of a model reads, at every place of an answer whose next token is learnt. */
-import type { TokenExample } from '../../finetune/batch.js';
-import { buildDecoder } from '../../src/models/local/decoder.js';
-import { GraphBuilder } from '../../src/models/local/graph.js';
-import { readDecoderConfig } from '../../src/models/local/hf-config.js';
-import { ort } from '../../src/models/local/onnx-runtime.js';
-import { storedParameters } from '../../src/models/local/parameters.js';
-import { rmsNorm } from '../../src/models/local/rms-norm.js';
-import { openWeights } from '../../src/models/local/safetensors.js';
+import type { TokenExample } from '../../finetune/engine/batch.js';
+import { ort } from '../../src/models/local/engine/onnx-runtime.js';
+import { rmsNorm } from '../../src/models/local/graph/attention.js';
+import { buildDecoder } from '../../src/models/local/graph/decoder.js';
+import { GraphBuilder } from '../../src/models/local/graph/graph.js';
+import { storedParameters } from '../../src/models/local/graph/parameters.js';
+import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../src/models/local/weights/safetensors.js';
 
 export interface HiddenStates {
   /** [count, width], after the last normalisation. */

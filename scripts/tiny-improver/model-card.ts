@@ -1,10 +1,10 @@
 /** The parts of the model card that follow from files: the recipe, and the figures of the benchmark. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadCollection } from '../../finetune/collection-config.js';
-import { loadTrainConfig } from '../../finetune/train-config.js';
+import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { UserError } from '../../src/errors.js';
-import { replaceFile } from '../../src/run-directory.js';
+import { replaceFile } from '../../src/runs/writer.js';
+import { loadCollection } from '../../src/studies/collection-config.js';
 import { type Recipe, readRecipe, recipeFile, shippedModel } from './recipe.js';
 
 export const modelCard = join(shippedModel, 'README.md');

@@ -1,14 +1,20 @@
 /** Plays a run and keeps it in memory: for measurements of many runs, of which only figures stay. */
 import process from 'node:process';
-import { type Assembly, assemble, closeEnvironment, experimentIn, newManifest } from '../../src/assemble.js';
-import { type Config, isLanguageModel } from '../../src/config.js';
-import type { EvaluationSetting } from '../../src/evaluation.js';
-import { runExperiment } from '../../src/experiment.js';
+import { type Config, isLanguageModel } from '../../src/config/config.js';
+import {
+  type Assembly,
+  assemble,
+  closeEnvironment,
+  experimentIn,
+  newManifest,
+} from '../../src/experiment/assemble.js';
+import { runExperiment } from '../../src/experiment/experiment.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
-import { nothingRecorded } from '../../src/recorded-run.js';
-import type { BufferEntry } from '../../src/replay-buffer.js';
-import type { RunDirectory } from '../../src/run-directory.js';
-import type { CallRecord, StopReason } from '../../src/run-log.js';
+import type { EvaluationSetting } from '../../src/rollout/evaluation.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import type { CallRecord, StopReason } from '../../src/runs/events.js';
+import { nothingRecorded } from '../../src/runs/reader.js';
+import type { RunDirectory } from '../../src/runs/writer.js';
 
 /** The prompts that the tiny improver was trained on, and nothing recorded. */
 export const compactRun: readonly string[] = [

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { loadCollection } from '../../finetune/collection-config.js';
-import { loadTrainConfig } from '../../finetune/train-config.js';
-import { parseSource } from '../../src/config-source.js';
+import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { UserError } from '../../src/errors.js';
-import { packageRoot } from '../../src/package-root.js';
+import { packageRoot } from '../../src/package.js';
+import { parseSource } from '../../src/settings/yaml-source.js';
+import { loadCollection } from '../../src/studies/collection-config.js';
 import type { HeadSettings } from './sharp-head.js';
 
 const count = (minimum: number) => z.int().min(minimum);

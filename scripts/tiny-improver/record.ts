@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from '../../src/run-directory.js';
+import { replaceFile } from '../../src/runs/writer.js';
 
 const validity = z.object({
   asked: z.number(),

@@ -4,15 +4,15 @@
  * all, costs nothing there, but ruins one answer in thirty. Sampling at a lower temperature would mend that, and
  * narrow the values, too: the search suffers (docs/log.md).
  */
-import type { TokenExample } from '../../finetune/batch.js';
-import { readConversations } from '../../finetune/read-dataset.js';
-import { endOfAnswer, renderExample } from '../../finetune/rendering.js';
-import { readDecoderConfig } from '../../src/models/local/hf-config.js';
-import { requireTensor } from '../../src/models/local/parameters.js';
-import { toFloat32 } from '../../src/models/local/quantization.js';
-import { openWeights, readTensorBytes } from '../../src/models/local/safetensors.js';
-import { openTokenizer } from '../../src/models/local/tokenizer.js';
-import { createGenerator } from '../../src/random.js';
+
+import { endOfAnswer, readConversations, renderExample } from '../../finetune/dataset/read-dataset.js';
+import type { TokenExample } from '../../finetune/engine/batch.js';
+import { requireTensor } from '../../src/models/local/graph/parameters.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
+import { createGenerator } from '../../src/random/generator.js';
 import { type HiddenStates, hiddenStates } from './hidden-states.js';
 import { type TokenKinds, tokenKinds } from './token-kinds.js';
 

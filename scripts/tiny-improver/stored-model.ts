@@ -1,13 +1,17 @@
 /** The tiny improver as it is shipped: the files that make up a model, with weights that keep the package small. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { encodeFloats } from '../../finetune/float-formats.js';
-import { safetensorsParts, type TensorToWrite, writeSafetensors } from '../../finetune/safetensors-writer.js';
+import {
+  safetensorsParts,
+  type TensorToWrite,
+  writeSafetensors,
+} from '../../finetune/engine/safetensors-writer.js';
+import { encodeFloats } from '../../finetune/export/merged-rows.js';
 import { UserError } from '../../src/errors.js';
-import { readJson } from '../../src/models/local/json-file.js';
-import { toFloat32 } from '../../src/models/local/quantization.js';
-import { openWeights, readTensorBytes } from '../../src/models/local/safetensors.js';
-import { replaceFile } from '../../src/run-directory.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
+import { replaceFile } from '../../src/runs/writer.js';
+import { readJson } from '../../src/storage/checked-json.js';
 
 /** Bytes that a model may have in the package. */
 export const mostBytes = 12_000_000;

@@ -1,5 +1,5 @@
 /** How many of a model's answers are valid, in runs of the kind that it was made for. */
-import { loadConfig } from '../../src/load-config.js';
+import { loadConfig } from '../../src/config/load.js';
 import { compactRun, firstAnswers, LoadedModels, localModel, play } from './play.js';
 
 /** Linear policies of 10 and of 4 parameters, and a table of 16. */

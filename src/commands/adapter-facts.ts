@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { messageOf, type Problem, UserError } from '../errors.js';
+import { formatBytes } from '../format/console.js';
 import {
   type Adapter,
   adaptableModules,
@@ -9,10 +10,9 @@ import {
   loraScale,
   openAdapter,
   readAdapter,
-} from '../models/local/adapter.js';
-import { readDecoderConfig } from '../models/local/hf-config.js';
+} from '../models/local/graph/adapter.js';
 import { checkModel } from '../models/local/inspect.js';
-import { formatBytes } from '../terminal.js';
+import { readDecoderConfig } from '../models/local/weights/hf-config.js';
 
 export interface AdapterFacts {
   readonly kind: 'adapter';

@@ -1,14 +1,14 @@
-import { type Assembly, assemble, closeEnvironment } from '../assemble.js';
-import { isLanguageModel, type ModelConfig } from '../config.js';
-import { absolutePaths } from '../config-paths.js';
+import { isLanguageModel, type ModelConfig } from '../config/config.js';
+import { type LoadedConfig, loadConfig } from '../config/load.js';
+import { absolutePaths } from '../config/paths.js';
 import { UserError } from '../errors.js';
-import { describeFindings, errorsIn, type Finding, found, warningsIn } from '../findings.js';
-import { type LoadedConfig, loadConfig } from '../load-config.js';
-import { createModel } from '../models/index.js';
+import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
+import { type CommandContext, exitCodes, formatDuration } from '../format/console.js';
 import { type ModelContext, ModelError } from '../models/language-model.js';
-import { preflight } from '../preflight.js';
-import { withoutOverrides } from '../study.js';
-import { type CommandContext, exitCodes, formatDuration } from '../terminal.js';
+import { createModel } from '../models/providers.js';
+import { describeFindings, errorsIn, type Finding, found, warningsIn } from '../preflight/findings.js';
+import { preflight } from '../preflight/preflight.js';
+import { withoutOverrides } from '../studies/study.js';
 
 export interface CheckArguments {
   /** Configs, and overrides for all of them. */

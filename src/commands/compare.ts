@@ -1,14 +1,14 @@
 /** `policyloop compare`: groups of repeats against each other. */
 import { dirname, relative, resolve } from 'node:path';
-import { type ComparedRun, findComparedRuns, readComparedRuns } from '../compared-runs.js';
-import { renderComparisonPage } from '../comparison-page.js';
-import { comparisonCsv, comparisonTables } from '../comparison-table.js';
+import { type ComparedRun, findComparedRuns, readComparedRuns } from '../comparison/compared-runs.js';
+import { renderComparisonPage } from '../comparison/page.js';
+import { compareGroups, type LeftOut } from '../comparison/run-comparison.js';
+import { groupRuns, identityOf } from '../comparison/run-groups.js';
+import { comparisonCsv, comparisonTables } from '../comparison/table.js';
 import { UserError } from '../errors.js';
-import { compareGroups, type LeftOut } from '../run-comparison.js';
-import { replaceFile } from '../run-directory.js';
-import { groupRuns, identityOf } from '../run-groups.js';
-import { shownPath } from '../run-result.js';
-import type { CommandContext } from '../terminal.js';
+import type { CommandContext } from '../format/console.js';
+import { shownPath } from '../runs/facts.js';
+import { replaceFile } from '../runs/writer.js';
 
 export interface CompareArguments {
   readonly runs: readonly string[];

@@ -1,7 +1,11 @@
 /** `policyloop controls`: random search, hill climbing and CMA-ES on many tasks, with repeats. */
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { type Control, controlArm, controls, isControl } from '../controls.js';
+import { messageOf, UserError } from '../errors.js';
+import { type CommandContext, exitCodes, requireCount } from '../format/console.js';
+import { shownPath } from '../runs/facts.js';
+import { replaceFile } from '../runs/writer.js';
+import { type Control, controlArm, controls, isControl } from '../search/controls.js';
 import {
   type Budget,
   type ControlFailure,
@@ -9,15 +13,11 @@ import {
   type ControlsResult,
   controlsResult,
   runReader,
-} from '../controls-result.js';
-import { csvTable, markdownTable, terminalTable } from '../controls-table.js';
-import { messageOf, UserError } from '../errors.js';
-import { replaceFile } from '../run-directory.js';
-import { shownPath } from '../run-result.js';
-import { openStudy, type PlannedRun, plannedRuns, planStudy, withoutOverrides } from '../study.js';
-import { type CommandContext, exitCodes, requireCount } from '../terminal.js';
-import { playRun } from './play-run.js';
-import { createStudyDisplay, type StudyDisplay } from './study-progress.js';
+} from '../studies/controls-result.js';
+import { csvTable, markdownTable, terminalTable } from '../studies/controls-table.js';
+import { playRun } from '../studies/play-run.js';
+import { openStudy, type PlannedRun, plannedRuns, planStudy, withoutOverrides } from '../studies/study.js';
+import { createStudyDisplay, type StudyDisplay } from '../studies/study-progress.js';
 
 export interface ControlsArguments extends Budget {
   readonly configs: readonly string[];

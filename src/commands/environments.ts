@@ -1,6 +1,6 @@
 import type { Space } from '../environments/environment.js';
-import { environmentIds, environmentInfo, isRemoteId, openEnvironment } from '../environments/index.js';
-import { type CommandContext, formatTable } from '../terminal.js';
+import { environmentIds, environmentInfo, isRemoteId, openEnvironment } from '../environments/open.js';
+import { type CommandContext, formatTable } from '../format/console.js';
 
 /** `policyloop environments [id]`. */
 export async function environmentsCommand(

@@ -1,12 +1,13 @@
-import { closeEnvironment, workersFor } from '../assemble.js';
-import { openEnvironment } from '../environments/index.js';
+import { openEnvironment } from '../environments/open.js';
 import { UserError } from '../errors.js';
-import { type Evaluation, evaluate } from '../evaluation.js';
-import { type OpenedRun, openRun } from '../open-run.js';
+import { closeEnvironment, workersFor } from '../experiment/assemble.js';
+import { type CommandContext, formatReturn, requireCount } from '../format/console.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { finalConfirmation } from '../run-log.js';
-import { interval } from '../run-result.js';
-import { confirmationSeeds } from '../seeds.js';
+import { confirmationSeeds } from '../random/seeds.js';
+import { type Evaluation, evaluate } from '../rollout/evaluation.js';
+import { finalConfirmation } from '../runs/events.js';
+import { interval } from '../runs/facts.js';
+import { type OpenedRun, openRun } from '../runs/open-run.js';
 import {
   interquartileMean,
   largest,
@@ -14,8 +15,7 @@ import {
   meanInterval95,
   smallest,
   standardDeviation,
-} from '../statistics.js';
-import { type CommandContext, formatReturn, requireCount } from '../terminal.js';
+} from '../statistics/descriptive.js';
 
 export interface EvaluateArguments {
   readonly run: string;

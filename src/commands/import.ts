@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import { importedYaml } from '../config/import/imported-yaml.js';
+import { loadConfig } from '../config/load.js';
 import { UserError } from '../errors.js';
-import { importedYaml } from '../import/imported-yaml.js';
-import { loadConfig } from '../load-config.js';
-import type { CommandContext } from '../terminal.js';
+import type { CommandContext } from '../format/console.js';
 
 export interface ImportArguments {
   readonly config: string;

@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { UserError } from '../errors.js';
-import type { Manifest } from '../manifest.js';
-import { collectionFile, planFile, readManifest, runsBelow, statusOf } from '../recorded-run.js';
-import { finalConfirmation } from '../run-log.js';
-import { type CommandContext, formatReturn, formatTable } from '../terminal.js';
+import { type CommandContext, formatReturn, formatTable } from '../format/console.js';
+import { finalConfirmation } from '../runs/events.js';
+import type { Manifest } from '../runs/manifest.js';
+import { collectionFile, planFile, readManifest, runsBelow, statusOf } from '../runs/reader.js';
 
 interface ListedRun {
   /** Path below the runs directory. */

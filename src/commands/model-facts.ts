@@ -1,13 +1,16 @@
 /** What `policyloop models check` tells of a model directory, as data. */
 import { messageOf, type Problem, UserError } from '../errors.js';
-import { type Quantization, quantizations } from '../models/local/config.js';
-import { type GenerationDefaults, readGenerationDefaults } from '../models/local/generation-defaults.js';
-import type { DecoderConfig } from '../models/local/hf-config.js';
+import { type Devices, findDevices } from '../models/local/engine/find-devices.js';
+import { decoderTensors } from '../models/local/graph/parameters.js';
 import { inspectModel, type ModelReport } from '../models/local/inspect.js';
-import { decoderTensors } from '../models/local/parameters.js';
-import { blockSize } from '../models/local/quantization.js';
 import type { QuantizationLoss } from '../models/local/quantization-loss.js';
-import { type Devices, findDevices } from './find-devices.js';
+import { type Quantization, quantizations } from '../models/local/settings.js';
+import {
+  type DecoderConfig,
+  type GenerationDefaults,
+  readGenerationDefaults,
+} from '../models/local/weights/hf-config.js';
+import { blockSize } from '../models/local/weights/quantization.js';
 
 export interface ModelFacts extends ModelReport {
   readonly memory?: MemoryNeed;

@@ -1,11 +1,9 @@
 import { basename, resolve } from 'node:path';
 import { formatProblem, type Problem, UserError } from '../errors.js';
-import { type Quantization, quantizations } from '../models/local/config.js';
-import type { GenerationDefaults } from '../models/local/generation-defaults.js';
-import type { DecoderConfig } from '../models/local/hf-config.js';
-import { embeddedModel, modelDirectory } from '../models/local/packaged-model.js';
+import { type CommandContext, exitCodes, formatBytes } from '../format/console.js';
 import type { QuantizationLoss } from '../models/local/quantization-loss.js';
-import { type CommandContext, exitCodes, formatBytes } from '../terminal.js';
+import { embeddedModel, modelDirectory, type Quantization, quantizations } from '../models/local/settings.js';
+import type { DecoderConfig, GenerationDefaults } from '../models/local/weights/hf-config.js';
 import { adapterFacts, adapterRows, isAdapter } from './adapter-facts.js';
 import { type ModelFacts, modelFacts } from './model-facts.js';
 

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
+import { UserError } from '../errors.js';
 import {
   type DrawnEpisode,
   drawEpisode,
@@ -9,18 +10,17 @@ import {
   makeAnimationsFolder,
   notablePolicies,
   openDrawable,
-} from '../animations.js';
-import { bestEntries } from '../confirmation.js';
-import { UserError } from '../errors.js';
-import { type OpenedRun, openRun } from '../open-run.js';
+} from '../experiment/animations.js';
+import { bestEntries } from '../experiment/stages.js';
+import { type CommandContext, formatBytes, formatReturn, requireCount } from '../format/console.js';
 import { type Animation, durationOf } from '../render/animation.js';
 import { gifAnimation } from '../render/gif-animation.js';
 import { svgAnimation } from '../render/svg-animation.js';
-import type { BufferEntry } from '../replay-buffer.js';
-import { placeName } from '../report/proposals.js';
-import { replaceFile } from '../run-directory.js';
-import { shownPath } from '../run-result.js';
-import { type CommandContext, formatBytes, formatReturn, requireCount } from '../terminal.js';
+import { placeName } from '../report/views/proposals.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { shownPath } from '../runs/facts.js';
+import { type OpenedRun, openRun } from '../runs/open-run.js';
+import { replaceFile } from '../runs/writer.js';
 
 const formats = ['gif', 'svg'] as const;
 type Format = (typeof formats)[number];

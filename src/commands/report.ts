@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { findRun, groupFile } from '../recorded-run.js';
-import { shownPath } from '../run-result.js';
-import type { CommandContext } from '../terminal.js';
-import { groupReportPath, writeGroupReport, writeRunReport } from '../write-report.js';
+import type { CommandContext } from '../format/console.js';
+import { groupReportPath, writeGroupReport, writeRunReport } from '../report/write-report.js';
+import { shownPath } from '../runs/facts.js';
+import { findRun, groupFile } from '../runs/reader.js';
 
 /** `policyloop report <run>`. */
 export async function reportCommand(

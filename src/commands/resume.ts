@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { assemble } from '../assemble.js';
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
+import { loadConfig, resolvedYaml } from '../config/load.js';
 import { UserError } from '../errors.js';
-import { changeableKeys, differences, requireSame, whatCompletes } from '../fingerprint.js';
-import { loadConfig, resolvedYaml } from '../load-config.js';
-import { requireConfig } from '../open-run.js';
-import { findRun, groupFile, readGroup, readImported, readManifest, runFiles } from '../recorded-run.js';
-import { replaceFile, resumeRunDirectory } from '../run-directory.js';
-import { describeReason } from '../run-result.js';
-import type { CommandContext } from '../terminal.js';
-import { finishGroup } from './repeats.js';
-import { finishRun, type OutputArguments, openModel } from './single-run.js';
+import { assemble } from '../experiment/assemble.js';
+import type { CommandContext } from '../format/console.js';
+import { describeReason } from '../runs/facts.js';
+import { changeableKeys, differences, requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { requireConfig } from '../runs/open-run.js';
+import { findRun, groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
+import { replaceFile, resumeRunDirectory } from '../runs/writer.js';
+import { finishGroup } from '../studies/repeats.js';
+import { finishRun, type OutputArguments, openModel } from '../studies/single-run.js';
 
 export interface ResumeArguments extends OutputArguments {
   readonly run: string;

@@ -1,20 +1,20 @@
 import { basename, extname, resolve } from 'node:path';
-import { type Assembly, assemble, closeEnvironment } from '../assemble.js';
-import type { Config } from '../config.js';
-import { absolutePaths } from '../config-paths.js';
+import type { Config } from '../config/config.js';
+import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
+import { absolutePaths } from '../config/paths.js';
 import { formatProblem, UserError } from '../errors.js';
-import { errorsIn, warningsIn } from '../findings.js';
-import { type LoadedConfig, loadConfig, resolvedYaml } from '../load-config.js';
-import { claimDirectory } from '../new-directory.js';
-import { preflight } from '../preflight.js';
-import { warningText } from '../progress.js';
-import { createPrompter } from '../prompter.js';
-import { nothingRecorded } from '../recorded-run.js';
-import { createReplayBuffer } from '../replay-buffer.js';
-import type { CommandContext } from '../terminal.js';
+import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
+import { warningText } from '../experiment/progress.js';
+import { createPrompter } from '../experiment/prompter.js';
+import type { CommandContext } from '../format/console.js';
+import { errorsIn, warningsIn } from '../preflight/findings.js';
+import { preflight } from '../preflight/preflight.js';
+import { createReplayBuffer } from '../rollout/replay-buffer.js';
+import { nothingRecorded } from '../runs/reader.js';
+import { claimDirectory } from '../storage/new-directory.js';
+import { createGroup, finishGroup } from '../studies/repeats.js';
+import { finishRun, openModel, startRun } from '../studies/single-run.js';
 import { contextOf } from './check.js';
-import { createGroup, finishGroup } from './repeats.js';
-import { finishRun, openModel, startRun } from './single-run.js';
 
 export interface RunArguments {
   readonly config: string;

@@ -1,18 +1,17 @@
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { type Problem, UserError } from '../errors.js';
-import { openAdapter } from '../models/local/adapter.js';
-import { type LocalConfig, localSchema } from '../models/local/config.js';
-import { readDecoderConfig } from '../models/local/hf-config.js';
-import { modelName } from '../models/local/index.js';
+import type { CommandContext } from '../format/console.js';
+import { openAdapter } from '../models/local/graph/adapter.js';
 import { checkModel } from '../models/local/inspect.js';
-import { openModelProcess } from '../models/local/model-process.js';
-import { embeddedModel, modelDirectory } from '../models/local/packaged-model.js';
-import { type ChatTokenizer, openTokenizer } from '../models/local/tokenizer.js';
-import { type LoopbackHost, loopbackHosts } from '../serve/access.js';
+import { modelName } from '../models/local/local-model.js';
+import { openModelProcess } from '../models/local/process/model-process.js';
+import { embeddedModel, type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
+import { type ChatTokenizer, openTokenizer } from '../models/local/tokens/tokenizer.js';
+import { readDecoderConfig } from '../models/local/weights/hf-config.js';
 import type { ServedModel } from '../serve/chat-request.js';
+import { type LoopbackHost, loopbackHosts } from '../serve/http.js';
 import { type RunningServer, startServer } from '../serve/server.js';
-import type { CommandContext } from '../terminal.js';
 
 export interface ServeArguments {
   /** The embedded model's when absent. */

@@ -1,14 +1,5 @@
 import { styleText } from 'node:util';
-import { bestEntries } from '../confirmation.js';
-import { openRun } from '../open-run.js';
-import type { PolicyDescription, PolicyFamily } from '../policies/policy.js';
-import { linearWeights } from '../policies/projection.js';
-import { formatParameters } from '../prompting/parameter-format.js';
-import { racingTotals } from '../replay-buffer.js';
-import { racingText } from '../report/quantities.js';
-import { sparkline } from '../report/sparkline.js';
-import type { CallRecord } from '../run-log.js';
-import { describeReason, interval, resultOf } from '../run-result.js';
+import { bestEntries } from '../experiment/stages.js';
 import {
   type CommandContext,
   formatCaps,
@@ -18,7 +9,15 @@ import {
   formatTable,
   formatUsage,
   requireCount,
-} from '../terminal.js';
+} from '../format/console.js';
+import { racingText } from '../format/quantities.js';
+import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
+import { formatParameters } from '../prompting/answer/format.js';
+import { sparkline } from '../report/charts/sparkline.js';
+import { racingTotals } from '../rollout/replay-buffer.js';
+import type { CallRecord } from '../runs/events.js';
+import { describeReason, interval, resultOf } from '../runs/facts.js';
+import { openRun } from '../runs/open-run.js';
 
 /** Of weights that are no parameters: these have decimals of their own. */
 const weightDecimals = 3;

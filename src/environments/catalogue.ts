@@ -18,7 +18,7 @@ import {
   randomMazeOptions,
   sampleMaze,
   sampleMazeOptions,
-} from './props/mazes.js';
+} from './props/maze-layout.js';
 import { isSyntheticId, syntheticEntry, syntheticIds } from './synthetic/families.js';
 import type { Task } from './task.js';
 

@@ -1,5 +1,5 @@
 import { UserError } from '../errors.js';
-import { createGenerator, type RandomGenerator } from '../random.js';
+import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type {
   Action,
   BoxSpace,

@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../random.js';
+import type { RandomGenerator } from '../random/generator.js';
 import type { Action, Observation, Space, Step } from './environment.js';
 import type { Frame } from './frame.js';
 

@@ -1,5 +1,5 @@
 /** A model that gives again what an earlier run was answered: no network, no waiting, nothing to pay. */
-import type { ReplayedConfig } from '../config.js';
+import type { ReplayedConfig } from '../config/config.js';
 import {
   type CallPosition,
   type ChatMessage,

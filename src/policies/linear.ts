@@ -1,9 +1,15 @@
-import type { LinearConfig } from '../config.js';
+import type { LinearConfig } from '../config/config.js';
 import type { EnvironmentSpec, Space } from '../environments/environment.js';
 import { UserError } from '../errors.js';
-import type { RandomGenerator } from '../random.js';
-import type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './policy.js';
-import { createProjection, project } from './projection.js';
+import type { RandomGenerator } from '../random/generator.js';
+import {
+  createProjection,
+  type ParameterSpec,
+  type ParameterVector,
+  type Policy,
+  type PolicyFamily,
+  project,
+} from './policy.js';
 
 /**
  * Linear policies: outputs = s·W + b, with weights W[i][a] at `i * outputs + a` (i an observation dimension) and

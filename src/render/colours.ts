@@ -30,3 +30,55 @@ export function rgbOf(hex: string): Rgb {
   const value = Number.parseInt(hex.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
+
+/** The colours of a picture and, for its edges, the shades between any two of them: at most `size` in all. */
+export interface Blends {
+  readonly palette: readonly Rgb[];
+  /** Index of the colour where `share` (0 … 1) of a pixel of colour `under` is covered by `over`. */
+  mix(under: number, over: number, share: number): number;
+}
+
+const mostLevels = 16;
+
+/** @param colours at most 16 different ones; they get the indices 0, 1, … */
+export function createBlends(colours: readonly Rgb[], size: number): Blends {
+  const pairs = (colours.length * (colours.length - 1)) / 2;
+  const levels = Math.min(mostLevels, 1 + Math.floor((size - colours.length) / Math.max(1, pairs)));
+  const palette = [...colours];
+  for (const [i, one] of colours.entries()) {
+    for (const other of colours.slice(i + 1)) {
+      for (let level = 1; level < levels; level++) palette.push(between(one, other, level / levels));
+    }
+  }
+  /** What `under` becomes at a level below `over`, where that was asked before; colours over a shade are rounded to the nearest. */
+  const known = new Map<number, number>();
+  return {
+    palette,
+    mix(under, over, share) {
+      const level = Math.round(share * levels);
+      if (level === 0 || under === over) return under;
+      if (level === levels) return over;
+      const key = (under * size + over) * levels + level;
+      let index = known.get(key);
+      if (index === undefined) {
+        index = nearest(palette, between(palette[under]!, palette[over]!, level / levels));
+        known.set(key, index);
+      }
+      return index;
+    },
+  };
+}
+
+function between(one: Rgb, other: Rgb, share: number): Rgb {
+  const part = (i: 0 | 1 | 2) => Math.round(one[i] + share * (other[i] - one[i]));
+  return [part(0), part(1), part(2)];
+}
+
+function nearest(palette: readonly Rgb[], [r, g, b]: Rgb): number {
+  let [best, least] = [0, Infinity];
+  for (const [i, colour] of palette.entries()) {
+    const distance = (colour[0] - r) ** 2 + (colour[1] - g) ** 2 + (colour[2] - b) ** 2;
+    if (distance < least) [best, least] = [i, distance];
+  }
+  return best;
+}

@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
-import { type Animation, captionsOf, holdSeconds } from './animation.js';
-import { layoutOf } from './layout.js';
+import { type Animation, captionsOf, holdSeconds, layoutOf } from './animation.js';
 import { createPainter } from './painter.js';
 
 interface Encoder {

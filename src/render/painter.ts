@@ -1,10 +1,8 @@
 /** Frames and captions on a raster. */
 import type { Frame, Point, Shape } from '../environments/frame.js';
 import { unreachable } from '../errors.js';
-import { type Animation, type Caption, speedText } from './animation.js';
-import { createBlends } from './blends.js';
-import { colours, type Paint, paintOf, type Rgb, rgbOf } from './colours.js';
-import { type Layout, placeIn } from './layout.js';
+import { type Animation, type Caption, type Layout, placeIn, speedText } from './animation.js';
+import { colours, createBlends, type Paint, paintOf, type Rgb, rgbOf } from './colours.js';
 import { createRaster } from './raster.js';
 import { baselineBelowMiddle, strokesOf, strokeWidth } from './stroke-font.js';
 

@@ -1,6 +1,6 @@
 /** Anti-aliased shapes on a raster of palette indices. */
 import type { Point } from '../environments/frame.js';
-import type { Blends } from './blends.js';
+import type { Blends } from './colours.js';
 
 /** Pixels of a picture, x to the right and y downwards, from the top left corner; a pixel's middle lies at +0.5. */
 export interface Raster {

@@ -1,9 +1,16 @@
-import { type Animation, type Caption, captionsOf, holdSeconds, speedText } from './animation.js';
+import {
+  type Animation,
+  type Caption,
+  captionsOf,
+  holdSeconds,
+  type Layout,
+  layoutOf,
+  speedText,
+} from './animation.js';
 import { colours, type Paint } from './colours.js';
-import { type Layout, layoutOf } from './layout.js';
-import { type Clock, lasting, motion, movingOrStill } from './svg-motion.js';
 import { sceneElements } from './svg-scene.js';
 import { escapeXml, painted } from './svg-shape.js';
+import { type Clock, lasting, motion, movingOrStill } from './svg-tracks.js';
 
 /** Units across a picture: whole ones are exact enough, and short to write. */
 const across = 1000;

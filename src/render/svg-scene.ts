@@ -1,9 +1,7 @@
 import type { Point } from '../environments/frame.js';
-import type { Animation } from './animation.js';
-import type { Layout } from './layout.js';
-import { type Clock, lasting, motion, movingOrStill } from './svg-motion.js';
+import type { Animation, Layout } from './animation.js';
 import { type SvgShape, svgShapes } from './svg-shape.js';
-import { type Track, tracksOf } from './svg-tracks.js';
+import { type Clock, lasting, motion, movingOrStill, type Track, tracksOf } from './svg-tracks.js';
 
 /** The elements of the scene, what lies behind first. */
 export function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): readonly string[] {

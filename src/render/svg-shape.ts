@@ -1,7 +1,7 @@
 import type { Frame, Point, Shape } from '../environments/frame.js';
 import { unreachable } from '../errors.js';
+import type { Layout } from './animation.js';
 import { colours, type Paint, paintOf } from './colours.js';
-import type { Layout } from './layout.js';
 import { baselineBelowMiddle } from './stroke-font.js';
 
 /** A shape of one moment as SVG: what it looks like, and where it is. */

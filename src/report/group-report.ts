@@ -1,9 +1,3 @@
-import { finalConfirmation } from '../run-log.js';
-import { interquartileMean, mean, meanInterval95 } from '../statistics.js';
-import { type Html, html, preformatted } from './html.js';
-import { tile } from './overview.js';
-import { page } from './page.js';
-import { figure, intervalMark, line, numberedTicks, plotChart } from './plot.js';
 import {
   formatCompact,
   formatCost,
@@ -12,9 +6,15 @@ import {
   formatReturn,
   formatTime,
   plural,
-} from './quantities.js';
+} from '../format/quantities.js';
+import { finalConfirmation } from '../runs/events.js';
+import { interquartileMean, mean, meanInterval95 } from '../statistics/descriptive.js';
+import { figure, intervalMark, line, numberedTicks, plotChart } from './charts/plot.js';
+import { linearScale, robustDomain, type Scale } from './charts/scale.js';
+import { type Html, html, preformatted } from './page/html.js';
+import { page } from './page/page.js';
 import { bestEntry, type RunData } from './run-data.js';
-import { linearScale, robustDomain, type Scale } from './scale.js';
+import { tile } from './views/overview.js';
 
 /** One repeat, and where its own report stands relative to the group's. */
 export interface RepeatData {

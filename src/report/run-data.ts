@@ -1,9 +1,9 @@
-import type { Config } from '../config.js';
-import type { Manifest } from '../manifest.js';
+import type { Config } from '../config/config.js';
 import type { ParameterSpec, PolicyDescription } from '../policies/policy.js';
-import type { BufferEntry } from '../replay-buffer.js';
-import type { CallRecord, LoggedEvent } from '../run-log.js';
-import type { Animations } from './animation-view.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import type { CallRecord, LoggedEvent } from '../runs/events.js';
+import type { Manifest } from '../runs/manifest.js';
+import type { Animations } from './views/animation-view.js';
 
 /** Everything a report shows of one run: what its directory holds, read into memory. */
 export interface RunData {

@@ -1,20 +1,19 @@
-import { finalConfirmation } from '../run-log.js';
-import { animationView } from './animation-view.js';
-import { callLog } from './call-log.js';
-import { timelineOf } from './curve-points.js';
-import { failureView } from './failure-view.js';
-import { parameterHeatMap } from './heat-map.js';
-import { type Html, html, preformatted } from './html.js';
-import { learningCurve } from './learning-curve.js';
-import { confirmationTable, headline, runHeader, warnings } from './overview.js';
-import { page, type Section } from './page.js';
-import { policyView } from './policy-view.js';
-import { loggedProposals, placeName } from './proposals.js';
-import { formatReturn, formatTime } from './quantities.js';
-import { reproduction } from './reproduce.js';
+import { formatReturn, formatTime } from '../format/quantities.js';
+import { finalConfirmation } from '../runs/events.js';
+import { parameterHeatMap } from './charts/heat-map.js';
+import { learningCurve, timelineOf } from './charts/learning-curve.js';
+import { type Html, html, preformatted } from './page/html.js';
+import { page, type Section } from './page/page.js';
 import { bestEntry, type RunData } from './run-data.js';
-import { gridMap, taskLabels } from './task-labels.js';
-import { usageView } from './usage-view.js';
+import { animationView } from './views/animation-view.js';
+import { callLog } from './views/call-log.js';
+import { failureView } from './views/failure-view.js';
+import { confirmationTable, headline, runHeader, warnings } from './views/overview.js';
+import { policyView } from './views/policy-view.js';
+import { loggedProposals, placeName } from './views/proposals.js';
+import { reproduction } from './views/reproduce.js';
+import { gridMap, taskLabels } from './views/task-labels.js';
+import { usageView } from './views/usage-view.js';
 
 /** `report.html`: a run in one file that opens from disk. The same data give the same bytes. */
 export function renderReport(data: RunData): string {

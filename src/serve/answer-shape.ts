@@ -4,10 +4,10 @@
  * `openai` asks for parameters.
  */
 import { z } from 'zod';
-import { multiplesBetween } from '../models/local/number-grammar.js';
+import { multiplesBetween } from '../models/local/constraint/number-grammar.js';
 import type { ParameterSpec } from '../policies/policy.js';
-import { answerText } from '../prompting/reply-scanner.js';
-import { badRequest, type HttpError } from './http-error.js';
+import { answerText } from '../prompting/answer/reply-scanner.js';
+import { badRequest, type HttpError } from './http.js';
 
 export interface AnswerShape {
   /** What decoding is constrained to. */

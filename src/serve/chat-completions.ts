@@ -1,9 +1,9 @@
 /** `POST /v1/chat/completions`: one request, from its body to the last byte of its answer. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ModelProcess } from '../models/local/model-process.js';
-import type { JobResult } from '../models/local/protocol.js';
-import type { TokenBytes } from '../models/local/token-text.js';
+import type { ModelProcess } from '../models/local/process/model-process.js';
+import type { JobResult } from '../models/local/process/protocol.js';
+import type { TokenBytes } from '../models/local/tokens/token-text.js';
 import {
   type Choice,
   choiceChunk,
@@ -14,8 +14,7 @@ import {
   usageOf,
 } from './chat-reply.js';
 import { type ChatRequest, readChatRequest, type ServedModel } from './chat-request.js';
-import { HttpError } from './http-error.js';
-import { readJsonBody } from './json-body.js';
+import { HttpError, readJsonBody } from './http.js';
 
 export interface ChatService {
   readonly model: {

@@ -1,7 +1,7 @@
 /** Chat completions as OpenAI's API writes them, whole and in chunks. */
-import type { GeneratedAnswer } from '../models/local/generation.js';
-import type { JobResult } from '../models/local/protocol.js';
-import type { TokenBytes } from '../models/local/token-text.js';
+import type { GeneratedAnswer } from '../models/local/engine/generation.js';
+import type { JobResult } from '../models/local/process/protocol.js';
+import type { TokenBytes } from '../models/local/tokens/token-text.js';
 
 /** What all parts of one reply have in common. */
 export interface ReplyHead {

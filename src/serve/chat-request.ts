@@ -2,9 +2,9 @@
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { ChatMessage } from '../models/language-model.js';
-import type { GenerateJob } from '../models/local/protocol.js';
+import type { GenerateJob } from '../models/local/process/protocol.js';
 import { type AnswerShape, answerShape } from './answer-shape.js';
-import { badRequest, HttpError } from './http-error.js';
+import { badRequest, HttpError } from './http.js';
 
 /** A name that requests may ask for. */
 export interface ServedModel {

@@ -2,10 +2,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { redact, UserError } from '../errors.js';
-import { authority, type LoopbackHost, requireLocal } from './access.js';
 import { type ChatService, createChatHandler } from './chat-completions.js';
 import { type ServedModel, unknownModel } from './chat-request.js';
-import { HttpError, httpErrorOf } from './http-error.js';
+import { authority, HttpError, httpErrorOf, type LoopbackHost, requireLocal } from './http.js';
 
 export interface ServerOptions extends ChatService {
   readonly host: LoopbackHost;

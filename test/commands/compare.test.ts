@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Evaluation } from '../../finetune/evaluate.js';
+import { evaluateCommand } from '../../finetune/commands/evaluate.js';
+import type { Evaluation } from '../../finetune/evaluate/evaluate.js';
 import { type CompareArguments, compareCommand } from '../../src/commands/compare.js';
-import { evaluateCommand } from '../../src/commands/finetune-evaluate.js';
+import type { RunComparison } from '../../src/comparison/run-comparison.js';
 import { UserError } from '../../src/errors.js';
-import type { RunComparison } from '../../src/run-comparison.js';
-import { welchTest } from '../../src/significance.js';
-import { mean, median } from '../../src/statistics.js';
+import { mean, median } from '../../src/statistics/descriptive.js';
+import { welchTest } from '../../src/statistics/tests.js';
 import { elementsOf, visibleText } from '../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { type WrittenRun, writeRun } from '../support/written-runs.js';

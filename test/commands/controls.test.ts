@@ -2,12 +2,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type ControlsArguments, controlsCommand } from '../../src/commands/controls.js';
-import type { ControlsResult } from '../../src/controls-result.js';
 import { UserError } from '../../src/errors.js';
-import { lockRun } from '../../src/lock.js';
-import { readManifest, readRun } from '../../src/recorded-run.js';
-import { mean } from '../../src/statistics.js';
-import type { CommandContext } from '../../src/terminal.js';
+import type { CommandContext } from '../../src/format/console.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import { mean } from '../../src/statistics/descriptive.js';
+import { lockRun } from '../../src/storage/lock.js';
+import type { ControlsResult } from '../../src/studies/controls-result.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
 const place = temporaryDirectory();

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type ImportArguments, importCommand } from '../../src/commands/import.js';
 import { runCommand } from '../../src/commands/run.js';
-import { loadConfig } from '../../src/load-config.js';
-import { readGroup, readRun } from '../../src/recorded-run.js';
-import type { CommandContext } from '../../src/terminal.js';
-import { finetuneLinear, propsLinear } from '../import/fixtures.js';
+import { loadConfig } from '../../src/config/load.js';
+import type { CommandContext } from '../../src/format/console.js';
+import { readGroup, readRun } from '../../src/runs/reader.js';
+import { finetuneLinear, propsLinear } from '../config/import/fixtures.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 function workplace(text: string) {

@@ -2,7 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, wri
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type RenderArguments, renderCommand } from '../../src/commands/render.js';
-import { readRun } from '../../src/recorded-run.js';
+import { readRun } from '../../src/runs/reader.js';
 import { readGif } from '../render/gif-reader.js';
 import { elementTree } from '../render/xml-reader.js';
 import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
 import { UserError } from '../../src/errors.js';
-import { loadConfig, parseConfig, resolvedYaml } from '../../src/load-config.js';
-import { packageRoot } from '../../src/package-root.js';
+import { packageRoot } from '../../src/package.js';
 
 const load = (text: string, ...overrides: readonly string[]) =>
   loadConfig({ file: 'my.yaml', overrides, readFile: () => text });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/load-config.js';
+import { loadConfig } from '../../src/config/load.js';
 
 const text = `environment: MountainCar-v0
 policy: {kind: q-table, form: values, low: -3, discretize: [{low: -1.2, high: 0.6, bins: 4}, {edges: [0]}]}

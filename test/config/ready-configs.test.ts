@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { assemble } from '../../src/assemble.js';
-import { bundledConfigs } from '../../src/config-file.js';
-import { controls } from '../../src/controls.js';
-import { loadConfig, parseConfig, resolvedYaml } from '../../src/load-config.js';
-import { packageRoot } from '../../src/package-root.js';
+import { bundledConfigs } from '../../src/config/file.js';
+import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
+import { assemble } from '../../src/experiment/assemble.js';
+import { packageRoot } from '../../src/package.js';
+import { controls } from '../../src/search/controls.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 
 const names = bundledConfigs();

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { bundledConfigs } from '../../src/config-file.js';
-import { configReference, configSummary, schemaJson, withReference } from '../../src/config-reference.js';
-import { loadConfig, parseConfig } from '../../src/load-config.js';
-import { packageRoot } from '../../src/package-root.js';
+import { bundledConfigs } from '../../src/config/file.js';
+import { loadConfig, parseConfig } from '../../src/config/load.js';
+import { configReference, configSummary, schemaJson, withReference } from '../../src/config/reference.js';
+import { packageRoot } from '../../src/package.js';
 
 const file = (path: string) => join(packageRoot(), path);
 const read = (path: string) => readFileSync(file(path), 'utf8');

@@ -6,7 +6,7 @@ import {
   type Task,
 } from '../../src/models/language-model.js';
 import type { ParameterSpec } from '../../src/policies/policy.js';
-import { parseParameters } from '../../src/prompting/parameter-format.js';
+import { parseParameters } from '../../src/prompting/answer/format.js';
 
 export interface OpenModel {
   readonly model: LanguageModel;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../src/environments/environment.js';
 import type { Point, Role, Shape } from '../../src/environments/frame.js';
-import { makeEnvironment } from '../../src/environments/index.js';
-import { createGenerator } from '../../src/random.js';
+import { makeEnvironment } from '../../src/environments/open.js';
+import { createGenerator } from '../../src/random/generator.js';
 
 function shapesOf(environment: Environment, role: Role): readonly Shape[] {
   return environment.frame!().shapes.filter((shape) => shape.role === role);

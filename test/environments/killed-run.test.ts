@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
-import { readManifest } from '../../src/recorded-run.js';
+import { readManifest } from '../../src/runs/reader.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';

@@ -7,8 +7,8 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { Action } from '../../src/environments/environment.js';
-import { makeEnvironment } from '../../src/environments/index.js';
-import { createGenerator } from '../../src/random.js';
+import { makeEnvironment } from '../../src/environments/open.js';
+import { createGenerator } from '../../src/random/generator.js';
 import { mujocoScenarios, type Scenario, scenarios } from './scenarios.js';
 import { precision, replay, type Trace } from './trace.js';
 

@@ -6,16 +6,16 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import { makeEnvironment, openEnvironment } from '../../src/environments/index.js';
+import { makeEnvironment, openEnvironment } from '../../src/environments/open.js';
 import {
   EnvironmentError,
   isRemote,
   type RemoteEnvironment,
-} from '../../src/environments/remote-environment.js';
-import { evaluate } from '../../src/evaluation.js';
-import { createPolicyFamily } from '../../src/policies/index.js';
-import { createGenerator } from '../../src/random.js';
-import { readManifest } from '../../src/recorded-run.js';
+} from '../../src/environments/remote/remote-environment.js';
+import { createPolicyFamily } from '../../src/policies/families.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { evaluate } from '../../src/rollout/evaluation.js';
+import { readManifest } from '../../src/runs/reader.js';
 import {
   readRunFile,
   resumeExperiment,
@@ -221,7 +221,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     'no process is left when this one is killed in a step',
     async () => {
       const source = `
-      const { openEnvironment } = await import(${JSON.stringify(pathToFileURL(resolve('src/environments/index.ts')).href)});
+      const { openEnvironment } = await import(${JSON.stringify(pathToFileURL(resolve('src/environments/open.ts')).href)});
       const environment = await openEnvironment(${JSON.stringify({ id: counter, options: { fault: 'hang' } })}, process.env);
       await environment.batches[0].reset([1]);
       for (let step = 0; step < 2; step++) await environment.batches[0].step([{ slot: 0, action: 1 }]);

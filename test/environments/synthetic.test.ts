@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Action, Environment } from '../../src/environments/environment.js';
-import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/index.js';
+import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/open.js';
 import { UserError } from '../../src/errors.js';
-import { createPolicyFamily } from '../../src/policies/index.js';
+import { createPolicyFamily } from '../../src/policies/families.js';
 import type { PolicyFamily } from '../../src/policies/policy.js';
-import { createGenerator } from '../../src/random.js';
-import { type Episode, rollout } from '../../src/rollout.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { type Episode, rollout } from '../../src/rollout/episode.js';
 
 const families = environmentIds().filter((id) => id.startsWith('synthetic:'));
 const seeds = Array.from({ length: 100 }, (_, seed) => seed + 1);

@@ -7,8 +7,8 @@ import {
   hostedFollowCommand,
   hostedListCommand,
   hostedStartCommand,
-} from '../../src/commands/finetune-hosted.js';
-import { configSchema } from '../../src/config.js';
+} from '../../finetune/commands/hosted.js';
+import { configSchema } from '../../src/config/config.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { type Stage, startFakeFineTuning } from '../support/fake-fine-tuning.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';

@@ -1,10 +1,10 @@
-import { adapterParameters, readAdapter } from '../../src/models/local/adapter.js';
-import { readDecoderConfig } from '../../src/models/local/hf-config.js';
-import { buildInferenceGraph } from '../../src/models/local/inference-graph.js';
-import { KeyValueCache } from '../../src/models/local/key-value-cache.js';
-import { storedParameters } from '../../src/models/local/parameters.js';
-import { openSession } from '../../src/models/local/runtime.js';
-import { openWeights } from '../../src/models/local/safetensors.js';
+import { KeyValueCache } from '../../src/models/local/engine/key-value-cache.js';
+import { openSession } from '../../src/models/local/engine/runtime.js';
+import { adapterParameters, readAdapter } from '../../src/models/local/graph/adapter.js';
+import { buildInferenceGraph } from '../../src/models/local/graph/decoder.js';
+import { storedParameters } from '../../src/models/local/graph/parameters.js';
+import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../src/models/local/weights/safetensors.js';
 
 /** Logits after the last token, of a model with or without an adapter. */
 export async function lastLogits(

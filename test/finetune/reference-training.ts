@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { TokenExample } from '../../finetune/batch.js';
-import type { LoraSettings } from '../../finetune/trainable.js';
-import { type AdaptableModule, readAdapter } from '../../src/models/local/adapter.js';
-import { toFloat32 } from '../../src/models/local/quantization.js';
-import { readTensorBytes, type StoredTensors } from '../../src/models/local/safetensors.js';
+import type { TokenExample } from '../../finetune/engine/batch.js';
+import type { LoraSettings } from '../../finetune/engine/trainable.js';
+import { type AdaptableModule, readAdapter } from '../../src/models/local/graph/adapter.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { readTensorBytes, type StoredTensors } from '../../src/models/local/weights/safetensors.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 
 /** What PEFT computed in training. */

@@ -1,6 +1,6 @@
-import type { ModelConfig } from '../../src/config.js';
-import { createModel } from '../../src/models/index.js';
-import { createGenerator } from '../../src/random.js';
+import type { ModelConfig } from '../../src/config/config.js';
+import { createModel } from '../../src/models/providers.js';
+import { createGenerator } from '../../src/random/generator.js';
 import { contractSpec, testModelContract } from '../contracts/model-contract.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';

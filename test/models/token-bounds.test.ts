@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fewestTokens, mostTokens } from '../../src/models/token-bounds.js';
+import { fewestTokens, mostTokens } from '../../src/models/reply-faults.js';
 
 /** What tokenizers make of the texts: o200k and p50k (gpt-tokenizer 3), Llama 3 and Llama 2 (their JavaScript ports). */
 const measured: readonly (readonly [string, readonly number[]])[] = [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { assemble } from '../../src/assemble.js';
-import { parseConfig } from '../../src/load-config.js';
+import { parseConfig } from '../../src/config/load.js';
+import { assemble } from '../../src/experiment/assemble.js';
 import { quick, runExperimentFrom } from '../support/experiments.js';
 
 const projected = (seed: number, changes: object = {}) => ({

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPolicyFamily } from '../../src/policies/index.js';
-import { createProjection, linearWeights, project } from '../../src/policies/projection.js';
+import { createPolicyFamily } from '../../src/policies/families.js';
+import { createProjection, linearWeights, project } from '../../src/policies/policy.js';
 import { box, withSpaces } from '../support/fixed-environment.js';
 
 const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Environment } from '../../src/environments/environment.js';
-import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/index.js';
-import { loadPromptSet } from '../../src/prompting/prompt-set.js';
+import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/open.js';
+import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 
 async function describeEnvironment(
   id: string,

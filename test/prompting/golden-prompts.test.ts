@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ConfigInput } from '../../src/config.js';
-import type { ParseFailure } from '../../src/prompting/parse-failure.js';
+import type { ConfigInput } from '../../src/config/config.js';
+import type { ParseFailure } from '../../src/prompting/answer/format.js';
 import { situation } from './situation.js';
 
 /** Prompts as a model gets them. After a change: read them, then accept with `vitest -u`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createHistory, historyLine } from '../../src/prompting/history.js';
-import { parseParameters } from '../../src/prompting/parameter-format.js';
+import { parseParameters } from '../../src/prompting/answer/format.js';
+import { createHistory, historyLine } from '../../src/prompting/context/history.js';
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';
 

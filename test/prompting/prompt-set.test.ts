@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Environment } from '../../src/environments/environment.js';
-import { makeEnvironment } from '../../src/environments/index.js';
+import { makeEnvironment } from '../../src/environments/open.js';
 import { UserError } from '../../src/errors.js';
-import { packageRoot } from '../../src/package-root.js';
+import { packageRoot } from '../../src/package.js';
 import {
   correctionContextSchema,
   promptContextSchema,
   taskContextSchema,
-} from '../../src/prompting/prompt-context.js';
-import { loadPromptSet } from '../../src/prompting/prompt-set.js';
+} from '../../src/prompting/context/prompt-context.js';
+import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { situation } from './situation.js';
 
 let folder: string;
@@ -223,7 +223,7 @@ describe('the context', () => {
 
   it('of a correction is what its schema says', async () => {
     const { context } = await situation({ environment: 'CartPole-v1' });
-    const { failureContext } = await import('../../src/prompting/failure-context.js');
+    const { failureContext } = await import('../../src/prompting/context/failure-context.js');
     const full = { ...context(1, []), failure: failureContext({ kind: 'repeated', iteration: 0 }) };
     expect(correctionContextSchema.parse(full)).toEqual(full);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { rankHistory } from '../../src/prompting/ranked-history.js';
-import type { BufferEntry } from '../../src/replay-buffer.js';
+import { rankHistory } from '../../src/prompting/context/history.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 
 const spec = { count: 1, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
 const entry = (iteration: number, score: number): BufferEntry => ({

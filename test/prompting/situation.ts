@@ -1,16 +1,16 @@
-import { type ConfigInput, configSchema, resolveConfig } from '../../src/config.js';
-import { makeEnvironment } from '../../src/environments/index.js';
-import { selectHistory } from '../../src/memory.js';
-import { createPolicyFamily } from '../../src/policies/index.js';
+import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/config.js';
+import { makeEnvironment } from '../../src/environments/open.js';
+import { createPolicyFamily } from '../../src/policies/families.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
-import { createHistory } from '../../src/prompting/history.js';
-import type { PromptContext } from '../../src/prompting/prompt-context.js';
-import { loadPromptSet } from '../../src/prompting/prompt-set.js';
-import { progressContext, taskContext } from '../../src/prompting/task-context.js';
-import { createGenerator } from '../../src/random.js';
-import { type BufferEntry, createReplayBuffer } from '../../src/replay-buffer.js';
-import { rollout, type Trajectory } from '../../src/rollout.js';
-import type { EpisodeRecord } from '../../src/run-log.js';
+import { createHistory } from '../../src/prompting/context/history.js';
+import type { PromptContext } from '../../src/prompting/context/prompt-context.js';
+import { progressContext, taskContext } from '../../src/prompting/context/task-context.js';
+import { selectHistory } from '../../src/prompting/memory.js';
+import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { rollout, type Trajectory } from '../../src/rollout/episode.js';
+import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
+import type { EpisodeRecord } from '../../src/runs/events.js';
 
 /** All that prompts are made of, for a config. */
 export async function situation(

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { environmentIds } from '../../src/environments/index.js';
-import { packageRoot } from '../../src/package-root.js';
-import { environmentFacts, environmentFamily } from '../../src/prompting/environment-facts.js';
+import { environmentFacts, environmentFamily } from '../../src/environments/facts.js';
+import { environmentIds } from '../../src/environments/open.js';
+import { packageRoot } from '../../src/package.js';
 import {
   correctionContextSchema,
   descriptionSchema,
   promptContextSchema,
-} from '../../src/prompting/prompt-context.js';
-import { shapeOfData, shapeOfSchema, variablesOf } from '../../src/prompting/template-variables.js';
+} from '../../src/prompting/context/prompt-context.js';
+import { shapeOfData, shapeOfSchema, variablesOf } from '../../src/prompting/templates/template-scope.js';
 
 describe('the variables of templates', () => {
   it('are listed in prompts/README.md', () => {

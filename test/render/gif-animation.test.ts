@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { captionsOf } from '../../src/render/animation.js';
+import { captionsOf, layoutOf } from '../../src/render/animation.js';
 import { colours, rgbOf } from '../../src/render/colours.js';
 import { gifAnimation } from '../../src/render/gif-animation.js';
-import { layoutOf } from '../../src/render/layout.js';
 import { createPainter } from '../../src/render/painter.js';
 import { animationOf, followed, rolling } from './frames.js';
 import { readGif } from './gif-reader.js';

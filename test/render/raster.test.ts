@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createBlends } from '../../src/render/blends.js';
+import { createBlends } from '../../src/render/colours.js';
 import { createRaster } from '../../src/render/raster.js';
 import { strokesOf } from '../../src/render/stroke-font.js';
 

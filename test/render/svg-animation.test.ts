@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Frame } from '../../src/environments/frame.js';
-import { layoutOf } from '../../src/render/layout.js';
+import { layoutOf } from '../../src/render/animation.js';
 import { svgAnimation } from '../../src/render/svg-animation.js';
 import { svgShapes } from '../../src/render/svg-shape.js';
 import { tracksOf } from '../../src/render/svg-tracks.js';

@@ -1,13 +1,12 @@
 import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { curvePoints, timelineOf } from '../../src/report/curve-points.js';
-import { parameterHeatMap } from '../../src/report/heat-map.js';
-import { render } from '../../src/report/html.js';
-import { learningCurve } from '../../src/report/learning-curve.js';
-import { divergingIndex, divergingPalette } from '../../src/report/palette.js';
-import { loggedProposals } from '../../src/report/proposals.js';
+import { parameterHeatMap } from '../../src/report/charts/heat-map.js';
+import { curvePoints, learningCurve, timelineOf } from '../../src/report/charts/learning-curve.js';
+import { divergingIndex, divergingPalette } from '../../src/report/charts/palette.js';
+import { render } from '../../src/report/page/html.js';
 import type { RunData } from '../../src/report/run-data.js';
-import { taskLabels } from '../../src/report/task-labels.js';
+import { loggedProposals } from '../../src/report/views/proposals.js';
+import { taskLabels } from '../../src/report/views/task-labels.js';
 import { elementsOf, scriptContent, visibleText } from './markup.js';
 import { frozenLake, runFixture } from './run-fixture.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type RepeatData, renderGroupReport } from '../../src/report/group-report.js';
-import { interquartileMean, mean, meanInterval95 } from '../../src/statistics.js';
+import { interquartileMean, mean, meanInterval95 } from '../../src/statistics/descriptive.js';
 import { elementsOf, visibleText } from './markup.js';
 import { runFixture } from './run-fixture.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { escapeHtml, html, jsonForScript, preformatted, render } from '../../src/report/html.js';
+import { escapeHtml, html, jsonForScript, preformatted, render } from '../../src/report/page/html.js';
 import { unescapeHtml } from './markup.js';
 
 describe('html', () => {

@@ -8,10 +8,10 @@ import {
   formatReturn,
   formatTime,
   plural,
-} from '../../src/report/quantities.js';
-import { linearScale, robustDomain } from '../../src/report/scale.js';
-import { sparkline } from '../../src/report/sparkline.js';
-import { quantile } from '../../src/statistics.js';
+} from '../../src/format/quantities.js';
+import { linearScale, robustDomain } from '../../src/report/charts/scale.js';
+import { sparkline } from '../../src/report/charts/sparkline.js';
+import { quantile } from '../../src/statistics/descriptive.js';
 
 describe('quantities', () => {
   it.each([

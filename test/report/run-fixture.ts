@@ -1,13 +1,13 @@
 /** Runs as they look on disk, made from a seed: what the loop would have logged, without running it. */
 import { stringify } from 'yaml';
-import { type ConfigInput, configSchema, resolveConfig } from '../../src/config.js';
+import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/config.js';
 import type { ChatMessage, Completion } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../src/policies/policy.js';
-import type { ParseFailure } from '../../src/prompting/parse-failure.js';
-import type { BufferEntry } from '../../src/replay-buffer.js';
+import type { ParseFailure } from '../../src/prompting/answer/format.js';
 import type { RunData } from '../../src/report/run-data.js';
-import type { CallRecord, Confirmation, LoggedEvent, UsageTotals } from '../../src/run-log.js';
-import { mean, meanInterval95 } from '../../src/statistics.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import type { CallRecord, Confirmation, LoggedEvent, UsageTotals } from '../../src/runs/events.js';
+import { mean, meanInterval95 } from '../../src/statistics/descriptive.js';
 
 /** A task to make runs of: its policies and how good a parameter vector is. */
 export interface FixtureTask {

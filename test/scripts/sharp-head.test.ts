@@ -1,18 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { endOfAnswer, renderExample } from '../../finetune/rendering.js';
+import { endOfAnswer, renderExample } from '../../finetune/dataset/read-dataset.js';
 import { type HiddenStates, hiddenStates } from '../../scripts/tiny-improver/hidden-states.js';
 import { sharpHead } from '../../scripts/tiny-improver/sharp-head.js';
 import { storeModel } from '../../scripts/tiny-improver/stored-model.js';
 import { type TokenKinds, tokenKinds } from '../../scripts/tiny-improver/token-kinds.js';
 import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
-import { readDecoderConfig } from '../../src/models/local/hf-config.js';
 import { checkModel } from '../../src/models/local/inspect.js';
-import { toFloat32 } from '../../src/models/local/quantization.js';
-import { openWeights, readTensorBytes } from '../../src/models/local/safetensors.js';
-import { openTokenizer } from '../../src/models/local/tokenizer.js';
-import { createGenerator } from '../../src/random.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
+import { createGenerator } from '../../src/random/generator.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const shape = { ...tinyShape, layers: 1, hidden: 32, heads: 2, intermediate: 48 };

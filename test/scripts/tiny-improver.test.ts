@@ -1,16 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadCollection } from '../../finetune/collection-config.js';
-import { loadTrainConfig } from '../../finetune/train-config.js';
+import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { fillRecipe, modelCard } from '../../scripts/tiny-improver/model-card.js';
 import { fullPlan, smokePlan, trainedModel } from '../../scripts/tiny-improver/recipe.js';
 import { stepsOf } from '../../scripts/tiny-improver/steps.js';
 import { storeModel } from '../../scripts/tiny-improver/stored-model.js';
 import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
 import { checkModel } from '../../src/models/local/inspect.js';
-import { toFloat32 } from '../../src/models/local/quantization.js';
-import { openWeights, readTensorBytes } from '../../src/models/local/safetensors.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
+import { loadCollection } from '../../src/studies/collection-config.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const shape = { ...tinyShape, layers: 1, hidden: 32, heads: 2, intermediate: 48 };

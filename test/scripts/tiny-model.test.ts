@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
-import { readDecoderConfig } from '../../src/models/local/hf-config.js';
-import { decoderTensors, requireTensor } from '../../src/models/local/parameters.js';
-import { toFloat32 } from '../../src/models/local/quantization.js';
-import { openWeights, readTensorBytes } from '../../src/models/local/safetensors.js';
-import { type ChatTokenizer, openTokenizer } from '../../src/models/local/tokenizer.js';
+import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
+import { type ChatTokenizer, openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const directory = temporaryDirectory();

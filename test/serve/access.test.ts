@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requireLocal } from '../../src/serve/access.js';
-import { longestBody } from '../../src/serve/json-body.js';
+import { longestBody, requireLocal } from '../../src/serve/http.js';
 import { messages, post, send, startLocalServer } from './local-server.js';
 
 let server: Awaited<ReturnType<typeof startLocalServer>>;

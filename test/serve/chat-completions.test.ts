@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { UserError } from '../../src/errors.js';
-import { createModel } from '../../src/models/index.js';
 import type { GenerateOptions } from '../../src/models/language-model.js';
-import { createLocalModel } from '../../src/models/local/index.js';
-import { parseParameters } from '../../src/prompting/parameter-format.js';
-import { httpErrorOf } from '../../src/serve/http-error.js';
+import { createLocalModel } from '../../src/models/local/local-model.js';
+import { createModel } from '../../src/models/providers.js';
+import { parseParameters } from '../../src/prompting/answer/format.js';
+import { httpErrorOf } from '../../src/serve/http.js';
 import { openaiConfig } from '../models/model-configs.js';
 import { eventsOf, localConfig, messages, post, send, startLocalServer, stream } from './local-server.js';
 

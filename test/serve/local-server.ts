@@ -1,8 +1,8 @@
 /** A served reference model, and requests to it that no client library would send. */
 import { type ClientRequest, request } from 'node:http';
-import { localSchema } from '../../src/models/local/config.js';
-import { openModelProcess } from '../../src/models/local/model-process.js';
-import { openTokenizer } from '../../src/models/local/tokenizer.js';
+import { openModelProcess } from '../../src/models/local/process/model-process.js';
+import { localSchema } from '../../src/models/local/settings.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { ServedModel } from '../../src/serve/chat-request.js';
 import { startServer } from '../../src/serve/server.js';
 import { readReference, referenceDirectory } from '../models/local/fixture.js';

@@ -1,11 +1,11 @@
 /** Run directories with known content, written without playing anything. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ConfigInput } from '../../src/config.js';
-import { parseConfig, resolvedYaml } from '../../src/load-config.js';
-import type { Manifest } from '../../src/manifest.js';
-import { runFiles } from '../../src/recorded-run.js';
-import type { BufferEntry } from '../../src/replay-buffer.js';
+import type { ConfigInput } from '../../src/config/config.js';
+import { parseConfig, resolvedYaml } from '../../src/config/load.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import type { Manifest } from '../../src/runs/manifest.js';
+import { runFiles } from '../../src/runs/reader.js';
 
 export interface WrittenRun {
   readonly seed: number;

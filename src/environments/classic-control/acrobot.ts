@@ -1,8 +1,7 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
-import type { Frame } from '../frame.js';
+import type { Frame, Point } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
-import { drawAcrobot } from './acrobot-drawing.js';
 import { singleCos, singleSin } from './single-precision.js';
 
 const { PI, cos, sin, fround } = Math;
@@ -114,4 +113,29 @@ function wrap(angle: number): number {
   while (wrapped > PI) wrapped -= 2 * PI;
   while (wrapped < -PI) wrapped += 2 * PI;
   return wrapped;
+}
+
+/** Both links, m, and the bar that the tip is to pass; angles as in the state: 0 hangs down, the second relative to the first. */
+export function drawAcrobot(angle1: number, angle2: number): Frame {
+  const elbow: Point = [Math.sin(angle1), -Math.cos(angle1)];
+  const tip: Point = [elbow[0] + Math.sin(angle1 + angle2), elbow[1] - Math.cos(angle1 + angle2)];
+  return {
+    view: { min: [-2.2, -2.2], max: [2.2, 2.2] },
+    shapes: [
+      {
+        kind: 'line',
+        points: [
+          [-2.2, 1],
+          [2.2, 1],
+        ],
+        width: 0.04,
+        role: 'goal',
+      },
+      { kind: 'line', points: [[0, 0], elbow], width: 0.2, role: 'agent' },
+      { kind: 'line', points: [elbow, tip], width: 0.2, role: 'agent' },
+      { kind: 'circle', centre: [0, 0], radius: 0.08, role: 'agent-detail' },
+      { kind: 'circle', centre: elbow, radius: 0.08, role: 'agent-detail' },
+      { kind: 'circle', centre: tip, radius: 0.08, role: 'object' },
+    ],
+  };
 }

@@ -1,8 +1,8 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, Observation } from '../environment.js';
 import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
-import { drawMountainCar } from './mountain-car-drawing.js';
+import { drawMountainCar } from './mountain-car.js';
 import { isSingle } from './single-precision.js';
 
 const { fround } = Math;

@@ -1,8 +1,7 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, Observation } from '../environment.js';
-import type { Frame } from '../frame.js';
+import type { Frame, Point } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
-import { drawPendulum } from './pendulum-drawing.js';
 import { isSingle } from './single-precision.js';
 
 const maxSpeed = 8; // rad/s
@@ -65,4 +64,17 @@ export class Pendulum implements Task<readonly number[]> {
 function normalize(angle: number): number {
   const turns = (angle + PI) % (2 * PI);
   return (turns < 0 ? turns + 2 * PI : turns) - PI;
+}
+
+/** The rod, m; the angle 0 is upright and positive to the left, as a positive torque turns it. */
+export function drawPendulum(angle: number): Frame {
+  const tip: Point = [-Math.sin(angle), Math.cos(angle)];
+  return {
+    view: { min: [-1.3, -1.3], max: [1.3, 1.3] },
+    shapes: [
+      { kind: 'circle', centre: [0, 1], radius: 0.16, role: 'goal' },
+      { kind: 'line', points: [[0, 0], tip], width: 0.18, role: 'agent' },
+      { kind: 'circle', centre: [0, 0], radius: 0.05, role: 'agent-detail' },
+    ],
+  };
 }

@@ -4,12 +4,10 @@
  */
 import type { z } from 'zod';
 import type { Task } from '../task.js';
-import { controlCost } from './control-cost.js';
-import { loadModel, type ModelName } from './model.js';
-import { addNormal, addUniform, limited, MujocoTask } from './mujoco-task.js';
+import { addNormal, addUniform, controlCost, limited, MujocoTask } from './mujoco-task.js';
 import type { halfCheetahOptions, hopperOptions, Range, swimmerOptions, walker2dOptions } from './options.js';
 import type { Scene } from './scene.js';
-import { Simulation, type State } from './simulation.js';
+import { loadModel, type ModelName, Simulation, type State } from './simulation.js';
 
 /**
  * A cheetah of two legs in the x–z plane, 6 torques; it is never terminated. Observation: height, pitch, the 6 joint

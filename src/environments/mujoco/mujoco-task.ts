@@ -1,4 +1,5 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
+import { isSingle } from '../classic-control/single-precision.js';
 import type { BoxSpace, Observation } from '../environment.js';
 import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
@@ -84,4 +85,20 @@ export function addNormal(values: Float64Array, scale: number, random: RandomGen
 /** The value, or the nearest within ±limit. */
 export function limited(value: number, limit: number): number {
   return Math.min(limit, Math.max(-limit, value));
+}
+
+const { fround } = Math;
+
+/**
+ * weight · Σ action², of the action as it was given, also beyond its limits. NumPy computes with the type of the array: an
+ * action that float32 can hold is squared, summed and weighed in single precision.
+ */
+export function controlCost(weight: number, action: readonly number[]): number {
+  let sum = 0;
+  if (!action.every(isSingle)) {
+    for (const component of action) sum += component * component;
+    return weight * sum;
+  }
+  for (const component of action) sum = fround(sum + fround(component * component));
+  return fround(fround(weight) * sum);
 }

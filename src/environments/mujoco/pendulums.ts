@@ -1,10 +1,9 @@
 /** Poles on a cart that is pushed along a rail, which ends at ±1 m. */
 import type { z } from 'zod';
 import type { Task } from '../task.js';
-import { loadModel } from './model.js';
 import { addNormal, addUniform, limited, MujocoTask } from './mujoco-task.js';
 import type { invertedDoublePendulumOptions, invertedPendulumOptions } from './options.js';
-import { Simulation } from './simulation.js';
+import { loadModel, Simulation } from './simulation.js';
 
 /**
  * One pole. Observation: place of the cart, angle of the pole, and their velocities. Reward: 1 a step while the pole leans

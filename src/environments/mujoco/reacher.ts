@@ -1,10 +1,8 @@
 import type { z } from 'zod';
 import type { Task } from '../task.js';
-import { controlCost } from './control-cost.js';
-import { loadModel } from './model.js';
-import { addUniform, MujocoTask } from './mujoco-task.js';
+import { addUniform, controlCost, MujocoTask } from './mujoco-task.js';
 import type { reacherOptions } from './options.js';
-import { Simulation, type State } from './simulation.js';
+import { loadModel, Simulation, type State } from './simulation.js';
 
 /**
  * An arm of two links of 0.1 m on a table reaches for a target, with 2 torques; never terminated.

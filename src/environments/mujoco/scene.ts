@@ -1,7 +1,6 @@
 /** MuJoCo's solids as flat shapes: capsules as thick lines, spheres as circles, hinges as dots. */
 import type { Frame, Point, Role, Shape } from '../frame.js';
-import type { Geom, Model } from './model.js';
-import type { Simulation, State } from './simulation.js';
+import type { Geom, Model, Simulation, State } from './simulation.js';
 
 /** How an environment is looked at; lengths in m. */
 export interface Scene {

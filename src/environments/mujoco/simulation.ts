@@ -1,5 +1,125 @@
-import type { MjData } from '@mujoco/mujoco';
-import type { Model } from './model.js';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
+import { packageRoot } from '../../package.js';
+
+export type ModelName =
+  | 'half_cheetah'
+  | 'hopper'
+  | 'walker2d_v5'
+  | 'swimmer'
+  | 'reacher'
+  | 'inverted_pendulum'
+  | 'inverted_double_pendulum';
+
+/** A compiled model: what never changes. Lengths in m, times in s. */
+export interface Model {
+  readonly mujoco: MainModule;
+  readonly handle: MjModel;
+  /** Of one integration step. */
+  readonly timeStep: number;
+  readonly positions: number;
+  readonly velocities: number;
+  /** Limits of the actuators: MuJoCo applies the nearest where a control lies beyond. */
+  readonly controlLow: readonly number[];
+  readonly controlHigh: readonly number[];
+  readonly geoms: readonly Geom[];
+  readonly hinges: readonly Hinge[];
+  /** @throws Error for a name that the model lacks */
+  bodyIndex(name: string): number;
+}
+
+/** A solid that a body is made of. */
+export interface Geom {
+  readonly name: string;
+  readonly kind: 'plane' | 'sphere' | 'capsule' | 'cylinder' | 'other';
+  /** Index of its body; 0 is the world. */
+  readonly body: number;
+  readonly radius: number;
+  /** Of a capsule or cylinder, without the round ends. */
+  readonly halfLength: number;
+}
+
+/** A joint that turns, between two bodies: neither of them is the world. */
+export interface Hinge {
+  /** Index among the joints. */
+  readonly joint: number;
+  /** Index of the body that it turns. */
+  readonly body: number;
+}
+
+/**
+ * Bytes that a state may use for contacts and constraints. MuJoCo would take up to 13 MB, of the 2 GB that all states
+ * share; with every part on the floor these models need 42 kB.
+ */
+const arenaBytes = 2 ** 18;
+
+const kinds: Readonly<Record<number, Geom['kind']>> = {
+  0: 'plane',
+  2: 'sphere',
+  3: 'capsule',
+  5: 'cylinder',
+};
+
+let loading: Promise<MainModule> | undefined;
+const compiled = new Map<ModelName, Model>();
+
+/**
+ * One of Gymnasium's models. MuJoCo (a 22 MB WebAssembly module) is loaded with the first; it and the models serve all
+ * environments of the process and stay.
+ */
+export async function loadModel(name: ModelName): Promise<Model> {
+  loading ??= import('@mujoco/mujoco').then(({ default: load }) => load());
+  const mujoco = await loading;
+  let model = compiled.get(name);
+  if (model === undefined) {
+    model = compile(mujoco, name);
+    compiled.set(name, model);
+  }
+  return model;
+}
+
+function compile(mujoco: MainModule, name: ModelName): Model {
+  const file = join(packageRoot(), 'src', 'environments', 'mujoco', 'models', `${name}.xml`);
+  const handle = mujoco.MjModel.from_xml_string(readFileSync(file, 'utf8'));
+  handle.narena = arenaBytes;
+  const { opt } = handle;
+  const timeStep = opt.timestep;
+  opt.delete();
+  const range = [...(handle.actuator_ctrlrange as Float64Array)];
+  const { mjOBJ_BODY, mjOBJ_GEOM } = mujoco.mjtObj;
+  const { mjJNT_HINGE } = mujoco.mjtJoint;
+  const types = handle.geom_type as Int32Array;
+  const bodies = handle.geom_bodyid as Int32Array;
+  const sizes = handle.geom_size as Float64Array;
+  const jointTypes = handle.jnt_type as Int32Array;
+  const jointBodies = handle.jnt_bodyid as Int32Array;
+  const parents = handle.body_parentid as Int32Array;
+  return {
+    mujoco,
+    handle,
+    timeStep,
+    positions: handle.nq,
+    velocities: handle.nv,
+    controlLow: range.filter((_, i) => i % 2 === 0),
+    controlHigh: range.filter((_, i) => i % 2 === 1),
+    geoms: Array.from(types, (type, i) => ({
+      name: mujoco.mj_id2name(handle, mjOBJ_GEOM.value, i) ?? '',
+      kind: kinds[type] ?? 'other',
+      body: bodies[i]!,
+      radius: sizes[3 * i]!,
+      halfLength: sizes[3 * i + 1]!,
+    })),
+    hinges: Array.from(jointBodies, (body, joint) => ({ joint, body })).filter(
+      ({ joint, body }) => jointTypes[joint] === mjJNT_HINGE.value && parents[body]! > 0,
+    ),
+    bodyIndex(body) {
+      const index = mujoco.mj_name2id(handle, mjOBJ_BODY.value, body);
+      if (index < 0) throw new Error(`${name}.xml has no body ${body}`);
+      return index;
+    },
+  };
+}
 
 /**
  * MuJoCo's own memory of a state, without copying. An array is good until the next call of MuJoCo: when its memory grows,

@@ -10,7 +10,10 @@
  *     |    G|
  *     +-+-+-+
  */
+
+import { z } from 'zod';
 import { UserError } from '../../errors.js';
+import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 
 /** Columns and rows of cells, and where an episode starts and ends. */
 export interface Maze {
@@ -106,3 +109,110 @@ export function parseMaze(lines: readonly string[]): Maze {
     return { x: (cell!.column - 1) / 2, y: (cell!.row - 1) / 2 };
   }
 }
+
+/**
+ * A maze without loops, carved by a random depth-first walk from the top left corner, then `loopShare` of the walls that
+ * are left inside taken away. From the top left to the bottom right corner.
+ */
+export function carveMaze(
+  width: number,
+  height: number,
+  options: { readonly seed: number; readonly loopShare: number },
+): Maze {
+  const random = createGenerator(options.seed);
+  const lines = closedLines(width, height);
+  const cells = [{ x: 0, y: 0 }];
+  const visited = new Set([0]);
+  for (let cell = cells.at(-1); cell !== undefined; cell = cells.at(-1)) {
+    const { x, y } = cell;
+    const ahead = directions.filter(
+      (step) =>
+        x + step.x >= 0 &&
+        x + step.x < width &&
+        y + step.y >= 0 &&
+        y + step.y < height &&
+        !visited.has((y + step.y) * width + x + step.x),
+    );
+    if (ahead.length === 0) {
+      cells.pop();
+      continue;
+    }
+    const step = random.choice(ahead);
+    lines[2 * y + 1 + step.y]![2 * x + 1 + step.x] = ' ';
+    const next = { x: x + step.x, y: y + step.y };
+    visited.add(next.y * width + next.x);
+    cells.push(next);
+  }
+  openWalls(lines, options.loopShare, random);
+  return parseMaze(lines.map((line) => line.join('')));
+}
+
+/** A grid of cells with every wall. */
+function closedLines(width: number, height: number): string[][] {
+  const lines = Array.from({ length: 2 * height + 1 }, (_, row) =>
+    Array.from({ length: 2 * width + 1 }, (_, column): string =>
+      row % 2 === 0 ? (column % 2 === 0 ? '+' : '-') : column % 2 === 0 ? '|' : ' ',
+    ),
+  );
+  lines[1]![1] = 'S';
+  lines[2 * height - 1]![2 * width - 1] = 'G';
+  return lines;
+}
+
+function openWalls(lines: string[][], share: number, random: RandomGenerator): void {
+  const walls = lines.flatMap((line, row) =>
+    line.flatMap((mark, column) => {
+      const inside = row > 0 && row < lines.length - 1 && column > 0 && column < line.length - 1;
+      return inside && (mark === '|' || mark === '-') ? [[row, column] as const] : [];
+    }),
+  );
+  for (let left = Math.round(share * walls.length); left > 0; left--) {
+    const [[row, column]] = walls.splice(random.integers(0, walls.length), 1) as [readonly [number, number]];
+    lines[row]![column] = ' ';
+  }
+}
+
+// The mazes that environments are made of, by their ids.
+
+export const sampleMazeOptions = z.strictObject({ layout: z.array(z.string()).nullish() });
+
+export const randomMazeOptions = z.strictObject({
+  maze_seed: z.int().min(0).default(0),
+  loop_share: z.number().min(0).max(1).default(0),
+});
+
+/** The ids of the mazes that come with the package; those of random mazes of other sizes are valid, too. */
+export const mazeIds = {
+  samples: ['maze-sample-3x3-v0', 'maze-sample-5x5-v0', 'maze-sample-10x10-v0'],
+  random: ['maze-random-3x3-v0', 'maze-random-5x5-v0', 'maze-random-10x10-v0'],
+} as const;
+
+/** Size of the maze that an id promises; undefined where it names no maze, or one beyond 2 to 100 cells a side. */
+export function mazeSize(id: string): { readonly width: number; readonly height: number } | undefined {
+  const sides = /^maze-\w+-([1-9]\d*)x([1-9]\d*)-v0$/.exec(id)?.slice(1).map(Number);
+  if (sides === undefined || sides.some((side) => side < 2 || side > largestMaze)) return undefined;
+  return { width: sides[0]!, height: sides[1]! };
+}
+
+/**
+ * `maze-sample-3x3-v0` is that of ProPS. The samples of 5 × 5 and 10 × 10 are carved here, with a seed that stays: they
+ * are not those of gym-maze.
+ * @throws UserError for a layout that can't be used
+ */
+export function sampleMaze(
+  id: string,
+  { layout }: { readonly layout?: readonly string[] | null | undefined },
+): Maze {
+  if (layout !== undefined && layout !== null) return parseMaze(layout);
+  const { width, height } = mazeSize(id)!;
+  if (width === 3) return parseMaze(sample3x3);
+  return carveMaze(width, height, { seed: 1, loopShare: width === 10 ? 0.1 : 0 });
+}
+
+/** The same maze for the same id and options, whatever the seed of an episode. */
+export function randomMaze(id: string, options: z.output<typeof randomMazeOptions>): Maze {
+  const { width, height } = mazeSize(id)!;
+  return carveMaze(width, height, { seed: options.maze_seed, loopShare: options.loop_share });
+}
+
+const sample3x3 = ['+-+-+-+', '|S    |', '+ +-+ +', '| |   |', '+ +-+-+', '|    G|', '+-+-+-+'];

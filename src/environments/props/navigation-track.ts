@@ -1,9 +1,55 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
-import type { Frame } from '../frame.js';
+import type { Frame, Point, Shape } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';
-import { drawNavigation } from './navigation-drawing.js';
-import { distanceToWall, type Pose } from './navigation-walls.js';
+
+/** A place in m and a direction in rad: 0 along y, positive clockwise. */
+export interface Pose {
+  readonly x: number;
+  readonly y: number;
+  readonly yaw: number;
+}
+
+/** The closed lines on both sides of the corridor, m. */
+export const outerWall: readonly Point[] = closed([
+  [0, 0],
+  [0, 20],
+  [20, 20],
+  [20, 8.5],
+  [11.5, 8.5],
+  [11.5, 0],
+]);
+export const innerWall: readonly Point[] = closed([
+  [3, 3],
+  [3, 17],
+  [17, 17],
+  [17, 11.5],
+  [8.5, 11.5],
+  [8.5, 3],
+]);
+
+const farthest = 30; // m, what the range finders see
+const segments = [outerWall, innerWall].flatMap((wall) =>
+  wall.slice(1).map((to, i): readonly [Point, Point] => [wall[i]!, to]),
+);
+
+/** How far the nearest wall is straight ahead, at most 30 m. */
+export function distanceToWall({ x, y, yaw }: Pose): number {
+  const [dx, dy] = [Math.sin(yaw), Math.cos(yaw)];
+  let nearest = farthest;
+  for (const [[x1, y1], [x2, y2]] of segments) {
+    const [sx, sy] = [x2 - x1, y2 - y1];
+    const cross = dx * sy - dy * sx; // 0 where they are parallel
+    const along = ((x1 - x) * sy - (y1 - y) * sx) / cross;
+    const share = ((x1 - x) * dy - (y1 - y) * dx) / cross; // of the segment
+    if (along >= 0 && along < nearest && share >= 0 && share <= 1) nearest = along;
+  }
+  return nearest;
+}
+
+function closed(points: readonly Point[]): readonly Point[] {
+  return [...points, points[0]!];
+}
 
 const { PI } = Math;
 const noise = 0.02; // standard deviation: rad of a turn, m of a move, m of a range
@@ -96,4 +142,36 @@ export class NavigationTrack implements Task<number> {
 function wrapped(angle: number): number {
   if (angle > PI) return angle - 2 * PI;
   return angle < -PI ? angle + 2 * PI : angle;
+}
+
+/** The corridor from above, the robot with the way it looks, and what its range finders measure. */
+export function drawNavigation(scene: {
+  readonly pose: Pose;
+  readonly rays: readonly { readonly range: number; readonly yaw: number }[];
+  /** Of the robot, m. */
+  readonly radius: number;
+}): Frame {
+  const { pose, rays, radius } = scene;
+  const at = (yaw: number, distance: number): Point => [
+    pose.x + distance * Math.sin(yaw),
+    pose.y + distance * Math.cos(yaw),
+  ];
+  const centre: Point = [pose.x, pose.y];
+  const beams = rays.flatMap(({ range, yaw }): readonly Shape[] => {
+    const end = at(yaw, Math.max(0, range));
+    return [
+      { kind: 'line', points: [centre, end], width: 0.09, role: 'guide' },
+      { kind: 'circle', centre: end, radius: 0.18, role: 'object' },
+    ];
+  });
+  return {
+    view: { min: [-0.5, -0.5], max: [20.5, 20.5] },
+    shapes: [
+      { kind: 'polygon', points: innerWall, role: 'ground' },
+      { kind: 'line', points: outerWall, width: 0.25, role: 'ground' },
+      ...beams,
+      { kind: 'circle', centre, radius, role: 'agent' },
+      { kind: 'line', points: [centre, at(pose.yaw, 1.6 * radius)], width: 0.2, role: 'agent-detail' },
+    ],
+  };
 }

@@ -1,6 +1,6 @@
 /** How hard a task is, told from random policies. */
-import type { RandomGenerator } from '../../random.js';
-import type { ControlledSystem } from './controlled-system.js';
+import type { RandomGenerator } from '../../random/generator.js';
+import type { ControlledSystem } from './controlled-task.js';
 import { logUniform } from './distributions.js';
 
 /** The share of random policies that shall succeed at a task, log-uniform in 0.3 % to 30 %. */

@@ -1,9 +1,8 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import type { Frame, Point } from '../frame.js';
 import { TabularTask } from '../toy-text/tabular-task.js';
 import { drawShare } from './calibration.js';
-import { chance, integerBetween, logUniform, permutation } from './distributions.js';
-import type { Draw } from './draw.js';
+import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
 import { chooseGoal, type Move, type Walk } from './random-tables.js';
 
 /**

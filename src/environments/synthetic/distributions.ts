@@ -1,5 +1,23 @@
-/** Distributions that random tasks are drawn from. */
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
+import type { Task } from '../task.js';
+
+/** A drawn task and its step limit. */
+export interface DrawnTask {
+  readonly task: Task;
+  readonly maxSteps: number;
+}
+
+/** Draws a task; undefined where the draw came out trivial or hopeless, so that another has to be made. */
+export type Draw<Options> = (random: RandomGenerator, options: Options) => DrawnTask | undefined;
+
+/** Options of families whose policies are linear. */
+export interface ControlOptions {
+  readonly observations?: number | undefined;
+  readonly actions?: number | undefined;
+  readonly control?: 'discrete' | 'continuous' | undefined;
+}
+
+// Distributions that random tasks are drawn from.
 
 /** True with probability `p`. */
 export const chance = (random: RandomGenerator, p: number): boolean => random.random() < p;

@@ -1,11 +1,11 @@
 /** The families of synthetic tasks, and their ids: `synthetic:survival?seed=7&observations=4`. */
 import { z } from 'zod';
 import { nearest, UserError } from '../../errors.js';
-import { createGenerator } from '../../random.js';
+import { createGenerator } from '../../random/generator.js';
 import type { Environment } from '../environment.js';
 import { limitedEnvironment } from '../limited-environment.js';
 import { optionNames, parseOptions } from '../options.js';
-import type { Draw, DrawnTask } from './draw.js';
+import type { Draw, DrawnTask } from './distributions.js';
 
 const prefix = 'synthetic:';
 /** Draws that may be refused before a seed is given up. */
@@ -37,10 +37,10 @@ interface Family {
 }
 
 const families: Readonly<Record<string, Family>> = {
-  survival: family('survival', controlOptions, async () => (await import('./survival.js')).drawSurvival),
-  regulate: family('regulate', controlOptions, async () => (await import('./regulate.js')).drawRegulation),
+  survival: family('survival', controlOptions, async () => (await import('./stabilise.js')).drawSurvival),
+  regulate: family('regulate', controlOptions, async () => (await import('./stabilise.js')).drawRegulation),
   reach: family('reach', controlOptions, async () => (await import('./reach.js')).drawReach),
-  pump: family('pump', controlOptions, async () => (await import('./pump.js')).drawPump),
+  pump: family('pump', controlOptions, async () => (await import('./reach.js')).drawPump),
   locomote: family(
     'locomote',
     z.strictObject({ seed, observations: size(4, 12) }),

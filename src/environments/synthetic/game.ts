@@ -1,8 +1,7 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation } from '../environment.js';
 import type { OpenStep, Task } from '../task.js';
-import { chance, integerBetween } from './distributions.js';
-import type { Draw } from './draw.js';
+import { chance, type Draw, integerBetween } from './distributions.js';
 
 interface Rules {
   /** Sticks at the start of an episode: this, or from `fewest` on. */

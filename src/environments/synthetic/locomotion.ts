@@ -1,9 +1,7 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import { drawActuators } from './actuators.js';
-import { ControlledSystem } from './controlled-system.js';
-import { ControlledTask } from './controlled-task.js';
-import { chance, integerBetween, logUniform } from './distributions.js';
-import type { Draw } from './draw.js';
+import { ControlledSystem, ControlledTask } from './controlled-task.js';
+import { chance, type Draw, integerBetween, logUniform } from './distributions.js';
 import type { Plant } from './plant.js';
 import { drawSensors } from './sensors.js';
 

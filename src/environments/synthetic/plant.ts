@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import { chance, logUniform, randomSign } from './distributions.js';
 
 /** The dynamics of a controlled system in discrete time. */

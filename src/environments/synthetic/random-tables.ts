@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import { policiesFor } from './calibration.js';
 
 /** Where an action may lead. */

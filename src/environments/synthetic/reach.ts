@@ -1,13 +1,18 @@
-import type { RandomGenerator } from '../../random.js';
-import { drawActuators } from './actuators.js';
-import { drawShare, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
-import { ControlledSystem } from './controlled-system.js';
-import { ControlledTask, type Objective, projection } from './controlled-task.js';
-import { chance, integerBetween, logUniform, unitVector } from './distributions.js';
-import type { ControlOptions, Draw } from './draw.js';
-import { drawLinearPlant } from './plant.js';
+import type { RandomGenerator } from '../../random/generator.js';
+import { type Actuators, drawActuatorKind, drawActuators, drawSizes } from './actuators.js';
+import { drawShare, peakOf, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
+import { ControlledSystem, ControlledTask, type Objective, projection } from './controlled-task.js';
+import {
+  type ControlOptions,
+  chance,
+  type Draw,
+  integerBetween,
+  logUniform,
+  randomSign,
+  unitVector,
+} from './distributions.js';
+import { drawLinearPlant, drawOscillators } from './plant.js';
 import { drawSensors } from './sensors.js';
-import { drawSizes } from './sizes.js';
 
 /**
  * A marginally stable system that is to be brought over a far line in the space of states: −1 a step until then, or
@@ -58,4 +63,86 @@ export function drawGoal(
   }
   const bonus = logUniform(random, 1, 100);
   return { ...goal, stepCost: 0, effortCost: (bonus * random.uniform(0.3, 1.2)) / maxSteps, bonus };
+}
+
+/**
+ * Lightly damped oscillators with a force too weak to push them to the goal: energy has to be pumped in, by a force
+ * that follows the velocity. The goal lies beyond what any constant action reaches, and within what such a force does.
+ */
+export const drawPump: Draw<ControlOptions> = (random, options) => {
+  const kind = drawActuatorKind(random, options);
+  const drawnPairs = chance(random, 0.7) || 5 * kind.count > 24 ? 1 : 2;
+  const pairs = options.observations === undefined ? drawnPairs : Math.ceil(options.observations / 2);
+  const observations = options.observations ?? 2 * pairs;
+  const plant = drawOscillators(random, pairs);
+  const n = plant.dimension;
+  const spread = logUniform(random, 0.01, 0.1);
+  const strength = logUniform(random, 0.003, 0.1);
+  // Velocities are often seen small, as that of the mountain car: then feedback needs weights that are seldom drawn.
+  const scales = Array.from({ length: n }, (_, i) =>
+    i % 2 === 1 ? logUniform(random, 0.02, 2) : logUniform(random, 0.1, 2),
+  );
+  const system = new ControlledSystem({
+    plant,
+    actuators: drawActuators(random, plant, kind, strength),
+    sensors: drawSensors(random, plant, observations, scales),
+    start: { centre: new Float64Array(n), spread: new Float64Array(n).fill(spread) },
+    noise: chance(random, 0.25) ? strength * logUniform(random, 0.02, 0.2) : 0,
+    wall: 20,
+  });
+  const direction = new Float64Array(n);
+  direction[2 * random.integers(0, pairs)] = randomSign(random);
+  const maxSteps = 10 * integerBetween(random, 10, 30);
+  const share = drawShare(random);
+  const trial = {
+    steps: maxSteps,
+    measure: (state: Float64Array) => projection(state, direction),
+    beyond: Number.POSITIVE_INFINITY,
+  };
+  const pumped = pumpedPeak(system, random, trial);
+  const nearest = 1.15 * constantPeak(system, random, trial);
+  const furthest = 0.97 * pumped;
+  if (nearest >= furthest) return undefined;
+  const peaks = peaksOfRandomPolicies(system, random, { ...trial, policies: policiesFor(share) });
+  const threshold = Math.min(furthest, Math.max(nearest, quantile(peaks, 1 - share)));
+  if (threshold > peaks.at(-1)!) return undefined;
+  const task = new ControlledTask(system, drawGoal(random, direction, threshold, maxSteps));
+  return { task, maxSteps };
+};
+
+type PumpTrial = Parameters<typeof peakOf>[2];
+
+/** The furthest that actions which never change get, in a few episodes each from twice the range of starts. */
+function constantPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
+  const { centre, spread } = system.parts.start;
+  const start = { centre, spread: spread.map((width) => 2 * width) };
+  const wilder = new ControlledSystem({ ...system.parts, start });
+  let furthest = 0;
+  for (const action of constantActions(system.parts.actuators)) {
+    for (let episode = 0; episode < 4; episode++) {
+      furthest = Math.max(
+        furthest,
+        peakOf(wilder, random, trial, () => action),
+      );
+    }
+  }
+  return furthest;
+}
+
+function constantActions({ kind, count, bound }: Actuators): readonly (number | readonly number[])[] {
+  if (kind === 'discrete') return Array.from({ length: count }, (_, a) => a);
+  return Array.from({ length: 3 ** count }, (_, i) =>
+    Array.from({ length: count }, (_, a) => bound * ((Math.floor(i / 3 ** a) % 3) - 1)),
+  );
+}
+
+/** How far the action gets that at each step pushes most in the direction of the driven velocity. */
+function pumpedPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
+  const { kind, count, bound, pushes } = system.parts.actuators;
+  const n = system.state.length;
+  return peakOf(system, random, trial, () => {
+    const along = Array.from({ length: count }, (_, a) => pushes[a * n + 1]! * system.state[1]!);
+    if (kind === 'discrete') return along.indexOf(Math.max(...along));
+    return along.map((value) => (value > 0 ? bound : -bound));
+  });
 }

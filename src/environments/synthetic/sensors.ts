@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace } from '../environment.js';
 import { chance, logUniform, permutation, rotation } from './distributions.js';
 import type { Plant } from './plant.js';

@@ -1,9 +1,7 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import { drawShare, quantile } from './calibration.js';
-import { chance, integerBetween, logUniform, permutation, unitVector } from './distributions.js';
-import type { Draw } from './draw.js';
-import { drawDimension, drawUnits, randomPoint } from './landscape.js';
-import { type Height, reach, SingleStepTask } from './single-step-task.js';
+import { chance, type Draw, integerBetween, logUniform, permutation, unitVector } from './distributions.js';
+import { drawDimension, drawUnits, type Height, randomPoint, reach, SingleStepTask } from './landscape.js';
 
 /** Points that the height of the plateau is told from. */
 const samples = 600;

@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../random.js';
+import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation } from '../environment.js';
 import type { Frame } from '../frame.js';
 import type { OpenStep, Task } from '../task.js';

@@ -1,13 +1,14 @@
 /** How much quantised weights change a model's predictions, measured on a fixed text. */
-import type { Quantization } from './config.js';
-import { buildGraph } from './engine.js';
-import { type DecoderConfig, readDecoderConfig } from './hf-config.js';
-import { KeyValueCache } from './key-value-cache.js';
-import { type DecoderSession, openSession } from './runtime.js';
-import { openWeights } from './safetensors.js';
-import { argmax, logNormaliser, logProbability } from './sampling.js';
-import { freeCores } from './threads.js';
-import { openTokenizer } from './tokenizer.js';
+
+import { freeCores } from './engine/device.js';
+import { buildGraph } from './engine/engine.js';
+import { KeyValueCache } from './engine/key-value-cache.js';
+import { type DecoderSession, openSession } from './engine/runtime.js';
+import { argmax, logNormaliser, logProbability } from './engine/sampling.js';
+import type { Quantization } from './settings.js';
+import { openTokenizer } from './tokens/tokenizer.js';
+import { type DecoderConfig, readDecoderConfig } from './weights/hf-config.js';
+import { openWeights } from './weights/safetensors.js';
 
 export interface QuantizationLoss {
   /** Tokens of the text that were predicted. */

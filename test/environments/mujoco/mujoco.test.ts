@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Environment, Space } from '../../../src/environments/environment.js';
 import type { Shape } from '../../../src/environments/frame.js';
-import { makeEnvironment } from '../../../src/environments/index.js';
-import { loadModel } from '../../../src/environments/mujoco/model.js';
-import { Simulation } from '../../../src/environments/mujoco/simulation.js';
-import { createGenerator } from '../../../src/random.js';
+import { loadModel, Simulation } from '../../../src/environments/mujoco/simulation.js';
+import { makeEnvironment } from '../../../src/environments/open.js';
+import { createGenerator } from '../../../src/random/generator.js';
 
 /** Bytes that MuJoCo has taken; they never become fewer. */
 async function memory(): Promise<number> {

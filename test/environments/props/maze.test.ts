@@ -1,10 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { makeEnvironment } from '../../../src/environments/index.js';
-import { carveMaze } from '../../../src/environments/props/maze-carving.js';
-import { isOpen, type Maze, parseMaze, shortestPath } from '../../../src/environments/props/maze-layout.js';
-import { sampleMaze } from '../../../src/environments/props/mazes.js';
-import { loadConfig } from '../../../src/load-config.js';
+import { loadConfig } from '../../../src/config/load.js';
+import { makeEnvironment } from '../../../src/environments/open.js';
+import {
+  carveMaze,
+  isOpen,
+  type Maze,
+  parseMaze,
+  sampleMaze,
+  shortestPath,
+} from '../../../src/environments/props/maze-layout.js';
 
 const passages = ({ lines }: Maze) =>
   lines.flatMap((line, row) => [...line].filter((mark, column) => mark === ' ' && (row + column) % 2 === 1))

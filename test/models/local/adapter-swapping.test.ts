@@ -1,17 +1,16 @@
 import path from 'node:path';
 import { describe, expect, it, test, vi } from 'vitest';
-import { openAdapter } from '../../../src/models/local/adapter.js';
-import { adaptedModules, adapterInputs } from '../../../src/models/local/adapter-inputs.js';
-import { localSchema, type Quantization } from '../../../src/models/local/config.js';
-import { buildGraph, type Engine, loadEngine } from '../../../src/models/local/engine.js';
-import { readDecoderConfig } from '../../../src/models/local/hf-config.js';
-import { createLocalModel, openLocalModels } from '../../../src/models/local/index.js';
-import { KeyValueCache } from '../../../src/models/local/key-value-cache.js';
-import { ort } from '../../../src/models/local/onnx-runtime.js';
-import { PromptCaches } from '../../../src/models/local/prompt-caches.js';
-import type { GenerateJob } from '../../../src/models/local/protocol.js';
-import { openSession } from '../../../src/models/local/runtime.js';
-import { openWeights } from '../../../src/models/local/safetensors.js';
+import { adaptedModules, adapterInputs } from '../../../src/models/local/engine/adapter-inputs.js';
+import { buildGraph, type Engine, loadEngine } from '../../../src/models/local/engine/engine.js';
+import { KeyValueCache, PromptCaches } from '../../../src/models/local/engine/key-value-cache.js';
+import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
+import { openSession } from '../../../src/models/local/engine/runtime.js';
+import { openAdapter } from '../../../src/models/local/graph/adapter.js';
+import { createLocalModel, openLocalModels } from '../../../src/models/local/local-model.js';
+import type { GenerateJob } from '../../../src/models/local/process/protocol.js';
+import { localSchema, type Quantization } from '../../../src/models/local/settings.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/safetensors.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 import { randomAdapter } from './random-adapter.js';
 

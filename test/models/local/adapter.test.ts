@@ -2,10 +2,10 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, test } from 'vitest';
-import { readAdapter } from '../../../src/models/local/adapter.js';
-import { localSchema } from '../../../src/models/local/config.js';
-import { loadEngine } from '../../../src/models/local/engine.js';
-import { createLocalModel } from '../../../src/models/local/index.js';
+import { loadEngine } from '../../../src/models/local/engine/engine.js';
+import { readAdapter } from '../../../src/models/local/graph/adapter.js';
+import { createLocalModel } from '../../../src/models/local/local-model.js';
+import { localSchema } from '../../../src/models/local/settings.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'adapters-'));

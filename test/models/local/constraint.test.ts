@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { constraintVocabulary, createConstraint } from '../../../src/models/local/constraint.js';
-import { numberGrammar } from '../../../src/models/local/number-grammar.js';
-import { type ChatTokenizer, openTokenizer } from '../../../src/models/local/tokenizer.js';
+import { constraintVocabulary, createConstraint } from '../../../src/models/local/constraint/constraint.js';
+import { numberGrammar } from '../../../src/models/local/constraint/number-grammar.js';
+import { type ChatTokenizer, openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { parseParameters } from '../../../src/prompting/parameter-format.js';
-import { createGenerator } from '../../../src/random.js';
+import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { createGenerator } from '../../../src/random/generator.js';
 import { byteFallbackModel, referenceDirectory } from './fixture.js';
 
 const spec: fc.Arbitrary<ParameterSpec> = fc

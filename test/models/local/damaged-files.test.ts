@@ -1,10 +1,10 @@
 import { cpSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readDecoderConfig } from '../../../src/models/local/hf-config.js';
+import { quantizedWeights } from '../../../src/models/local/graph/quantized-weights.js';
 import { inspectModel } from '../../../src/models/local/inspect.js';
-import { quantizedWeights } from '../../../src/models/local/quantized-weights.js';
-import { openWeights } from '../../../src/models/local/safetensors.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/safetensors.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
 const reference = resolve(import.meta.dirname, '../../fixtures/reference-models/llama-untied-fp32');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { readDecoderConfig } from '../../../src/models/local/hf-config.js';
-import { buildInferenceGraph } from '../../../src/models/local/inference-graph.js';
-import { KeyValueCache } from '../../../src/models/local/key-value-cache.js';
-import { storedParameters } from '../../../src/models/local/parameters.js';
-import { type DecoderSession, openSession } from '../../../src/models/local/runtime.js';
-import { openWeights } from '../../../src/models/local/safetensors.js';
+import { KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
+import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
+import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
+import { storedParameters } from '../../../src/models/local/graph/parameters.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/safetensors.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 
 async function load(name: string) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { chooseDevice, usableDevices } from '../../../src/models/local/device.js';
-import { loadEngine } from '../../../src/models/local/engine.js';
+import { chooseDevice, usableDevices } from '../../../src/models/local/engine/device.js';
+import { loadEngine } from '../../../src/models/local/engine/engine.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 
 const usable = await usableDevices();

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { readGenerationDefaults } from '../../../src/models/local/generation-defaults.js';
-import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local/hf-config.js';
-import { ropeFrequencies } from '../../../src/models/local/rope.js';
+import { ropeFrequencies } from '../../../src/models/local/graph/attention.js';
+import {
+  parseDecoderConfig,
+  readDecoderConfig,
+  readGenerationDefaults,
+} from '../../../src/models/local/weights/hf-config.js';
 import { referenceDirectory } from './fixture.js';
 
 const llama = JSON.parse(

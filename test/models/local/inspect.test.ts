@@ -2,8 +2,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { freeCores } from '../../../src/models/local/engine/device.js';
 import { checkModel, inspectModel } from '../../../src/models/local/inspect.js';
-import { freeCores } from '../../../src/models/local/threads.js';
 import { referenceDirectory } from './fixture.js';
 
 const directories: string[] = [];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { KeyValueCache, type NewEntries } from '../../../src/models/local/key-value-cache.js';
+import { KeyValueCache, type NewEntries } from '../../../src/models/local/engine/key-value-cache.js';
 
 const shape = { layers: 2, kvHeads: 2, headDim: 3 };
 

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { GenerateOptions, LanguageModel, ModelError } from '../../../src/models/language-model.js';
-import { type LocalConfig, localSchema } from '../../../src/models/local/config.js';
-import { createLocalModel } from '../../../src/models/local/index.js';
-import { type ModelProcess, openModelProcess } from '../../../src/models/local/model-process.js';
-import type { GenerateJob } from '../../../src/models/local/protocol.js';
-import { parseParameters } from '../../../src/prompting/parameter-format.js';
+import { createLocalModel } from '../../../src/models/local/local-model.js';
+import { type ModelProcess, openModelProcess } from '../../../src/models/local/process/model-process.js';
+import type { GenerateJob } from '../../../src/models/local/process/protocol.js';
+import { type LocalConfig, localSchema } from '../../../src/models/local/settings.js';
+import { parseParameters } from '../../../src/prompting/answer/format.js';
 import { readReference, referenceDirectory } from './fixture.js';
 
 const open: { close?(): Promise<void> }[] = [];
@@ -169,7 +169,7 @@ test('a directory without a model is refused before anything starts', () => {
 
 /** Runs a program of its own that prints the id of its model's process. Rejects like execFile when it is killed. */
 function program(body: string, home?: string): Promise<{ stdout: string }> {
-  const source = new URL('../../../src/models/local/model-process.ts', import.meta.url).href;
+  const source = new URL('../../../src/models/local/process/model-process.ts', import.meta.url).href;
   const settings = { path, threads: 1, device: 'cpu', quantization: 'none', template: {} };
   const script = `
     import { openModelProcess } from ${JSON.stringify(source)};

@@ -2,15 +2,15 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { checkModelCommand } from '../../../src/commands/models.js';
-import { loadConfig, parseConfig, resolvedYaml } from '../../../src/load-config.js';
-import { createModel } from '../../../src/models/index.js';
-import { modelDirectory } from '../../../src/models/local/packaged-model.js';
+import { loadConfig, parseConfig, resolvedYaml } from '../../../src/config/load.js';
+import { modelDirectory } from '../../../src/models/local/settings.js';
+import { createModel } from '../../../src/models/providers.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { referenceDirectory } from './fixture.js';
 
 /** Where the package is taken to be. */
 const installed = vi.hoisted(() => ({ root: '' }));
-vi.mock('../../../src/package-root.js', () => ({ packageRoot: () => installed.root }));
+vi.mock('../../../src/package.js', () => ({ packageRoot: () => installed.root }));
 beforeEach(() => {
   installed.root = temporaryDirectory();
 });

@@ -2,14 +2,14 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFi
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import { GraphBuilder } from '../../../src/models/local/graph.js';
-import { readDecoderConfig } from '../../../src/models/local/hf-config.js';
-import { ort } from '../../../src/models/local/onnx-runtime.js';
-import { quantizeRows, toFloat32 } from '../../../src/models/local/quantization.js';
+import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
+import { GraphBuilder } from '../../../src/models/local/graph/graph.js';
+import { quantizedWeights } from '../../../src/models/local/graph/quantized-weights.js';
 import { measureQuantizationLoss } from '../../../src/models/local/quantization-loss.js';
-import { quantizedWeights } from '../../../src/models/local/quantized-weights.js';
-import { openWeights } from '../../../src/models/local/safetensors.js';
-import { createGenerator } from '../../../src/random.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { quantizeRows, toFloat32 } from '../../../src/models/local/weights/quantization.js';
+import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory } from './fixture.js';
 
 const directories: string[] = [];

@@ -1,11 +1,11 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { writeAdapter } from '../../../finetune/lora.js';
-import type { AdaptableModule } from '../../../src/models/local/adapter.js';
-import { readDecoderConfig } from '../../../src/models/local/hf-config.js';
-import { decoderTensors } from '../../../src/models/local/parameters.js';
-import { createGenerator } from '../../../src/random.js';
+import { writeAdapter } from '../../../finetune/engine/lora.js';
+import type { AdaptableModule } from '../../../src/models/local/graph/adapter.js';
+import { decoderTensors } from '../../../src/models/local/graph/parameters.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { createGenerator } from '../../../src/random/generator.js';
 
 export interface RandomAdapter {
   readonly model: string;

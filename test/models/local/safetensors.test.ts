@@ -2,7 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openWeights, readSafetensors, readTensorBytes } from '../../../src/models/local/safetensors.js';
+import {
+  openWeights,
+  readSafetensors,
+  readTensorBytes,
+} from '../../../src/models/local/weights/safetensors.js';
 import { referenceDirectory } from './fixture.js';
 
 let directory: string;

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { StopStrings } from '../../../src/models/local/engine/generation.js';
 import {
   logProbability,
   type SamplingSettings,
   sampleToken,
   type TokenMask,
-} from '../../../src/models/local/sampling.js';
-import { StopStrings } from '../../../src/models/local/stop-strings.js';
-import { createGenerator } from '../../../src/random.js';
+} from '../../../src/models/local/engine/sampling.js';
+import { createGenerator } from '../../../src/random/generator.js';
 
 const plain: SamplingSettings = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };
 const logits = () => Float32Array.from([2, 1, 0, -1, 1.5]);

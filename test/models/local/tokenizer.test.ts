@@ -4,8 +4,8 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.js';
-import { TextStream } from '../../../src/models/local/token-text.js';
-import { openTokenizer } from '../../../src/models/local/tokenizer.js';
+import { TextStream } from '../../../src/models/local/tokens/token-text.js';
+import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 
 const directories: string[] = [];

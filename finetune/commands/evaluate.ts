@@ -1,0 +1,181 @@
+/** `policyloop finetune evaluate`: the same experiments with the base and the tuned model, and what changed. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { makeEnvironment } from '../../src/environments/open.js';
+import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
+import { type CommandContext, exitCodes, requireCount } from '../../src/format/console.js';
+import { shownPath } from '../../src/runs/facts.js';
+import { runFiles } from '../../src/runs/reader.js';
+import { replaceFile } from '../../src/runs/writer.js';
+import type { Control } from '../../src/search/controls.js';
+import { playRun } from '../../src/studies/play-run.js';
+import { plannedRuns, withoutOverrides } from '../../src/studies/study.js';
+import { createStudyDisplay } from '../../src/studies/study-progress.js';
+import { openArms, trainedOn } from '../evaluate/arms.js';
+import { cautions, conclusions } from '../evaluate/conclusion.js';
+import { type EvaluatedRun, type Evaluation, evaluate, type Failure } from '../evaluate/evaluate.js';
+import { type RunFigures, readFigures } from '../evaluate/figures.js';
+import { renderEvaluationPage } from '../evaluate/page.js';
+import {
+  defaultName,
+  type EvaluationPlan,
+  openEvaluation,
+  type PlannedRun,
+  planEvaluation,
+} from '../evaluate/plan.js';
+import { evaluationTables } from './evaluate-tables.js';
+
+export interface EvaluateArguments {
+  readonly base?: string | undefined;
+  readonly tuned: string;
+  readonly configs: readonly string[];
+  readonly control: readonly Control[];
+  readonly repeats: number;
+  readonly seed?: number | undefined;
+  readonly trainedOn?: string | undefined;
+  readonly out?: string | undefined;
+  readonly runsDir: string;
+  readonly overrides: readonly string[];
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+const files = { result: 'evaluation.json', page: 'index.html' } as const;
+
+export async function evaluateCommand(args: EvaluateArguments, context: CommandContext): Promise<number> {
+  requireCount('--repeats', args.repeats, 1);
+  if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
+  const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
+  const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
+  const given = withoutOverrides(args.configs);
+  const { plan, notes: configNotes } = planEvaluation({
+    arms,
+    files: given.files,
+    overrides: [...given.overrides, ...args.overrides],
+    seed: args.seed,
+    repeats: args.repeats,
+    cwd: context.cwd,
+  });
+  await requireAssembling(plan, context);
+  const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
+  for (const note of [...notes, ...configNotes]) context.note(note);
+  if (known.kind === 'unknown') context.note(`transfer can't be told apart: ${known.reason}`);
+
+  const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
+  const { goesOn, release } = openEvaluation(directory, plan);
+  try {
+    const runs = plannedRuns(plan);
+    if (!args.quiet && !args.json) {
+      const verb = goesOn ? 'goes on' : 'begins';
+      context.note(
+        `${runs.length} runs (${plan.experiments.length} × ${arms.length} × ${plan.seeds.length}: experiments, models, seeds) in ${shownPath(directory, context.cwd)}; this ${verb}`,
+      );
+    }
+    const evaluation = await playAll(plan, directory, known, args, context);
+    report(evaluation, directory, args, context);
+    if (evaluation.failures.length > 0) return exitCodes.failure;
+    return evaluation.status === 'completed' ? 0 : exitCodes.interrupted;
+  } finally {
+    release();
+  }
+}
+
+/** What is wrong with a config or a model is found before anything is played. */
+async function requireAssembling({ experiments }: EvaluationPlan, context: CommandContext): Promise<void> {
+  for (const { configs } of experiments) {
+    for (const config of Object.values(configs)) {
+      await closeEnvironment(await assemble(config, context.env));
+    }
+  }
+}
+
+/**
+ * Plays what is left. A model that fails is left out from there on, and the others go on; the page and the result are
+ * written after each repeat that brought something, so that there is always something to look at.
+ */
+async function playAll(
+  plan: EvaluationPlan,
+  directory: string,
+  known: Evaluation['trainedOn'],
+  args: EvaluateArguments,
+  context: CommandContext,
+): Promise<Evaluation> {
+  const runs = plannedRuns(plan);
+  const display = createStudyDisplay(runs, { ...args, others: 'the other models' }, context);
+  const read = new Map<string, RunFigures>();
+  const failures = new Map<PlannedRun['arm'], Failure>();
+  const described = new Set<PlannedRun['arm']>();
+  const state = () => {
+    const evaluated = runs.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
+      return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
+    });
+    return write(evaluate(plan, evaluated, known, [...failures.values()]), directory);
+  };
+  let stale = false;
+  let repeat = 0;
+  try {
+    for (const run of runs) {
+      if (context.stop.finish.aborted) break;
+      if (stale && run.repeat > repeat) {
+        state();
+        stale = false;
+      }
+      repeat = run.repeat;
+      if (failures.has(run.arm)) continue;
+      stale ||= figuresOf(join(directory, run.path), read)?.status !== 'completed';
+      const failure = await playRun(run, directory, display, {
+        ...context,
+        // Every run opens its model: what there is to say of it is said once.
+        note: described.has(run.arm) ? () => undefined : context.note,
+      });
+      described.add(run.arm);
+      if (failure !== undefined) {
+        failures.set(run.arm, { arm: run.arm, run: run.path, message: failure });
+        display.fail(run, failure);
+      }
+    }
+  } finally {
+    display.close();
+  }
+  return state();
+}
+
+/** Runs that are complete are read once. */
+function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {
+  if (!existsSync(join(path, runFiles.manifest))) return null;
+  const figures = read.get(path) ?? readFigures(path);
+  if (figures.status === 'completed') read.set(path, figures);
+  return figures;
+}
+
+function write(evaluation: Evaluation, directory: string): Evaluation {
+  replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
+  replaceFile(join(directory, files.page), renderEvaluationPage(evaluation));
+  return evaluation;
+}
+
+function report(
+  evaluation: Evaluation,
+  directory: string,
+  args: EvaluateArguments,
+  context: CommandContext,
+): void {
+  const page = shownPath(join(directory, files.page), context.cwd);
+  if (args.json) {
+    const { runs: _runs, ...rest } = evaluation;
+    const out = shownPath(directory, context.cwd);
+    const said = { conclusions: conclusions(evaluation), cautions: cautions(evaluation) };
+    context.print(JSON.stringify({ ...rest, ...said, out, page }));
+    return;
+  }
+  context.print(evaluationTables(evaluation));
+  context.print(`page        ${page}`);
+}
+
+/** @throws UserError for an environment that there isn't */
+async function environmentsIn(list: string): Promise<readonly string[]> {
+  if (list.trim() === 'none') return [];
+  const ids = list.split(',').map((id) => id.trim());
+  for (const id of ids) await makeEnvironment(id, {});
+  return ids;
+}

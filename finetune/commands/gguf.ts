@@ -1,0 +1,92 @@
+/** `policyloop finetune gguf <model>`: one file for llama.cpp, and a Modelfile for Ollama beside it. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import { UserError } from '../../src/errors.js';
+import { type CommandContext, exitCodes, formatBytes } from '../../src/format/console.js';
+import { shellQuote } from '../../src/report/views/reproduce.js';
+import { shownPath } from '../../src/runs/facts.js';
+import { isAdapter, openBase, trainedVariables } from '../export/base-model.js';
+import type { GgufTensorType } from '../export/gguf/format.js';
+import { writeGguf } from '../export/gguf/gguf.js';
+import { ggufModelfile } from '../export/modelfile.js';
+import { writingProgress } from './writing.js';
+
+export interface GgufArguments {
+  readonly model: string;
+  readonly adapter?: string | undefined;
+  readonly out: string;
+  readonly dtype: 'f32' | 'f16' | 'bf16' | 'q8_0';
+  readonly json: boolean;
+}
+
+export async function ggufCommand(args: GgufArguments, context: CommandContext): Promise<number> {
+  const { model, adapter } = locate(args, context.cwd);
+  const out = resolve(context.cwd, args.out);
+  const name = basename(out, extname(out));
+  const modelfile = join(dirname(out), `${name}.Modelfile`);
+  if (extname(out) !== '.gguf')
+    throw new UserError({ field: '--out', value: args.out, message: 'give a file name that ends in .gguf' });
+  if (existsSync(modelfile))
+    throw new UserError({
+      field: '--out',
+      value: args.out,
+      message: `${basename(modelfile)} is there already`,
+      remedy: 'name another file, or move it away',
+    });
+  const progress = writingProgress(args.json, context);
+  try {
+    const type = args.dtype.toUpperCase() as GgufTensorType;
+    const written = await writeGguf(model, adapter, out, type, progress);
+    progress.close();
+    const { text, template } = ggufModelfile(
+      model,
+      basename(out),
+      trainedVariables(adapter?.directory ?? model),
+      written.contextTokens,
+    );
+    writeFileSync(modelfile, text);
+    const place = shownPath(out, context.cwd);
+    const ollama = shownPath(modelfile, context.cwd);
+    if (args.json) {
+      context.print(
+        JSON.stringify({ out: place, modelfile: ollama, template, dtype: args.dtype, ...written }),
+      );
+    } else {
+      context.print(
+        [
+          `written     ${place} (${formatBytes(written.bytes)}, ${args.dtype}), ${ollama}`,
+          `ollama      ollama create ${shellQuote(name)} -f ${shellQuote(ollama)}, then model.provider=ollama ${shellQuote(`model.name=${name}`)}`,
+          `llama.cpp   llama-server -m ${shellQuote(place)} --jinja`,
+        ].join('\n'),
+      );
+    }
+    if (!template)
+      context.note(
+        `${ollama} holds no TEMPLATE: the model's own is of a kind that can't be derived; see there`,
+      );
+    if (written.cappedFrom !== undefined)
+      context.note(
+        `the context is ${written.contextTokens} tokens, not ${written.cappedFrom}: llama.cpp has no sliding window here`,
+      );
+    return 0;
+  } catch (error) {
+    if (!context.stop.finish.aborted) throw error;
+    context.note('nothing was written');
+    return exitCodes.interrupted;
+  } finally {
+    progress.close();
+  }
+}
+
+/** The model to write, and what is merged into it. */
+function locate({ model, adapter }: GgufArguments, cwd: string) {
+  const directory = resolve(cwd, model);
+  if (adapter !== undefined) return openBase(resolve(cwd, adapter), directory, cwd);
+  if (!isAdapter(directory)) return { model: directory, adapter: undefined };
+  return openBase(
+    directory,
+    undefined,
+    cwd,
+    `name it too: finetune gguf models/… --adapter ${shellQuote(model)}`,
+  );
+}

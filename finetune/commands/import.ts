@@ -1,0 +1,61 @@
+/** `policyloop finetune import <directory>`: what was trained elsewhere becomes a local model's adapter, or a model. */
+import { resolve } from 'node:path';
+import { styleText } from 'node:util';
+import { type CommandContext, exitCodes } from '../../src/format/console.js';
+import { shownPath } from '../../src/runs/facts.js';
+import { type Imported, importTrained } from '../elsewhere/import-adapter.js';
+import { findTrained } from '../elsewhere/trained-directory.js';
+
+export interface ImportArguments {
+  readonly directory: string;
+  readonly model?: string | undefined;
+  readonly out?: string | undefined;
+  readonly json: boolean;
+}
+
+export async function importCommand(args: ImportArguments, context: CommandContext): Promise<number> {
+  const absolute = (path: string | undefined) =>
+    path === undefined ? undefined : resolve(context.cwd, path);
+  const signal = context.stop.finish;
+  let imported: Imported;
+  try {
+    imported = await importTrained(
+      {
+        trained: findTrained(resolve(context.cwd, args.directory)),
+        base: absolute(args.model),
+        out: absolute(args.out),
+      },
+      { signal },
+    );
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    context.note('nothing was written');
+    return exitCodes.interrupted;
+  }
+  const { kind, directory, base, outcome, warnings, lineage } = imported;
+  const shown = shownPath(directory, context.cwd);
+  const model =
+    base === undefined
+      ? { provider: 'local', path: shown }
+      : { provider: 'local', path: shownPath(base, context.cwd), adapter: shown };
+  if (args.json) {
+    context.print(JSON.stringify({ kind, out: shown, model, outcome, warnings, lineage }));
+    return 0;
+  }
+  const { step, best, lastLoss } = outcome;
+  const facts = [
+    ...(step === undefined ? [] : [`${step} steps`]),
+    ...(lastLoss === undefined ? [] : [`last loss ${lastLoss.toFixed(4)}`]),
+    ...(best === undefined ? [] : [`lowest validation loss ${best.loss.toFixed(4)} at step ${best.step}`]),
+  ];
+  context.print(
+    [
+      `${kind.padEnd(11)} ${shown}`,
+      ...(facts.length === 0 ? [] : [`training    ${facts.join(', ')}`]),
+      'use it      in a config:',
+      `  model: ${JSON.stringify(model)}`,
+    ].join('\n'),
+  );
+  for (const warning of warnings) context.note(`${styleText('yellow', 'note')} ${warning}`);
+  return 0;
+}

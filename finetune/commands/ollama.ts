@@ -1,0 +1,43 @@
+/** `policyloop finetune ollama <adapter> --from <base>`: a Modelfile of an adapter on top of a model that Ollama has. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { basename, dirname, relative, resolve } from 'node:path';
+import { UserError } from '../../src/errors.js';
+import type { CommandContext } from '../../src/format/console.js';
+import { shellQuote } from '../../src/report/views/reproduce.js';
+import { shownPath } from '../../src/runs/facts.js';
+import { openBase } from '../export/base-model.js';
+import { adapterModelfile } from '../export/modelfile.js';
+
+export interface OllamaArguments {
+  readonly adapter: string;
+  readonly from: string;
+  readonly model?: string | undefined;
+  readonly out: string;
+  readonly json: boolean;
+}
+
+export async function ollamaCommand(args: OllamaArguments, context: CommandContext): Promise<number> {
+  const directory = resolve(context.cwd, args.adapter);
+  const out = resolve(context.cwd, args.out);
+  if (existsSync(out))
+    throw new UserError({
+      field: '--out',
+      value: args.out,
+      message: 'this file is there already',
+      remedy: 'name another one',
+    });
+  const model = args.model === undefined ? undefined : resolve(context.cwd, args.model);
+  const base = openBase(directory, model, context.cwd);
+  writeFileSync(out, adapterModelfile(base, args.from, relative(dirname(out), directory)));
+  const place = shownPath(out, context.cwd);
+  context.print(
+    args.json
+      ? JSON.stringify({ out: place, from: args.from })
+      : [
+          `written     ${place}`,
+          `ollama      ollama create ${shellQuote(basename(directory))} -f ${shellQuote(place)}`,
+          `base        ${args.from} has to be ${basename(base.model)}, the model that the adapter was trained on`,
+        ].join('\n'),
+  );
+  return 0;
+}

@@ -1,0 +1,215 @@
+/** `policyloop finetune train <config>`: training with live progress, a log of metrics, and a clean Ctrl-C. */
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { styleText } from 'node:util';
+import { UserError } from '../../src/errors.js';
+import { type CommandContext, exitCodes, formatDuration } from '../../src/format/console.js';
+import { shellQuote } from '../../src/report/views/reproduce.js';
+import { shownPath } from '../../src/runs/facts.js';
+import { lockRun } from '../../src/storage/lock.js';
+import { type DatasetLineage, datasetLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
+import { readConversations } from '../dataset/read-dataset.js';
+import { gibibytes, type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
+import { createMeter, type Metric } from '../train/metrics.js';
+import { type FineTuned, type FineTuning, fineTune } from '../train/sft.js';
+import { loadTrainConfig, type TrainConfig } from '../train/train-config.js';
+import type { TrainingState } from '../train/training-page.js';
+import { openTrainingRecord, recordFiles } from '../train/training-record.js';
+import { createTrainingDisplay } from './train-progress.js';
+
+export interface TrainArguments {
+  readonly config: string;
+  /** `key=value` */
+  readonly overrides: readonly string[];
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+/** The last line of `--json`. */
+interface Summary {
+  readonly ended: FineTuned['ended'];
+  readonly step: number;
+  readonly best: { readonly step: number; readonly loss: number } | null;
+  /** Path of the adapter or model directory. */
+  readonly result: string | null;
+  readonly report: string;
+  readonly output: string;
+}
+
+export async function trainCommand(args: TrainArguments, context: CommandContext): Promise<number> {
+  const config = loadTrainConfig(args.config, args.overrides);
+  const data = {
+    training: readConversations(config.dataset, 'train'),
+    validation: readConversations(config.dataset, 'validation'),
+    dataset: datasetLineage(config.dataset),
+  };
+  mkdirSync(config.output, { recursive: true });
+  const release = lockRun(join(config.output, 'training.lock'));
+  try {
+    return await trainOn(data, config, args, context);
+  } finally {
+    release();
+  }
+}
+
+interface TrainingData extends Pick<FineTuning, 'training' | 'validation'> {
+  readonly dataset: DatasetLineage;
+}
+
+/** While no other process writes the output. */
+async function trainOn(
+  { training, validation, dataset }: TrainingData,
+  config: TrainConfig,
+  args: TrainArguments,
+  context: CommandContext,
+): Promise<number> {
+  const file = shownPath(resolve(context.cwd, args.config), context.cwd);
+  const command = ['policyloop finetune train', ...[file, ...args.overrides].map(shellQuote)].join(' ');
+  const record = openTrainingRecord({ command, config, dataset });
+  const display = createTrainingDisplay(args.json ? 'json' : args.quiet ? 'quiet' : 'auto', config, context);
+  const measured = createMeter({
+    now: context.now,
+    milliseconds: context.milliseconds,
+    memory: () => process.memoryUsage.rss(),
+  });
+  let outcome: FineTuned;
+  try {
+    outcome = await fineTune(
+      {
+        model: config.model,
+        method: methodOf(config),
+        training,
+        validation,
+        settings: settingsOf(config),
+        template: config.template,
+        output: config.output,
+        device: config.device,
+        threads: config.threads,
+      },
+      {
+        onEvent(event) {
+          const metric = measured(event);
+          record.add(metric);
+          display.show(metric);
+        },
+        onMemory: (estimate) => showMemory(estimate, args, context),
+        stop: () => context.stop.finish.aborted,
+      },
+    );
+  } catch (error) {
+    await record.end(failed(error));
+    throw error;
+  } finally {
+    display.close();
+  }
+  const { ended, step, best, result } = outcome;
+  const lineage = trainingLineage({
+    method: config.method.kind,
+    model: config.model,
+    dataset,
+    config,
+    outcome,
+  });
+  for (const directory of [config.output, ...(result === undefined ? [] : [result])]) {
+    writeLineage(directory, lineage);
+  }
+  await record.end(stateOf(outcome, context.cwd));
+  const summary: Summary = {
+    ended,
+    step,
+    best: best ?? null,
+    result: result === undefined ? null : shownPath(result, context.cwd),
+    report: shownPath(join(config.output, recordFiles.page), context.cwd),
+    output: shownPath(config.output, context.cwd),
+  };
+  context.print(
+    args.json
+      ? JSON.stringify(summary)
+      : described(summary, config, record.metrics, { command, cwd: context.cwd }),
+  );
+  return ended === 'interrupted' ? exitCodes.interrupted : 0;
+}
+
+/** The estimate, and a warning where less is free: other programs may end, or the system may drop what they don't use. */
+function showMemory(
+  estimate: MemoryEstimate,
+  { json, quiet }: TrainArguments,
+  context: CommandContext,
+): void {
+  const { free, total } = machineMemory();
+  const text = `memory: about ${gibibytes(estimate.total)} at the peak, ${gibibytes(free)} of ${gibibytes(total)} free`;
+  if (estimate.total > free) context.note(`warning: ${text}; it may run out: ${estimate.remedy}`);
+  else if (!json && !quiet) context.note(text);
+}
+
+function failed(error: unknown): TrainingState {
+  if (error instanceof UserError && error.problems[0] !== undefined) {
+    const { message, remedy } = error.problems[0];
+    return { kind: 'failed', message, remedy };
+  }
+  return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+}
+
+function stateOf({ ended, result }: FineTuned, cwd: string): TrainingState {
+  return ended === 'interrupted' || result === undefined
+    ? { kind: 'interrupted' }
+    : { kind: ended, result: shownPath(result, cwd) };
+}
+
+function described(
+  { ended, step, best, result, report }: Summary,
+  config: TrainConfig,
+  metrics: readonly Metric[],
+  { command, cwd }: { readonly command: string; readonly cwd: string },
+): string {
+  const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
+  const loss = best === null ? '' : `, lowest validation loss ${best.loss.toFixed(4)} at step ${best.step}`;
+  const model = shownPath(config.model, cwd);
+  const next =
+    result === null
+      ? [`go on      ${command}`]
+      : [`result     ${result}`, `run it     model.provider=local ${servedAs(config, model, result)}`];
+  return [
+    `${styleText('bold', ended)} after ${step} steps and ${time}${loss}`,
+    ...next,
+    `report     ${report}`,
+  ].join('\n');
+}
+
+/** Settings of the model that was trained; an adapter belongs to the weights that it was trained over, as they were. */
+function servedAs({ method }: TrainConfig, model: string, result: string): string {
+  if (method.kind !== 'lora') return shellQuote(`model.path=${result}`);
+  const quantization = method.quantization === 'none' ? '' : ` model.quantization=${method.quantization}`;
+  return `${shellQuote(`model.path=${model}`)} ${shellQuote(`model.adapter=${result}`)}${quantization}`;
+}
+
+function methodOf({ method }: TrainConfig) {
+  if (method.kind !== 'lora') return method;
+  const { rank, alpha, rsLora, dropout, modules, quantization } = method;
+  const lora = { rank, alpha, rankStabilized: rsLora, dropout, modules };
+  return { kind: 'lora', lora, quantization } as const;
+}
+
+function settingsOf(config: TrainConfig) {
+  const { seed, epochs, learningRate, schedule, warmupSteps, learningRateFloor, maxGradientNorm } = config;
+  const { optimizer, weightDecay, betas } = config;
+  const { batchExamples, batchTokens, packing, evaluateEvery, patience, checkpointEvery } = config;
+  return {
+    seed,
+    epochs,
+    learningRate,
+    schedule,
+    warmupSteps,
+    learningRateFloor,
+    adamw: { betas, epsilon: 1e-8, weightDecay },
+    muon: optimizer.kind === 'muon' ? { momentum: optimizer.momentum, weightDecay } : undefined,
+    maxGradientNorm,
+    batchExamples,
+    batchTokens,
+    packing,
+    evaluateEvery,
+    patience,
+    checkpointEvery,
+  };
+}

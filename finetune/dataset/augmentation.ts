@@ -1,0 +1,194 @@
+/**
+ * Symmetries of policy classes: the same policy, in an environment whose observations are told in another order or with
+ * another sign and whose actions are called otherwise. Returns do not change, so that an evaluation of parameters is one
+ * of the transformed parameters too.
+ */
+
+import { UserError } from '../../src/errors.js';
+import { createPrompter } from '../../src/experiment/prompter.js';
+import type { ParameterVector, PolicyFamily } from '../../src/policies/policy.js';
+import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
+import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
+import { promptHash } from './example.js';
+import type { SourceRun, Step } from './source-run.js';
+
+/** What now stands in a place: what stood at `from`, times `sign`. */
+export interface Moved {
+  readonly from: number;
+  readonly sign: 1 | -1;
+}
+
+export type Symmetry =
+  /** Observation i of the other environment is `observations[i]` of this one, output a is `outputs[a]`. */
+  | { readonly kind: 'linear'; readonly observations: readonly Moved[]; readonly outputs: readonly Moved[] }
+  /** Another basis of the subspace that weights are projected from: its column j is `coordinates[j]` of this one. */
+  | { readonly kind: 'projected'; readonly coordinates: readonly Moved[] }
+  /** State s of the other environment is `states[s]` of this one, and its action a is `actions[a]`. */
+  | { readonly kind: 'table'; readonly states: readonly number[]; readonly actions: readonly number[] };
+
+/**
+ * A symmetry of a policy class, each equally likely. Signs flip only where the range of the parameters is the same on
+ * both sides of 0, those of outputs only where they are the action itself (of an argmax, the order would be reversed).
+ */
+export function drawSymmetry({ parameters, description }: PolicyFamily, random: RandomGenerator): Symmetry {
+  const flips = parameters.low === -parameters.high;
+  const moved = (count: number, flip: boolean): readonly Moved[] =>
+    permutation(count, random).map((from) => ({ from, sign: flip && random.random() < 0.5 ? -1 : 1 }));
+  if (description.kind === 'q-table') {
+    const { states, actions } = description;
+    return {
+      kind: 'table',
+      states: permutation(states, random),
+      actions: permutation(actions.length, random),
+    };
+  }
+  if (description.projection !== undefined) {
+    return { kind: 'projected', coordinates: moved(parameters.count, flips) };
+  }
+  const { observations, outputs, discrete } = description;
+  return {
+    kind: 'linear',
+    observations: moved(observations, flips),
+    outputs: moved(outputs, flips && !discrete),
+  };
+}
+
+/** The parameters of the same policy in the other environment. */
+export function transformed(
+  parameters: ParameterVector,
+  symmetry: Symmetry,
+  family: Pick<PolicyFamily, 'parameters' | 'description'>,
+): ParameterVector {
+  switch (symmetry.kind) {
+    case 'projected':
+      return symmetry.coordinates.map(({ from, sign }) => signed(sign, parameters[from]!));
+    case 'linear': {
+      const { observations, outputs } = symmetry;
+      const rows: readonly Moved[] =
+        parameters.length > observations.length * outputs.length
+          ? [...observations, { from: observations.length, sign: 1 }]
+          : observations;
+      return rows.flatMap((row) =>
+        outputs.map(({ from, sign }) =>
+          signed(row.sign * sign, parameters[row.from * outputs.length + from]!),
+        ),
+      );
+    }
+    case 'table':
+      return transformedTable(parameters, symmetry, family);
+  }
+}
+
+function transformedTable(
+  parameters: ParameterVector,
+  { states, actions }: Extract<Symmetry, { kind: 'table' }>,
+  { parameters: { low }, description }: Pick<PolicyFamily, 'parameters' | 'description'>,
+): ParameterVector {
+  if (description.kind === 'q-table' && description.form === 'values')
+    return states.flatMap((state) => actions.map((action) => parameters[state * actions.length + action]!));
+  const called = new Map(actions.map((action, name) => [low + action, low + name]));
+  return states.map((state) => called.get(parameters[state]!)!);
+}
+
+/** Never -0, which is written like 0 and not equal to it. */
+const signed = (sign: number, value: number): number => sign * value + 0;
+
+/** Every order equally likely (Fisher and Yates 1938). */
+function permutation(count: number, random: RandomGenerator): readonly number[] {
+  const order = Array.from({ length: count }, (_, i) => i);
+  for (let i = count - 1; i > 0; i--) {
+    const j = random.integers(0, i + 1);
+    [order[i], order[j]] = [order[j]!, order[i]!];
+  }
+  return order;
+}
+
+// Copies of runs, as if they had been made in environments that a symmetry makes of theirs.
+
+/** Prompt sets that say nothing of the environment, so that nothing they say becomes untrue. */
+const silentSets = ['numeric', 'compact'];
+
+/**
+ * Copies `1 … count` of a run, each with a symmetry of its policy class that `seed`, the run's own seed and the number of
+ * the copy fix: a run that is made again is copied the same way.
+ * @throws UserError when the run's prompts tell of its environment, or can't be rendered again
+ */
+export function augmented(run: SourceRun, count: number, seed: number): readonly SourceRun[] {
+  return Array.from({ length: count }, (_, i) => {
+    const random = createGenerator(seed, [run.manifest.seed, i + 1]);
+    return { ...transformedRun(run, drawSymmetry(run.family, random)), copy: i + 1 };
+  });
+}
+
+/**
+ * The run with all its parameters transformed, and its prompts rendered from them by the code and the templates that
+ * serve. Reasons are left out: they tell of the parameters as they were.
+ */
+export function transformedRun(run: SourceRun, symmetry: Symmetry): SourceRun {
+  requireSilentPrompts(run);
+  const images = new Map<BufferEntry, BufferEntry>(
+    run.recorded.entries.map((entry) => [
+      entry,
+      { ...entry, parameters: transformed(entry.parameters, symmetry, run.family) },
+    ]),
+  );
+  const recorded = { ...run.recorded, entries: [...images.values()] };
+  return { ...run, recorded, steps: renderedSteps({ ...run, recorded }, (entry) => images.get(entry)!) };
+}
+
+function renderedSteps(run: SourceRun, image: (entry: BufferEntry) => BufferEntry): readonly Step[] {
+  const { config, environment, family, recorded } = run;
+  const prompts = requirePrompts(run);
+  const buffer = createReplayBuffer();
+  const unspoken = { ...recorded, entries: [], episodes: [], calls: [], events: [], iteration: 0 };
+  const prompter = createPrompter({ config, environment, family, prompts, buffer, recorded: unspoken });
+  let shown = 0;
+  return run.steps.map((step) => {
+    const end = recorded.entries.findIndex(({ iteration }) => iteration >= step.iteration);
+    buffer.append(recorded.entries.slice(shown, end));
+    shown = end;
+    const prompt = prompter.messages(step.iteration);
+    return {
+      ...step,
+      prompt,
+      promptHash: promptHash(prompt),
+      promptTokens: undefined,
+      incumbent: step.incumbent && image(step.incumbent),
+      proposals: step.proposals.map(({ entry }) => ({ entry: image(entry), reply: '' })),
+    };
+  });
+}
+
+function requirePrompts({ prompts, name, config }: SourceRun) {
+  if (prompts !== undefined) return prompts;
+  throw new UserError({
+    field: '--augment',
+    message: `the prompt templates of ${name} are gone or broken, so its prompts can't be rendered again`,
+    value: config.prompts.set,
+    remedy: 'restore them, leave this run out, or leave --augment out',
+  });
+}
+
+function requireSilentPrompts({ name, config: { prompts, memory } }: SourceRun): void {
+  const refused = (field: string, value: unknown, message: string, alternatives: readonly string[]) =>
+    new UserError({
+      field: '--augment',
+      message: `${message}: ${name} has ${field}`,
+      value,
+      alternatives,
+      remedy: 'leave such runs out, or leave --augment out',
+    });
+  if (!silentSets.includes(prompts.set)) {
+    const message =
+      'prompts that tell of the environment would be untrue with its observations and actions moved';
+    throw refused('prompts.set', prompts.set, message, silentSets);
+  }
+  if (memory.trajectories !== 'none') {
+    const message = 'trajectories tell of observations and actions, which copies would move';
+    throw refused('memory.trajectories', memory.trajectories, message, ['none']);
+  }
+  if (prompts.conversation !== 'fresh' && prompts.conversation.turns > 1) {
+    const message = 'a conversation holds earlier replies, which can not be rendered again';
+    throw refused('prompts.conversation', prompts.conversation, message, ['fresh']);
+  }
+}

@@ -1,0 +1,205 @@
+/** Logged runs → training examples. */
+import { resolve } from 'node:path';
+import { unreachable } from '../../src/errors.js';
+import type { Manifest } from '../../src/runs/manifest.js';
+import { type Alarm, findAlarms } from './alarms.js';
+import { augmented } from './augmentation.js';
+import { type Example, type Recipe, withoutDuplicates } from './example.js';
+import { hindsight } from './hindsight.js';
+import { bestOfGroup, improvement, preference, weighted } from './recipes.js';
+import { readSourceRun, type SourceRun } from './source-run.js';
+import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
+import {
+  type ExampleLength,
+  estimate,
+  measureLengths,
+  type SplitStatistics,
+  splitStatistics,
+  type TokenCounter,
+} from './token-statistics.js';
+
+export interface DatasetOptions {
+  readonly recipe: Recipe;
+  readonly validation: ValidationPlan;
+  /** Fixes what is drawn: which runs are held out, the prompts of hindsight, and the symmetries of copies. */
+  readonly seed: number;
+  /** Prompts that hindsight draws from each run; as many as it has iterations when absent. */
+  readonly samples?: number | undefined;
+  /** Candidates of an iteration that best-of-group imitates; 1 when absent. */
+  readonly winners?: number | undefined;
+  /** How many iterations further best-of-group looks for them, each number for itself; 0 when absent. */
+  readonly lookAhead?: readonly number[] | undefined;
+  /** Transformed copies of each run that is trained on; 0 when absent. */
+  readonly augment?: number | undefined;
+  /** Tokens that the model to be trained can read; unchecked when absent. */
+  readonly context?: number | undefined;
+  /** An estimate when absent. */
+  readonly tokens?: TokenCounter;
+}
+
+/** A run that examples were made from. */
+export interface Source {
+  readonly run: string;
+  readonly environment: string;
+  readonly model: string;
+  readonly seed: number;
+  readonly status: Manifest['status'];
+  readonly iterations: number;
+  readonly evaluations: number;
+  /** SHA-256 of the files that examples are made from. */
+  readonly hash: string;
+  /** SHA-256 of the run's prompt templates, as its manifest has it. */
+  readonly prompts: string;
+  readonly split: Split;
+  /** Examples made from it. */
+  readonly made: number;
+  /** Those left after duplicates were left out. */
+  readonly kept: number;
+}
+
+export type Split = 'train' | 'validation';
+
+export interface Dataset {
+  readonly recipe: Recipe;
+  readonly seed: number;
+  /** Transformed copies of each run that is trained on. */
+  readonly augment: number;
+  /** As they were asked for; absent: the recipe's own. */
+  readonly winners?: number;
+  readonly lookAhead?: readonly number[];
+  readonly train: readonly Example[];
+  readonly validation: readonly Example[];
+  readonly sources: readonly Source[];
+  /** Examples that were left out as duplicates. */
+  readonly duplicates: number;
+  /** How tokens were counted. */
+  readonly tokens: string;
+  readonly lengths: ReadonlyMap<Example, ExampleLength>;
+  readonly statistics: Readonly<Record<Split, SplitStatistics>>;
+  readonly alarms: readonly Alarm[];
+}
+
+/** A run directory and the name that lineage gives it. */
+export interface NamedRun {
+  readonly path: string;
+  readonly name: string;
+}
+
+/**
+ * Reads the runs one after the other, makes examples from each, and divides them by runs.
+ * @throws UserError for a damaged run, or a name in `validation` that nothing has
+ */
+export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
+  const { recipe, validation: plan, seed, augment = 0, context, tokens = estimate } = options;
+  const { winners, lookAhead } = options;
+  const all: Example[] = [];
+  const splitRuns: SplitRun[] = [];
+  const sources: Omit<Source, 'split' | 'made' | 'kept'>[] = [];
+  const changedTemplates: string[] = [];
+  for (const { path, name } of runs) {
+    const run = await readSourceRun(path, name);
+    const examples = [run, ...augmented(run, augment, seed)].flatMap((copy) => examplesOf(copy, options));
+    for (const example of examples) all.push(example);
+    splitRuns.push({ name, environment: run.manifest.environment, keys: dependencies(run, examples) });
+    sources.push(sourceOf(run));
+    if (run.prompts?.hash !== run.manifest.prompts) changedTemplates.push(name);
+  }
+  const heldOut = validationRuns(splitRuns, plan, seed);
+  // What is held out is measured as it was logged.
+  const made = all.filter(({ lineage }) => lineage.copy === undefined || !heldOut.has(lineage.run));
+  const kept = withoutDuplicates(made);
+  const train = kept.filter(({ lineage }) => !heldOut.has(lineage.run));
+  const validation = kept.filter(({ lineage }) => heldOut.has(lineage.run));
+  const lengths = measureLengths(kept, tokens);
+  const madeOf = countBy(made, ({ lineage }) => lineage.run);
+  const keptOf = countBy(kept, ({ lineage }) => lineage.run);
+  return {
+    recipe,
+    seed,
+    augment,
+    ...(winners !== undefined && { winners }),
+    ...(lookAhead !== undefined && { lookAhead }),
+    train,
+    validation,
+    sources: sources.map((source) => ({
+      ...source,
+      split: heldOut.has(source.run) ? 'validation' : 'train',
+      made: madeOf.get(source.run) ?? 0,
+      kept: keptOf.get(source.run) ?? 0,
+    })),
+    duplicates: made.length - kept.length,
+    tokens: tokens.name,
+    lengths,
+    statistics: {
+      train: splitStatistics(train, lengths),
+      validation: splitStatistics(validation, lengths),
+    },
+    alarms: findAlarms({
+      recipe,
+      train,
+      validation,
+      heldOut: plan.kind !== 'none',
+      made: made.length,
+      lengths,
+      context,
+      changedTemplates,
+    }),
+  };
+}
+
+function examplesOf(
+  run: SourceRun,
+  { recipe, seed, samples, winners, lookAhead }: DatasetOptions,
+): readonly Example[] {
+  switch (recipe) {
+    case 'improvement':
+      return improvement(run);
+    case 'best-of-group':
+      return bestOfGroup(run, { winners, lookAhead });
+    case 'weighted':
+      return weighted(run);
+    case 'preference':
+      return preference(run);
+    case 'hindsight':
+      return hindsight(run, seed, samples);
+    default:
+      return unreachable(recipe);
+  }
+}
+
+/**
+ * What makes runs depend on each other: the same seed (the same warm-up policies and episodes), policies taken over
+ * from another run, or a prompt in common.
+ */
+function dependencies(
+  { path, manifest, config }: SourceRun,
+  examples: readonly Example[],
+): readonly string[] {
+  const { from } = config.warmup;
+  return [
+    `seed ${manifest.environment} ${manifest.seed}`,
+    `run ${resolve(path)}`,
+    ...(from === undefined ? [] : [`run ${resolve(from)}`]),
+    ...new Set(examples.map(({ lineage }) => `prompt ${lineage.prompt}`)),
+  ];
+}
+
+function sourceOf({ name, manifest, recorded, hash }: SourceRun): Omit<Source, 'split' | 'made' | 'kept'> {
+  return {
+    run: name,
+    environment: manifest.environment,
+    model: manifest.model,
+    seed: manifest.seed,
+    status: manifest.status,
+    iterations: recorded.iteration,
+    evaluations: recorded.entries.length,
+    hash,
+    prompts: manifest.prompts,
+  };
+}
+
+function countBy<T>(items: readonly T[], key: (item: T) => string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(key(item), (counts.get(key(item)) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,87 @@
+/** What a dataset is made of. */
+import { createHash } from 'node:crypto';
+import type { ChatMessage } from '../../src/models/language-model.js';
+
+export const recipes = ['improvement', 'best-of-group', 'weighted', 'preference', 'hindsight'] as const;
+export type Recipe = (typeof recipes)[number];
+
+/** Where an example comes from. */
+export interface Lineage {
+  /** The run, as its source is named. */
+  readonly run: string;
+  readonly environment: string;
+  /** Who proposed: a language model or a control. */
+  readonly model: string;
+  readonly recipe: Recipe;
+  /** The copy of the run, from 1, whose parameters a symmetry transformed; absent for the run as it was logged. */
+  readonly copy?: number;
+  /** SHA-256 of the prompt's messages. */
+  readonly prompt: string;
+  /** The iteration that the prompt is for, from 1. */
+  readonly promptIteration: number;
+  /** Evaluations that the prompt was made from. */
+  readonly history: number;
+  /** The best score among them; absent where there are none. */
+  readonly incumbent?: number;
+  /** Tokens of the prompt by the count of the model that was served it; absent where it was not, or did not count. */
+  readonly promptTokens?: number;
+  /** The evaluation whose parameters are the completion (of a pair: the chosen one). */
+  readonly iteration: number;
+  readonly candidate: number;
+  readonly score: number;
+  /** The other evaluation of a pair. */
+  readonly rejected?: Evaluated;
+}
+
+/** A place in a replay buffer, and the mean return there. */
+export interface Evaluated {
+  readonly iteration: number;
+  readonly candidate: number;
+  readonly score: number;
+}
+
+interface Prompted {
+  readonly prompt: readonly ChatMessage[];
+  /** Factor of its loss, above 0. */
+  readonly weight: number;
+  readonly lineage: Lineage;
+}
+
+/** An answer to learn. */
+export interface Imitation extends Prompted {
+  readonly kind: 'imitation';
+  readonly completion: string;
+}
+
+/** Two answers to one prompt, the first of which is better. */
+export interface Preference extends Prompted {
+  readonly kind: 'preference';
+  readonly chosen: string;
+  readonly rejected: string;
+}
+
+export type Example = Imitation | Preference;
+
+/** All texts to be learnt from: one, or the two of a pair. */
+export function completionsOf(example: Example): readonly string[] {
+  return example.kind === 'imitation' ? [example.completion] : [example.chosen, example.rejected];
+}
+
+/** SHA-256 of messages: equal for equal roles and contents only. */
+export function promptHash(messages: readonly ChatMessage[]): string {
+  return sha256(JSON.stringify(messages.map(({ role, content }) => [role, content])));
+}
+
+export function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** Each example once: the first of those with the same prompt and the same completions. */
+export function withoutDuplicates(examples: readonly Example[]): readonly Example[] {
+  const first = new Map<string, Example>();
+  for (const example of examples) {
+    const key = JSON.stringify([example.lineage.prompt, ...completionsOf(example)]);
+    if (!first.has(key)) first.set(key, example);
+  }
+  return [...first.values()];
+}

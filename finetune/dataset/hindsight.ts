@@ -1,0 +1,145 @@
+import { UserError } from '../../src/errors.js';
+import { createPrompter } from '../../src/experiment/prompter.js';
+import type { ChatMessage } from '../../src/models/language-model.js';
+import { remembered } from '../../src/prompting/memory.js';
+import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
+import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
+import { type Imitation, promptHash } from './example.js';
+import { formatAnswer, lineageOf, type SourceRun } from './source-run.js';
+
+/**
+ * Prompts that the run could have met, with the answer that it found later. An entry is drawn as the target, then an
+ * iteration, then as many entries as a run's memory holds at that iteration from those in it that came before the target
+ * and scored below it. The prompt comes from the code and the templates that serve; no reason is given, for none was stated of
+ * this history.
+ * @param samples prompts to draw; equal ones are drawn again seldom, and not made up for
+ * @throws UserError when the run's prompt templates are gone
+ */
+export function hindsight(
+  run: SourceRun,
+  seed: number,
+  samples = run.config.iterations,
+): readonly Imitation[] {
+  const targets = targetsOf(run);
+  if (targets.length === 0) return [];
+  const random = createGenerator(seed, [run.manifest.seed]);
+  return Array.from({ length: samples }, () => {
+    const { target, worse, iterations } = random.choice(targets);
+    const iteration = random.integers(iterations.first, iterations.last + 1);
+    return example(run, target, iteration, draw(worse, historyLength(run, iteration), random));
+  });
+}
+
+interface Target {
+  readonly target: BufferEntry;
+  /** Entries before it that scored lower, oldest first. */
+  readonly worse: readonly BufferEntry[];
+  /** The iterations for which these are enough. */
+  readonly iterations: { readonly first: number; readonly last: number };
+}
+
+function targetsOf(run: SourceRun): readonly Target[] {
+  const { entries } = run.recorded;
+  const { iterations } = run.config;
+  const held = new Set(remembered(entries, run.config.memory));
+  const first = warmupLength(run) > 0 ? 1 : 2;
+  return entries.flatMap((target, position) => {
+    const worse = entries.slice(0, position).filter((entry) => held.has(entry) && entry.score < target.score);
+    const last = Math.min(iterations, 1 + Math.floor((worse.length - warmupLength(run)) / heldOfGroup(run)));
+    return last < first ? [] : [{ target, worse, iterations: { first, last } }];
+  });
+}
+
+const warmupLength = ({ recorded }: SourceRun) =>
+  recorded.entries.filter(({ iteration }) => iteration === 0).length;
+
+/** How many of an iteration's evaluations the memory holds. */
+const heldOfGroup = ({ config }: SourceRun) => (config.memory.ofGroup === undefined ? config.candidates : 1);
+
+/** Evaluations that a run's memory holds at the start of an iteration when no proposal was rejected. */
+function historyLength(run: SourceRun, iteration: number): number {
+  return warmupLength(run) + (iteration - 1) * heldOfGroup(run);
+}
+
+/** `count` of the items, every subset equally likely, in their order. */
+function draw<T>(items: readonly T[], count: number, random: RandomGenerator): readonly T[] {
+  const positions = items.map((_, i) => i);
+  for (let i = 0; i < count; i++) {
+    const j = random.integers(i, positions.length);
+    [positions[i], positions[j]] = [positions[j]!, positions[i]!];
+  }
+  return positions
+    .slice(0, count)
+    .toSorted((a, b) => a - b)
+    .map((position) => items[position]!);
+}
+
+function example(
+  run: SourceRun,
+  target: BufferEntry,
+  iteration: number,
+  history: readonly BufferEntry[],
+): Imitation {
+  const prompt = renderPrompt(run, iteration, history);
+  const { candidate, score, parameters } = target;
+  return {
+    kind: 'imitation',
+    prompt,
+    completion: formatAnswer(parameters, run.family.parameters, run.answerFormat),
+    weight: 1,
+    lineage: {
+      ...lineageOf(run, 'hindsight', {
+        iteration,
+        promptHash: promptHash(prompt),
+        history: history.length,
+        incumbent: createReplayBuffer(history).best,
+      }),
+      iteration: target.iteration,
+      candidate,
+      score,
+    },
+  };
+}
+
+/** The prompt of an iteration, had these been the run's evaluations until then: the first ones as its warm-up. */
+export function renderPrompt(
+  run: SourceRun,
+  iteration: number,
+  history: readonly BufferEntry[],
+): readonly ChatMessage[] {
+  const { config, environment, family, prompts, recorded } = run;
+  if (prompts === undefined) {
+    throw new UserError({
+      field: '--recipe',
+      message: `the prompt templates of ${run.name} are gone or broken, so no prompt can be made with them`,
+      value: config.prompts.set,
+      remedy: 'restore them, leave this run out, or take a recipe that uses the logged prompts (improvement)',
+    });
+  }
+  const warmup = warmupLength(run);
+  const size = heldOfGroup(run);
+  const entries = history.map((entry, i): BufferEntry => {
+    if (i < warmup) return { ...entry, iteration: 0, group: 0, candidate: i };
+    const group = 1 + Math.floor((i - warmup) / size);
+    return { ...entry, iteration: group, group, candidate: (i - warmup) % size };
+  });
+  const renamed = new Map(history.map((entry, i) => [place(entry), entries[i]!]));
+  const episodes = recorded.episodes.flatMap((episode) => {
+    const entry = renamed.get(place(episode));
+    return entry === undefined
+      ? []
+      : [{ ...episode, iteration: entry.iteration, candidate: entry.candidate }];
+  });
+  const prompter = createPrompter({
+    config,
+    environment,
+    family,
+    prompts,
+    buffer: createReplayBuffer(entries),
+    recorded: { entries, episodes, calls: [], events: [], iteration: iteration - 1 },
+  });
+  return prompter.messages(iteration);
+}
+
+const place = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
+  `${iteration}/${candidate}`;

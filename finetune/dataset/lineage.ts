@@ -1,0 +1,219 @@
+/** Where a trained model comes from: written beside it by trainings, read by whoever judges it. */
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../src/errors.js';
+import { version } from '../../src/package.js';
+import { replaceFile } from '../../src/runs/writer.js';
+
+/** In the output directory of a training, and in the adapter or model directory that it wrote. */
+export const lineageFile = 'training.json';
+
+const sourceSchema = z.looseObject({
+  run: z.string(),
+  environment: z.string(),
+  model: z.string(),
+  seed: z.number(),
+  /** SHA-256 of the run's files. */
+  hash: z.string(),
+  split: z.enum(['train', 'validation']),
+  /** Examples of it in the dataset. */
+  kept: z.number(),
+});
+
+export const datasetSchema = z.looseObject({
+  path: z.string(),
+  /** null where the dataset has no manifest. */
+  recipe: z.string().nullable(),
+  /** The runs it was made of; null where the dataset has no manifest. */
+  sources: z.array(sourceSchema).nullable(),
+  /** SHA-256 of the rows, by file name. */
+  files: z.record(z.string(), z.string()),
+  /** Whether rows differ from those that the manifest describes. */
+  changed: z.boolean(),
+});
+
+const lineageSchema = z.looseObject({
+  version: z.literal(1),
+  kind: z.literal('training'),
+  /** Version of the program that wrote this. */
+  policyloop: z.string(),
+  /** `lora`, `full`, `scratch`, or what another trainer calls it. */
+  method: z.string(),
+  base: z.looseObject({
+    /** Path or name. */
+    model: z.string(),
+    /** `contentHash`; null where it isn't at hand. */
+    hash: z.string().nullable(),
+    /** Of a base that was itself trained, where its weights were kept. */
+    get lineage() {
+      return lineageSchema.nullable();
+    },
+  }),
+  dataset: datasetSchema,
+  /** The training's settings. */
+  config: z.record(z.string(), z.unknown()),
+  outcome: z.looseObject({
+    ended: z.string(),
+    step: z.number(),
+    /** The lowest validation loss. */
+    best: z.looseObject({ step: z.number(), loss: z.number() }).nullable(),
+  }),
+});
+
+export type DatasetLineage = z.output<typeof datasetSchema>;
+export type TrainingLineage = z.output<typeof lineageSchema>;
+
+/** What a training knows of itself. */
+export interface Training {
+  readonly method: string;
+  /** Directory (or, for one that isn't at hand, the name) of the model that was trained. */
+  readonly model: string;
+  readonly dataset: DatasetLineage;
+  readonly config: object;
+  readonly outcome: {
+    readonly ended: string;
+    readonly step: number;
+    readonly best?: { readonly step: number; readonly loss: number } | undefined;
+  };
+}
+
+export function trainingLineage({ method, model, dataset, config, outcome }: Training): TrainingLineage {
+  const atHand = existsSync(model);
+  return {
+    version: 1,
+    kind: 'training',
+    policyloop: version(),
+    method,
+    base: {
+      model,
+      hash: atHand ? contentHash(model) : null,
+      // From random weights nothing of the base is left but its shape.
+      lineage: atHand && method !== 'scratch' ? (readLineage(model) ?? null) : null,
+    },
+    dataset,
+    config: JSON.parse(JSON.stringify(config)) as Record<string, unknown>,
+    outcome: { ended: outcome.ended, step: outcome.step, best: outcome.best ?? null },
+  };
+}
+
+/** Writes the lineage into the directory; a crash leaves the old file or the new one. */
+export function writeLineage(directory: string, lineage: TrainingLineage): void {
+  mkdirSync(directory, { recursive: true });
+  replaceFile(join(directory, lineageFile), `${JSON.stringify(lineage, null, 2)}\n`);
+}
+
+/**
+ * The lineage in a directory; undefined where there is none.
+ * @throws UserError when the file is damaged
+ */
+export function readLineage(directory: string): TrainingLineage | undefined {
+  return readAs(join(directory, lineageFile), lineageSchema);
+}
+
+/** The dataset in a directory as lineage has it; its rows are read to be hashed. */
+export function datasetLineage(directory: string): DatasetLineage {
+  const manifest = readAs(
+    join(directory, 'manifest.json'),
+    z.looseObject({
+      recipe: z.string(),
+      sources: z.array(sourceSchema),
+      files: z.record(z.string(), z.looseObject({ sha256: z.string() })),
+    }),
+  );
+  const files = Object.fromEntries(
+    ['train.jsonl', 'validation.jsonl']
+      .filter((name) => existsSync(join(directory, name)))
+      .map((name) => [name, fileHash(join(directory, name))]),
+  );
+  return {
+    path: directory,
+    recipe: manifest?.recipe ?? null,
+    sources: manifest?.sources ?? null,
+    files,
+    changed: Object.entries(files).some(
+      ([name, hash]) => manifest !== undefined && manifest.files[name]?.sha256 !== hash,
+    ),
+  };
+}
+
+/**
+ * Ids of the environments whose runs a model has learnt from, those of its base included; undefined where a dataset
+ * on the way doesn't say, or has other rows than it says.
+ */
+export function trainedEnvironments({ base, dataset }: TrainingLineage): readonly string[] | undefined {
+  const before = base.lineage === null ? [] : trainedEnvironments(base.lineage);
+  if (before === undefined || dataset.sources === null || dataset.changed) return undefined;
+  const own = dataset.sources.filter(({ split, kept }) => split === 'train' && kept > 0);
+  return [...new Set([...before, ...own.map(({ environment }) => environment)])].toSorted();
+}
+
+const wholeBytes = 64 * 2 ** 20;
+const sampleBytes = 2 ** 20;
+
+/**
+ * Tells contents of a directory of weights apart: SHA-256 over its files' names, sizes and contents, of files above
+ * 64 MiB their first and last MiB (a safetensors header lists every tensor). Lineage and sub-directories don't count.
+ */
+export function contentHash(directory: string): string {
+  const hash = createHash('sha256');
+  const names = readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== lineageFile)
+    .map(({ name }) => name);
+  for (const name of names.toSorted()) {
+    const path = join(directory, name);
+    const { size } = statSync(path);
+    hash.update(JSON.stringify([name, size]));
+    if (size <= wholeBytes) hash.update(readFileSync(path));
+    else for (const at of [0, size - sampleBytes]) hash.update(readPart(path, at, sampleBytes));
+  }
+  return hash.digest('hex');
+}
+
+function readPart(path: string, position: number, bytes: number): Buffer {
+  const descriptor = openSync(path, 'r');
+  try {
+    const part = Buffer.alloc(bytes);
+    return part.subarray(0, readSync(descriptor, part, 0, bytes, position));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** SHA-256 of a file, read piece by piece: a dataset can be longer than a buffer. */
+export function fileHash(path: string): string {
+  const hash = createHash('sha256');
+  const { size } = statSync(path);
+  for (let at = 0; at < size; at += wholeBytes) hash.update(readPart(path, at, wholeBytes));
+  return hash.digest('hex');
+}
+
+function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
+  if (!existsSync(file)) return undefined;
+  const damaged = (message: string) =>
+    new UserError({
+      file,
+      message: `this file is damaged: ${message}`,
+      remedy: 'restore it from a copy, or remove it',
+    });
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    throw damaged('it is no JSON');
+  }
+  const parsed = schema.safeParse(content);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  throw damaged(`${issue.path.join('.') || 'content'}: ${issue.message}`);
+}

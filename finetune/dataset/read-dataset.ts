@@ -1,0 +1,115 @@
+/** From messages and an answer to the token ids of training, by the very code that renders prompts when the model serves. */
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../src/errors.js';
+import type { ChatMessage } from '../../src/models/language-model.js';
+import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { type DecoderConfig, readGenerationDefaults } from '../../src/models/local/weights/hf-config.js';
+import { readJsonLines } from '../../src/storage/json-lines.js';
+import type { TokenExample } from '../engine/batch.js';
+
+/** A prompt and the answer to learn. */
+export interface Conversation {
+  readonly messages: readonly ChatMessage[];
+  readonly completion: string;
+  /** How much each token of the answer counts; negative: becomes less likely. */
+  readonly weight: number;
+  /** Who was served this prompt when it was logged, and the tokens counted then; absent where none were. */
+  readonly served?: { readonly model: string; readonly promptTokens: number };
+}
+
+/**
+ * The token that ends an answer: the one that the tokenizer names, since chat templates write it, else the model's own.
+ * @throws UserError when none is stated
+ */
+export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
+  const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
+  if (end === undefined)
+    throw new UserError({
+      field: 'model.path',
+      value: directory,
+      message:
+        'neither tokenizer nor config names a token that ends an answer, so answers could not learn to end',
+      remedy: 'state eos_token in tokenizer_config.json or eos_token_id in config.json',
+    });
+  return end;
+}
+
+/** The prompt as it is served, and the answer as the model would write it: no control token but the one at its end. */
+export function renderExample(
+  tokenizer: ChatTokenizer,
+  end: number,
+  { messages, completion, weight }: Conversation,
+): TokenExample {
+  return {
+    promptIds: tokenizer.encodePrompt(messages),
+    completionIds: [...tokenizer.encodeText(completion), end],
+    weight,
+  };
+}
+
+/**
+ * Whether the chat template shows an answer in a longer conversation as it stood when it was given. Where it does not
+ * (some templates drop thinking, or trim), a model that serves several turns sees other text than it was trained on.
+ */
+export function keepsAnswers(tokenizer: ChatTokenizer, { messages, completion }: Conversation): boolean {
+  const answered = [...messages, { role: 'assistant', content: completion } as const];
+  return tokenizer.promptText(answered).startsWith(tokenizer.promptText(messages) + completion);
+}
+
+/** A row of the format jsonl that holds one answer to learn. */
+const rowSchema = z.looseObject({
+  prompt: z
+    .array(z.looseObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
+    .min(1),
+  completion: z.string().min(1),
+  weight: z.number().default(1),
+  lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
+});
+
+/**
+ * The conversations of one split; none where the file is empty.
+ * @throws UserError when there is no such file, or a row is not an answer to learn (pairs are for other trainers)
+ */
+export function readConversations(dataset: string, split: 'train' | 'validation'): readonly Conversation[] {
+  const file = join(dataset, `${split}.jsonl`);
+  if (!existsSync(file)) {
+    const parquet = `${split}.parquet`;
+    if (existsSync(join(dataset, parquet))) {
+      throw new UserError({
+        field: 'dataset',
+        message: `this dataset is in Parquet (${parquet}), which other trainers read`,
+        value: dataset,
+        remedy: 'make it again with --format jsonl to train here',
+      });
+    }
+    throw new UserError({
+      field: 'dataset',
+      message: `there is no ${split}.jsonl in this directory`,
+      value: dataset,
+      remedy: 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one',
+    });
+  }
+  return (readJsonLines<unknown>(file, { repair: false }) ?? []).map((row, index): Conversation => {
+    const parsed = rowSchema.safeParse(row);
+    if (!parsed.success) {
+      const issue = parsed.error.issues[0]!;
+      throw new UserError({
+        file,
+        line: index + 1,
+        field: issue.path.join('.'),
+        message: `this row is no answer to learn: ${issue.message}`,
+        remedy: 'make the dataset with --format jsonl and a recipe other than preference',
+      });
+    }
+    const { prompt, completion, weight, lineage } = parsed.data;
+    return {
+      messages: prompt.map(({ role, content }) => ({ role, content })),
+      completion,
+      weight,
+      ...(lineage && { served: { model: lineage.model, promptTokens: lineage.promptTokens } }),
+    };
+  });
+}

@@ -1,0 +1,151 @@
+import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
+import type { Imitation, Preference } from './example.js';
+import { formatAnswer, lineageOf, type Proposed, reasonIn, type SourceRun, type Step } from './source-run.js';
+
+/** Imitates every proposal that scored above the best so far. */
+export function improvement(run: SourceRun): readonly Imitation[] {
+  return run.steps.flatMap((step) =>
+    step.proposals
+      .filter((proposed) => improves(proposed, step))
+      .map((proposed) => imitate(run, 'improvement', step, proposed)),
+  );
+}
+
+/** Whether a proposal scored above everything before its iteration; false where there was nothing. */
+export function improves({ entry }: Proposed, { incumbent }: Step): boolean {
+  return incumbent !== undefined && entry.score > incumbent.score;
+}
+
+/** A logged prompt with a proposal that answered it. */
+export function imitate(
+  run: SourceRun,
+  recipe: 'improvement' | 'best-of-group' | 'weighted',
+  step: Step,
+  { entry, reply }: Proposed,
+  weight = 1,
+): Imitation {
+  const { iteration, candidate, score, parameters } = entry;
+  return {
+    kind: 'imitation',
+    prompt: step.prompt,
+    completion: formatAnswer(parameters, run.family.parameters, run.answerFormat, reasonIn(reply)),
+    weight,
+    lineage: { ...lineageOf(run, recipe, step), iteration, candidate, score },
+  };
+}
+
+export interface GroupTargets {
+  /** How many of the best are imitated, each that beats the best so far with an example of its own. */
+  readonly winners?: number | undefined;
+  /**
+   * How many iterations further the candidates count, too: an answer that later prompts led to is one that this prompt
+   * could have had. Of several numbers each gives its winners, equal ones once. None further where it is left out.
+   */
+  readonly lookAhead?: readonly number[] | undefined;
+}
+
+/** Imitates the winner of each iteration's candidates, where it beats the best so far. */
+export function bestOfGroup(
+  run: SourceRun,
+  { winners = 1, lookAhead = [0] }: GroupTargets = {},
+): readonly Imitation[] {
+  return run.steps.flatMap((step, first) => {
+    const chosen = lookAhead.flatMap((further) => {
+      const last = step.iteration + further;
+      const candidates = run.steps
+        .slice(first, first + further + 1)
+        .flatMap(({ iteration, proposals }) => (iteration <= last ? proposals : []));
+      return candidates
+        .filter((proposed) => improves(proposed, step))
+        .toSorted((a, b) => b.entry.score - a.entry.score)
+        .slice(0, winners);
+    });
+    // A reason of a later iteration speaks of another history.
+    return [...new Set(chosen)].map((proposed) =>
+      imitate(
+        run,
+        'best-of-group',
+        step,
+        proposed.entry.iteration === step.iteration ? proposed : { ...proposed, reply: '' },
+      ),
+    );
+  });
+}
+
+/** The candidate with the highest score, the first on ties. */
+export function winner({ proposals }: Step): Proposed {
+  return proposals.reduce((best, proposed) => (proposed.entry.score > best.entry.score ? proposed : best));
+}
+
+/**
+ * Pairs of answers to one prompt, the one with the higher score chosen. Of several candidates the winner is set
+ * against each that scored lower. A single candidate is set against the run's next proposal, which the prompt does
+ * not know either: a score belongs to the parameters, whatever they were proposed from.
+ */
+export function preference(run: SourceRun): readonly Preference[] {
+  return run.steps.flatMap((step, i) =>
+    pairs(step, run.steps[i + 1]).map(([better, worse]) => pair(run, step, better, worse)),
+  );
+}
+
+function pairs(step: Step, next: Step | undefined): readonly (readonly [Proposed, Proposed])[] {
+  const best = winner(step);
+  if (step.proposals.length > 1) {
+    return step.proposals
+      .filter(({ entry }) => entry.score < best.entry.score)
+      .map((lower) => [best, lower] as const);
+  }
+  const rival = next?.proposals[0];
+  if (rival === undefined || rival.entry.score === best.entry.score) return [];
+  return [rival.entry.score < best.entry.score ? [best, rival] : [rival, best]];
+}
+
+function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Preference {
+  // With one reason only, a model would learn to give reasons (or none), not to propose. A reason of another
+  // iteration speaks of another history.
+  const stated = [better, worse].every(
+    ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
+  );
+  const answer = ({ entry, reply }: Proposed) =>
+    formatAnswer(entry.parameters, run.family.parameters, run.answerFormat, stated ? reasonIn(reply) : '');
+  return {
+    kind: 'preference',
+    prompt: step.prompt,
+    chosen: answer(better),
+    rejected: answer(worse),
+    weight: 1,
+    lineage: { ...lineageOf(run, 'preference', step), ...place(better), rejected: place(worse) },
+  };
+}
+
+const place = ({ entry: { iteration, candidate, score } }: Proposed) => ({ iteration, candidate, score });
+
+/** The largest factor before scaling, as in the source below. */
+const largestWeight = 20;
+
+/**
+ * Imitates every proposal, the better ones more: weight exp(A), at most 20 (advantage-weighted regression, Peng et al.
+ * 2019). The advantage A is how far the score lies above the best so far, standardised over the run, so that returns
+ * of different environments compare. The weights of a run are scaled to a mean of 1.
+ */
+export function weighted(run: SourceRun): readonly Imitation[] {
+  const proposals = run.steps.flatMap((step) => {
+    const { incumbent } = step;
+    return incumbent === undefined
+      ? []
+      : step.proposals.map((proposed) => ({ step, proposed, gain: proposed.entry.score - incumbent.score }));
+  });
+  const weights = advantageWeights(proposals.map(({ gain }) => gain));
+  return proposals.map(({ step, proposed }, i) => imitate(run, 'weighted', step, proposed, weights[i]!));
+}
+
+/** Six significant digits: enough for a loss, and the same text on every machine. */
+export function advantageWeights(gains: readonly number[]): readonly number[] {
+  const centre = mean(gains);
+  const spread = standardDeviation(gains);
+  const raw = gains.map((gain) =>
+    spread > 0 ? Math.min(largestWeight, Math.exp((gain - centre) / spread)) : 1,
+  );
+  const average = mean(raw);
+  return raw.map((weight) => Number((weight / average).toPrecision(6)));
+}

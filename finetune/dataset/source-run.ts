@@ -1,0 +1,207 @@
+/** Completions: evaluated parameters, written as the prompt asks for them. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MemoryConfig } from '../../src/config/config.js';
+import { UserError } from '../../src/errors.js';
+import type { ChatMessage } from '../../src/models/language-model.js';
+import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
+import {
+  formatParameters,
+  formatValue,
+  parseParameters,
+  statedReason,
+} from '../../src/prompting/answer/format.js';
+import { remembered } from '../../src/prompting/memory.js';
+import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
+import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';
+import type { CallRecord } from '../../src/runs/events.js';
+import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
+import { type RecordedRun, runFiles } from '../../src/runs/reader.js';
+import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
+
+/** What the prompt asks for: the answer line with the reason below it, or a JSON object. */
+export type AnswerFormat = 'text' | 'json';
+
+/** A reason of more characters is no reason of one to three sentences, and is left out. */
+const longestReason = 600;
+
+/**
+ * The answer that the parser reads back to these parameters. A reason that would change what it reads is left out.
+ * @param reason '' for none
+ */
+export function formatAnswer(
+  parameters: ParameterVector,
+  spec: ParameterSpec,
+  format: AnswerFormat,
+  reason = '',
+): string {
+  const answer = written(parameters, spec, format, reason);
+  const read = parseParameters(answer, spec);
+  const same = read.ok && vectorKey(read.value) === vectorKey(parameters);
+  return same ? answer : written(parameters, spec, format, '');
+}
+
+function written(
+  parameters: ParameterVector,
+  spec: ParameterSpec,
+  format: AnswerFormat,
+  reason: string,
+): string {
+  switch (format) {
+    case 'text':
+      return reason === ''
+        ? formatParameters(parameters, spec)
+        : `${formatParameters(parameters, spec)}\n${reason}`;
+    case 'json': {
+      const values = parameters.map((value) => formatValue(value, spec.decimals));
+      return `{"reason": ${JSON.stringify(reason)}, "params": [${values.join(', ')}]}`;
+    }
+  }
+}
+
+/** The reason that a reply states, on one line; '' where it states none, or one that is too long to be one. */
+export function reasonIn(reply: string): string {
+  const reason = statedReason(reply, longestReason + 1);
+  return reason.length > longestReason ? '' : reason;
+}
+
+// A run as the recipes see it: its prompts, and what was proposed in answer to each.
+
+/** An evaluated proposal. */
+export interface Proposed {
+  readonly entry: BufferEntry;
+  /** What was answered; '' where that is not known. */
+  readonly reply: string;
+}
+
+/** An iteration with at least one evaluated proposal. */
+export interface Step {
+  readonly iteration: number;
+  /** What was asked first, without format corrections. */
+  readonly prompt: readonly ChatMessage[];
+  readonly promptHash: string;
+  /** Tokens of the prompt, where the model counted them. */
+  readonly promptTokens?: number | undefined;
+  /** Evaluations that the memory held before it. */
+  readonly history: number;
+  /** The best of them, which the prompt knows as the best. */
+  readonly incumbent: BufferEntry | undefined;
+  /** By candidate; never empty. */
+  readonly proposals: readonly Proposed[];
+}
+
+export interface SourceRun extends OpenedRun {
+  /** As lineage names it. */
+  readonly name: string;
+  /** SHA-256 of what examples are made from. */
+  readonly hash: string;
+  readonly answerFormat: AnswerFormat;
+  /** The run's prompt set as it is now; undefined where it can't be loaded. */
+  readonly prompts: PromptSet | undefined;
+  readonly steps: readonly Step[];
+  /** Which of its transformed copies this is, from 1; absent for the run as it was logged. */
+  readonly copy?: number;
+}
+
+/** @throws UserError when there is no run at `path`, or it is damaged */
+export async function readSourceRun(path: string, name: string): Promise<SourceRun> {
+  const opened = await readWholeRun(path);
+  const { model } = opened.config;
+  return {
+    ...opened,
+    name,
+    hash: contentHash(path),
+    answerFormat: 'format' in model && model.format === 'json' ? 'json' : 'text',
+    prompts: currentPrompts(opened),
+    steps: stepsOf(opened.recorded, opened.config.memory),
+  };
+}
+
+/** What all examples of a prompt have in common. */
+export function lineageOf(
+  run: SourceRun,
+  recipe: Recipe,
+  { iteration, promptHash: prompt, promptTokens, history, incumbent }: Omit<Step, 'prompt' | 'proposals'>,
+): Omit<Lineage, 'iteration' | 'candidate' | 'score'> {
+  return {
+    run: run.name,
+    environment: run.manifest.environment,
+    model: run.manifest.model,
+    recipe,
+    ...(run.copy !== undefined && { copy: run.copy }),
+    prompt,
+    promptIteration: iteration,
+    history,
+    ...(incumbent && { incumbent: incumbent.score }),
+    ...(promptTokens !== undefined && { promptTokens }),
+  };
+}
+
+function contentHash(path: string): string {
+  const files = [runFiles.config, runFiles.evaluations, runFiles.episodes, runFiles.calls];
+  const hashes = files.map((file) => {
+    const full = join(path, file);
+    return existsSync(full) ? sha256(readFileSync(full)) : '';
+  });
+  return sha256(hashes.join('\n'));
+}
+
+function currentPrompts({ config, environment }: OpenedRun): PromptSet | undefined {
+  try {
+    return loadPromptSet({
+      set: config.prompts.set,
+      description: config.prompts.description,
+      environment,
+      options: config.environment.options,
+      maxSteps: config.evaluation.maxSteps,
+    });
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+function stepsOf(
+  { entries, calls, iteration: last }: RecordedRun,
+  memory: Pick<MemoryConfig, 'ofGroup'>,
+): readonly Step[] {
+  const callsAt = byIteration(calls);
+  const proposalsAt = byIteration(entries.filter(({ source }) => source === 'proposal'));
+  const buffer = createReplayBuffer(entries.filter(({ source }) => source !== 'proposal'));
+  const steps: Step[] = [];
+  for (let iteration = 1; iteration <= last; iteration++) {
+    const own = callsAt.get(iteration) ?? [];
+    const evaluated = (proposalsAt.get(iteration) ?? []).toSorted((a, b) => a.candidate - b.candidate);
+    const asked = own.filter(({ attempt }) => attempt === 0);
+    const prompt = asked[0]?.messages;
+    if (prompt !== undefined && evaluated.length > 0) {
+      steps.push({
+        iteration,
+        prompt,
+        promptHash: promptHash(prompt),
+        promptTokens: asked.map(({ completion }) => completion?.usage.promptTokens).find(Boolean),
+        history: buffer.entries.length,
+        incumbent: buffer.best,
+        proposals: evaluated.map((entry) => ({ entry, reply: replyOf(entry, own) })),
+      });
+    }
+    buffer.append(remembered(evaluated, memory));
+  }
+  return steps;
+}
+
+function byIteration<T extends { readonly iteration: number }>(items: readonly T[]): Map<number, T[]> {
+  const groups = new Map<number, T[]>();
+  for (const item of items) {
+    const group = groups.get(item.iteration);
+    if (group === undefined) groups.set(item.iteration, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function replyOf({ candidate }: BufferEntry, calls: readonly CallRecord[]): string {
+  const accepted = calls.findLast((call) => call.candidate === candidate && call.outcome.kind === 'accepted');
+  return accepted?.completion?.text ?? '';
+}

@@ -1,0 +1,107 @@
+/** Training and validation, divided by whole runs and never by rows. */
+import { type Problem, UserError } from '../../src/errors.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { matches } from '../../src/storage/folder-patterns.js';
+
+/** What is held out for validation. */
+export type ValidationPlan =
+  | { readonly kind: 'none' }
+  /** This share of the runs, those that are not independent kept together. */
+  | { readonly kind: 'share'; readonly share: number }
+  /** Runs and environments of these names; `*` and `?` stand for any characters and for one. */
+  | { readonly kind: 'named'; readonly names: readonly string[] };
+
+export interface SplitRun {
+  readonly name: string;
+  readonly environment: string;
+  /** Runs that have one of these in common are not independent. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * `none`, a share such as `0.1`, or names of environments and runs, with commas between them.
+ * @throws UserError for a number that is no share
+ */
+export function parseValidation(text: string): ValidationPlan {
+  const trimmed = text.trim();
+  if (trimmed === 'none') return { kind: 'none' };
+  const share = Number(trimmed);
+  if (trimmed !== '' && Number.isFinite(share)) {
+    if (share > 0 && share < 1) return { kind: 'share', share };
+    throw new UserError({ ...validationProblem, message: 'a share lies between 0 and 1', value: text });
+  }
+  const names = trimmed.split(',').map((name) => name.trim());
+  if (names.includes('')) {
+    throw new UserError({ ...validationProblem, message: 'a name is empty', value: text });
+  }
+  return { kind: 'named', names };
+}
+
+const validationProblem = {
+  field: '--validation',
+  alternatives: ['none', 'a share of the runs, e.g. 0.1', 'names of environments or runs, e.g. Pendulum-v1'],
+} satisfies Partial<Problem>;
+
+/**
+ * The names of the runs that are held out.
+ * @throws UserError for a name that no run or environment has
+ */
+export function validationRuns(
+  runs: readonly SplitRun[],
+  plan: ValidationPlan,
+  seed: number,
+): ReadonlySet<string> {
+  switch (plan.kind) {
+    case 'none':
+      return new Set();
+    case 'share': {
+      const groups = shuffled(dependentGroups(runs), seed);
+      // One group at least on either side, where there are two.
+      const count = Math.min(Math.max(1, Math.round(plan.share * groups.length)), groups.length - 1);
+      return new Set(groups.slice(0, Math.max(0, count)).flatMap((group) => group.map(({ name }) => name)));
+    }
+    case 'named':
+      return new Set(plan.names.flatMap((name) => namedRuns(name, runs)));
+  }
+}
+
+function namedRuns(wanted: string, runs: readonly SplitRun[]): readonly string[] {
+  const found = runs.filter(({ name, environment }) => matches(wanted, name) || matches(wanted, environment));
+  if (found.length > 0) return found.map(({ name }) => name);
+  throw new UserError({
+    field: '--validation',
+    message: 'no source is a run or of an environment of this name',
+    value: wanted,
+    alternatives: [
+      ...new Set([...runs.map(({ environment }) => environment), ...runs.map(({ name }) => name)]),
+    ],
+  });
+}
+
+/** The runs in groups, none of which shares a key with another; in the order of their first runs. */
+export function dependentGroups(runs: readonly SplitRun[]): readonly (readonly SplitRun[])[] {
+  let groups: { readonly keys: Set<string>; readonly runs: SplitRun[] }[] = [];
+  for (const run of runs) {
+    const touched = groups.filter(({ keys }) => run.keys.some((key) => keys.has(key)));
+    const joined = touched[0] ?? { keys: new Set<string>(), runs: [] };
+    if (touched.length === 0) groups.push(joined);
+    for (const other of touched.slice(1)) {
+      joined.runs.push(...other.runs);
+      for (const key of other.keys) joined.keys.add(key);
+    }
+    joined.runs.push(run);
+    for (const key of run.keys) joined.keys.add(key);
+    groups = groups.filter((group) => group === joined || !touched.includes(group));
+  }
+  return groups.map((group) => group.runs);
+}
+
+function shuffled<T>(items: readonly T[], seed: number): readonly T[] {
+  const random = createGenerator(seed);
+  const order = [...items];
+  for (let i = order.length - 1; i > 0; i--) {
+    const j = random.integers(0, i + 1);
+    [order[i], order[j]] = [order[j]!, order[i]!];
+  }
+  return order;
+}

@@ -1,0 +1,105 @@
+/** How long the examples of a dataset are, in tokens. */
+import { estimateTokens } from '../../src/prompting/token-estimate.js';
+import { completionsOf, type Example } from './example.js';
+
+/** Counts the tokens of a text. */
+export interface TokenCounter {
+  /** How it counts, for the manifest. */
+  readonly name: string;
+  count(text: string): number;
+}
+
+/** Without any model's tokenizer; errs on the high side. */
+export const estimate: TokenCounter = { name: 'estimate', count: estimateTokens };
+
+/** Without what a chat template adds. */
+export interface ExampleLength {
+  readonly prompt: number;
+  /** The longer one of a pair. */
+  readonly completion: number;
+}
+
+/** The lengths of examples; each prompt is counted once, however many examples have it. */
+export function measureLengths(
+  examples: readonly Example[],
+  tokens: TokenCounter,
+): ReadonlyMap<Example, ExampleLength> {
+  const prompts = new Map<string, number>();
+  const promptLength = ({ prompt, lineage }: Example): number => {
+    const known = prompts.get(lineage.prompt);
+    if (known !== undefined) return known;
+    const length = prompt.reduce((sum, { content }) => sum + tokens.count(content), 0);
+    prompts.set(lineage.prompt, length);
+    return length;
+  };
+  return new Map(
+    examples.map((example) => [
+      example,
+      {
+        prompt: promptLength(example),
+        completion: Math.max(...completionsOf(example).map((text) => tokens.count(text))),
+      },
+    ]),
+  );
+}
+
+/** Quantiles are values that occur (nearest rank). */
+export interface Distribution {
+  readonly least: number;
+  readonly median: number;
+  readonly p95: number;
+  readonly most: number;
+  readonly mean: number;
+}
+
+/** Undefined for no values. */
+export function distribution(values: readonly number[]): Distribution | undefined {
+  if (values.length === 0) return undefined;
+  const sorted = values.toSorted((a, b) => a - b);
+  const quantile = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
+  const sum = sorted.reduce((total, value) => total + value, 0);
+  return {
+    least: sorted[0]!,
+    median: quantile(0.5),
+    p95: quantile(0.95),
+    most: sorted.at(-1)!,
+    mean: Number((sum / sorted.length).toPrecision(6)),
+  };
+}
+
+export interface SplitStatistics {
+  readonly examples: number;
+  /** Different prompts. */
+  readonly prompts: number;
+  readonly environments: Readonly<Record<string, number>>;
+  /** Absent without examples. */
+  readonly promptTokens?: Distribution;
+  readonly completionTokens?: Distribution;
+  /** Evaluations that the prompts were made from. */
+  readonly history?: Distribution;
+  readonly weight?: Distribution;
+}
+
+export function splitStatistics(
+  examples: readonly Example[],
+  lengths: ReadonlyMap<Example, ExampleLength>,
+): SplitStatistics {
+  const environments: Record<string, number> = {};
+  for (const { lineage } of examples) {
+    environments[lineage.environment] = (environments[lineage.environment] ?? 0) + 1;
+  }
+  const of = (value: (example: Example) => number) => distribution(examples.map(value));
+  const promptTokens = of((example) => lengths.get(example)!.prompt);
+  const completionTokens = of((example) => lengths.get(example)!.completion);
+  const history = of(({ lineage }) => lineage.history);
+  const weight = of((example) => example.weight);
+  return {
+    examples: examples.length,
+    prompts: new Set(examples.map(({ lineage }) => lineage.prompt)).size,
+    environments,
+    ...(promptTokens && { promptTokens }),
+    ...(completionTokens && { completionTokens }),
+    ...(history && { history }),
+    ...(weight && { weight }),
+  };
+}

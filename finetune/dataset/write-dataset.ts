@@ -1,0 +1,143 @@
+/** A dataset as a directory: rows, where they come from, a manifest, and a page to look at. */
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { UserError } from '../../src/errors.js';
+import { version } from '../../src/package.js';
+import { type Alarm, weightsDropped } from './alarms.js';
+import type { Dataset, Source, Split } from './dataset.js';
+import { renderDatasetPage } from './dataset-page.js';
+import type { Recipe } from './example.js';
+import { exportRows, isOwn, parquetColumns, requireExportable } from './export-rows.js';
+import { fileHash } from './lineage.js';
+import { writeParquet } from './parquet.js';
+import type { RowFormat } from './row-formats.js';
+import type { SplitStatistics } from './token-statistics.js';
+
+/**
+ * The files of a dataset directory: its rows as JSON Lines or as Parquet, and the lineage files only where the rows
+ * themselves have no place for it.
+ */
+export const datasetFiles = {
+  train: 'train.jsonl',
+  validation: 'validation.jsonl',
+  trainParquet: 'train.parquet',
+  validationParquet: 'validation.parquet',
+  trainLineage: 'train.lineage.jsonl',
+  validationLineage: 'validation.lineage.jsonl',
+  manifest: 'manifest.json',
+  page: 'index.html',
+} as const;
+
+/** `manifest.json`. Without times and absolute paths of its own: the same runs and options give the same bytes. */
+export interface DatasetManifest {
+  readonly version: 1;
+  readonly kind: 'dataset';
+  readonly policyloop: string;
+  readonly recipe: Recipe;
+  readonly format: RowFormat;
+  readonly seed: number;
+  /** Transformed copies of each run that is trained on. */
+  readonly augment: number;
+  /** As they were asked for; absent: the recipe's own. */
+  readonly winners?: number;
+  readonly lookAhead?: readonly number[];
+  readonly sources: readonly Source[];
+  readonly duplicates: number;
+  /** How tokens were counted. */
+  readonly tokens: string;
+  readonly statistics: Readonly<Record<Split, SplitStatistics>>;
+  readonly alarms: readonly Alarm[];
+  readonly files: Readonly<Record<string, WrittenFile>>;
+}
+
+interface WrittenFile {
+  readonly rows: number;
+  readonly sha256: string;
+}
+
+/** @throws UserError when there is something at `path` already */
+export function requireNewDirectory(path: string): void {
+  if (!existsSync(path)) return;
+  const isFolder = statSync(path).isDirectory();
+  if (isFolder && readdirSync(path).length === 0) return;
+  throw new UserError({
+    field: '--out',
+    message: isFolder ? 'this directory is not empty' : 'this is a file',
+    value: path,
+    remedy: 'name a new or an empty directory',
+  });
+}
+
+/**
+ * Writes a dataset; returns its manifest.
+ * @throws UserError when the directory is in use, or the format doesn't suit the recipe
+ */
+export function writeDataset(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
+  requireExportable(dataset.recipe, format);
+  requireNewDirectory(path);
+  mkdirSync(path, { recursive: true });
+  const files: Record<string, WrittenFile> = {};
+  const columns = parquetColumns(format, dataset.recipe);
+  for (const split of ['train', 'validation'] as const) {
+    const rows = exportRows(dataset[split], format);
+    const contents = rows.map(({ content }) => content);
+    if (columns === undefined) {
+      files[datasetFiles[split]] = writeRows(join(path, datasetFiles[split]), contents);
+    } else {
+      const name = datasetFiles[`${split}Parquet`];
+      writeParquet(join(path, name), columns, contents);
+      files[name] = { rows: rows.length, sha256: fileHash(join(path, name)) };
+    }
+    if (!isOwn(format)) {
+      const name = datasetFiles[`${split}Lineage`];
+      files[name] = writeRows(
+        join(path, name),
+        rows.map(({ lineage }) => lineage),
+      );
+    }
+  }
+  const manifest = manifestOf(dataset, format, files);
+  writeFileSync(join(path, datasetFiles.page), renderDatasetPage(dataset, manifest));
+  writeFileSync(join(path, datasetFiles.manifest), `${JSON.stringify(manifest, null, 2)}\n`);
+  return manifest;
+}
+
+/** Row by row: a file can be longer than a string. */
+function writeRows(path: string, rows: readonly object[]): WrittenFile {
+  const hash = createHash('sha256');
+  const file = openSync(path, 'w');
+  try {
+    for (const row of rows) {
+      const line = `${JSON.stringify(row)}\n`;
+      hash.update(line);
+      writeFileSync(file, line);
+    }
+  } finally {
+    closeSync(file);
+  }
+  return { rows: rows.length, sha256: hash.digest('hex') };
+}
+
+function manifestOf(dataset: Dataset, format: RowFormat, files: DatasetManifest['files']): DatasetManifest {
+  const { recipe, seed, augment, sources, duplicates, tokens, statistics, alarms } = dataset;
+  const { winners, lookAhead } = dataset;
+  const dropped = isOwn(format) ? undefined : weightsDropped(format, dataset.train);
+  return {
+    version: 1,
+    kind: 'dataset',
+    policyloop: version(),
+    recipe,
+    format,
+    seed,
+    augment,
+    ...(winners !== undefined && { winners }),
+    ...(lookAhead !== undefined && { lookAhead }),
+    sources,
+    duplicates,
+    tokens,
+    statistics,
+    alarms: dropped === undefined ? alarms : [...alarms, dropped],
+    files,
+  };
+}

@@ -1,0 +1,99 @@
+/** `lineage.json` of an exported training: what its result is made of. It travels with the folder and comes back. */
+import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../src/errors.js';
+import { version } from '../../src/package.js';
+import { contentHash, datasetLineage, datasetSchema } from '../dataset/lineage.js';
+import type { TrainConfig } from '../train/train-config.js';
+import type { RowKind } from './trl-rows.js';
+import type { TrlTrainer } from './trl-settings.js';
+
+export const handOverFile = 'lineage.json';
+
+const schema = z.looseObject({
+  version: z.literal(1),
+  kind: z.literal('trl-export'),
+  policyloop: z.string(),
+  trainer: z.enum(['sft', 'dpo']),
+  rows: z.enum(['messages', 'tokens']),
+  /** Of `finetune train`, with absolute paths. */
+  config: z.looseObject({ output: z.string(), method: z.looseObject({ kind: z.string() }) }),
+  base: z.looseObject({
+    /** Where it lay when this was written. */
+    path: z.string(),
+    /** What it is called where it is trained. */
+    name: z.string(),
+    /** `contentHash`; null where it wasn't at hand. */
+    hash: z.string().nullable(),
+  }),
+  dataset: datasetSchema,
+  /** What the training lacks that ours would have. */
+  warnings: z.array(z.string()),
+});
+export type HandOver = z.output<typeof schema>;
+
+export function handOver(
+  config: TrainConfig,
+  trainer: TrlTrainer,
+  rows: RowKind,
+  baseName: string,
+  warnings: readonly string[],
+): HandOver {
+  return {
+    version: 1,
+    kind: 'trl-export',
+    policyloop: version(),
+    trainer,
+    rows,
+    config: JSON.parse(JSON.stringify(config)) as TrainConfig,
+    base: {
+      path: config.model,
+      name: baseName,
+      hash: existsSync(config.model) ? contentHash(config.model) : null,
+    },
+    dataset: datasetLineage(config.dataset),
+    warnings: [...warnings],
+  };
+}
+
+export function writeHandOver(folder: string, content: HandOver): void {
+  writeFileSync(path.join(folder, handOverFile), `${JSON.stringify(content, null, 2)}\n`);
+}
+
+/** Far beyond any; what comes back from elsewhere may be anything. */
+const longest = 16 * 2 ** 20;
+
+/**
+ * The nearest one: in the directory itself, or in one of the two above it (`<folder>/output/seed-1`).
+ * @throws UserError when it is damaged
+ */
+export function findHandOver(directory: string): HandOver | undefined {
+  for (const place of [directory, path.dirname(directory), path.dirname(path.dirname(directory))]) {
+    const file = path.join(place, handOverFile);
+    if (!existsSync(file)) continue;
+    const stat = lstatSync(file);
+    if (!stat.isFile() || stat.size > longest) throw damaged(file, 'it is no file of a sensible size');
+    let content: unknown;
+    try {
+      content = JSON.parse(readFileSync(file, 'utf8'));
+    } catch {
+      throw damaged(file, 'it is no JSON');
+    }
+    const parsed = schema.safeParse(content);
+    if (parsed.success) return parsed.data;
+    // A file of this name in a directory above may be someone else's.
+    if (place !== directory) continue;
+    const issue = parsed.error.issues[0]!;
+    throw damaged(file, `${issue.path.join('.') || 'content'}: ${issue.message}`);
+  }
+  return undefined;
+}
+
+function damaged(file: string, message: string): UserError {
+  return new UserError({
+    file,
+    message: `this is no lineage of an export: ${message}`,
+    remedy: 'copy lineage.json from the exported folder, or remove it to import without lineage',
+  });
+}

@@ -1,0 +1,102 @@
+/** What other trainers leave: which of its files make up an adapter or a model. */
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../src/errors.js';
+import { readJson } from '../../src/storage/checked-json.js';
+import { places } from './trl-settings.js';
+
+export interface TrainedDirectory {
+  readonly kind: 'adapter' | 'model';
+  readonly directory: string;
+  /** Names of the files that are needed, all of them in the directory itself. */
+  readonly files: readonly string[];
+}
+
+const adapterFiles = ['adapter_config.json', 'adapter_model.safetensors'];
+
+/** Of a model, beside its weights; those that are there. */
+const companions = [
+  'config.json',
+  'generation_config.json',
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  'added_tokens.json',
+  'vocab.json',
+  'merges.txt',
+  'chat_template.jinja',
+  'chat_template.json',
+];
+
+/**
+ * The adapter or model in a directory, or in the output directory of an exported folder.
+ * @throws UserError when there is none, or there are several
+ */
+export function findTrained(directory: string): TrainedDirectory {
+  if (!existsSync(directory)) {
+    throw new UserError({ field: 'directory', message: 'there is no such directory', value: directory });
+  }
+  const found = [directory, path.join(directory, places.output)].map(trainedAt).find(Boolean);
+  if (found !== undefined) return found;
+  const below = [directory, path.join(directory, places.output)]
+    .filter((place) => existsSync(place))
+    .flatMap((place) =>
+      readdirSync(place, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && trainedAt(path.join(place, entry.name)) !== undefined)
+        .map(({ name }) => path.join(place, name)),
+    );
+  const unfinished =
+    below.length > 0 && below.every((place) => /^checkpoint-\d+$/.test(path.basename(place)));
+  throw new UserError({
+    field: 'directory',
+    message: unfinished
+      ? 'the training here is not finished: there are checkpoints only'
+      : 'there is no adapter_config.json and no config.json of a model in this directory',
+    value: directory,
+    ...(below.length > 0 && { alternatives: below }),
+    remedy: below.length > 0 ? 'name one of them' : 'name the directory of an adapter or a model',
+  });
+}
+
+function trainedAt(directory: string): TrainedDirectory | undefined {
+  const has = (name: string) => existsSync(path.join(directory, name));
+  if (has('adapter_config.json')) {
+    if (has('adapter_model.safetensors')) return { kind: 'adapter', directory, files: adapterFiles };
+    throw new UserError({
+      field: 'directory',
+      value: directory,
+      message: 'there is no adapter_model.safetensors in this directory',
+      remedy: 'an adapter in another format (adapter_model.bin) can be saved again by PEFT',
+    });
+  }
+  if (!has('config.json')) return undefined;
+  return { kind: 'model', directory, files: [...companions.filter(has), ...weightFiles(directory)] };
+}
+
+function weightFiles(directory: string): readonly string[] {
+  if (existsSync(path.join(directory, 'model.safetensors'))) return ['model.safetensors'];
+  const index = 'model.safetensors.index.json';
+  const file = path.join(directory, index);
+  const parsed = z.looseObject({ weight_map: z.record(z.string(), z.string()) }).safeParse(readJson(file));
+  if (!parsed.success) {
+    throw new UserError({
+      field: 'directory',
+      value: directory,
+      message: 'there are no safetensors weights in this directory',
+      alternatives: ['model.safetensors', `${index} with its shards`],
+    });
+  }
+  const shards = [...new Set(Object.values(parsed.data.weight_map))];
+  for (const shard of shards) {
+    if (/^[\w][\w.-]*\.safetensors$/.test(shard) && existsSync(path.join(directory, shard))) continue;
+    throw new UserError({
+      file,
+      field: 'weight_map',
+      value: shard,
+      message: 'this is no name of a shard in this directory',
+      remedy: 'copy the whole model directory again',
+    });
+  }
+  return [index, ...shards];
+}

@@ -1,0 +1,128 @@
+/** A training's config in the words of `trl sft --config` and `trl dpo --config`. */
+import { UserError } from '../../src/errors.js';
+import type { TrainConfig } from '../train/train-config.js';
+import { accumulation, type Machines } from './accelerate.js';
+import type { YamlValue } from './yaml-text.js';
+
+export type TrlTrainer = 'sft' | 'dpo';
+
+export interface TrlJob {
+  readonly trainer: TrlTrainer;
+  readonly config: TrainConfig;
+  /** What the base model is called where it is trained: a path there, or a name on the hub. */
+  readonly base: string;
+  readonly machines: Machines;
+  /** Tokens of the longest example; undefined where it is not known, so that nothing is cut. */
+  readonly longest: number | undefined;
+  readonly validates: boolean;
+}
+
+/** Where things lie in the folder. */
+export const places = {
+  data: 'data',
+  accelerate: 'accelerate.yaml',
+  output: 'output',
+} as const;
+
+/** @throws UserError for what TRL's commands can't do */
+export function trlSettings(job: TrlJob): { readonly [key: string]: YamlValue } {
+  const { config, trainer, machines } = job;
+  return {
+    model_name_or_path: job.base,
+    ...weights(config),
+    dataset_name: `./${places.data}`,
+    dataset_train_split: 'train',
+    dataset_test_split: 'validation',
+    output_dir: places.output,
+    // Nothing is cut: an answer that loses its end would teach not to end.
+    max_length: job.longest ?? null,
+    ...(trainer === 'sft' ? { completion_only_loss: true, packing: false } : { beta: 0.1 }),
+    num_train_epochs: config.epochs,
+    learning_rate: config.learningRate,
+    ...schedule(config),
+    warmup_steps: config.warmupSteps,
+    optim: optimizer(config),
+    weight_decay: config.weightDecay,
+    adam_beta1: config.betas[0],
+    adam_beta2: config.betas[1],
+    adam_epsilon: 1e-8,
+    max_grad_norm: config.maxGradientNorm,
+    per_device_train_batch_size: machines.perDevice,
+    per_device_eval_batch_size: machines.perDevice,
+    gradient_accumulation_steps: accumulation(machines, config.batchExamples),
+    gradient_checkpointing: true,
+    bf16: true,
+    seed: config.seed,
+    data_seed: config.seed,
+    logging_steps: 1,
+    report_to: 'none',
+    ...(job.validates
+      ? { eval_strategy: 'steps', eval_steps: config.evaluateEvery }
+      : { eval_strategy: 'no' }),
+    save_strategy: 'steps',
+    save_steps: config.checkpointEvery,
+    save_total_limit: 2,
+    accelerate_config: places.accelerate,
+  };
+}
+
+function weights({ method }: TrainConfig): { readonly [key: string]: YamlValue } {
+  switch (method.kind) {
+    case 'lora': {
+      // TRL takes a list of one for a regular expression, which would match no module; PEFT takes each name once.
+      const modules = method.modules.length === 1 ? [...method.modules, ...method.modules] : method.modules;
+      return {
+        dtype: 'bfloat16',
+        use_peft: true,
+        lora_r: method.rank,
+        lora_alpha: method.alpha,
+        lora_dropout: method.dropout,
+        lora_target_modules: modules,
+        use_rslora: method.rsLora,
+      };
+    }
+    case 'full':
+      return { dtype: 'float32', use_peft: false };
+    case 'scratch':
+      throw new UserError({
+        field: 'method.kind',
+        message: "TRL's commands start from stored weights",
+        value: method.kind,
+        alternatives: ['lora', 'full'],
+      });
+  }
+}
+
+/** The same curves, by the names that Transformers has for them. */
+function schedule({ schedule: kind, learningRate, learningRateFloor }: TrainConfig): {
+  readonly [key: string]: YamlValue;
+} {
+  switch (kind) {
+    case 'constant':
+      return { lr_scheduler_type: 'constant_with_warmup' };
+    case 'linear':
+      return learningRateFloor === 0
+        ? { lr_scheduler_type: 'linear' }
+        : {
+            lr_scheduler_type: 'polynomial',
+            lr_scheduler_kwargs: { power: 1, lr_end: learningRate * learningRateFloor },
+          };
+    case 'cosine':
+      return learningRateFloor === 0
+        ? { lr_scheduler_type: 'cosine' }
+        : {
+            lr_scheduler_type: 'cosine_with_min_lr',
+            lr_scheduler_kwargs: { min_lr_rate: learningRateFloor },
+          };
+  }
+}
+
+function optimizer({ optimizer: { kind } }: TrainConfig): string {
+  if (kind === 'adamw') return 'adamw_torch';
+  throw new UserError({
+    field: 'optimizer.kind',
+    message: "TRL's commands have no such optimiser for the matrices alone",
+    value: kind,
+    alternatives: ['adamw'],
+  });
+}

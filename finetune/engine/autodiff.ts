@@ -1,0 +1,99 @@
+/** Reverse-mode automatic differentiation of a graph: the gradient is written as more nodes of the same graph. */
+import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
+import type { OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
+import { gradientRules } from './gradient-rules.js';
+import { inferShapes, type Shape, uncovered } from './shapes.js';
+
+/** What a rule knows of the node that it differentiates. */
+export interface RuleContext {
+  readonly g: GraphBuilder;
+  readonly precision: Precision;
+  readonly node: OnnxNode;
+  /** Gradients of the loss with respect to the node's outputs; undefined where the loss does not depend on one. */
+  readonly outputs: readonly (Value | undefined)[];
+  /** Whether the gradient with respect to the given input is wanted. */
+  wants(input: number): boolean;
+  /** @returns shape of a value of the graph that is differentiated */
+  shape(value: Value): Shape;
+  /** The value of a scalar constant, or undefined. */
+  constant(value: Value): number | undefined;
+}
+
+/** Gradients with respect to the inputs, in their order and shapes; undefined where not wanted. */
+export type Rule = (context: RuleContext) => readonly (Value | undefined)[];
+
+/**
+ * @param loss scalar (shape [] or [1])
+ * @param parameters values that the gradients are taken with respect to
+ * @param constants values through which no gradient flows, such as the maximum that makes a softmax stable
+ * @returns ∂loss/∂parameter in each parameter's shape; a parameter without influence is left out
+ * @throws Error naming the operator between a parameter and the loss that has no rule
+ */
+export function gradients(
+  g: GraphBuilder,
+  loss: Value,
+  parameters: readonly Value[],
+  precision: Precision,
+  constants: readonly Value[] = [],
+): ReadonlyMap<Value, Value> {
+  const graph = g.describe('forward');
+  const shapes = inferShapes(graph);
+  const active = activeValues(graph.nodes, parameters, constants);
+  const initializers = new Map(graph.initializers.map((initializer) => [initializer.name, initializer]));
+  const found = new Map<Value, Value>([
+    [
+      loss,
+      g.floats(
+        precision,
+        [1],
+        shapes.get(loss)!.map(() => 1),
+      ),
+    ],
+  ]);
+  for (const node of graph.nodes.toReversed()) {
+    const outputs = node.outputs.map((name) => found.get(name));
+    if (!node.outputs.some((name) => active.has(name)) || outputs.every((one) => one === undefined)) continue;
+    const rule = gradientRules[node.op];
+    if (rule === undefined) throw uncovered(node, 'has no rule for its gradient');
+    const wants = (input: number) => active.has(node.inputs[input] ?? '');
+    const results = rule({
+      g,
+      precision,
+      node,
+      outputs,
+      wants,
+      shape: (value) => shapes.get(value)!,
+      constant: (value) => scalar(initializers.get(value)),
+    });
+    node.inputs.forEach((name, index) => {
+      const gradient = results[index];
+      if (!wants(index) || gradient === undefined) return;
+      const before = found.get(name);
+      found.set(name, before === undefined ? gradient : g.op('Add', [before, gradient]));
+    });
+  }
+  return new Map(parameters.flatMap((name) => (found.has(name) ? [[name, found.get(name)!] as const] : [])));
+}
+
+/** Values that depend on a parameter. */
+function activeValues(
+  nodes: readonly OnnxNode[],
+  parameters: readonly Value[],
+  constants: readonly Value[],
+): ReadonlySet<Value> {
+  const active = new Set(parameters);
+  const fixed = new Set(constants);
+  for (const node of nodes) {
+    if (node.op === 'Shape' || !node.inputs.some((name) => active.has(name))) continue;
+    for (const output of node.outputs) if (!fixed.has(output)) active.add(output);
+  }
+  return active;
+}
+
+function scalar(initializer: OnnxInitializer | undefined): number | undefined {
+  if (initializer?.data.kind !== 'inline' || initializer.shape.length > 0) return undefined;
+  const { buffer } = initializer.data.bytes.slice();
+  if (initializer.type === 'float32') return new Float32Array(buffer)[0];
+  if (initializer.type === 'float64') return new Float64Array(buffer)[0];
+  return undefined;
+}

@@ -1,0 +1,107 @@
+/** The whole state of a training in one safetensors file: going on from it equals never having stopped. */
+import { existsSync } from 'node:fs';
+import { UserError } from '../../src/errors.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { readSafetensors, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
+import type { Moments } from './optimisers.js';
+import { tensorOf, writeSafetensors } from './safetensors-writer.js';
+import type { Numbers, Parameter } from './training-session.js';
+
+export interface BestSoFar {
+  readonly step: number;
+  /** Validation loss. */
+  readonly loss: number;
+  /** Values of the parameters, in their order. */
+  readonly values: readonly Numbers[];
+}
+
+export interface TrainingState {
+  readonly parameters: readonly Parameter[];
+  /** In the order of the parameters. */
+  readonly moments: readonly Moments[];
+  /** Updates made. */
+  step: number;
+  best: BestSoFar | undefined;
+  evaluationsWithoutGain: number;
+}
+
+/** The training that a checkpoint belongs to, and how it is computed. */
+export interface CheckpointOwner {
+  /** `trainingIdentity` */
+  readonly identity: string;
+  /** Of the processor. */
+  readonly threads: number;
+}
+
+interface Progress extends CheckpointOwner {
+  readonly step: number;
+  readonly evaluationsWithoutGain: number;
+  readonly best: { readonly step: number; readonly loss: number } | null;
+}
+
+export function writeCheckpoint(file: string, state: TrainingState, owner: CheckpointOwner): void {
+  const { parameters, moments, step, best, evaluationsWithoutGain } = state;
+  const named = (prefix: string, values: (index: number) => Numbers) =>
+    parameters.map(({ name, shape }, index) => tensorOf({ name: `${prefix}${name}`, shape }, values(index)));
+  const progress: Progress = {
+    ...owner,
+    step,
+    evaluationsWithoutGain,
+    best: best === undefined ? null : { step: best.step, loss: best.loss },
+  };
+  writeSafetensors(
+    file,
+    [
+      ...named('value.', (index) => parameters[index]!.values),
+      ...named('first.', (index) => moments[index]!.first),
+      ...named('second.', (index) => moments[index]!.second),
+      ...(best === undefined ? [] : named('best.', (index) => best.values[index]!)),
+    ],
+    { progress: JSON.stringify(progress) },
+  );
+}
+
+/**
+ * @param parameters names and shapes that are expected
+ * @returns undefined where there is no such file
+ * @throws UserError when it belongs to another training
+ */
+export function readCheckpoint(
+  file: string,
+  parameters: readonly Parameter[],
+  identity: string,
+): TrainingState | undefined {
+  if (!existsSync(file)) return undefined;
+  const { tensors, metadata } = readSafetensors(file);
+  const progress = progressOf(metadata);
+  if (progress.identity !== identity)
+    throw new UserError({
+      file,
+      message: 'this checkpoint belongs to a training with other settings, other data or other weights',
+      remedy: 'train with those of then, name another output, or remove the checkpoint to begin anew',
+    });
+  const { step, evaluationsWithoutGain, best } = progress as Progress;
+  const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
+  const read = (prefix: string) =>
+    parameters.map(({ name }) => {
+      const tensor = byName.get(`${prefix}${name}`)!;
+      return toFloat32(readTensorBytes(tensor), tensor.dtype);
+    });
+  const [values, first, second] = [read('value.'), read('first.'), read('second.')];
+  return {
+    parameters: parameters.map(({ name, shape }, index) => ({ name, shape, values: values[index]! })),
+    moments: parameters.map((_, index) => ({ first: first[index]!, second: second[index]! })),
+    step,
+    best: best === null ? undefined : { ...best, values: read('best.') },
+    evaluationsWithoutGain,
+  };
+}
+
+/** Threads that the training was computed with so far; undefined where there is no such file. */
+export function checkpointThreads(file: string): number | undefined {
+  return existsSync(file) ? progressOf(readSafetensors(file).metadata).threads : undefined;
+}
+
+function progressOf(metadata: Readonly<Record<string, string>>): Partial<Progress> {
+  return JSON.parse(metadata.progress ?? '{}') as Partial<Progress>;
+}

@@ -1,0 +1,162 @@
+/** The gradient of every operator that the decoder and its loss use. y is a node's output, dy the loss's gradient by it. */
+import type { Value } from '../../src/models/local/graph/graph.js';
+import type { Rule, RuleContext } from './autodiff.js';
+import { quantizedProductRule } from './quantized-base.js';
+import { axisOf, intAttribute, intsAttribute, isOne, sameDimension, uncovered } from './shapes.js';
+
+export const gradientRules: Readonly<Record<string, Rule>> = {
+  Identity: ({ outputs }) => [outputs[0]],
+  Neg: ({ g, outputs }) => [g.op('Neg', [outputs[0]!])],
+  Add: (context) => broadcastRule(context, (dy) => [() => dy, () => dy]),
+  Sub: (context) => broadcastRule(context, (dy) => [() => dy, () => context.g.op('Neg', [dy])]),
+  Mul: (context) => {
+    const { g, node } = context;
+    const [a, b] = node.inputs as [Value, Value];
+    return broadcastRule(context, (dy) => [() => g.op('Mul', [dy, b]), () => g.op('Mul', [dy, a])]);
+  },
+  Div: (context) => {
+    const { g, node } = context;
+    const divisor = node.inputs[1]!;
+    return broadcastRule(context, (dy) => [
+      () => g.op('Div', [dy, divisor]),
+      () => g.op('Neg', [g.op('Div', [g.op('Mul', [dy, node.outputs[0]!]), divisor])]),
+    ]);
+  },
+  Pow: ({ g, node, outputs, precision, constant }) => {
+    if (constant(node.inputs[1]!) !== 2) throw uncovered(node, 'to another power than the second');
+    const twice = g.op('Mul', [node.inputs[0]!, g.floats(precision, [2], [])]);
+    return [g.op('Mul', [outputs[0]!, twice])];
+  },
+  Sqrt: ({ g, node, outputs, precision }) => [
+    g.op('Div', [g.op('Mul', [outputs[0]!, g.floats(precision, [0.5], [])]), node.outputs[0]!]),
+  ],
+  Exp: ({ g, node, outputs }) => [g.op('Mul', [outputs[0]!, node.outputs[0]!])],
+  Log: ({ g, node, outputs }) => [g.op('Div', [outputs[0]!, node.inputs[0]!])],
+  Sigmoid: ({ g, node, outputs, precision }) => {
+    const y = node.outputs[0]!;
+    const slope = g.op('Mul', [y, g.op('Sub', [g.floats(precision, [1], []), y])]);
+    return [g.op('Mul', [outputs[0]!, slope])];
+  },
+  /** (dy − Σ dy·y)·y along the last axis. */
+  Softmax: ({ g, node, outputs }) => {
+    const y = node.outputs[0]!;
+    if (intAttribute(node, 'axis', -1) !== -1) throw uncovered(node, 'along another axis than the last');
+    const sum = g.op('ReduceSum', [g.op('Mul', [outputs[0]!, y]), g.integers([-1])], { keepdims: 1 });
+    return [g.op('Mul', [g.op('Sub', [outputs[0]!, sum]), y])];
+  },
+  ReduceMean: (context) => {
+    const { g, node, precision, shape } = context;
+    const from = shape(node.inputs[0]!);
+    const sizes = intsAttribute(node, 'axes').map((axis) => from.at(axis)!);
+    if (sizes.some(({ symbols }) => symbols.length > 0))
+      throw uncovered(node, 'over an axis of unknown size');
+    const count = sizes.reduce((total, { factor }) => total * factor, 1);
+    return [g.op('Mul', [spread(context), g.floats(precision, [1 / count], [])])];
+  },
+  ReduceSum: (context) => [spread(context)],
+  Transpose: ({ g, node, outputs }) => {
+    const perm = intsAttribute(node, 'perm');
+    const inverse = perm.map((_, axis) => perm.indexOf(axis));
+    return [g.op('Transpose', [outputs[0]!], { perm: inverse })];
+  },
+  Reshape: ({ g, node, outputs }) => [g.op('Reshape', [outputs[0]!, g.op('Shape', [node.inputs[0]!])])],
+  Split: ({ g, node, outputs, precision, shape }) => {
+    const parts = node.outputs.map((name, index) => outputs[index] ?? zerosLike(g, precision, name));
+    return [g.op('Concat', parts, { axis: axisOf(node, shape(node.inputs[0]!)) })];
+  },
+  Concat: ({ g, node, outputs, shape }) => {
+    const axis = axisOf(node, shape(node.inputs[0]!));
+    const sizes = node.inputs.map((name) => shape(name)[axis]!);
+    if (sizes.some(({ symbols }) => symbols.length > 0)) throw uncovered(node, 'of parts of unknown size');
+    const lengths = g.integers(sizes.map(({ factor }) => factor));
+    return g.split('Split', [outputs[0]!, lengths], sizes.length, { axis });
+  },
+  /** Rows that were read several times collect the gradients of all readings. */
+  Gather: ({ g, node, outputs, precision, shape }) => {
+    const [table, indices] = node.inputs as [Value, Value];
+    if (intAttribute(node, 'axis', 0) !== 0 || shape(table).length !== 2)
+      throw uncovered(node, 'of anything but the rows of a matrix');
+    const width = g.op('Slice', [g.op('Shape', [table]), g.integers([1]), g.integers([2])]);
+    const wide = g.op('Concat', [g.integers([-1]), width], { axis: 0 });
+    const rows = g.op('Reshape', [outputs[0]!, wide]);
+    const places = g.op('Reshape', [g.cast(indices, 'int64'), g.integers([-1, 1])]);
+    const everywhere = g.op('Expand', [places, g.op('Shape', [rows])]);
+    const zeros = zerosLike(g, precision, table);
+    return [g.op('ScatterElements', [zeros, everywhere, rows], { axis: 0, reduction: 'add' })];
+  },
+  GatherElements: ({ g, node, outputs, precision, shape }) => {
+    const [data, indices] = node.inputs as [Value, Value];
+    const attributes = { axis: axisOf(node, shape(data)), reduction: 'add' };
+    return [g.op('ScatterElements', [zerosLike(g, precision, data), indices, outputs[0]!], attributes)];
+  },
+  /** y = x·W or x·Wᵀ, plus a bias for each column. */
+  Gemm: (context) => {
+    const { g, node, outputs, wants } = context;
+    const [x, w, bias] = node.inputs as [Value, Value, Value | undefined];
+    const dy = outputs[0]!;
+    if (Object.keys(node.attributes).some((name) => name !== 'transB'))
+      throw uncovered(node, 'with a factor or a transposed first matrix');
+    const transposed = intAttribute(node, 'transB', 0) === 1;
+    const dx = () => g.op('Gemm', [dy, w], { transB: transposed ? 0 : 1 });
+    const dw = () => g.op('Gemm', transposed ? [dy, x] : [x, dy], { transA: 1 });
+    return [
+      wants(0) ? dx() : undefined,
+      wants(1) ? dw() : undefined,
+      bias !== undefined && wants(2) ? reduceTo(context, dy, node.outputs[0]!, bias) : undefined,
+    ];
+  },
+  MatMulNBits: quantizedProductRule,
+  MatMul: (context) => {
+    const { g, node, outputs, wants, shape } = context;
+    const [a, b] = node.inputs as [Value, Value];
+    const [y, dy] = [node.outputs[0]!, outputs[0]!];
+    const batch = (value: Value) => shape(value).slice(0, -2);
+    const same = (value: Value) =>
+      batch(value).length === batch(y).length &&
+      batch(value).every((one, axis) => sameDimension(one, batch(y)[axis]!));
+    if (!same(a) || !same(b)) throw uncovered(node, 'of batches of different sizes');
+    const rank = shape(y).length;
+    const perm = [...Array(rank - 2).keys(), rank - 1, rank - 2];
+    const flipped = (value: Value) => g.op('Transpose', [value], { perm });
+    return [
+      wants(0) ? g.op('MatMul', [dy, flipped(b)]) : undefined,
+      wants(1) ? g.op('MatMul', [flipped(a), dy]) : undefined,
+    ];
+  },
+};
+
+/** Rule of an elementwise operator of two inputs: what one of them was repeated over is summed. */
+function broadcastRule(
+  context: RuleContext,
+  full: (dy: Value) => readonly [() => Value, () => Value],
+): readonly (Value | undefined)[] {
+  const { node, outputs, wants } = context;
+  return full(outputs[0]!).map((gradient, index) =>
+    wants(index) ? reduceTo(context, gradient(), node.outputs[0]!, node.inputs[index]!) : undefined,
+  );
+}
+
+/** Sums a gradient of the shape of `from` over all axes along which `to` was broadcast. */
+function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: Value): Value {
+  const extra = shape(from).length - shape(to).length;
+  const leading = Array.from({ length: extra }, (_, axis) => axis);
+  const repeated = shape(to).flatMap((one, axis) =>
+    isOne(one) && !isOne(shape(from)[axis + extra]!) ? [axis] : [],
+  );
+  let reduced = gradient;
+  if (extra > 0) reduced = g.op('ReduceSum', [reduced, g.integers(leading)], { keepdims: 0 });
+  if (repeated.length > 0) reduced = g.op('ReduceSum', [reduced, g.integers(repeated)], { keepdims: 1 });
+  return reduced;
+}
+
+/** Repeats the gradient of a reduction over what was reduced. */
+function spread({ g, node, outputs, shape }: RuleContext): Value {
+  const input = node.inputs[0]!;
+  const whole = shape(node.outputs[0]!).length === 0;
+  if (!whole && intAttribute(node, 'keepdims', 1) !== 1) throw uncovered(node, 'that drops some axes');
+  return g.op('Expand', [outputs[0]!, g.op('Shape', [input])]);
+}
+
+function zerosLike(g: RuleContext['g'], precision: RuleContext['precision'], value: Value): Value {
+  return g.op('Expand', [g.floats(precision, [0], []), g.op('Shape', [value])]);
+}

@@ -1,0 +1,165 @@
+import { ort } from '../../src/models/local/engine/onnx-runtime.js';
+import { GraphBuilder, type Value } from '../../src/models/local/graph/graph.js';
+import type { Numbers, Parameter } from './training-session.js';
+
+export const schedules = ['constant', 'linear', 'cosine'] as const;
+
+export interface Schedule {
+  readonly kind: (typeof schedules)[number];
+  /** Steps over which the rate rises from 0. */
+  readonly warmupSteps: number;
+  /** Steps of the whole training; `linear` and `cosine` reach the floor after the last. */
+  readonly totalSteps: number;
+  /** Share of the peak, in [0, 1]. */
+  readonly floor: number;
+}
+
+/**
+ * Factor of the peak learning rate, in [0, 1]. The first step of a warm-up already moves: step s has (s + 1)/warm-up.
+ * @param step 0 for the first
+ */
+export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedule, step: number): number {
+  if (step < warmupSteps) return (step + 1) / warmupSteps;
+  const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
+  switch (kind) {
+    case 'constant':
+      return 1;
+    case 'linear':
+      return floor + (1 - floor) * (1 - progress);
+    case 'cosine':
+      return floor + ((1 - floor) * (1 + Math.cos(Math.PI * progress))) / 2;
+  }
+}
+
+// AdamW (Loshchilov & Hutter 2019, arXiv 1711.05101), in the form and order of operations of PyTorch's.
+
+export interface AdamWSettings {
+  readonly betas: readonly [number, number];
+  readonly epsilon: number;
+  /** Decoupled: weights shrink by learning rate × this in every step. */
+  readonly weightDecay: number;
+}
+
+/** Running means of the gradient and of its square, one of each a parameter. */
+export interface Moments {
+  readonly first: Numbers;
+  readonly second: Numbers;
+}
+
+export function zeroMoments(parameter: Parameter): Moments {
+  const zeros = () =>
+    parameter.values instanceof Float32Array
+      ? new Float32Array(parameter.values.length)
+      : new Float64Array(parameter.values.length);
+  return { first: zeros(), second: zeros() };
+}
+
+/**
+ * Updates values and moments in place.
+ * @param step 1 for the first
+ * @param scale what the gradient is multiplied with first (clipping)
+ */
+export function adamWStep(
+  values: Numbers,
+  gradient: Numbers,
+  { first, second }: Moments,
+  learningRate: number,
+  step: number,
+  { betas: [beta1, beta2], epsilon, weightDecay }: AdamWSettings,
+  scale = 1,
+): void {
+  const shrink = 1 - learningRate * weightDecay;
+  const stepSize = learningRate / (1 - beta1 ** step);
+  const rootCorrection = Math.sqrt(1 - beta2 ** step);
+  for (let i = 0; i < values.length; i++) {
+    const slope = gradient[i]! * scale;
+    const mean = first[i]! + (slope - first[i]!) * (1 - beta1);
+    const square = second[i]! * beta2 + (1 - beta2) * slope * slope;
+    first[i] = mean;
+    second[i] = square;
+    values[i] = values[i]! * shrink - (stepSize * mean) / (Math.sqrt(square) / rootCorrection + epsilon);
+  }
+}
+
+// Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): momentum whose singular values are all brought
+// near 1 by five Newton–Schulz steps. For the matrices of the layers; everything else is left to AdamW. The step is
+// scaled to the size of AdamW's (Liu et al. 2025, arXiv 2502.16982), so learning rate and weight decay serve both.
+
+export interface MuonSettings {
+  readonly momentum: number;
+  /** Decoupled, as AdamW's. */
+  readonly weightDecay: number;
+}
+
+/** Whether Muon updates a parameter: matrices of the layers, no embedding, no head and no factor of an adapter. */
+export function isMuonMatrix({ name, shape }: Parameter): boolean {
+  return shape.length === 2 && name.startsWith('model.layers.') && !name.includes('.lora_');
+}
+
+export interface Muon {
+  /** Updates values and momentum (`moments.first`) in place. */
+  step(
+    parameter: Parameter,
+    gradient: Numbers,
+    moments: Moments,
+    learningRate: number,
+    scale: number,
+  ): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param threads that the matrix products may use */
+export async function openMuon(settings: MuonSettings, threads: number): Promise<Muon> {
+  const open = (tall: boolean) =>
+    ort.InferenceSession.create(orthogonalizer(tall).model, {
+      intraOpNumThreads: threads,
+      logSeverityLevel: 3,
+    });
+  const [wide, tall] = [await open(false), await open(true)];
+  const { momentum, weightDecay } = settings;
+  return {
+    async step({ shape, values }, gradient, { first }, learningRate, scale) {
+      const [rows, columns] = shape as [number, number];
+      const direction = new Float32Array(values.length);
+      for (let i = 0; i < direction.length; i++) {
+        const slope = gradient[i]! * scale;
+        const mean = momentum * first[i]! + (1 - momentum) * slope;
+        first[i] = mean;
+        // Nesterov's look ahead.
+        direction[i] = momentum * mean + (1 - momentum) * slope;
+      }
+      const session = rows > columns ? tall : wide;
+      const { y } = await session.run({ x: new ort.Tensor('float32', direction, [rows, columns]) });
+      const update = y!.data as Float32Array;
+      const size = learningRate * 0.2 * Math.sqrt(Math.max(rows, columns));
+      const shrink = 1 - learningRate * weightDecay;
+      for (let i = 0; i < values.length; i++) values[i] = values[i]! * shrink - size * update[i]!;
+    },
+    async close() {
+      await wide.release();
+      await tall.release();
+    },
+  };
+}
+
+/** Coefficients of the polynomial a·x + b·x³ + c·x⁵ that takes singular values in (0, 1] towards 1. */
+const [a, b, c] = [3.4445, -4.775, 2.0315];
+
+/** Graph from a matrix x [R, C] to y with the same singular vectors; the smaller side is the one that is squared. */
+function orthogonalizer(tall: boolean) {
+  const g = new GraphBuilder();
+  const input = g.input('x', 'float32', ['R', 'C']);
+  const number = (value: number) => g.floats('float32', [value], []);
+  const times = (value: Value, factor: number) => g.op('Mul', [value, number(factor)]);
+  const flipped = (value: Value) => g.op('Transpose', [value], { perm: [1, 0] });
+  const squares = g.op('ReduceSum', [g.op('Mul', [input, input])], { keepdims: 0 });
+  const norm = g.op('Add', [g.op('Sqrt', [squares]), number(1e-7)]);
+  let x = g.op('Div', [input, norm]);
+  for (let step = 0; step < 5; step++) {
+    const gram = tall ? g.op('MatMul', [flipped(x), x]) : g.op('MatMul', [x, flipped(x)]);
+    const mixed = g.op('Add', [times(gram, b), times(g.op('MatMul', [gram, gram]), c)]);
+    x = g.op('Add', [times(x, a), g.op('MatMul', tall ? [x, mixed] : [mixed, x])]);
+  }
+  g.output('y', x, 'float32', ['R', 'C']);
+  return g.build('muon');
+}

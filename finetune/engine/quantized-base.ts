@@ -1,0 +1,99 @@
+/**
+ * The gradient through a product with frozen weights of 4 or 8 bits, as QLoRA trains (Dettmers et al. 2023, arXiv
+ * 2305.14314). Forward it is the very operator that serves. Backward dx = dy·W, with W made of the same codes and scales
+ * when it is needed and let go at once. The forward product's rounding of its activations to 8 bits counts as the
+ * identity.
+ */
+import type { Value } from '../../src/models/local/graph/graph.js';
+import type { Rule, RuleContext } from './autodiff.js';
+import { intAttribute } from './shapes.js';
+
+/** Weights that exist in float32 at once: a wide head is taken in parts. */
+const weightsAtOnce = 2 ** 24;
+
+/** Inputs x [N, K], codes [out, K/block, block·bits/8] and scales [out, K/block]; output [N, out]. */
+export const quantizedProductRule: Rule = (context) => {
+  const { g, node, outputs, wants } = context;
+  if (!wants(0)) return [undefined];
+  const codes = node.inputs[1]!;
+  const scales = node.inputs[2]!;
+  const width = intAttribute(node, 'K', 0);
+  const rows = intAttribute(node, 'N', 0);
+  const bits = intAttribute(node, 'bits', 4);
+  const block = intAttribute(node, 'block_size', 32);
+  const padded = Math.ceil(width / block) * block;
+  const dy = outputs[0]!;
+  const late = lateConstants(context, dy);
+  const step = Math.max(1, Math.floor(weightsAtOnce / padded));
+  const partial = (from: number): Value => {
+    const count = Math.min(step, rows - from);
+    const range = [late([from], 'int64'), late([from + count], 'int64')];
+    const part = (value: Value, axis: number) =>
+      count === rows ? value : g.op('Slice', [value, ...range, g.integers([axis])]);
+    const matrices = dequantize(context, late, part(codes, 0), part(scales, 0), {
+      bits,
+      block,
+      count,
+      padded,
+    });
+    return interleaved(
+      context,
+      matrices.map((matrix) => g.op('Gemm', [part(dy, 1), matrix], { transB: 0 })),
+      padded,
+    );
+  };
+  let dx = partial(0);
+  for (let from = step; from < rows; from += step) dx = g.op('Add', [dx, partial(from)]);
+  return [padded === width ? dx : g.op('Slice', [dx, g.integers([0]), g.integers([width]), g.integers([1])])];
+};
+
+type Late = (values: readonly number[], type: 'int64' | 'uint8') => Value;
+
+/**
+ * Constants that the runtime can't know before it runs: it would else compute all that follows from constants when it
+ * loads, and keep every matrix in float32.
+ */
+function lateConstants({ g }: RuleContext, anything: Value): Late {
+  const size = g.op('Slice', [g.op('Shape', [anything]), g.integers([0]), g.integers([1])]);
+  const zero = g.op('Mul', [size, g.integers([0])]);
+  return (values, type) => {
+    const sum = g.op('Add', [zero, g.integers(values)]);
+    return type === 'int64' ? sum : g.cast(sum, type);
+  };
+}
+
+interface Layout {
+  readonly bits: number;
+  readonly block: number;
+  readonly count: number;
+  readonly padded: number;
+}
+
+/** [count, padded] in float32; of 4-bit weights the even and the odd columns apart, as the halves of bytes are. */
+function dequantize(
+  { g }: RuleContext,
+  late: Late,
+  codes: Value,
+  scales: Value,
+  { bits, block, count, padded }: Layout,
+): readonly Value[] {
+  const perByte = 8 / bits;
+  const scale = g.op('Reshape', [scales, late([-1], 'int64')]);
+  const middle = g.op('Expand', [late([2 ** (bits - 1)], 'uint8'), g.op('Shape', [scale])]);
+  const matrix = (bytes: Value) => {
+    const blocks = g.op('Reshape', [bytes, late([-1, block / perByte], 'int64')]);
+    const floats = g.op('DequantizeLinear', [blocks, scale, middle], { axis: 0 });
+    return g.op('Reshape', [floats, g.integers([count, padded / perByte])]);
+  };
+  if (bits === 8) return [matrix(codes)];
+  const four = late([4], 'uint8');
+  const shift = (value: Value, direction: string) => g.op('BitShift', [value, four], { direction });
+  return [matrix(shift(shift(codes, 'LEFT'), 'RIGHT')), matrix(shift(codes, 'RIGHT'))];
+}
+
+/** Puts the columns of several matrices [N, padded/n] one after another: a₀ b₀ a₁ b₁ …; [N, padded]. */
+function interleaved({ g }: RuleContext, parts: readonly Value[], padded: number): Value {
+  if (parts.length === 1) return parts[0]!;
+  const columns = parts.map((part) => g.op('Unsqueeze', [part, g.integers([2])]));
+  return g.op('Reshape', [g.op('Concat', columns, { axis: 2 }), g.integers([-1, padded])]);
+}

@@ -1,0 +1,245 @@
+/**
+ * Shapes of all values of a graph, with the symbols of its inputs kept: [B, S] in, [B·S, 64] out. Only what the decoder
+ * and its loss use is covered; anything else is a clear error.
+ */
+import type { Value } from '../../src/models/local/graph/graph.js';
+import type { OnnxGraph, OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
+
+/** A whole number times symbols, e.g. 2·B·S. */
+export interface Dimension {
+  readonly factor: number;
+  /** Sorted; a symbol that occurs twice is squared. */
+  readonly symbols: readonly string[];
+}
+
+export type Shape = readonly Dimension[];
+
+export function sameDimension(a: Dimension, b: Dimension): boolean {
+  return a.factor === b.factor && a.symbols.join() === b.symbols.join();
+}
+
+export function isOne(dimension: Dimension): boolean {
+  return dimension.factor === 1 && dimension.symbols.length === 0;
+}
+
+/** @throws Error for an operator, or a use of one, that is not covered */
+export function inferShapes(graph: OnnxGraph): ReadonlyMap<Value, Shape> {
+  const shapes = new Map<Value, Shape>();
+  /** Values of the int64 vectors that shapes are computed with. */
+  const contents = new Map<Value, readonly Dimension[]>();
+  for (const input of graph.inputs) shapes.set(input.name, input.shape.map(dimension));
+  for (const initializer of graph.initializers) {
+    shapes.set(initializer.name, initializer.shape.map(dimension));
+    const numbers = wholeNumbers(initializer);
+    if (numbers !== undefined) contents.set(initializer.name, numbers.map(dimension));
+  }
+  for (const node of graph.nodes) {
+    const inputs = node.inputs.map((name) => shapes.get(name) ?? []);
+    const vectors = node.inputs.map((name) => contents.get(name));
+    const vector = vectorOf(node, inputs, vectors);
+    if (vector !== undefined) contents.set(node.outputs[0]!, vector);
+    const result = vector === undefined ? shapeOf(node, inputs, vectors) : [dimension(vector.length)];
+    for (const output of node.outputs) shapes.set(output, result);
+  }
+  return shapes;
+}
+
+function dimension(size: number | string): Dimension {
+  return typeof size === 'number' ? { factor: size, symbols: [] } : { factor: 1, symbols: [size] };
+}
+
+function wholeNumbers({ type, data }: OnnxInitializer): number[] | undefined {
+  if (type !== 'int64' || data.kind !== 'inline') return undefined;
+  return Array.from(new BigInt64Array(data.bytes.slice().buffer), Number);
+}
+
+/** Contents of the result where it is a vector of sizes. */
+function vectorOf(
+  node: OnnxNode,
+  inputs: readonly Shape[],
+  vectors: readonly (readonly Dimension[] | undefined)[],
+): readonly Dimension[] | undefined {
+  if (node.op === 'Shape') return inputs[0];
+  if (vectors.includes(undefined)) return undefined;
+  if (node.op === 'Concat') return vectors.flatMap((vector) => vector!);
+  if (node.op === 'Slice') return vectors[0]!.slice(vectors[1]![0]!.factor, vectors[2]![0]!.factor);
+  return undefined;
+}
+
+const likeFirst = new Set([
+  'Cast',
+  'Cos',
+  'Sin',
+  'Sqrt',
+  'Sigmoid',
+  'Exp',
+  'Log',
+  'Neg',
+  'Softmax',
+  'Identity',
+]);
+const broadcasting = new Set([
+  'Add',
+  'Sub',
+  'Mul',
+  'Div',
+  'Pow',
+  'Mod',
+  'Less',
+  'LessOrEqual',
+  'Equal',
+  'And',
+  'Or',
+  'Where',
+]);
+
+function shapeOf(
+  node: OnnxNode,
+  inputs: readonly Shape[],
+  vectors: readonly (readonly Dimension[] | undefined)[],
+): Shape {
+  const [first, second] = inputs as [Shape, Shape];
+  if (likeFirst.has(node.op)) return first;
+  if (broadcasting.has(node.op)) return inputs.reduce((a, b) => broadcast(node, a, b));
+  switch (node.op) {
+    case 'Gather':
+      return [...second, ...first.slice(1)];
+    case 'GatherElements':
+      return second;
+    case 'Gemm':
+      return [first[0]!, intAttribute(node, 'transB', 0) === 1 ? second[0]! : second[1]!];
+    case 'MatMulNBits':
+      return [first[0]!, dimension(intAttribute(node, 'N', 0))];
+    case 'MatMul':
+      return [...broadcast(node, first.slice(0, -2), second.slice(0, -2)), first.at(-2)!, second.at(-1)!];
+    case 'Transpose':
+      return intsAttribute(node, 'perm').map((axis) => first[axis]!);
+    case 'Reshape':
+      return reshaped(node, first, vectors[1]);
+    case 'Expand':
+      if (vectors[1] === undefined) throw uncovered(node, 'with a size that is not known');
+      return broadcast(node, first, vectors[1]);
+    case 'Unsqueeze':
+      return unsqueezed(
+        first,
+        vectors[1]!.map(({ factor }) => factor),
+      );
+    case 'Slice':
+      return sliced(node, first, vectors);
+    case 'Split':
+      if (node.inputs.length > 1) throw uncovered(node, 'into unequal parts');
+      return along(first, axisOf(node, first), ({ factor, symbols }) => ({
+        factor: factor / node.outputs.length,
+        symbols,
+      }));
+    case 'Concat':
+      return along(first, axisOf(node, first), (one) => joined(node, inputs, one));
+    case 'ReduceMean':
+    case 'ReduceMax':
+      return reduced(node, first, intsAttribute(node, 'axes'));
+    case 'ReduceSum':
+      return reduced(
+        node,
+        first,
+        (vectors[1] ?? first.map((_, axis) => dimension(axis))).map(({ factor }) => factor),
+      );
+    default:
+      throw uncovered(node, 'has no rule for its shape');
+  }
+}
+
+/** @param axes of the result, counted from its end where negative */
+function unsqueezed(from: Shape, axes: readonly number[]): Shape {
+  const rank = from.length + axes.length;
+  const added = new Set(axes.map((axis) => (axis < 0 ? axis + rank : axis)));
+  const kept = [...from];
+  return Array.from({ length: rank }, (_, axis) => (added.has(axis) ? dimension(1) : kept.shift()!));
+}
+
+function broadcast(node: OnnxNode, a: Shape, b: Shape): Shape {
+  const rank = Math.max(a.length, b.length);
+  return Array.from({ length: rank }, (_, i) => {
+    const x = a[i - rank + a.length] ?? dimension(1);
+    const y = b[i - rank + b.length] ?? dimension(1);
+    if (sameDimension(x, y) || isOne(y)) return x;
+    if (isOne(x)) return y;
+    throw uncovered(node, `of sizes ${text(x)} and ${text(y)}`);
+  });
+}
+
+function reshaped(node: OnnxNode, from: Shape, to: readonly Dimension[] | undefined): Shape {
+  if (to === undefined) throw uncovered(node, 'to a shape that is not known');
+  const known = product(to.filter(({ factor }) => factor !== -1));
+  return to.map((one) => (one.factor === -1 ? quotient(node, product(from), known) : one));
+}
+
+function product(shape: Shape): Dimension {
+  return {
+    factor: shape.reduce((sum, { factor }) => sum * factor, 1),
+    symbols: shape.flatMap(({ symbols }) => symbols).sort(),
+  };
+}
+
+function quotient(node: OnnxNode, whole: Dimension, part: Dimension): Dimension {
+  const symbols = [...whole.symbols];
+  for (const symbol of part.symbols) {
+    const place = symbols.indexOf(symbol);
+    if (place === -1) throw uncovered(node, `of ${text(whole)} elements into rows of ${text(part)}`);
+    symbols.splice(place, 1);
+  }
+  return { factor: whole.factor / part.factor, symbols };
+}
+
+function sliced(
+  node: OnnxNode,
+  from: Shape,
+  [, start, end]: readonly (readonly Dimension[] | undefined)[],
+): Shape {
+  if (from.length !== 1 || start === undefined || end === undefined) throw uncovered(node, 'of a matrix');
+  return [dimension(end[0]!.factor - start[0]!.factor)];
+}
+
+function joined(node: OnnxNode, inputs: readonly Shape[], like: Dimension): Dimension {
+  const axis = axisOf(node, inputs[0]!);
+  const parts = inputs.map((shape) => shape[axis]!);
+  if (parts.some(({ symbols }) => symbols.join() !== like.symbols.join()))
+    throw uncovered(node, `of ${parts.map(text).join(' and ')}`);
+  return { factor: parts.reduce((sum, { factor }) => sum + factor, 0), symbols: like.symbols };
+}
+
+function reduced(node: OnnxNode, from: Shape, axes: readonly number[]): Shape {
+  const places = new Set(axes.map((axis) => (axis < 0 ? axis + from.length : axis)));
+  return intAttribute(node, 'keepdims', 1) === 1
+    ? from.map((one, axis) => (places.has(axis) ? dimension(1) : one))
+    : from.filter((_, axis) => !places.has(axis));
+}
+
+function along(shape: Shape, axis: number, change: (dimension: Dimension) => Dimension): Shape {
+  return shape.map((one, place) => (place === axis ? change(one) : one));
+}
+
+/** Non-negative axis of an operator that works along one. */
+export function axisOf(node: OnnxNode, shape: Shape): number {
+  const axis = intAttribute(node, 'axis', 0);
+  return axis < 0 ? axis + shape.length : axis;
+}
+
+export function intAttribute(node: OnnxNode, name: string, absent: number): number {
+  const attribute = node.attributes[name];
+  return attribute?.kind === 'int' ? attribute.value : absent;
+}
+
+export function intsAttribute(node: OnnxNode, name: string): readonly number[] {
+  const attribute = node.attributes[name];
+  if (attribute?.kind !== 'ints') throw uncovered(node, `without the attribute ${name}`);
+  return attribute.value;
+}
+
+function text({ factor, symbols }: Dimension): string {
+  return [factor, ...symbols].join('·');
+}
+
+/** An operator, or a use of one, that training can't deal with. */
+export function uncovered(node: OnnxNode, what: string): Error {
+  return new Error(`the operator ${node.op} (${node.outputs.join(', ')}) ${what}: not covered by training`);
+}

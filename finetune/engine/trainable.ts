@@ -1,0 +1,145 @@
+/** What is trained: a low-rank adapter beside the frozen weights, or every weight of the model. */
+import {
+  type AdaptableModule,
+  type LoraScaling,
+  loraParameters,
+  loraScale,
+} from '../../src/models/local/graph/adapter.js';
+import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
+import {
+  decoderTensors,
+  type ParameterSource,
+  storedParameters,
+} from '../../src/models/local/graph/parameters.js';
+import {
+  type QuantizedWeights,
+  quantizedParameters,
+} from '../../src/models/local/graph/quantized-weights.js';
+import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
+
+export interface LoraSettings extends LoraScaling {
+  /** Share of A's inputs that is set to zero in training, in [0, 1). */
+  readonly dropout: number;
+  readonly modules: readonly AdaptableModule[];
+}
+
+export type Trainable =
+  | {
+      readonly kind: 'adapter';
+      readonly lora: LoraSettings;
+      readonly base: StoredTensors;
+      /** Given: the frozen matrices are these, as they are served (QLoRA). */
+      readonly quantized?: QuantizedWeights | undefined;
+    }
+  | { readonly kind: 'all' };
+
+export interface ParameterShape {
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
+/** All parameters that are trained, in a fixed order: `<module>.lora_A.weight`, …, or the model's own names. */
+export function trainedParameters(config: DecoderConfig, trainable: Trainable): ParameterShape[] {
+  if (trainable.kind === 'all') return decoderTensors(config);
+  const { rank, modules } = trainable.lora;
+  return decoderTensors(config).flatMap(({ name, shape }) => {
+    const module = modules.find((one) => name.endsWith(`.${one}.weight`));
+    if (module === undefined) return [];
+    const path = name.slice(0, -'.weight'.length);
+    const [out, inputs] = shape as [number, number];
+    return [
+      { name: `${path}.lora_A.weight`, shape: [rank, inputs] },
+      { name: `${path}.lora_B.weight`, shape: [out, rank] },
+    ];
+  });
+}
+
+/** Names of the inputs that dropout draws its masks from; the graph has them only where it drops. */
+export const dropoutInputs = { rows: 'dropout_rows', columns: 'dropout_columns' } as const;
+
+/** A prime, so that products of two numbers below it fit into int64. */
+export const dropoutModulus = 2 ** 31 - 1;
+
+/**
+ * The decoder's parameters with the trained ones as inputs of the graph.
+ * @param dropping whether dropout is on
+ */
+export function trainedSource(
+  g: GraphBuilder,
+  config: DecoderConfig,
+  trainable: Trainable,
+  precision: Precision,
+  dropping: boolean,
+): ParameterSource {
+  const inputs = new Map(
+    trainedParameters(config, trainable).map(({ name, shape }) => [name, g.input(name, precision, shape)]),
+  );
+  if (trainable.kind === 'all') return inputParameters(g, inputs);
+  const { lora, base, quantized } = trainable;
+  const exact = storedParameters(g, base, precision);
+  const dropout = dropping && lora.dropout > 0 ? emitDropout(g, config, lora.dropout, precision) : undefined;
+  return loraParameters(
+    g,
+    quantized === undefined ? exact : quantizedParameters(g, quantized, base, exact),
+    precision,
+    loraScale(lora),
+    (module) => {
+      const a = inputs.get(`${module}.lora_A.weight`);
+      const b = inputs.get(`${module}.lora_B.weight`);
+      return a === undefined || b === undefined ? undefined : { a, b };
+    },
+    dropout,
+  );
+}
+
+function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Value>): ParameterSource {
+  return {
+    linear(module, x, bias) {
+      const weight = inputs.get(`${module}.weight`)!;
+      return g.op('Gemm', bias ? [x, weight, inputs.get(`${module}.bias`)!] : [x, weight], { transB: 1 });
+    },
+    embed: (module, ids) => g.op('Gather', [inputs.get(`${module}.weight`)!, ids], { axis: 0 }),
+    vector: (name) => inputs.get(name)!,
+  };
+}
+
+/**
+ * Dropout (Srivastava et al. 2014) whose masks follow from two vectors of random numbers in [1, p), p prime, so that a
+ * seed repeats them exactly: element (i, j) of module k stays where rows[i]·columns[j]·m_k mod p is below (1 − rate)·p.
+ */
+function emitDropout(
+  g: GraphBuilder,
+  config: DecoderConfig,
+  rate: number,
+  precision: Precision,
+): (module: string, x: Value) => Value {
+  const rows = g.input(dropoutInputs.rows, 'int64', ['B', 'S']);
+  const columns = g.input(dropoutInputs.columns, 'int64', [widestInput(config)]);
+  const column = g.op('Reshape', [rows, g.integers([-1, 1])]);
+  const modulus = g.integers([dropoutModulus], []);
+  const bound = g.integers([Math.floor((1 - rate) * dropoutModulus)], []);
+  const modulo = (value: Value) => g.op('Mod', [value, modulus]);
+  let multiplier = 1;
+  return (module, x) => {
+    // Knuth's multiplicative hashing constant steps through the residues without repeating.
+    multiplier = Number((BigInt(multiplier) * 2_654_435_761n) % BigInt(dropoutModulus));
+    const width = inputWidth(config, module);
+    const part = g.op('Slice', [columns, g.integers([0]), g.integers([width])]);
+    const own = modulo(g.op('Mul', [part, g.integers([multiplier], [])]));
+    const kept = g.op('Less', [modulo(g.op('Mul', [column, own])), bound]);
+    const factor = g.op('Mul', [g.cast(kept, precision), g.floats(precision, [1 / (1 - rate)], [])]);
+    return g.op('Mul', [x, factor]);
+  };
+}
+
+/** Length of the vector of random numbers for the columns. */
+export function widestInput(config: DecoderConfig): number {
+  return Math.max(config.hidden, config.intermediate, config.heads * config.headDim);
+}
+
+function inputWidth(config: DecoderConfig, module: string): number {
+  if (module.endsWith('.down_proj')) return config.intermediate;
+  if (module.endsWith('.o_proj')) return config.heads * config.headDim;
+  return config.hidden;
+}

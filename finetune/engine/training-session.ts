@@ -1,0 +1,171 @@
+import { messageOf, UserError } from '../../src/errors.js';
+import { ort } from '../../src/models/local/engine/onnx-runtime.js';
+import type { BuiltGraph, Precision } from '../../src/models/local/graph/graph.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.js';
+
+/** What the runtime, the C++ library and V8 say when they get no memory. */
+const outOfMemory =
+  /bad[ _]alloc|failed to allocate|cannot allocate|out of memory|allocation failed|not enough memory/i;
+
+/** @throws UserError in place of a failure for want of memory */
+export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof UserError || !outOfMemory.test(messageOf(error))) throw error;
+    throw new UserError({
+      message: `memory ran out while ${doing}`,
+      remedy:
+        'lower batchTokens, which goes on from a checkpoint where there is one; else train anew with shorter examples, ' +
+        'or with less to train or to load: method lora, fewer method.modules, a lower method.rank, method.quantization int4',
+    });
+  }
+}
+
+// Runs training graphs: parameters and a batch in, loss and gradients out.
+
+export type Numbers = Float32Array | Float64Array;
+
+/** A trained parameter and its present values. */
+export interface Parameter extends ParameterShape {
+  readonly values: Numbers;
+}
+
+/** Rows of one or more sequences, padded on the right to one length, and the tokens of them that carry loss. */
+export interface Batch {
+  /** Token ids, row after row: rows × tokens. */
+  readonly ids: Int32Array;
+  /** Place of each token in its sequence. */
+  readonly positions: Int32Array;
+  /** What each token belongs to and what it continues: see `Packing` of the decoder. */
+  readonly segments: Int32Array;
+  readonly prefixes: Int32Array;
+  readonly rows: number;
+  readonly tokens: number;
+  /** Places in the flattened batch whose next token counts, one a target; at least one. */
+  readonly selected: Int32Array;
+  readonly targets: Int32Array;
+  /** What the negative log-probability of each target is multiplied with. */
+  readonly weights: Float64Array;
+}
+
+export interface StepResult {
+  /** −Σ weights·logp */
+  readonly loss: number;
+  readonly logp: Numbers;
+  /** By the parameter's name, in its shape. Empty for a graph that evaluates. */
+  readonly gradients: ReadonlyMap<string, Numbers>;
+}
+
+export interface SessionSettings {
+  /** Execution provider of the runtime. */
+  readonly device: string;
+  readonly threads: number;
+  /** Off for tests of gradients in float64, where a fused operator would round to float32. */
+  readonly optimize: boolean;
+}
+
+export interface TrainingSession {
+  /** @param seed of the dropout masks */
+  run(parameters: readonly Parameter[], batch: Batch, seed: number): Promise<StepResult>;
+  close(): Promise<void>;
+}
+
+/**
+ * Loads the graph. Frozen weights are mapped from their files.
+ * @throws UserError when memory runs out, here or in a run
+ */
+export async function openTrainingSession(
+  { model, folder, graph }: BuiltGraph,
+  settings: SessionSettings,
+): Promise<TrainingSession> {
+  const options: ort.InferenceSession.SessionOptions = {
+    executionProviders: [settings.device],
+    intraOpNumThreads: settings.threads,
+    graphOptimizationLevel: settings.optimize ? 'all' : 'disabled',
+    // Lengths differ from batch to batch; a pattern would be kept for each of them.
+    enableMemPattern: false,
+    logSeverityLevel: 3,
+    extra: {
+      session: {
+        ...(folder !== undefined && { model_external_initializers_file_folder_path: folder }),
+        // A matrix is read both ways, and would be copied once for each; quantised ones must be repacked to be fast.
+        disable_prepacking: graph.nodes.some(({ op }) => op === 'MatMulNBits') ? '0' : '1',
+      },
+    },
+  };
+  const session = await orOutOfMemory('loading the model', () => ort.InferenceSession.create(model, options));
+  const precision = graph.inputs.find(({ name }) => name === 'weights')!.type as Precision;
+  const columns = graph.inputs.find(({ name }) => name === dropoutInputs.columns)?.shape[0];
+  return {
+    async run(parameters, batch, seed) {
+      const feeds = batchFeeds(batch, precision);
+      for (const { name, shape, values } of parameters)
+        feeds[name] = new ort.Tensor(precision, values, [...shape]);
+      if (typeof columns === 'number') Object.assign(feeds, dropoutFeeds(batch, columns, seed));
+      const results = await orOutOfMemory(`reading ${batch.rows} × ${batch.tokens} tokens at once`, () =>
+        session.run(feeds),
+      );
+      const read = (name: string) => results[name]!.data as Numbers;
+      return {
+        loss: read('loss')[0]!,
+        logp: read('logp'),
+        gradients: new Map(
+          parameters.flatMap(({ name }) =>
+            `grad.${name}` in results ? [[name, read(`grad.${name}`)] as const] : [],
+          ),
+        ),
+      };
+    },
+    close: () => session.release(),
+  };
+}
+
+function batchFeeds(batch: Batch, precision: Precision): Record<string, ort.Tensor> {
+  const weights = precision === 'float32' ? Float32Array.from(batch.weights) : batch.weights;
+  const perToken = (values: Int32Array) => new ort.Tensor('int32', values, [batch.rows, batch.tokens]);
+  return {
+    input_ids: perToken(batch.ids),
+    positions: perToken(batch.positions),
+    segments: perToken(batch.segments),
+    prefixes: perToken(batch.prefixes),
+    selected: new ort.Tensor('int32', batch.selected, [batch.selected.length]),
+    targets: new ort.Tensor('int32', batch.targets, [batch.targets.length]),
+    weights: new ort.Tensor(precision, weights, [weights.length]),
+  };
+}
+
+function dropoutFeeds(batch: Batch, columns: number, seed: number): Record<string, ort.Tensor> {
+  const random = createGenerator(seed);
+  const draws = (count: number) =>
+    BigInt64Array.from({ length: count }, () => BigInt(random.integers(1, dropoutModulus)));
+  return {
+    [dropoutInputs.rows]: new ort.Tensor('int64', draws(batch.ids.length), [batch.rows, batch.tokens]),
+    [dropoutInputs.columns]: new ort.Tensor('int64', draws(columns), [columns]),
+  };
+}
+
+export type Gradients = ReadonlyMap<string, Numbers>;
+
+/** Euclidean norm over all parameters together. */
+export function gradientNorm(gradients: Gradients): number {
+  let sum = 0;
+  for (const gradient of gradients.values()) for (const slope of gradient) sum += slope * slope;
+  return Math.sqrt(sum);
+}
+
+/** Factor that brings a gradient of the given norm down to `maximum`, as PyTorch's `clip_grad_norm_` computes it. */
+export function clipFactor(norm: number, maximum: number | undefined): number {
+  return maximum === undefined ? 1 : Math.min(1, maximum / (norm + 1e-6));
+}
+
+/** Adds the gradients of one more part of the batch, in place. The first part is taken as it is. */
+export function accumulate(sum: Gradients | undefined, part: Gradients): Gradients {
+  if (sum === undefined) return part;
+  for (const [name, gradient] of part) {
+    const total = sum.get(name)!;
+    for (let i = 0; i < total.length; i++) total[i] = total[i]! + gradient[i]!;
+  }
+  return sum;
+}

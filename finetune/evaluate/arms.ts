@@ -1,0 +1,206 @@
+/** The arms of an evaluation: which models play, named by directories, or by a provider and a name. */
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { ModelConfig } from '../../src/config/config.js';
+import { UserError } from '../../src/errors.js';
+import { modelDirectory } from '../../src/models/local/settings.js';
+import { type Control, controlArm, isControl } from '../../src/search/controls.js';
+import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
+import { isAdapter, openBase, trainedVariables } from '../export/base-model.js';
+
+/** A model that plays all experiments. */
+export interface Arm {
+  readonly name: 'base' | 'tuned' | Control;
+  /** As a person calls it. */
+  readonly label: string;
+  readonly provider: ModelConfig['provider'];
+  /** `key=value` that put it in the place of a config's model. */
+  readonly overrides: readonly string[];
+  /** Tells its weights from others; null where they aren't here. */
+  readonly hash: string | null;
+  readonly local?: LocalWeights;
+  readonly lineage?: TrainingLineage;
+}
+
+/** Directories. */
+interface LocalWeights {
+  readonly model: string;
+  readonly adapter?: string;
+}
+
+/** What is known of the environments that the tuned model has learnt from. */
+export type TrainedOn =
+  | { readonly kind: 'stated'; readonly environments: readonly string[] }
+  | {
+      readonly kind: 'lineage';
+      readonly environments: readonly string[];
+      readonly validation: readonly string[];
+    }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/**
+ * @param base directory of a model (`package:…` for one of the package), an adapter or a training's output, `ollama:NAME`, `openai:NAME`, or a
+ * control; undefined takes what the tuned model was trained from
+ * @param tuned likewise
+ * @throws UserError where a directory holds no such thing, or the base can't be told
+ */
+export function openArms(
+  base: string | undefined,
+  tuned: string,
+  wanted: readonly Control[],
+  cwd: string,
+): { readonly arms: readonly Arm[]; readonly notes: readonly string[] } {
+  const baseArm = base === undefined ? undefined : openArm('base', base, undefined, cwd);
+  const tunedArm = openArm('tuned', tuned, baseArm, cwd);
+  const first = baseArm ?? openArm('base', itsBase(tunedArm), undefined, cwd);
+  if (first.hash !== null && first.hash === tunedArm.hash) {
+    throw new UserError({
+      field: '--tuned',
+      message: 'holds the same weights as the base',
+      value: tuned,
+    });
+  }
+  const template = templateOf(tunedArm);
+  const models = [first, tunedArm].map((arm) =>
+    arm.local === undefined ? arm : withTemplate(arm, template),
+  );
+  return {
+    arms: [...models, ...[...new Set(wanted)].map(armOf)],
+    notes: otherBaseNotes(first, tunedArm),
+  };
+}
+
+/** Variables of the chat template: both models are asked as the tuned one was trained to be. */
+const templateOf = ({ local }: Arm) =>
+  local === undefined ? {} : trainedVariables(local.adapter ?? local.model);
+
+const withTemplate = (arm: Arm, template: Readonly<Record<string, unknown>>): Arm =>
+  Object.keys(template).length === 0
+    ? arm
+    : { ...arm, overrides: [...arm.overrides, `model.template=${JSON.stringify(template)}`] };
+
+/** Which environments the tuned arm has learnt from. */
+export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
+  if (stated !== undefined) return { kind: 'stated', environments: stated };
+  const remedy = 'state them: --trained-on ID,… (or none)';
+  if (tuned.lineage === undefined) {
+    return { kind: 'unknown', reason: `no training.json lies beside the tuned model; ${remedy}` };
+  }
+  const environments = trainedEnvironments(tuned.lineage);
+  if (environments === undefined) {
+    return {
+      kind: 'unknown',
+      reason: `a dataset that it learnt from has no manifest, or other rows than its manifest says; ${remedy}`,
+    };
+  }
+  const held = tuned.lineage.dataset.sources?.filter(({ split }) => split === 'validation') ?? [];
+  return {
+    kind: 'lineage',
+    environments,
+    validation: [...new Set(held.map(({ environment }) => environment))]
+      .filter((environment) => !environments.includes(environment))
+      .toSorted(),
+  };
+}
+
+const armOf = (name: Control): Arm => ({ ...controlArm(name), hash: null });
+
+function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cwd: string): Arm {
+  const served = /^(ollama|openai):(.+)$/.exec(spec);
+  if (served !== null) {
+    const [provider, model] = [served[1] as 'ollama' | 'openai', served[2]!];
+    return {
+      name,
+      label: `${provider}/${model}`,
+      provider,
+      overrides: [`model.provider=${provider}`, `model.name=${JSON.stringify(model)}`],
+      hash: null,
+    };
+  }
+  if (isControl(spec)) return { ...armOf(spec), name };
+  const directory = weightsIn(resolve(cwd, modelDirectory(spec)), `--${name}`);
+  const local = isAdapter(directory)
+    ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }
+    : { model: directory };
+  const lineage = readLineage(directory);
+  return {
+    name,
+    label: labelOf(local),
+    provider: 'local',
+    overrides: [
+      'model.provider=local',
+      `model.path=${JSON.stringify(local.model)}`,
+      local.adapter === undefined ? 'model.adapter=' : `model.adapter=${JSON.stringify(local.adapter)}`,
+    ],
+    hash: [local.model, local.adapter]
+      .map((path) => path && contentHash(path))
+      .join(' ')
+      .trim(),
+    local,
+    ...(lineage && { lineage }),
+  };
+}
+
+/** `tuned/adapter` where the last part alone says nothing. */
+function labelOf({ model, adapter }: LocalWeights): string {
+  const name = (path: string) =>
+    ['adapter', 'model', 'merged'].includes(basename(path))
+      ? `${basename(dirname(path))}/${basename(path)}`
+      : basename(path);
+  return adapter === undefined ? name(model) : `${name(model)} + ${name(adapter)}`;
+}
+
+/** The directory itself, or the adapter or model in the output directory of a training. */
+function weightsIn(directory: string, field: string): string {
+  const holds = (path: string) => isAdapter(path) || existsSync(join(path, 'config.json'));
+  const found = [directory, join(directory, 'adapter'), join(directory, 'model')].find(holds);
+  if (found !== undefined) return found;
+  const interrupted = existsSync(join(directory, 'checkpoint.safetensors'));
+  throw new UserError({
+    field,
+    message: interrupted
+      ? 'the training in this directory has not come to its end'
+      : existsSync(directory)
+        ? 'this directory holds neither a model nor an adapter'
+        : 'there is no such directory',
+    value: directory,
+    remedy: interrupted
+      ? 'policyloop finetune train with the same config goes on with it'
+      : 'name the directory of a model, an adapter, or a training; or ollama:NAME, openai:NAME, or a control',
+  });
+}
+
+/** The model that an adapter names, else the base arm's. */
+function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): string {
+  try {
+    return openBase(adapter, undefined, cwd, 'name the model that it was trained on: --base models/…').model;
+  } catch (error) {
+    if (!(error instanceof UserError) || base?.local === undefined) throw error;
+    return openBase(adapter, base.local.model, cwd).model;
+  }
+}
+
+/** The base that a tuned model tells of. */
+function itsBase({ local, lineage, label }: Arm): string {
+  if (local?.adapter !== undefined) return local.model;
+  const named = lineage?.base.model;
+  if (named !== undefined && lineage?.method !== 'scratch' && existsSync(join(named, 'config.json'))) {
+    return named;
+  }
+  throw new UserError({
+    field: '--base',
+    message: `is needed: ${label} doesn't say which model here it was trained from`,
+    remedy: 'name the directory of the base model: --base models/…',
+  });
+}
+
+function otherBaseNotes(base: Arm, { local, lineage }: Arm): readonly string[] {
+  if (base.local === undefined || local === undefined) return [];
+  const own = local.adapter === undefined ? lineage?.base.model : local.model;
+  if (own === undefined || !existsSync(own) || realpathSync(own) === realpathSync(base.local.model))
+    return [];
+  if (contentHash(own) === contentHash(base.local.model)) return [];
+  return [
+    `the tuned model was trained from ${own}, not from --base: the comparison is not of the training alone`,
+  ];
+}

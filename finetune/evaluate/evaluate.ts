@@ -1,0 +1,228 @@
+/** Did the training help? Runs of base, tuned model and controls, compared pair by pair. */
+
+import { version } from '../../src/package.js';
+import type { Interval } from '../../src/statistics/bootstrap.js';
+import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
+import { comparePairs, type PairedComparison, type Summary, summarize } from '../../src/statistics/paired.js';
+import type { Arm, TrainedOn } from './arms.js';
+import { type Metric, metrics, type RunFigures } from './figures.js';
+import type { EvaluationPlan } from './plan.js';
+
+/** A run of the plan, as far as it has come. */
+export interface EvaluatedRun {
+  readonly experiment: string;
+  readonly arm: Arm['name'];
+  /** From 0. */
+  readonly repeat: number;
+  /** Path below the evaluation's directory. */
+  readonly path: string;
+  /** null for a run that has not begun. */
+  readonly figures: RunFigures | null;
+}
+
+/** Where an environment stands to the training. */
+export type Familiarity = 'trained' | 'transfer' | 'unknown';
+
+export type ArmSummaries = Readonly<Record<Metric, Summary | null>>;
+
+export interface ArmComparison {
+  readonly of: Arm['name'];
+  readonly against: Arm['name'];
+  readonly metrics: Readonly<Record<Metric, PairedComparison | null>>;
+}
+
+export interface ExperimentResult {
+  readonly name: string;
+  readonly environment: string;
+  readonly familiarity: Familiarity;
+  /** Lowest and highest confirmed return of any run of any arm: 0 and 1 of the normalised return. */
+  readonly range: readonly [number, number] | null;
+  readonly arms: Readonly<Record<string, ArmSummaries>>;
+  readonly comparisons: readonly ArmComparison[];
+}
+
+const shares: Interval = [0, 1];
+const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+
+/** Several experiments together, one value a seed: the mean over them; `confirmed` is the normalised return there. */
+export interface GroupResult {
+  readonly group: 'all' | 'trained' | 'transfer';
+  readonly experiments: readonly string[];
+  readonly arms: Readonly<Record<string, ArmSummaries>>;
+  readonly comparisons: readonly ArmComparison[];
+}
+
+/** A run or an arm that could not be played. */
+export interface Failure {
+  readonly arm: Arm['name'];
+  /** Path below the evaluation's directory. */
+  readonly run: string;
+  readonly message: string;
+}
+
+/** `evaluation.json`. */
+export interface Evaluation {
+  readonly version: 1;
+  readonly kind: 'evaluation';
+  readonly policyloop: string;
+  /** `incomplete` while runs are missing. */
+  readonly status: 'completed' | 'incomplete';
+  readonly arms: readonly {
+    readonly name: Arm['name'];
+    readonly label: string;
+    readonly weights: string | null;
+  }[];
+  readonly seeds: readonly number[];
+  readonly trainedOn: TrainedOn;
+  readonly experiments: readonly ExperimentResult[];
+  readonly groups: readonly GroupResult[];
+  readonly failures: readonly Failure[];
+  readonly runs: readonly EvaluatedRun[];
+}
+
+type Measured = Readonly<Record<Metric, number | null>>;
+type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];
+
+export function evaluate(
+  plan: EvaluationPlan,
+  runs: readonly EvaluatedRun[],
+  trainedOn: TrainedOn,
+  failures: readonly Failure[] = [],
+): Evaluation {
+  const { arms, seeds } = plan;
+  const begun = plan.experiments.filter(({ name }) =>
+    runs.some((run) => run.experiment === name && run.figures !== null),
+  );
+  const byName = new Map(begun.map(({ name }) => [name, runs.filter((run) => run.experiment === name)]));
+  const experiments = begun.map(({ name }): ExperimentResult => {
+    const own = byName.get(name)!;
+    const { environment } = own.find(({ figures }) => figures !== null)!.figures!;
+    return {
+      name,
+      environment,
+      familiarity: familiarityOf(environment, trainedOn),
+      range: rangeOf(own),
+      ...compared(arms, unbounded, (arm) => inRepeats(own, arm, seeds.length)),
+    };
+  });
+  const group = (name: GroupResult['group'], members: readonly ExperimentResult[]): GroupResult => ({
+    group: name,
+    experiments: members.map((member) => member.name),
+    ...compared(arms, shares, (arm) =>
+      bySeed(
+        members.map((member) =>
+          inRepeats(byName.get(member.name)!, arm, seeds.length).map(
+            (run) => run && normalised(run, member.range),
+          ),
+        ),
+        seeds.length,
+      ),
+    ),
+  });
+  const parts = (['trained', 'transfer'] as const).flatMap((name) => {
+    const members = experiments.filter(({ familiarity }) => familiarity === name);
+    return members.length === 0 ? [] : [group(name, members)];
+  });
+  return {
+    version: 1,
+    kind: 'evaluation',
+    policyloop: version(),
+    status: runs.every(({ figures }) => figures?.status === 'completed') ? 'completed' : 'incomplete',
+    arms: arms.map(({ name, label, hash }) => ({ name, label, weights: hash })),
+    seeds,
+    trainedOn,
+    experiments,
+    groups: experiments.length === 0 ? [] : [group('all', experiments), ...parts],
+    failures,
+    runs,
+  };
+}
+
+/** By environment: another config of one that was trained on is no transfer. */
+function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
+  if (trainedOn.kind === 'unknown') return 'unknown';
+  return trainedOn.environments.includes(environment) ? 'trained' : 'transfer';
+}
+
+/** By repeat, so that the arms' lists are paired; undefined where a run isn't complete. */
+function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: number) {
+  return Array.from({ length: repeats }, (_, repeat) => {
+    const figures = runs.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
+    return figures?.status === 'completed' ? figures : undefined;
+  });
+}
+
+/**
+ * The mean over the experiments for each seed, undefined where a run isn't complete: runs that share a seed may share
+ * their warm-up and episodes, so that a seed is what counts as one observation.
+ */
+function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
+  return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
+    const runs = experiments.flatMap((own) => own[repeat] ?? []);
+    if (runs.length < experiments.length) return undefined;
+    return forMetrics((metric) => {
+      const values = runs.flatMap((run) => run[metric] ?? []);
+      return values.length < runs.length ? null : mean(values);
+    });
+  });
+}
+
+function rangeOf(runs: readonly EvaluatedRun[]): readonly [number, number] | null {
+  const returns = runs.flatMap(({ figures }) => figures?.confirmed ?? []);
+  return returns.length === 0 ? null : [smallest(returns), largest(returns)];
+}
+
+/** With the confirmed return as a share of the experiment's range; 0.5 where all runs ended alike. */
+function normalised(run: RunFigures, range: readonly [number, number] | null): Measured {
+  if (run.confirmed === null || range === null) return { ...run, confirmed: null };
+  const [low, high] = range;
+  return { ...run, confirmed: high > low ? (run.confirmed - low) / (high - low) : 0.5 };
+}
+
+/** @param returns what returns can be */
+function compared(
+  arms: readonly Arm[],
+  returns: Interval,
+  runsOf: RunsOf,
+): Pick<GroupResult, 'arms' | 'comparisons'> {
+  const others = arms.map(({ name }) => name).filter((name) => name !== 'tuned');
+  return {
+    arms: Object.fromEntries(
+      arms.map(({ name }) => [
+        name,
+        forMetrics((metric) => {
+          const values = runsOf(name).flatMap((run) => run?.[metric] ?? []);
+          return summarize(values, metric === 'confirmed' ? returns : shares) ?? null;
+        }),
+      ]),
+    ),
+    comparisons: others.map((against) => ({
+      of: 'tuned',
+      against,
+      metrics: forMetrics((metric) => pairedBy(metric, runsOf('tuned'), runsOf(against))),
+    })),
+  };
+}
+
+function pairedBy(
+  metric: Metric,
+  a: readonly (Measured | undefined)[],
+  b: readonly (Measured | undefined)[],
+): PairedComparison | null {
+  const pairs = a.flatMap((run, i) => {
+    const [left, right] = [run?.[metric] ?? null, b[i]?.[metric] ?? null];
+    return left === null || right === null ? [] : [[left, right] as const];
+  });
+  return (
+    comparePairs(
+      pairs.map(([left]) => left),
+      pairs.map(([, right]) => right),
+    ) ?? null
+  );
+}
+
+function forMetrics<T>(of: (metric: Metric) => T): Readonly<Record<Metric, T>> {
+  return Object.fromEntries(
+    (Object.keys(metrics) as Metric[]).map((metric) => [metric, of(metric)]),
+  ) as Record<Metric, T>;
+}

@@ -1,0 +1,88 @@
+/** What one run says of its model. */
+
+import { bestByIteration } from '../../src/report/group-report.js';
+import { loggedProposals } from '../../src/report/views/proposals.js';
+import { finalConfirmation } from '../../src/runs/events.js';
+import { describeReason } from '../../src/runs/facts.js';
+import { readManifest, readRun, statusOf } from '../../src/runs/reader.js';
+
+/** The measures that arms are compared by; each is a number a run, null where the run has none. */
+export const metrics = {
+  confirmed: 'confirmed return',
+  improvementRate: 'improvement rate',
+  validFirst: 'valid at first',
+  valid: 'valid in the end',
+} as const;
+export type Metric = keyof typeof metrics;
+
+export interface RunFigures extends Readonly<Record<Metric, number | null>> {
+  readonly environment: string;
+  readonly status: 'running' | 'completed' | 'interrupted' | 'failed' | 'crashed';
+  /** Why it is where it is, in words. */
+  readonly reason: string;
+  /** Highest mean return that was seen: selected on noise. */
+  readonly observed: number | null;
+  readonly iterations: number;
+  /** Whether it was complete before its last iteration: at a target, or at a limit of calls, tokens, cost or time. */
+  readonly stoppedEarly: boolean;
+  /** Candidates that were asked for. */
+  readonly proposals: number;
+  /** Those of them that the model gave any answer to. */
+  readonly answered: number;
+  /** Those that beat everything before them. */
+  readonly improvements: number;
+  /** First answers that only repeated what had been tried: in the format, but of no use. */
+  readonly repeated: number;
+  readonly evaluations: number;
+  readonly tokens: number;
+  readonly activeMs: number;
+  /** Highest score up to each iteration, from 0. */
+  readonly curve: readonly number[];
+}
+
+/**
+ * Reads the run at `path`.
+ *
+ * `validFirst`: share of answered proposals whose first answer followed the format (a repetition does). `valid`: share
+ * whose last answer could be used, after corrections. `improvementRate`: share of all proposals asked for that beat
+ * everything before them, so that what was lost to the format counts against the model. `confirmed`: mean return of the
+ * chosen policy on seeds that chose nothing.
+ */
+export function readFigures(path: string): RunFigures {
+  const manifest = readManifest(path);
+  const { entries, calls, iteration } = readRun(path);
+  const counted = loggedProposals({ entries, calls }).filter((proposal) => proposal.iteration <= iteration);
+  const answered = counted.filter(({ attempts }) =>
+    attempts.some(({ call }) => call.outcome.kind !== 'error'),
+  );
+  const first = answered.map(
+    ({ attempts }) => attempts.find(({ call }) => call.outcome.kind !== 'error')!.call,
+  );
+  const repeated = first.filter(
+    ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'repeated',
+  ).length;
+  const accepted = first.filter(({ outcome }) => outcome.kind === 'accepted').length;
+  const improvements = counted.filter(({ improved }) => improved).length;
+  const share = (count: number, of: number) => (of === 0 ? null : count / of);
+  const status = statusOf(path, manifest);
+  return {
+    environment: manifest.environment,
+    status,
+    reason: describeReason({ status, ...(manifest.reason && { reason: manifest.reason }) }),
+    confirmed: status === 'completed' ? (finalConfirmation(manifest.confirmations)?.mean ?? null) : null,
+    observed: manifest.best?.return ?? null,
+    improvementRate: share(improvements, counted.length),
+    validFirst: share(accepted + repeated, answered.length),
+    valid: share(answered.filter(({ entry }) => entry !== undefined).length, answered.length),
+    iterations: manifest.iterations.done,
+    stoppedEarly: status === 'completed' && manifest.reason?.kind !== 'iterations',
+    proposals: counted.length,
+    answered: answered.length,
+    improvements,
+    repeated,
+    evaluations: entries.length,
+    tokens: manifest.usage.promptTokens + manifest.usage.completionTokens,
+    activeMs: manifest.activeMs,
+    curve: bestByIteration({ manifest, entries }, manifest.iterations.of),
+  };
+}

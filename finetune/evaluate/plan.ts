@@ -1,0 +1,75 @@
+/** What an evaluation will run: every config, with every arm's model, under every seed. */
+import { createHash } from 'node:crypto';
+import { UserError } from '../../src/errors.js';
+import {
+  openStudy,
+  type PlannedRun as PlannedRunOf,
+  planStudy,
+  type Study,
+} from '../../src/studies/study.js';
+import type { Arm } from './arms.js';
+
+export type EvaluationPlan = Study<Arm>;
+export type PlannedRun = PlannedRunOf<Arm['name']>;
+
+/**
+ * @param files configs, or names of ready ones
+ * @param overrides for all arms; those of the model for language models alone
+ * @param seed first root seed; undefined takes that of the first config
+ * @throws UserError where a config can't be used, or an override would undo the comparison
+ */
+export function planEvaluation(request: {
+  readonly arms: readonly Arm[];
+  readonly files: readonly string[];
+  readonly overrides: readonly string[];
+  readonly seed: number | undefined;
+  readonly repeats: number;
+  readonly cwd: string;
+}): { readonly plan: EvaluationPlan; readonly notes: readonly string[] } {
+  const { study, notes } = planStudy({ ...request, field: '--configs', reserved });
+  return { plan: study, notes };
+}
+
+const namedArms = 'the arms are named by --base and --tuned';
+
+const reserved: Readonly<Record<string, string>> = {
+  model: namedArms,
+  'model.provider': namedArms,
+  'model.path': namedArms,
+  'model.adapter': namedArms,
+  'model.name': namedArms,
+  environment: 'the configs say it; name others by --configs',
+  seed: 'use --seed',
+  repeats: 'use --repeats',
+};
+
+/** Differs where anything does that would change a result, but for the number of repeats. */
+export function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
+  const content = [arms.map(({ name, hash }) => [name, hash]), experiments, seeds[0]];
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+}
+
+/** Name of the directory where none is given: the same command finds it again. */
+export const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
+
+/**
+ * Makes the directory, or goes on with the evaluation that is there, perhaps with more repeats. This process is then
+ * its only writer.
+ * @throws UserError when the directory holds something else, or another process writes there
+ */
+export function openEvaluation(directory: string, plan: EvaluationPlan) {
+  const hash = planHash(plan);
+  return openStudy(directory, 'evaluation', (written) => {
+    if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
+      throw new UserError({
+        field: '--out',
+        message:
+          'holds an evaluation of other models, configs, overrides or seeds (or the weights were changed)',
+        value: directory,
+        remedy: 'name another directory, or none: each evaluation then has its own',
+      });
+    }
+    const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
+    return { version: 1, hash, arms, seeds: plan.seeds, experiments: plan.experiments };
+  });
+}

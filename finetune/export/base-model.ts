@@ -1,0 +1,75 @@
+/** An adapter and the model that it belongs to. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../src/errors.js';
+import { type Adapter, openAdapter } from '../../src/models/local/graph/adapter.js';
+import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { readJson } from '../../src/storage/checked-json.js';
+import { readLineage } from '../dataset/lineage.js';
+
+export interface AdaptedModel {
+  /** Directory of the base model. */
+  readonly model: string;
+  readonly adapter: Adapter;
+}
+
+/**
+ * @param model directory of the base; undefined takes the one that the adapter's config names, which is looked for in
+ * `cwd` and beside the adapter
+ * @param remedy for an adapter whose base is not here
+ * @throws UserError when there is no such model here, or the adapter belongs to another one
+ */
+export function openBase(
+  adapter: string,
+  model: string | undefined,
+  cwd: string,
+  remedy = 'name the directory of the base model: --model models/…',
+): AdaptedModel {
+  if (model !== undefined && isAdapter(model))
+    throw new UserError({
+      field: '--model',
+      value: model,
+      message: 'this directory holds an adapter, not a model',
+    });
+  const base = model ?? namedBase(adapter, cwd, remedy);
+  return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base)) };
+}
+
+export function isAdapter(directory: string): boolean {
+  return existsSync(path.join(directory, 'adapter_config.json'));
+}
+
+/** Variables of the chat template that a model or an adapter was trained with, as its lineage tells; else none. */
+export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
+  const config = readLineage(directory)?.config;
+  const stated = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);
+  return stated.success ? stated.data.template : {};
+}
+
+function namedBase(adapter: string, cwd: string, remedy: string): string {
+  const file = path.join(adapter, 'adapter_config.json');
+  const raw = readJson(file);
+  if (raw === undefined)
+    throw new UserError({
+      field: 'adapter',
+      value: adapter,
+      message: existsSync(adapter)
+        ? 'this directory holds no adapter_config.json'
+        : 'there is no such directory',
+      remedy: 'name the directory of a LoRA adapter: adapter_config.json and adapter_model.safetensors',
+    });
+  const named = z.looseObject({ base_model_name_or_path: z.string() }).safeParse(raw);
+  const name = named.success ? named.data.base_model_name_or_path : undefined;
+  const found = [cwd, adapter]
+    .map((place) => path.resolve(place, name ?? '.'))
+    .find((place) => name !== undefined && existsSync(path.join(place, 'config.json')));
+  if (found !== undefined) return found;
+  throw new UserError({
+    file,
+    field: 'base_model_name_or_path',
+    value: name,
+    message: name === undefined ? 'the base model is not named' : 'there is no such model directory here',
+    remedy,
+  });
+}

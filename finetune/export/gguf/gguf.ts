@@ -1,0 +1,64 @@
+/** Writes a model directory as one GGUF file, for llama.cpp and what is built on it (Ollama, LM Studio). */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { UserError } from '../../../src/errors.js';
+import type { Adapter } from '../../../src/models/local/graph/adapter.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { makeRoom, writeParts } from '../file-parts.js';
+import type { MergeHooks } from '../merge.js';
+import { adapterChanges } from '../merged-rows.js';
+import { architectureMetadata, contextOf } from './architecture.js';
+import { type GgufTensorType, ggufParts, tensorBytes } from './format.js';
+import { ggufTensors } from './tensors.js';
+import { vocabularyMetadata } from './vocabulary.js';
+
+export interface WrittenGguf {
+  readonly bytes: number;
+  readonly tensors: number;
+  /** Tokens that the file says the model reads. */
+  readonly contextTokens: number;
+  /** Set where the model itself reads more: sliding windows, which llama.cpp lacks for it, cap the context. */
+  readonly cappedFrom?: number;
+}
+
+/**
+ * @param model directory of a Hugging Face model
+ * @param adapter merged into it on the way, with one rounding only
+ * @param output must not be there yet; appears once it is complete
+ * @throws UserError when llama.cpp lacks what the model needs, or the disk is full; the reason of `hooks.signal`
+ */
+export async function writeGguf(
+  model: string,
+  adapter: Adapter | undefined,
+  output: string,
+  type: GgufTensorType,
+  hooks: MergeHooks = {},
+): Promise<WrittenGguf> {
+  if (existsSync(output))
+    throw new UserError({
+      field: '--out',
+      value: output,
+      message: 'this file is there already',
+      remedy: 'name another one',
+    });
+  const config = readDecoderConfig(model);
+  const weights = openWeights(model);
+  const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);
+  const metadata = [
+    ...architectureMetadata(config, path.basename(path.resolve(model)), type),
+    ...vocabularyMetadata(model, config),
+  ];
+  const tensors = ggufTensors(config, weights, changes, type);
+  const bytes = tensorBytes(tensors);
+  makeRoom(path.dirname(output), bytes);
+  hooks.onStart?.(bytes);
+  await writeParts(output, ggufParts(metadata, tensors), hooks);
+  const contextTokens = contextOf(config);
+  return {
+    bytes,
+    tensors: tensors.length,
+    contextTokens,
+    ...(contextTokens < config.contextTokens && { cappedFrom: config.contextTokens }),
+  };
+}

@@ -1,0 +1,188 @@
+/** Scores of SentencePiece's tokens (Kudo and Richardson 2018): of two possible merges the one with the higher goes first. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../../src/errors.js';
+
+/**
+ * Scores by token: those of `tokenizer.model`, where it is there, else those that follow from the order of the merges.
+ * @param vocabulary without added tokens, which are never merged
+ * @throws UserError when that order can't be told by scores
+ */
+export function sentencePieceScores(
+  directory: string,
+  vocabulary: ReadonlyMap<string, number>,
+  merges: readonly (readonly [string, string])[],
+): ReadonlyMap<string, number> {
+  const model = path.join(directory, 'tokenizer.model');
+  return existsSync(model) ? readPieces(model) : scoresOfMerges(vocabulary, merges, directory);
+}
+
+/**
+ * In tokenizer.json pairs have ranks; SentencePiece knows scores of the merged piece alone. The two agree if every way to
+ * make a piece of two others is a merge, and the merges that make one piece follow each other.
+ */
+function scoresOfMerges(
+  vocabulary: ReadonlyMap<string, number>,
+  merges: readonly (readonly [string, string])[],
+  directory: string,
+): Map<string, number> {
+  const scores = new Map<string, number>();
+  const pairs = new Set(merges.map(([left, right]) => `${left}\0${right}`));
+  let last: string | undefined;
+  for (const [left, right] of merges) {
+    const piece = left + right;
+    if (piece !== last && scores.has(piece))
+      throw inexpressible(directory, `${piece} is merged at two places`);
+    if (!scores.has(piece)) scores.set(piece, -1 - scores.size);
+    last = piece;
+  }
+  for (const piece of vocabulary.keys()) {
+    const characters = [...piece];
+    for (let cut = 1; cut < characters.length; cut++) {
+      const [left, right] = [characters.slice(0, cut).join(''), characters.slice(cut).join('')];
+      const possible = vocabulary.has(left) && vocabulary.has(right);
+      if (possible && !pairs.has(`${left}\0${right}`))
+        throw inexpressible(directory, `${left} and ${right} make ${piece}, but are not merged`);
+    }
+  }
+  return scores;
+}
+
+function inexpressible(directory: string, reason: string): UserError {
+  return new UserError({
+    file: path.join(directory, 'tokenizer.json'),
+    field: 'model.merges',
+    message: `the order of these merges can’t be told by SentencePiece’s scores: ${reason}`,
+    remedy: 'put the model’s tokenizer.model into the directory: the scores are taken from there',
+  });
+}
+
+/** `pieces` of SentencePiece's ModelProto: field 1, with the piece (1, string) and its score (2, float). */
+function readPieces(file: string): Map<string, number> {
+  const scores = new Map<string, number>();
+  for (const field of protobufFields(readFileSync(file), file)) {
+    if (field.number !== 1 || field.bytes === undefined) continue;
+    let piece = '';
+    let score = 0;
+    for (const { number, bytes } of protobufFields(field.bytes, file)) {
+      if (number === 1 && bytes !== undefined) piece = bytes.toString('utf8');
+      if (number === 2 && bytes?.length === 4) score = bytes.readFloatLE();
+    }
+    scores.set(piece, score);
+  }
+  return scores;
+}
+
+interface ProtobufField {
+  readonly number: number;
+  /** Of fixed and length-delimited fields. */
+  readonly bytes: Buffer | undefined;
+}
+
+function* protobufFields(buffer: Buffer, file: string): Generator<ProtobufField> {
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let factor = 1; ; factor *= 128) {
+      const byte = buffer[at++];
+      if (byte === undefined) throw new UserError({ file, message: 'this is no SentencePiece model' });
+      value += (byte & 127) * factor;
+      if (byte < 128) return value;
+    }
+  };
+  while (at < buffer.length) {
+    const key = varint();
+    const wire = key % 8;
+    if (wire === 0) {
+      varint();
+      yield { number: Math.floor(key / 8), bytes: undefined };
+      continue;
+    }
+    const length = wire === 2 ? varint() : wire === 5 ? 4 : wire === 1 ? 8 : Number.NaN;
+    if (!(at + length <= buffer.length))
+      throw new UserError({ file, message: 'this is no SentencePiece model' });
+    yield { number: Math.floor(key / 8), bytes: buffer.subarray(at, at + length) };
+    at += length;
+  }
+}
+
+// How text is cut up before pairs are merged: llama.cpp knows such rules by name, tokenizer.json spells them out.
+
+const stepSchema = z.looseObject({
+  type: z.string(),
+  pattern: z.looseObject({ Regex: z.string().optional() }).optional(),
+  add_prefix_space: z.boolean().optional(),
+  use_regex: z.boolean().optional(),
+  individual_digits: z.boolean().optional(),
+});
+const preTokenizerSchema = z.union([
+  z.looseObject({ type: z.literal('Sequence'), pretokenizers: z.array(stepSchema) }),
+  stepSchema,
+]);
+
+const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
+const words = String.raw`[^\r\n\p{L}\p{N}]?\p{L}+`;
+const rest = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+const llama3 = String.raw`${contractions}|${words}|\p{N}{1,3}|${rest}`;
+const qwen2 = String.raw`${contractions}|${words}|\p{N}|${rest}`;
+const upper = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`;
+const lower = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`;
+const tekken = String.raw`[^\r\n\p{L}\p{N}]?${upper}*${lower}+|[^\r\n\p{L}\p{N}]?${upper}+${lower}*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+
+interface Known {
+  /** llama.cpp's name, for `tokenizer.ggml.pre`. */
+  readonly name: string;
+  readonly steps: readonly string[];
+  /** Whether a word that is a token stays whole, whatever the merges say: fixed by the name in llama.cpp. */
+  readonly ignoreMerges: boolean;
+  readonly models: string;
+}
+
+/** `split <pattern>`, `digits`, `gpt-2` (a ByteLevel that splits by GPT-2's own pattern), in their order. */
+const known: readonly Known[] = [
+  { name: 'gpt-2', steps: ['gpt-2'], ignoreMerges: false, models: 'GPT-2' },
+  { name: 'smollm', steps: ['digits', 'gpt-2'], ignoreMerges: false, models: 'SmolLM' },
+  { name: 'llama-bpe', steps: [`split ${llama3}`], ignoreMerges: true, models: 'Llama 3' },
+  { name: 'smaug-bpe', steps: [`split ${llama3}`], ignoreMerges: false, models: 'Llama 3 (older)' },
+  { name: 'qwen2', steps: [`split ${qwen2}`], ignoreMerges: false, models: 'Qwen2, Qwen2.5, Qwen3' },
+  { name: 'tekken', steps: [`split ${tekken}`], ignoreMerges: true, models: 'Mistral NeMo' },
+];
+
+/**
+ * @param preTokenizer of tokenizer.json
+ * @throws UserError when llama.cpp has no name for these rules, or none is known here: another one would cut numbers and
+ * words otherwise than the model learnt them
+ */
+export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, file: string): string {
+  const steps = stepsOf(preTokenizer);
+  const found = known.find(
+    (one) =>
+      steps !== undefined && one.ignoreMerges === ignoreMerges && one.steps.join('\n') === steps.join('\n'),
+  );
+  if (found !== undefined) return found.name;
+  throw new UserError({
+    file,
+    field: 'pre_tokenizer',
+    value: steps ?? preTokenizer,
+    message: 'it is not known which of llama.cpp’s rules cuts text up like this tokenizer',
+    alternatives: known.map(({ models }) => `as ${models}`),
+    remedy:
+      'merge the adapter (policyloop finetune merge) and convert the result with llama.cpp’s own script',
+  });
+}
+
+function stepsOf(preTokenizer: unknown): string[] | undefined {
+  const parsed = preTokenizerSchema.safeParse(preTokenizer);
+  if (!parsed.success) return undefined;
+  const data = parsed.data;
+  const steps =
+    'pretokenizers' in data ? z.array(stepSchema).parse(data.pretokenizers) : [stepSchema.parse(data)];
+  return steps.flatMap((step) => {
+    if (step.type === 'Split' && step.pattern?.Regex !== undefined) return [`split ${step.pattern.Regex}`];
+    if (step.type === 'Digits' && step.individual_digits === true) return ['digits'];
+    if (step.type === 'ByteLevel' && step.add_prefix_space !== true)
+      return step.use_regex === false ? [] : ['gpt-2'];
+    return [step.type];
+  });
+}

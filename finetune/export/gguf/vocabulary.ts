@@ -1,0 +1,231 @@
+/** A model's tokenizer as metadata of GGUF. */
+import path from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../../src/errors.js';
+import {
+  type TokenizerConfig,
+  templateSource,
+  tokenText,
+} from '../../../src/models/local/tokens/chat-template.js';
+import { readTokenizerConfig } from '../../../src/models/local/tokens/tokenizer.js';
+import {
+  type DecoderConfig,
+  readDecoderConfig,
+  readGenerationDefaults,
+} from '../../../src/models/local/weights/hf-config.js';
+import { readJson } from '../../../src/storage/checked-json.js';
+import type { GgufMetadata, GgufValue } from './format.js';
+import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
+
+/** Kinds of tokens in GGUF. */
+const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
+
+const stepSchema = z.looseObject({ type: z.string() });
+const tokenizerSchema = z.looseObject({
+  model: z.looseObject({
+    type: z.literal('BPE'),
+    vocab: z.record(z.string(), z.int()),
+    merges: z.array(z.union([z.string(), z.tuple([z.string(), z.string()])])),
+    unk_token: z.string().nullish(),
+    byte_fallback: z.boolean().default(false),
+    ignore_merges: z.boolean().default(false),
+  }),
+  added_tokens: z.array(
+    z.looseObject({ id: z.int(), content: z.string(), special: z.boolean().default(false) }),
+  ),
+  normalizer: stepSchema.nullish(),
+  pre_tokenizer: stepSchema.nullish(),
+  post_processor: stepSchema.nullish(),
+});
+type Tokenizer = z.output<typeof tokenizerSchema>;
+
+/**
+ * Tokens, merges or scores, special tokens and the chat template.
+ * @throws UserError when llama.cpp has no such tokenizer
+ */
+export function vocabularyMetadata(directory: string, config: DecoderConfig): GgufMetadata {
+  const file = path.join(directory, 'tokenizer.json');
+  const tokenizer = readTokenizer(file);
+  const tokens = listTokens(tokenizer, config.vocabulary, file);
+  const template = templateSource(directory, readTokenizerConfig(directory)).source;
+  return [
+    ...(tokenizer.model.byte_fallback
+      ? sentencePieceModel(directory, tokenizer, tokens)
+      : byteLevelModel(tokenizer, tokens, file)),
+    ...specialTokens(directory, tokenizer, config),
+    ['tokenizer.chat_template', text(template)],
+  ];
+}
+
+/** Text of the token that llama.cpp puts before every text, as the model's tokenizer does; undefined where it puts none. */
+export function addedBos(directory: string): string | undefined {
+  const tokenizer = readTokenizer(path.join(directory, 'tokenizer.json'));
+  const { bos, addBos } = readSpecialTokens(directory, tokenizer, readDecoderConfig(directory));
+  return addBos ? [...tokenIds(tokenizer)].find(([, id]) => id === bos)?.[0] : undefined;
+}
+
+function readTokenizer(file: string): Tokenizer {
+  const parsed = tokenizerSchema.safeParse(readJson(file));
+  if (parsed.success) return parsed.data;
+  throw new UserError(
+    parsed.error.issues.map((issue) => ({ file, field: issue.path.join('.'), message: issue.message })),
+  );
+}
+
+interface Token {
+  readonly text: string;
+  readonly kind: number;
+}
+
+/** A token for every row of the embedding; rows without one are named `[PAD<id>]`. */
+function listTokens({ model, added_tokens: added }: Tokenizer, rows: number, file: string): Token[] {
+  const tokens: (Token | undefined)[] = Array.from({ length: rows });
+  const isByte = (token: string) => model.byte_fallback && /^<0x[0-9A-F]{2}>$/.test(token);
+  for (const [token, id] of Object.entries(model.vocab)) {
+    tokens[id] = { text: token, kind: isByte(token) ? tokenKinds.byte : tokenKinds.normal };
+  }
+  for (const { id, content, special } of added) {
+    const kind = special ? tokenKinds.control : tokenKinds.userDefined;
+    tokens[id] = { text: content, kind: content === model.unk_token ? tokenKinds.unknown : kind };
+  }
+  if (tokens.length > rows)
+    throw new UserError({
+      file,
+      value: tokens.length,
+      message: `the tokenizer has more tokens than the model has rows for (${rows})`,
+      remedy: 'check that tokenizer.json and config.json belong together',
+    });
+  return tokens.map((token, id) => token ?? { text: `[PAD${id}]`, kind: tokenKinds.unused });
+}
+
+function byteLevelModel({ model, normalizer, pre_tokenizer }: Tokenizer, tokens: Token[], file: string) {
+  if (normalizer && normalizer.type !== 'NFC')
+    throw new UserError({
+      file,
+      field: 'normalizer',
+      value: normalizer.type,
+      message: 'llama.cpp can’t normalise text like this tokenizer',
+      alternatives: ['NFC', 'none'],
+    });
+  const pre = preTokenizerName(pre_tokenizer, model.ignore_merges, file);
+  return [
+    ['tokenizer.ggml.model', text('gpt2')],
+    ['tokenizer.ggml.pre', text(pre)],
+    ...tokenLists(tokens),
+    ['tokenizer.ggml.merges', { kind: 'strings', value: pairs(model.merges).map((pair) => pair.join(' ')) }],
+  ] satisfies GgufMetadata;
+}
+
+function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: Token[]) {
+  const { model, added_tokens: added } = tokenizer;
+  const special = new Set(added.map(({ content }) => content));
+  const vocabulary = new Map(Object.entries(model.vocab).filter(([token]) => !special.has(token)));
+  const scores = sentencePieceScores(directory, vocabulary, pairs(model.merges));
+  return [
+    ['tokenizer.ggml.model', text('llama')],
+    ['tokenizer.ggml.pre', text('default')],
+    ...tokenLists(tokens),
+    // Tokens that no merge makes are never compared; llama.cpp's own converter gives them this score, too.
+    [
+      'tokenizer.ggml.scores',
+      { kind: 'float32s', value: tokens.map((token) => scores.get(token.text) ?? -1000) },
+    ],
+    ['tokenizer.ggml.add_space_prefix', flag(addsSpace(tokenizer))],
+  ] satisfies GgufMetadata;
+}
+
+const tokenLists = (tokens: readonly Token[]) =>
+  [
+    ['tokenizer.ggml.tokens', { kind: 'strings', value: tokens.map((token) => token.text) }],
+    ['tokenizer.ggml.token_type', { kind: 'int32s', value: tokens.map(({ kind }) => kind) }],
+  ] satisfies GgufMetadata;
+
+function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
+  return merges.map((merge) =>
+    typeof merge === 'string' ? (merge.split(' ', 2) as [string, string]) : merge,
+  );
+}
+
+/**
+ * Whether every piece of text between control tokens gets a space at its start. With `prepend_scheme: first` only the
+ * start of the whole text does, which in a chat is a control token: there the answer is no.
+ */
+function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
+  const normalizers = z
+    .looseObject({ normalizers: z.array(stepSchema).default([]) })
+    .parse(normalizer ?? {}).normalizers;
+  if ([normalizer, ...normalizers].some((step) => step?.type === 'Prepend')) return true;
+  const metaspace = z
+    .looseObject({
+      type: z.literal('Metaspace'),
+      prepend_scheme: z.string().optional(),
+      add_prefix_space: z.boolean().optional(),
+    })
+    .safeParse(pre_tokenizer);
+  if (!metaspace.success) return false;
+  const { prepend_scheme: scheme, add_prefix_space: older } = metaspace.data;
+  return scheme === undefined ? older !== false : scheme === 'always';
+}
+
+function specialTokens(directory: string, tokenizer: Tokenizer, config: DecoderConfig): GgufMetadata {
+  const { addBos, addEos, ...named } = readSpecialTokens(directory, tokenizer, config);
+  return [
+    ...Object.entries(named).flatMap(([name, id]) =>
+      id === undefined ? [] : [[`tokenizer.ggml.${name}_token_id`, { kind: 'uint32', value: id }] as const],
+    ),
+    // Stated in any case: for some tokenizers llama.cpp would otherwise add one by itself.
+    ['tokenizer.ggml.add_bos_token', flag(addBos)],
+    ['tokenizer.ggml.add_eos_token', flag(addEos)],
+  ];
+}
+
+function readSpecialTokens(directory: string, tokenizer: Tokenizer, config: DecoderConfig) {
+  const tokenizerConfig = readTokenizerConfig(directory);
+  const { bos_token, eos_token, unk_token, pad_token } = tokenizerConfig;
+  const ids = tokenIds(tokenizer);
+  const stated = z
+    .looseObject({ bos_token_id: z.int().nullish(), pad_token_id: z.int().nullish() })
+    .safeParse(readJson(path.join(directory, 'config.json'))).data;
+  const idOf = (token: TokenizerConfig['bos_token'], otherwise?: number | null) =>
+    ids.get(tokenText(token) ?? '') ?? otherwise ?? undefined;
+  const bos = idOf(bos_token, stated?.bos_token_id);
+  const eos = idOf(eos_token, [...readGenerationDefaults(directory).eosTokens, ...config.eosTokens][0]);
+  const frame = frameOf(tokenizer.post_processor);
+  const older = z.looseObject({ add_bos_token: z.boolean().nullish() }).safeParse(tokenizerConfig).data;
+  return {
+    bos,
+    eos,
+    unknown: idOf(unk_token ?? tokenizer.model.unk_token),
+    padding: idOf(pad_token, stated?.pad_token_id),
+    addBos:
+      bos !== undefined &&
+      (frame === undefined ? older?.add_bos_token === true : ids.get(frame.first) === bos),
+    addEos: eos !== undefined && frame !== undefined && ids.get(frame.last) === eos,
+  };
+}
+
+function tokenIds({ model, added_tokens: added }: Tokenizer): ReadonlyMap<string, number> {
+  return new Map([...Object.entries(model.vocab), ...added.map(({ content, id }) => [content, id] as const)]);
+}
+
+/** The control tokens around every text; undefined where older directories leave that to the config. */
+function frameOf(processor: Tokenizer['post_processor']): { first: string; last: string } | undefined {
+  const { processors } = z
+    .looseObject({ processors: z.array(stepSchema).default([]) })
+    .parse(processor ?? {});
+  const template = z
+    .looseObject({
+      single: z.array(z.looseObject({ SpecialToken: z.looseObject({ id: z.string() }).optional() })),
+    })
+    .safeParse([processor, ...processors].find((step) => step?.type === 'TemplateProcessing')).data;
+  const tokenAt = (index: number) => template?.single.at(index)?.SpecialToken?.id ?? '';
+  return template === undefined ? undefined : { first: tokenAt(0), last: tokenAt(-1) };
+}
+
+function text(value: string): GgufValue {
+  return { kind: 'string', value };
+}
+
+function flag(value: boolean): GgufValue {
+  return { kind: 'bool', value };
+}

@@ -1,0 +1,199 @@
+import { UserError } from '../../src/errors.js';
+import { type Adapter, loraScale } from '../../src/models/local/graph/adapter.js';
+import { requireTensor } from '../../src/models/local/graph/parameters.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import {
+  readTensorBytes,
+  type StoredTensor,
+  type StoredTensors,
+} from '../../src/models/local/weights/safetensors.js';
+
+/** Little-endian bytes of numbers in the floating-point formats of stored weights, rounded to the nearest, ties to even. */
+export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
+  switch (dtype) {
+    case 'F32':
+      return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    case 'BF16':
+      return new Uint8Array(toBfloat16(values).buffer);
+    case 'F16':
+      return new Uint8Array(toFloat16(values).buffer);
+    default:
+      throw new Error(`weights can't be written as ${dtype}`);
+  }
+}
+
+/** The upper halves of float32. */
+function toBfloat16(values: Float32Array): Uint16Array {
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  const halves = new Uint16Array(values.length);
+  for (let i = 0; i < bits.length; i++) {
+    const one = bits[i]!;
+    halves[i] = (one & 0x7fff_ffff) > 0x7f80_0000 ? 0x7fc0 : (one + 0x7fff + ((one >>> 16) & 1)) >>> 16;
+  }
+  return halves;
+}
+
+/** IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits. */
+export function toFloat16(values: Float32Array): Uint16Array {
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  const halves = new Uint16Array(values.length);
+  for (let i = 0; i < bits.length; i++) {
+    const one = bits[i]!;
+    halves[i] = ((one >>> 16) & 0x8000) | halfMagnitude(one & 0x7fff_ffff, values[i]!);
+  }
+  return halves;
+}
+
+const sum = new Float32Array(1);
+const sumBits = new Uint32Array(sum.buffer);
+
+/** @param bits of the magnitude in float32 */
+function halfMagnitude(bits: number, value: number): number {
+  if (bits > 0x7f80_0000) return 0x7e00;
+  // 65520 is the middle between the largest half and the next step.
+  if (bits >= 0x477f_f000) return 0x7c00;
+  // 2^-14 is the least normal half; the exponent's offset falls from 127 to 15, the fraction from 23 to 10 bits.
+  if (bits >= 0x3880_0000) return (bits - 0x3800_0000 + 0xfff + ((bits >>> 13) & 1)) >>> 13;
+  // Between 0.5 and 1 float32 has steps of 2^-24, as halves have below 2^-14.
+  sum[0] = Math.abs(value) + 0.5;
+  return sumBits[0]! - 0x3f00_0000;
+}
+
+/** Numbers that share a scale in llama.cpp's Q8_0. */
+export const q8Block = 32;
+
+/**
+ * llama.cpp's Q8_0: of every 32 numbers a float16 scale, the largest magnitude over 127, and 32 signed bytes, rounded
+ * half away from zero. All in float32, as there.
+ * @param values a multiple of 32
+ */
+export function encodeQ8(values: Float32Array): Uint8Array {
+  const blocks = values.length / q8Block;
+  const scales = new Float32Array(blocks);
+  const bytes = new Int8Array(blocks * (2 + q8Block));
+  for (let b = 0; b < blocks; b++) {
+    let largest = 0;
+    for (let i = 0; i < q8Block; i++) largest = Math.max(largest, Math.abs(values[b * q8Block + i]!));
+    const scale = Math.fround(largest / 127);
+    const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
+    scales[b] = scale;
+    for (let i = 0; i < q8Block; i++) {
+      const steps = Math.fround(values[b * q8Block + i]! * inverse);
+      bytes[b * (2 + q8Block) + 2 + i] = Math.sign(steps) * Math.floor(Math.abs(steps) + 0.5);
+    }
+  }
+  const halves = new Int8Array(toFloat16(scales).buffer);
+  for (let b = 0; b < blocks; b++) bytes.set(halves.subarray(2 * b, 2 * b + 2), b * (2 + q8Block));
+  return new Uint8Array(bytes.buffer);
+}
+
+// A model's weights with an adapter's change added, W + s·B·A, in blocks of rows: little memory, whatever the size.
+
+/** Bytes that are read at once, about. */
+const blockBytes = 1 << 22;
+
+/** Rows of A that are added in one go: reading and writing the sums takes longer than the products. */
+const together = 4;
+
+/** The product s·B·A, not yet computed; the rank is filled up with zeros to a multiple of 4. */
+export interface WeightChange {
+  /** [rank, in] */
+  readonly a: Float32Array;
+  /** [out, rank] s·B */
+  readonly b: Float64Array;
+  readonly rank: number;
+}
+
+/**
+ * What an adapter changes, by the names of the weights.
+ * @throws UserError when the adapter does not fit the model
+ */
+export function adapterChanges(
+  adapter: Adapter,
+  weights: StoredTensors,
+): ReadonlyMap<StoredTensor['name'], WeightChange> {
+  return new Map(
+    [...adapter.tensors.keys()]
+      .filter((name) => name.endsWith('.lora_A.weight'))
+      .map((name) => name.slice(0, -'.lora_A.weight'.length))
+      .map((module) => {
+        const weight = requireTensor(weights, `${module}.weight`);
+        return [weight.name, change(adapter, module, weight)];
+      }),
+  );
+}
+
+function change(adapter: Adapter, module: string, weight: StoredTensor): WeightChange {
+  const factor = (name: 'A' | 'B') => {
+    const tensor = requireTensor(adapter.tensors, `${module}.lora_${name}.weight`);
+    return { tensor, values: toFloat32(readTensorBytes(tensor), tensor.dtype) };
+  };
+  const a = factor('A');
+  const b = factor('B');
+  if (a.tensor.shape[1] !== weight.shape[1] || b.tensor.shape[0] !== weight.shape[0])
+    throw new UserError({
+      file: a.tensor.file,
+      field: module,
+      value: [b.tensor.shape[0], a.tensor.shape[1]],
+      message: `the adapter is for another model: this one has ${weight.shape.join(' × ')} here`,
+    });
+  const rank = Math.ceil(adapter.rank / together) * together;
+  const scaled = new Float64Array(weight.shape[0]! * rank);
+  const scale = loraScale(adapter);
+  for (let i = 0; i < b.values.length; i++) {
+    const [row, k] = [Math.floor(i / adapter.rank), i % adapter.rank];
+    scaled[row * rank + k] = scale * b.values[i]!;
+  }
+  const rows = new Float32Array(rank * weight.shape[1]!);
+  rows.set(a.values);
+  return { a: rows, b: scaled, rank };
+}
+
+export interface RowBlock {
+  /** [rows, columns] */
+  readonly values: Float32Array;
+  /** Sum of the squares of what was added. */
+  readonly squaredChange: number;
+}
+
+/**
+ * The rows of a weight (a vector counts as one row). What is added is summed in float64.
+ * @param multiple every block but the last has a multiple of this many rows
+ */
+export function* mergedRows(
+  weight: StoredTensor,
+  added: WeightChange | undefined,
+  multiple = 1,
+): Generator<RowBlock> {
+  const rows = weight.shape.length === 1 ? 1 : weight.shape[0]!;
+  const rowBytes = weight.length / rows;
+  const step = Math.max(1, Math.floor(blockBytes / rowBytes / multiple)) * multiple;
+  for (let start = 0; start < rows; start += step) {
+    const count = Math.min(step, rows - start);
+    const values = toFloat32(readTensorBytes(weight, start * rowBytes, count * rowBytes), weight.dtype);
+    const squaredChange = added === undefined ? 0 : addRows(values, added, start, count);
+    yield { values, squaredChange };
+  }
+}
+
+function addRows(values: Float32Array, { a, b, rank }: WeightChange, start: number, count: number): number {
+  const columns = values.length / count;
+  const sums = new Float64Array(columns);
+  let squares = 0;
+  for (let row = 0; row < count; row++) {
+    sums.fill(0);
+    for (let k = 0; k < rank; k += together) {
+      const at = (start + row) * rank + k;
+      const [b0, b1, b2, b3] = [b[at]!, b[at + 1]!, b[at + 2]!, b[at + 3]!];
+      const [a0, a1, a2, a3] = [k * columns, (k + 1) * columns, (k + 2) * columns, (k + 3) * columns];
+      for (let i = 0; i < columns; i++)
+        sums[i] = sums[i]! + b0 * a[a0 + i]! + b1 * a[a1 + i]! + b2 * a[a2 + i]! + b3 * a[a3 + i]!;
+    }
+    for (let i = 0; i < columns; i++) {
+      const at = row * columns + i;
+      squares += sums[i]! * sums[i]!;
+      values[at] = values[at]! + sums[i]!;
+    }
+  }
+  return squares;
+}

@@ -1,0 +1,97 @@
+/** Modelfiles: what `ollama create` makes a model of. */
+import path from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../src/errors.js';
+import { openChatTemplate, tokenText } from '../../src/models/local/tokens/chat-template.js';
+import { readTokenizerConfig } from '../../src/models/local/tokens/tokenizer.js';
+import { readDecoderConfig, readGenerationDefaults } from '../../src/models/local/weights/hf-config.js';
+import { readJson } from '../../src/storage/checked-json.js';
+import type { AdaptedModel } from './base-model.js';
+import { addedBos } from './gguf/vocabulary.js';
+import { ollamaTemplate } from './ollama-template.js';
+
+/** Context in tokens that a Modelfile asks for at most: memory grows with it, and Ollama's own default is short. */
+const contextLimit = 8192;
+
+export interface Modelfile {
+  readonly text: string;
+  /** Whether it holds a template that renders prompts as the model's own does. */
+  readonly template: boolean;
+}
+
+/**
+ * @param gguf path from the Modelfile to the file with the weights
+ * @param variables of the chat template, as the model was trained with
+ * @param contextTokens that the model reads
+ */
+export function ggufModelfile(
+  model: string,
+  gguf: string,
+  variables: Readonly<Record<string, unknown>>,
+  contextTokens: number,
+): Modelfile {
+  const config = readTokenizerConfig(model);
+  const ends = endTexts(model);
+  const template = ollamaTemplate(openChatTemplate(model, config, variables), addedBos(model), ends);
+  const { temperature, topP, topK, minP, repetitionPenalty } = readGenerationDefaults(model);
+  return {
+    template: template !== undefined,
+    text: lines([
+      `FROM ${dotted(gguf)}`,
+      template === undefined
+        ? "# No TEMPLATE: the model's own is of another kind. Ollama guesses one; compare it with the model's\n" +
+          '# chat_template and write it here: https://docs.ollama.com/modelfile#template'
+        : `# Derived from the model's own template\nTEMPLATE """${template}"""`,
+      ...ends.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
+      '# As policyloop samples; Ollama would punish repetition otherwise, which numbers suffer from',
+      `PARAMETER temperature ${temperature ?? 1}`,
+      `PARAMETER top_p ${topP ?? 1}`,
+      `PARAMETER top_k ${topK ?? 0}`,
+      `PARAMETER min_p ${minP ?? 0}`,
+      `PARAMETER repeat_penalty ${repetitionPenalty ?? 1}`,
+      `# Of the ${contextTokens} tokens that the model reads; longer prompts lose their beginning`,
+      `PARAMETER num_ctx ${Math.min(contextTokens, contextLimit)}`,
+    ]),
+  };
+}
+
+/**
+ * A Modelfile of an adapter on top of a model that Ollama has.
+ * @param adapter path from the Modelfile to the adapter's directory
+ * @throws UserError when Ollama takes no adapters for this architecture
+ */
+export function adapterModelfile({ model, adapter }: AdaptedModel, from: string, place: string): string {
+  const { architecture } = readDecoderConfig(model);
+  if (architecture !== 'llama' && architecture !== 'mistral')
+    throw new UserError({
+      field: 'adapter',
+      value: architecture,
+      message: 'Ollama takes no adapters for this architecture',
+      alternatives: ['llama', 'mistral'],
+      remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
+    });
+  return lines([
+    `# The adapter was trained on ${path.basename(model)}: on other weights it does something else`,
+    `FROM ${from}`,
+    `ADAPTER ${dotted(place)}`,
+    'PARAMETER repeat_penalty 1',
+  ]);
+}
+
+const lines = (parts: readonly string[]) => `${parts.join('\n')}\n`;
+
+/** Ollama takes a name without a dot or slash for that of a model. */
+function dotted(file: string): string {
+  return path.isAbsolute(file) || file.startsWith('.') ? file : `./${file}`;
+}
+
+/** Texts of the tokens that end an answer. */
+function endTexts(model: string): string[] {
+  const added = z
+    .looseObject({ added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string() })) })
+    .parse(readJson(path.join(model, 'tokenizer.json'))).added_tokens;
+  const stated = readGenerationDefaults(model).eosTokens;
+  const ids = new Set(stated.length > 0 ? stated : readDecoderConfig(model).eosTokens);
+  const own = tokenText(readTokenizerConfig(model).eos_token);
+  return added.filter(({ id, content }) => ids.has(id) || content === own).map(({ content }) => content);
+}

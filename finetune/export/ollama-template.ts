@@ -1,0 +1,188 @@
+/**
+ * Ollama renders prompts by a Go template of its own and reads the model's Jinja template only where it knows it from
+ * elsewhere. The Go template is derived from what the Jinja template makes of a few conversations, and kept only if it
+ * renders every one of them alike.
+ */
+
+import type { ChatMessage } from '../../src/models/language-model.js';
+import type { ChatTemplate } from '../../src/models/local/tokens/chat-template.js';
+
+/** What a template puts between contents. A conversation is [system] user (assistant user)*, as ours are. */
+interface ChatFormat {
+  readonly system: SystemFormat;
+  /** At the start, where there is no system message. */
+  readonly withoutSystem: string;
+  readonly user: Frame;
+  readonly assistant: Frame;
+  /** How the answer begins. */
+  readonly answer: string;
+}
+
+interface Frame {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** A message of its own at the start, or a part of the last user message (Mistral). */
+type SystemFormat = Frame & { readonly kind: 'message' | 'in-last-user' };
+
+const [s, u, a, v, b, w] = ['«system»', '«one»', '«two»', '«three»', '«four»', '«five»'] as const;
+const system: ChatMessage = { role: 'system', content: s };
+const user = (content: string): ChatMessage => ({ role: 'user', content });
+const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
+
+const conversations: readonly (readonly ChatMessage[])[] = [
+  [user(u)],
+  [system, user(u)],
+  [user(u), assistant(a), user(v)],
+  [system, user(u), assistant(a), user(v)],
+  [system, user(u), assistant(a), user(v), assistant(b), user(w)],
+];
+
+/**
+ * @param bos text of the token that llama.cpp itself puts at the start, undefined where it puts none
+ * @param ends texts of the tokens that end an answer
+ * @returns a Go template, or undefined where the model's template is of a kind that can't be derived
+ */
+export function ollamaTemplate(
+  template: Pick<ChatTemplate, 'render'>,
+  bos: string | undefined,
+  ends: readonly string[],
+): string | undefined {
+  const render = (messages: readonly ChatMessage[]) => {
+    const text = template.render(messages);
+    return bos !== undefined && text.startsWith(bos) ? text.slice(bos.length) : text;
+  };
+  let rendered: string[];
+  try {
+    rendered = conversations.map(render);
+  } catch {
+    // The template refuses a conversation, e.g. one with a system message.
+    return undefined;
+  }
+  const format = [systemMessage, systemInLastUser]
+    .map((derive) => derive(rendered, ends))
+    .find(
+      (found) =>
+        found !== undefined && conversations.every((one, i) => renderFormat(found, one) === rendered[i]),
+    );
+  if (format === undefined) return undefined;
+  const { system: instruction, withoutSystem, user: asked, assistant: answered, answer } = format;
+  const literals = [
+    withoutSystem,
+    answer,
+    ...[instruction, asked, answered].flatMap((f) => [f.before, f.after]),
+  ];
+  return literals.some((literal) => /\{\{|"""/.test(literal)) ? undefined : goTemplate(format);
+}
+
+/** The text between contents, or undefined where they do not come in this order. */
+function between(text: string, contents: readonly string[]): string[] | undefined {
+  const parts: string[] = [];
+  let at = 0;
+  for (const content of contents) {
+    const found = text.indexOf(content, at);
+    if (found < 0) return undefined;
+    parts.push(text.slice(at, found));
+    at = found + content.length;
+  }
+  return [...parts, text.slice(at)];
+}
+
+function systemMessage(rendered: readonly string[], ends: readonly string[]): ChatFormat | undefined {
+  const bare = between(rendered[0]!, [u]);
+  const full = between(rendered[3]!, [s, u, a, v]);
+  if (bare === undefined || full === undefined) return undefined;
+  const [start, systemToUser, userToAssistant, assistantToUser, end] = full as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  // What precedes every user message is the same; what comes before that closes the message before.
+  const shared = commonEnd(commonEnd(systemToUser, assistantToUser), bare[0]!);
+  const before = shared.slice(closing(shared, ends).length);
+  const after = closing(end, ends) === closing(userToAssistant, ends) ? closing(end, ends) : '';
+  return {
+    system: { kind: 'message', before: start, after: without(systemToUser, before) },
+    withoutSystem: without(bare[0]!, before),
+    user: { before, after },
+    assistant: { before: userToAssistant.slice(after.length), after: without(assistantToUser, before) },
+    answer: end.slice(after.length),
+  };
+}
+
+function systemInLastUser(rendered: readonly string[], ends: readonly string[]): ChatFormat | undefined {
+  const bare = between(rendered[0]!, [u]);
+  const single = between(rendered[1]!, [s, u]);
+  const turns = between(rendered[2]!, [u, a, v]);
+  if (bare === undefined || single === undefined || turns === undefined) return undefined;
+  const [, userToAssistant, assistantToUser, end] = turns as [string, string, string, string];
+  const before = commonEnd(bare[0]!, assistantToUser);
+  if (!single[0]!.startsWith(bare[0]!)) return undefined;
+  const after = closing(end, ends) === closing(userToAssistant, ends) ? closing(end, ends) : '';
+  return {
+    system: { kind: 'in-last-user', before: single[0]!.slice(bare[0]!.length), after: single[1]! },
+    withoutSystem: without(bare[0]!, before),
+    user: { before, after },
+    assistant: { before: userToAssistant.slice(after.length), after: without(assistantToUser, before) },
+    answer: end.slice(after.length),
+  };
+}
+
+/** The token that ends a message, with the space after it, at the start of a text. */
+function closing(text: string, ends: readonly string[]): string {
+  const end = ends.find((one) => text.startsWith(one));
+  return end === undefined ? '' : end + /^\s*/.exec(text.slice(end.length))![0];
+}
+
+function commonEnd(one: string, other: string): string {
+  let length = 0;
+  while (length < Math.min(one.length, other.length) && one.at(-1 - length) === other.at(-1 - length))
+    length++;
+  return one.slice(one.length - length);
+}
+
+function without(text: string, end: string): string {
+  return text.slice(0, text.length - end.length);
+}
+
+function renderFormat(format: ChatFormat, messages: readonly ChatMessage[]): string {
+  const instruction = messages.find(({ role }) => role === 'system')?.content;
+  const { kind, before, after } = format.system;
+  const start = instruction === undefined || kind === 'in-last-user' ? format.withoutSystem : '';
+  const framed = messages.map(({ role, content }, i) => {
+    if (role === 'system') return kind === 'message' ? before + content + after : '';
+    const frame = format[role];
+    const inner =
+      kind === 'in-last-user' && instruction !== undefined && i === messages.length - 1
+        ? before + instruction + after
+        : '';
+    return frame.before + inner + content + frame.after;
+  });
+  return start + framed.join('') + format.answer;
+}
+
+/** Go's text/template, with Ollama's variables: `.Messages`, and `.System`, which joins all system messages. */
+function goTemplate({ system, withoutSystem, user, assistant, answer }: ChatFormat): string {
+  const start =
+    withoutSystem === ''
+      ? ''
+      : system.kind === 'in-last-user'
+        ? withoutSystem
+        : `{{ if not .System }}${withoutSystem}{{ end }}`;
+  const systemMessage =
+    system.kind === 'message'
+      ? `{{ if eq .Role "system" }}${system.before}{{ .Content }}${system.after}{{ else if eq .Role "user" }}`
+      : '{{ if eq .Role "user" }}';
+  const inner =
+    system.kind === 'in-last-user'
+      ? `{{ if and $.System (eq (len (slice $.Messages $i)) 1) }}${system.before}{{ $.System }}${system.after}{{ end }}`
+      : '';
+  return (
+    `${start}{{ range $i, $_ := .Messages }}${systemMessage}` +
+    `${user.before}${inner}{{ .Content }}${user.after}{{ else if eq .Role "assistant" }}` +
+    `${assistant.before}{{ .Content }}${assistant.after}{{ end }}{{ end }}${answer}`
+  );
+}

@@ -1,0 +1,223 @@
+/**
+ * How much memory a training will need at its peak. Counted from the graph's largest values, and fitted to measured peaks
+ * (docs/log.md): within 20 % of them.
+ */
+import { readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import process from 'node:process';
+import { UserError } from '../../src/errors.js';
+import { decoderTensors } from '../../src/models/local/graph/parameters.js';
+import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { rowLength, type TokenExample } from '../engine/batch.js';
+import { type Trainable, trainedParameters } from '../engine/trainable.js';
+import { type OrderSettings, planEpoch, unitsOf, usableExamples } from './order.js';
+import { layOut } from './packing.js';
+
+/** In bytes. */
+export interface MemoryEstimate {
+  /** Frozen weights. Those that are stored as they are computed with are mapped from their file, so the system can drop them. */
+  readonly weights: { readonly mapped: number; readonly copied: number };
+  /** Trained values, their gradients, the optimizer's moments and the best values so far. */
+  readonly parameters: number;
+  /** What the forward pass keeps for the backward pass of the largest batch. */
+  readonly activations: number;
+  /** Of the answers' tokens of the largest batch. */
+  readonly logits: number;
+  /** The process itself. */
+  readonly overhead: number;
+  readonly total: number;
+  /** The batch that needs most. */
+  readonly batch: BatchSize;
+  /** What to change to need less, the largest part first. */
+  readonly remedy: string;
+}
+
+export interface BatchSize {
+  readonly rows: number;
+  /** Of the longest row. */
+  readonly tokens: number;
+  /** Tokens with loss. */
+  readonly selected: number;
+}
+
+export interface EstimatedTraining {
+  readonly config: DecoderConfig;
+  readonly trainable: Trainable;
+  readonly training: readonly TokenExample[];
+  readonly validated: boolean;
+  readonly settings: OrderSettings;
+}
+
+/** Node.js and the runtime, with a graph. */
+const processBytes = 180e6;
+
+/** Peaks over what is kept: working values of the backward pass, and gaps of the runtime's allocator. */
+const activationFactor = 1.33;
+
+/** Copies of the logits that live at once: shifted, exponentials, gradients. */
+const logitCopies = 4.5;
+
+/** Bytes that a product with quantised weights takes for its matrix in float32, forward and backward. */
+const dequantizedBytes = 130e6;
+
+/** Values, gradients, their sum over the parts of a step, and two moments. */
+const parameterCopies = 5;
+
+/** @throws UserError when there is nothing to learn from, or an example is longer than the context */
+export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
+  const { config, trainable, validated } = training;
+  const batch = batches(training).reduce((a, b) =>
+    batchBytes(config, trainable, b).total > batchBytes(config, trainable, a).total ? b : a,
+  );
+  const { activations, logits } = batchBytes(config, trainable, batch);
+  const weights = weightBytes(config, trainable, validated);
+  const parameters = parameterBytes(config, trainable, validated);
+  const overhead = processBytes;
+  const total = weights.mapped + weights.copied + parameters + activations + logits + overhead;
+  const parts = { weights, parameters, activations, logits };
+  return { ...parts, overhead, total, batch, remedy: remedyOf({ ...parts, batch }, trainable) };
+}
+
+/** All batches of an epoch. */
+function batches({ config, training, settings }: EstimatedTraining): readonly BatchSize[] {
+  const usable = usableExamples(training, config, 'training');
+  return planEpoch(unitsOf(usable, settings), settings, 0)
+    .flatMap((step) =>
+      layOut(
+        step.map((index) => usable[index]!),
+        settings,
+      ),
+    )
+    .map((part) => ({
+      rows: part.length,
+      tokens: Math.max(...part.map(rowLength)),
+      selected: part.flat(2).reduce((sum, { completionIds }) => sum + completionIds.length, 0),
+    }));
+}
+
+function batchBytes(config: DecoderConfig, trainable: Trainable, { rows, tokens, selected }: BatchSize) {
+  const { hidden, intermediate, heads, kvHeads, headDim } = config;
+  const adapted = (module: string) =>
+    trainable.kind === 'all' || trainable.lora.modules.some((one) => one === module);
+  // Of each norm its input and its result, queries, keys, values, the attention's result, gate, sigmoid, silu, up; and
+  // what a trained projection reads.
+  const perToken =
+    5 * hidden +
+    2 * heads * headDim +
+    2 * kvHeads * headDim +
+    heads * tokens +
+    4 * intermediate +
+    (adapted('gate_proj') || adapted('up_proj') ? hidden : 0) +
+    (adapted('down_proj') ? intermediate : 0);
+  const activations = activationFactor * 4 * config.layers.length * rows * tokens * perToken;
+  const logits = logitCopies * 4 * selected * config.vocabulary;
+  return { activations, logits, total: activations + logits };
+}
+
+function weightBytes(
+  config: DecoderConfig,
+  trainable: Trainable,
+  validated: boolean,
+): MemoryEstimate['weights'] {
+  if (trainable.kind === 'all') return { mapped: 0, copied: 0 };
+  const { base, quantized } = trainable;
+  // The validation has a session of its own, with its own copies.
+  const sessions = validated ? 2 : 1;
+  let mapped = 0;
+  let copied = 0;
+  for (const { name, shape } of decoderTensors(config)) {
+    const count = shape.reduce((a, b) => a * b, 1);
+    const codes = quantized?.tensors.get(`${name}.codes`);
+    if (codes !== undefined) {
+      const bytes = codes.length + quantized!.tensors.get(`${name}.scales`)!.length;
+      mapped += bytes;
+      copied += sessions * bytes;
+    } else if (name === 'model.embed_tokens.weight' && !config.tied) {
+      // Only the rows that are read.
+    } else if (base.get(name)?.dtype === 'F32') mapped += 4 * count;
+    else copied += sessions * 4 * count;
+  }
+  return { mapped, copied: copied + (quantized === undefined ? 0 : dequantizedBytes) };
+}
+
+function parameterBytes(config: DecoderConfig, trainable: Trainable, validated: boolean): number {
+  const count = trainedParameters(config, trainable).reduce(
+    (sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1),
+    0,
+  );
+  // The gradient of an embedding is first as large as the embedding, once for the rows and once for the head.
+  const embedding = trainable.kind === 'all' ? (config.tied ? 2 : 1) * config.vocabulary * config.hidden : 0;
+  return 4 * ((parameterCopies + (validated ? 1 : 0)) * count + embedding);
+}
+
+/** In bytes. */
+export interface MachineMemory {
+  readonly total: number;
+  readonly free: number;
+}
+
+/** Of this machine, or of the container that the process may not exceed. */
+export function machineMemory(): MachineMemory {
+  const whole = totalmem();
+  const limit = process.constrainedMemory();
+  if (!(limit > 0 && limit < whole)) return { total: whole, free: process.availableMemory() };
+  // What a container has read from files counts as used, but is given back when it is needed.
+  return { total: limit, free: Math.min(limit, process.availableMemory() + cachedFiles()) };
+}
+
+/** Bytes of files that the container's control group holds in memory; 0 where it doesn't tell. */
+function cachedFiles(): number {
+  try {
+    const text = readFileSync('/sys/fs/cgroup/memory.stat', 'utf8');
+    return ['inactive_file', 'active_file'].reduce(
+      (sum, name) => sum + Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0),
+      0,
+    );
+  } catch {
+    return 0;
+  }
+}
+
+function remedyOf(
+  { weights, parameters, activations, logits, batch }: Omit<MemoryEstimate, 'overhead' | 'total' | 'remedy'>,
+  trainable: Trainable,
+): string {
+  const frozen = trainable.kind === 'adapter';
+  const reading =
+    batch.rows > 1
+      ? `lower batchTokens (it reads ${batch.rows} × ${batch.tokens} tokens at once)`
+      : `shorten the examples (one of ${batch.tokens} tokens is read whole)`;
+  const remedies = [
+    { bytes: activations + logits, text: reading },
+    { bytes: parameters, text: frozen ? 'lower method.rank or method.modules' : 'train with method lora' },
+    {
+      bytes: weights.mapped + weights.copied,
+      text:
+        frozen && trainable.quantized === undefined
+          ? 'set method.quantization to int4'
+          : 'take a smaller model',
+    },
+  ];
+  return remedies
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes)
+    .slice(0, 2)
+    .map(({ text }) => text)
+    .join(', or ');
+}
+
+/** The estimate may be so much too high. */
+const tolerance = 1.2;
+
+/** @throws UserError when the training can't fit, even if everything else on the machine ended */
+export function refuseImpossible(estimate: MemoryEstimate, { total }: MachineMemory): void {
+  if ((estimate.total - estimate.weights.mapped) / tolerance <= total) return;
+  throw new UserError({
+    message: `the training needs about ${gibibytes(estimate.total)}, and this machine has ${gibibytes(total)}`,
+    remedy: estimate.remedy,
+  });
+}
+
+export function gibibytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}

@@ -1,0 +1,141 @@
+/** Which examples make up which step. Follows from the seed and the epoch alone, so that a resumed training repeats it. */
+
+import { UserError } from '../../src/errors.js';
+import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
+import { exampleLength, makeBatch, type TokenExample, totalWeight } from '../engine/batch.js';
+import type { Parameter, TrainingSession } from '../engine/training-session.js';
+import { layOut, type PackingSettings, type Part, sharedPrompts } from './packing.js';
+
+export interface OrderSettings extends PackingSettings {
+  readonly seed: number;
+  /** Examples that one update of the weights is computed from. */
+  readonly batchExamples: number;
+}
+
+/** Examples that stay together, as indices, and the tokens of the longest. */
+export interface Unit {
+  readonly examples: readonly number[];
+  readonly length: number;
+}
+
+/** Steps whose units are sorted by length together: similar lengths need little padding, and order stays random. */
+const bucketSteps = 16;
+
+export function stepsPerEpoch(examples: number, { batchExamples }: OrderSettings): number {
+  return Math.ceil(examples / batchExamples);
+}
+
+/** What is shuffled: examples, or with the packing `prompts` all those that have the same prompt. */
+export function unitsOf(
+  examples: readonly TokenExample[],
+  { packing }: Pick<OrderSettings, 'packing'>,
+): readonly Unit[] {
+  const index = new Map(examples.map((example, place) => [example, place]));
+  const families = packing === 'prompts' ? sharedPrompts(examples) : examples.map((example) => [example]);
+  return families.map((family) => ({
+    examples: family.map((example) => index.get(example)!),
+    length: Math.max(...family.map(exampleLength)),
+  }));
+}
+
+/**
+ * Indices of the examples of each step: every example once, `batchExamples` a step and the rest in one. A unit is cut
+ * where a step is full.
+ */
+export function planEpoch(
+  units: readonly Unit[],
+  settings: OrderSettings,
+  epoch: number,
+): readonly (readonly number[])[] {
+  const random = createGenerator(settings.seed, [0, epoch]);
+  const order = shuffled(units, random).flatMap(({ examples, length }) =>
+    shuffled(examples, random).map((example) => ({ example, length })),
+  );
+  const { batchExamples } = settings;
+  const steps = cut(order, batchExamples * bucketSteps).flatMap((bucket) =>
+    // The sort is stable, so that the examples of a unit stay together.
+    cut(
+      bucket.toSorted((a, b) => a.length - b.length),
+      batchExamples,
+    ),
+  );
+  return shuffled(
+    steps.map((step) => step.map(({ example }) => example)),
+    random,
+  );
+}
+
+function cut<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
+    items.slice(i * size, (i + 1) * size),
+  );
+}
+
+/** Fisher–Yates. */
+function shuffled<T>(items: readonly T[], random: RandomGenerator): T[] {
+  const result = [...items];
+  for (let i = result.length - 1; i > 0; i--) {
+    const j = random.integers(0, i + 1);
+    [result[i], result[j]] = [result[j]!, result[i]!];
+  }
+  return result;
+}
+
+/**
+ * Those that have a weight and an answer.
+ * @throws UserError when there are none, some are longer than the model's context, or one has no prompt to go on from
+ */
+export function usableExamples(
+  examples: readonly TokenExample[],
+  config: DecoderConfig,
+  field: string,
+): readonly TokenExample[] {
+  const long = examples.filter((example) => exampleLength(example) > config.contextTokens);
+  if (long.length > 0)
+    throw new UserError({
+      field,
+      value: Math.max(...long.map(exampleLength)),
+      message: `${long.length} of ${examples.length} examples are longer than the context of ${config.contextTokens} tokens`,
+      remedy: 'show less history in the examples, as serving would have to',
+    });
+  const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
+  if (weighted.length === 0)
+    throw new UserError({
+      field,
+      message: 'no example has a weight other than 0 and an answer: there is nothing to learn',
+    });
+  if (weighted.some(({ promptIds }) => promptIds.length === 0))
+    throw new UserError({
+      field,
+      message: 'the chat template makes no token of a prompt, so nothing comes before its answer',
+      remedy: 'give the model a chat template that shows every message',
+    });
+  return weighted;
+}
+
+/** Examples that are laid out together where nothing is learnt from them. */
+const validationGroup = 64;
+
+/** The parts that a validation reads: the same every time. */
+export function validationParts(examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] {
+  return planEpoch(unitsOf(examples, settings), { ...settings, batchExamples: validationGroup }, 0).flatMap(
+    (group) =>
+      layOut(
+        group.map((index) => examples[index]!),
+        settings,
+      ),
+  );
+}
+
+/** Weighted mean of −log p over the answers' tokens, without dropout. */
+export async function meanLoss(
+  session: TrainingSession,
+  parameters: readonly Parameter[],
+  parts: readonly Part[],
+): Promise<number> {
+  const normalizer = totalWeight(parts.flat(3));
+  let loss = 0;
+  for (const part of parts) loss += (await session.run(parameters, makeBatch(part, normalizer), 0)).loss;
+  return loss;
+}

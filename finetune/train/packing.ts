@@ -1,0 +1,101 @@
+/** How the examples of a step are laid out in rows, and the rows in batches that are read one after another. */
+import {
+  exampleLength,
+  type Family,
+  familyLength,
+  type Row,
+  rowLength,
+  type TokenExample,
+} from '../engine/batch.js';
+
+export const packings = ['none', 'rows', 'prompts'] as const;
+
+export interface PackingSettings {
+  /**
+   * `none`: one example a row. `rows`: examples one after another in a row, those with the same prompt behind one copy
+   * of it. `prompts`: also, the order brings examples with the same prompt into the same step.
+   */
+  readonly packing: (typeof packings)[number];
+  /** Most tokens, padding included, that are read at once: what memory allows. One example is always read whole. */
+  readonly batchTokens: number;
+}
+
+/** Rows that are read at once. */
+export type Part = readonly Row[];
+
+/**
+ * Answers to one prompt make a row of at most this many times the tokens of the longest example: attention costs the
+ * square of a row's length in time and memory, and by then a copy of the prompt costs little.
+ */
+const familyStretch = 4;
+
+/** The parts that a step's examples are read in: the same for the same examples, each of which is in one. */
+export function layOut(
+  examples: readonly TokenExample[],
+  { packing, batchTokens }: PackingSettings,
+): readonly Part[] {
+  const rows = packing === 'none' ? ownRows(examples) : packedRows(examples, batchTokens);
+  const parts: Row[][] = [];
+  for (const row of rows.toSorted((a, b) => rowLength(a) - rowLength(b))) {
+    const last = parts.at(-1);
+    if (last !== undefined && (last.length + 1) * rowLength(row) <= batchTokens) last.push(row);
+    else parts.push([row]);
+  }
+  return parts;
+}
+
+/** One example a row. */
+export function ownRows(examples: readonly TokenExample[]): readonly Row[] {
+  return examples.map((example) => [[example]]);
+}
+
+/**
+ * Rows of examples that are strangers to each other are no longer than the longest example, which has to be read anyway.
+ * They are the fewest, evenly filled: the longest family goes to the emptiest row. A longer family is a row of its own.
+ */
+function packedRows(examples: readonly TokenExample[], batchTokens: number): readonly Row[] {
+  const longest = Math.max(...examples.map(exampleLength));
+  const families = sharedPrompts(examples)
+    .flatMap((family) => divided(family, Math.min(familyStretch * longest, batchTokens)))
+    .toSorted((a, b) => familyLength(b) - familyLength(a));
+  const long = families.filter((family) => familyLength(family) > longest);
+  const short = families.slice(long.length);
+  for (let count = Math.ceil(rowLength(short) / longest); ; count++) {
+    const rows = evenRows(short, count);
+    if (rows.every((row) => rowLength(row) <= longest)) return [...long.map((family) => [family]), ...rows];
+  }
+}
+
+/** @param families longest first */
+function evenRows(families: readonly Family[], count: number): readonly Row[] {
+  const rows = Array.from({ length: count }, () => ({ families: [] as Family[], tokens: 0 }));
+  for (const family of families) {
+    const emptiest = rows.reduce((a, b) => (b.tokens < a.tokens ? b : a));
+    emptiest.families.push(family);
+    emptiest.tokens += familyLength(family);
+  }
+  return rows.flatMap((row) => (row.families.length === 0 ? [] : [row.families]));
+}
+
+/** Examples by their prompts, in the order of the first of each. */
+export function sharedPrompts(examples: readonly TokenExample[]): readonly Family[] {
+  const families = new Map<string, TokenExample[]>();
+  for (const example of examples) {
+    const key = example.promptIds.join();
+    const family = families.get(key);
+    if (family === undefined) families.set(key, [example]);
+    else family.push(example);
+  }
+  return [...families.values()];
+}
+
+/** A family that is longer than a row, in parts that repeat the prompt. */
+function divided(family: Family, limit: number): readonly Family[] {
+  const parts: TokenExample[][] = [];
+  for (const example of family) {
+    const last = parts.at(-1);
+    if (last !== undefined && familyLength([...last, example]) <= limit) last.push(example);
+    else parts.push([example]);
+  }
+  return parts;
+}

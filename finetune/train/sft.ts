@@ -1,0 +1,161 @@
+/** Supervised fine-tuning of a model directory: conversations in, an adapter or a model out. */
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { UserError } from '../../src/errors.js';
+import { freeCores } from '../../src/models/local/engine/device.js';
+import { quantizedWeights } from '../../src/models/local/graph/quantized-weights.js';
+import type { Quantization } from '../../src/models/local/settings.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { type DecoderConfig, readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../src/models/local/weights/safetensors.js';
+import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
+import type { TokenExample } from '../engine/batch.js';
+import { checkpointThreads } from '../engine/checkpoint.js';
+import { initializerRange, randomModel, storedModel } from '../engine/initial-model.js';
+import { initialAdapter, writeAdapter } from '../engine/lora.js';
+import { type LoraSettings, type Trainable, trainedParameters } from '../engine/trainable.js';
+import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
+import { writeModel } from '../export/model-directory.js';
+import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
+import { type TrainingHooks, type TrainingOutcome, type TrainingSettings, train } from './trainer.js';
+import { templateAlarms } from './training-alarms.js';
+
+export type Method =
+  | {
+      readonly kind: 'lora';
+      readonly lora: LoraSettings;
+      /** Of the frozen weights: that which the model will be served with. Absent: none. */
+      readonly quantization?: Quantization;
+    }
+  /** All weights, from those that are stored. */
+  | { readonly kind: 'full' }
+  /** All weights, from random ones: config, tokenizer and template are all that the directory need hold. */
+  | { readonly kind: 'scratch' };
+
+export interface FineTuning {
+  /** Directory of the model. */
+  readonly model: string;
+  readonly method: Method;
+  readonly training: readonly Conversation[];
+  readonly validation: readonly Conversation[];
+  readonly settings: TrainingSettings;
+  /** Variables of the chat template: those that the model will be served with. */
+  readonly template: Readonly<Record<string, unknown>>;
+  /**
+   * Directory for the result: `adapter` or `model`, and `checkpoint.safetensors` on the way. With a checkpoint there,
+   * training goes on from it.
+   */
+  readonly output: string;
+  readonly device: string;
+  /** Of the processor. Absent: those of the checkpoint, so that going on changes no bit, else the cores that are free. */
+  readonly threads?: number | undefined;
+}
+
+export interface FineTuned extends TrainingOutcome {
+  /** Directory of the adapter or the model; undefined for a training that was interrupted. */
+  readonly result: string | undefined;
+}
+
+export interface FineTuningHooks extends TrainingHooks {
+  /** Told before anything large is loaded. */
+  onMemory?(estimate: MemoryEstimate): void;
+}
+
+/** @throws UserError when model or examples can't be used, memory can't suffice or runs out, or the training diverges */
+export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
+  const config = readDecoderConfig(job.model);
+  const checkpoint = path.join(job.output, 'checkpoint.safetensors');
+  refuseOtherModel(job, checkpoint);
+  const { trainable, parameters } = await orOutOfMemory('reading the weights', () => beginning(job, config));
+  const tokenizer = openTokenizer(job.model, job.template);
+  const end = endOfAnswer(job.model, config, tokenizer);
+  const alarms = templateAlarms(job.model, tokenizer, job.training);
+  const render = (conversations: readonly Conversation[]): TokenExample[] =>
+    conversations.map((conversation) => renderExample(tokenizer, end, conversation));
+  const [training, validation] = [render(job.training), render(job.validation)];
+  const { settings } = job;
+  const memory = estimateMemory({ config, trainable, training, validated: validation.length > 0, settings });
+  hooks.onMemory?.(memory);
+  refuseImpossible(memory, machineMemory());
+  mkdirSync(job.output, { recursive: true });
+  const run = {
+    config,
+    trainable,
+    parameters,
+    training,
+    validation,
+    settings,
+    device: job.device,
+    threads: job.threads ?? checkpointThreads(checkpoint) ?? freeCores(),
+    checkpoint,
+  };
+  const told: TrainingHooks = {
+    ...hooks,
+    onEvent(event) {
+      hooks.onEvent?.(event);
+      if (event.kind !== 'start') return;
+      for (const alarm of alarms) hooks.onEvent?.({ kind: 'alarm', step: event.step, ...alarm });
+    },
+  };
+  const outcome = await orOutOfMemory('training', () => train(run, told));
+  return { ...outcome, result: outcome.ended === 'interrupted' ? undefined : write(job, outcome.parameters) };
+}
+
+function beginning(
+  { model, method, settings }: FineTuning,
+  config: DecoderConfig,
+): { trainable: Trainable; parameters: Parameter[] } {
+  switch (method.kind) {
+    case 'lora': {
+      const base = openWeights(model);
+      const { quantization = 'none' } = method;
+      const quantized =
+        quantization === 'none'
+          ? undefined
+          : quantizedWeights(model, config, base, quantization === 'int4' ? 4 : 8);
+      const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized };
+      const shapes = trainedParameters(config, trainable);
+      if (shapes.length === 0)
+        throw new UserError({ field: 'modules', message: 'names no module, so nothing would be trained' });
+      return { trainable, parameters: initialAdapter(shapes, settings.seed) };
+    }
+    case 'full':
+      return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
+    case 'scratch':
+      return {
+        trainable: { kind: 'all' },
+        parameters: randomModel(config, initializerRange(model), settings.seed),
+      };
+  }
+}
+
+function write({ model, method, output }: FineTuning, parameters: readonly Parameter[]): string {
+  if (method.kind === 'lora') {
+    const adapter = path.join(output, 'adapter');
+    writeAdapter(adapter, parameters, method.lora, model);
+    return adapter;
+  }
+  const directory = modelOutput(output);
+  // The same training, given again, makes the same model.
+  rmSync(directory, { recursive: true, force: true });
+  writeModel(directory, model, parameters);
+  return directory;
+}
+
+function modelOutput(output: string): string {
+  return path.join(output, 'model');
+}
+
+/** @throws UserError when a model is where the result will be, and no checkpoint tells that this training made it */
+function refuseOtherModel({ method, model, output }: FineTuning, checkpoint: string): void {
+  const directory = modelOutput(output);
+  if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;
+  const own = existsSync(checkpoint) && realpathSync(directory) !== realpathSync(model);
+  if (own) return;
+  throw new UserError({
+    field: 'output',
+    value: output,
+    message: 'there is a model in it already, in the directory that the result will have',
+    remedy: `name another output, or move ${directory} away`,
+  });
+}

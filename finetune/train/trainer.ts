@@ -1,0 +1,273 @@
+/** The training loop: seeded order, accumulated batches, clipping, schedule, validation, checkpoints. */
+import { UserError } from '../../src/errors.js';
+import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { exampleLength, type TokenExample } from '../engine/batch.js';
+import {
+  type CheckpointOwner,
+  readCheckpoint,
+  type TrainingState,
+  writeCheckpoint,
+} from '../engine/checkpoint.js';
+import {
+  type AdamWSettings,
+  type MuonSettings,
+  openMuon,
+  type Schedule,
+  scheduleFactor,
+  zeroMoments,
+} from '../engine/optimisers.js';
+import type { Trainable } from '../engine/trainable.js';
+import { buildTrainingGraph } from '../engine/training-graph.js';
+import {
+  clipFactor,
+  gradientNorm,
+  openTrainingSession,
+  type Parameter,
+  type TrainingSession,
+} from '../engine/training-session.js';
+import {
+  meanLoss,
+  type OrderSettings,
+  planEpoch,
+  stepsPerEpoch,
+  unitsOf,
+  usableExamples,
+  validationParts,
+} from './order.js';
+import { layOut, type Part } from './packing.js';
+import { type TrainingAlarm, watchDivergence } from './training-alarms.js';
+import { trainingIdentity } from './training-identity.js';
+import { lossAndGradients, update } from './training-step.js';
+
+export interface TrainingSettings extends OrderSettings {
+  readonly epochs: number;
+  /** Peak learning rate. */
+  readonly learningRate: number;
+  readonly schedule: Schedule['kind'];
+  readonly warmupSteps: number;
+  /** Share of the peak at which `linear` and `cosine` end. */
+  readonly learningRateFloor: number;
+  readonly adamw: AdamWSettings;
+  /** Given: the matrices of the layers are trained by Muon, in a training of all weights. */
+  readonly muon?: MuonSettings | undefined;
+  /** The gradient's norm over all parameters is brought down to this. Undefined: it is not. */
+  readonly maxGradientNorm: number | undefined;
+  /** Steps between validations; each also ends an interval of early stopping. */
+  readonly evaluateEvery: number;
+  /** Validations without a lower loss after which training ends. Undefined: it never does. */
+  readonly patience: number | undefined;
+  /** Steps between checkpoints. */
+  readonly checkpointEvery: number;
+}
+
+export interface TrainingRun {
+  readonly config: DecoderConfig;
+  readonly trainable: Trainable;
+  /** First values; they are changed. */
+  readonly parameters: readonly Parameter[];
+  readonly training: readonly TokenExample[];
+  /** May be empty: then nothing is validated and the last values are the result. */
+  readonly validation: readonly TokenExample[];
+  readonly settings: TrainingSettings;
+  readonly device: string;
+  /** Of the processor. Another number sums in another order, so that results differ in their last bits. */
+  readonly threads: number;
+  /** Where the state is kept; training goes on from it when it exists. */
+  readonly checkpoint: string | undefined;
+}
+
+/** What is read of a split: an example without weight or answer is not. */
+export interface ReadSplit {
+  readonly examples: number;
+  /** Tokens of the examples. */
+  readonly tokens: number;
+}
+
+export type TrainingEvent =
+  | {
+      readonly kind: 'start';
+      /** Steps already made: 0, or those of the checkpoint that training goes on from. */
+      readonly step: number;
+      readonly totalSteps: number;
+      readonly training: ReadSplit;
+      readonly validation: ReadSplit;
+      /** The lowest validation loss before; absent where there was none. */
+      readonly best?: { readonly step: number; readonly loss: number };
+    }
+  | {
+      readonly kind: 'step';
+      /** 1 for the first. */
+      readonly step: number;
+      readonly totalSteps: number;
+      /** Weighted mean over the answers' tokens, before the update. */
+      readonly loss: number;
+      readonly gradientNorm: number;
+      readonly learningRate: number;
+      /** Tokens of the examples: without padding, and with its prompt for each. */
+      readonly tokens: number;
+    }
+  | { readonly kind: 'validation'; readonly step: number; readonly loss: number; readonly best: boolean }
+  | { readonly kind: 'checkpoint'; readonly step: number }
+  | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm);
+
+export interface TrainingHooks {
+  onEvent?(event: TrainingEvent): void;
+  /** Asked after every step; true writes a checkpoint and ends the training. */
+  stop?(): boolean;
+}
+
+export interface TrainingOutcome {
+  /** Of the lowest validation loss, where there was validation; else the last. */
+  readonly parameters: readonly Parameter[];
+  readonly step: number;
+  readonly ended: 'complete' | 'early' | 'interrupted';
+  readonly best: { readonly step: number; readonly loss: number } | undefined;
+}
+
+/**
+ * @throws UserError when there is nothing to learn from, an example is longer than the context, the loss is no longer a
+ * number, or the checkpoint belongs to another training
+ */
+export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promise<TrainingOutcome> {
+  const { settings } = run;
+  const examples = usableExamples(run.training, run.config, 'training');
+  const validation =
+    run.validation.length === 0 ? [] : usableExamples(run.validation, run.config, 'validation');
+  const owner = { identity: trainingIdentity(run), threads: run.threads };
+  const state = restore(run, owner);
+  const perEpoch = stepsPerEpoch(examples.length, settings);
+  const totalSteps = perEpoch * settings.epochs;
+  const { schedule: kind, warmupSteps, learningRateFloor: floor } = settings;
+  const schedule = { kind, warmupSteps, totalSteps, floor };
+  const units = unitsOf(examples, settings);
+  const heldOut = validationParts(validation, settings);
+  const open = (purpose: 'train' | 'evaluate') =>
+    openTrainingSession(buildTrainingGraph({ ...run, precision: 'float32', purpose }), {
+      device: run.device,
+      threads: run.threads,
+      optimize: true,
+    });
+  const session = await open('train');
+  const muon = settings.muon === undefined ? undefined : await openMuon(settings.muon, run.threads);
+  const evaluator = validation.length === 0 ? undefined : await open('evaluate');
+  const keep = () => {
+    if (run.checkpoint === undefined) return;
+    writeCheckpoint(run.checkpoint, state, owner);
+    hooks.onEvent?.({ kind: 'checkpoint', step: state.step });
+  };
+  const divergence = watchDivergence(state.best?.loss);
+  let ended: TrainingOutcome['ended'] = 'complete';
+  try {
+    hooks.onEvent?.({
+      kind: 'start',
+      step: state.step,
+      totalSteps,
+      training: readSplit(examples),
+      validation: readSplit(validation),
+      ...(state.best && { best: { step: state.best.step, loss: state.best.loss } }),
+    });
+    let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
+    while (state.step < totalSteps && !exhausted(state, settings)) {
+      const epoch = Math.floor(state.step / perEpoch);
+      if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, settings, epoch) };
+      const chosen = plan.steps[state.step % perEpoch]!.map((index) => examples[index]!);
+      const parts = layOut(chosen, settings);
+      const { loss, gradients } = await lossAndGradients(session, state, parts, settings.seed);
+      const norm = gradientNorm(gradients);
+      refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
+      const learningRate = settings.learningRate * scheduleFactor(schedule, state.step);
+      const scale = clipFactor(norm, settings.maxGradientNorm);
+      await update(state, gradients, learningRate, scale, settings.adamw, muon);
+      const tokens = chosen.reduce((sum, example) => sum + exampleLength(example), 0);
+      const { step } = state;
+      hooks.onEvent?.({ kind: 'step', step, totalSteps, loss, gradientNorm: norm, learningRate, tokens });
+      divergence.step(loss);
+      if (evaluator !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps)) {
+        const alarm = divergence.validation(await validate(evaluator, state, heldOut, hooks));
+        if (alarm !== undefined) hooks.onEvent?.({ kind: 'alarm', step, ...alarm });
+      }
+      const interrupted = hooks.stop?.() === true;
+      if (interrupted || step % settings.checkpointEvery === 0 || step === totalSteps) keep();
+      if (interrupted && step < totalSteps) {
+        ended = 'interrupted';
+        break;
+      }
+    }
+  } finally {
+    await session.close();
+    await evaluator?.close();
+    await muon?.close();
+  }
+  if (ended === 'complete' && state.step < totalSteps) ended = 'early';
+  return outcome(state, ended);
+}
+
+function readSplit(examples: readonly TokenExample[]): ReadSplit {
+  return {
+    examples: examples.length,
+    tokens: examples.reduce((sum, example) => sum + exampleLength(example), 0),
+  };
+}
+
+/** Early stopping. */
+function exhausted(state: TrainingState, { patience }: TrainingSettings): boolean {
+  return patience !== undefined && state.evaluationsWithoutGain >= patience;
+}
+
+function restore(run: TrainingRun, owner: CheckpointOwner): TrainingState {
+  const { checkpoint, parameters } = run;
+  const found = checkpoint === undefined ? undefined : readCheckpoint(checkpoint, parameters, owner.identity);
+  return (
+    found ?? {
+      parameters,
+      moments: parameters.map(zeroMoments),
+      step: 0,
+      best: undefined,
+      evaluationsWithoutGain: 0,
+    }
+  );
+}
+
+function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
+  if (Object.values(found).every(Number.isFinite)) return;
+  const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
+  throw new UserError({
+    field: 'learningRate',
+    message: `training has diverged: in step ${step} ${values.join(' and ')}`,
+    remedy:
+      'lower the learning rate, warm up longer or clip the gradient, with another output: a checkpoint keeps its settings',
+  });
+}
+
+async function validate(
+  evaluator: TrainingSession,
+  state: TrainingState,
+  parts: readonly Part[],
+  hooks: TrainingHooks,
+): Promise<number> {
+  const loss = await meanLoss(evaluator, state.parameters, parts);
+  refuseNonFinite(state.step, { 'validation loss': loss });
+  const best = state.best === undefined || loss < state.best.loss;
+  if (best) {
+    const values = state.parameters.map((parameter) => parameter.values.slice());
+    state.best = { step: state.step, loss, values };
+  }
+  state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
+  hooks.onEvent?.({ kind: 'validation', step: state.step, loss, best });
+  return loss;
+}
+
+function outcome(
+  { parameters, step, best }: TrainingState,
+  ended: TrainingOutcome['ended'],
+): TrainingOutcome {
+  return {
+    parameters:
+      best === undefined
+        ? parameters
+        : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! })),
+    step,
+    ended,
+    best: best === undefined ? undefined : { step: best.step, loss: best.loss },
+  };
+}

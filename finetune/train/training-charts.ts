@@ -1,0 +1,209 @@
+/** Charts of a training's page, over its steps. */
+
+import { formatCompact, formatCount, formatNumber } from '../../src/format/quantities.js';
+import {
+  figure,
+  intervalMark,
+  line,
+  numberedTicks,
+  type PlotColumn,
+  plotChart,
+} from '../../src/report/charts/plot.js';
+import {
+  coordinate,
+  linearScale,
+  percent,
+  robustMaximum,
+  type Scale,
+} from '../../src/report/charts/scale.js';
+import { type Content, type Html, html } from '../../src/report/page/html.js';
+import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
+import type { MetricOf } from './metrics.js';
+
+/** As on the command line: differences in the third digit count. */
+export const formatLoss = (loss: number) => loss.toFixed(4);
+
+export interface Curves {
+  /** In their order; at least one. */
+  readonly steps: readonly MetricOf<'step'>[];
+  readonly validations: readonly MetricOf<'validation'>[];
+}
+
+/** More columns than these are thinner than a pointer. */
+const mostColumns = 240;
+
+const lossHeight = 320;
+const smallHeight = 130;
+
+/** Steps on either side that a smoothed loss is a mean over. */
+const smoothingReach = (steps: number) => Math.max(2, Math.min(50, Math.round(steps / 40)));
+
+/** The training loss without the noise of single steps: for each, the mean with its neighbours, which doesn't lag. */
+export function smoothedLosses(steps: readonly MetricOf<'step'>[]): readonly number[] {
+  const reach = smoothingReach(steps.length);
+  const sums = [0];
+  for (const { loss } of steps) sums.push(sums.at(-1)! + loss);
+  return steps.map((_, i) => {
+    const [from, to] = [Math.max(0, i - reach), Math.min(steps.length, i + reach + 1)];
+    return (sums[to]! - sums[from]!) / (to - from);
+  });
+}
+
+/** Training loss, raw and smoothed, and validation loss with its lowest marked. */
+export function lossChart({ steps, validations }: Curves): Html {
+  const smoothed = smoothedLosses(steps);
+  const raw = steps.map(({ loss }) => loss);
+  const top = robustMaximum(raw);
+  const shown = [...smoothed, ...validations.map(({ loss }) => loss), ...raw.filter((loss) => loss <= top)];
+  const y = linearScale([smallest(shown), largest(shown)], [lossHeight, 0], { ticks: 6, nice: true });
+  const slots = lastStep(steps, validations);
+  const best = validations.findLast((validation) => validation.best);
+  const above = raw.filter((loss) => loss > y.high).length;
+  const chart = plotChart({
+    description: lossDescription(raw, smoothed, best),
+    height: lossHeight,
+    y,
+    yTitle: 'Loss (nats a token of the answer)',
+    x: { slots, ticks: numberedTicks(slots), title: 'Step' },
+    paths: [
+      html`<path class="repeat" d="${path(extremes(steps, raw), y)}"/>`,
+      html`<path class="best" d="${path(sampled(steps, smoothed), y)}"/>`,
+      html`<path class="validation" d="${path(
+        validations.map(({ step, loss }) => [step, loss]),
+        y,
+      )}"/>`,
+    ],
+    marks: [
+      html`<g class="validations">${validations.length <= 60 && validations.map(({ step, loss }) => html`<circle cx="${percent((step - 0.5) / slots)}" cy="${coordinate(y.at(loss))}" r="3"/>`)}</g>`,
+      best &&
+        intervalMark({ mean: best.loss, interval: [best.loss, best.loss] }, (best.step - 0.5) / slots, y),
+    ],
+    columns: columns(steps, (from, to) => {
+      const validation = validations.findLast(
+        ({ step }) => step >= steps[from]!.step && step <= steps[to]!.step,
+      );
+      return `training loss ${formatLoss(mean(raw.slice(from, to + 1)))}, smoothed ${formatLoss(smoothed[to]!)}${validation === undefined ? '' : `; validation loss ${formatLoss(validation.loss)} at step ${formatCount(validation.step)}`}`;
+    }),
+  });
+  const legend = html`<ul class="legend">
+<li><span class="key thin"></span>training loss of a step</li>
+<li><span class="key step"></span>mean with ${smoothingReach(steps.length)} steps on either side</li>
+${validations.length > 0 && html`<li><span class="key validation"></span>validation loss</li>`}
+${best && html`<li><span class="key diamond"></span>lowest validation loss, ${formatLoss(best.loss)} at step ${formatCount(best.step)}</li>`}
+${above > 0 && html`<li>${formatCount(above)} steps lie above the axis, up to ${formatLoss(largest(raw))}</li>`}
+</ul>`;
+  return figure(chart, legend, 'Point at a column for its figures.');
+}
+
+/** Learning rate, gradient norm, speed and memory. */
+export function courseCharts({ steps }: Curves, maxGradientNorm: number | undefined): Html {
+  const norms = steps.map(({ gradientNorm }) => gradientNorm);
+  const cut = maxGradientNorm === undefined ? 0 : norms.filter((norm) => norm > maxGradientNorm).length;
+  return html`<div class="charts">
+${stepChart(steps, 'Learning rate', ({ learningRate }) => learningRate, { format: (value) => formatNumber(value, 2) })}
+${stepChart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm, {
+  ...(maxGradientNorm !== undefined && { limit: maxGradientNorm }),
+  legend:
+    maxGradientNorm !== undefined &&
+    html`<ul class="legend"><li><span class="key dash"></span>longer ones are cut to ${formatNumber(maxGradientNorm)}: ${formatNumber((100 * cut) / steps.length, 2)} % of the steps</li></ul>`,
+})}
+${stepChart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
+${stepChart(steps, 'Memory of the process in GiB', ({ rssBytes }) => rssBytes / 2 ** 30, {})}
+</div>`;
+}
+
+function stepChart(
+  steps: readonly MetricOf<'step'>[],
+  title: string,
+  value: (step: MetricOf<'step'>) => number,
+  options: {
+    readonly format?: (value: number) => string;
+    /** A line at this height, where the curve comes near it. */
+    readonly limit?: number;
+    readonly legend?: Content;
+  },
+): Html {
+  const known = steps.filter((step) => Number.isFinite(value(step)));
+  const values = known.map(value);
+  const format = options.format ?? ((number: number) => formatNumber(number, 3));
+  const top = values.length === 0 ? 1 : robustMaximum(values);
+  const y = linearScale([0, top], [smallHeight, 0], { ticks: 3, nice: true });
+  const slots = lastStep(steps, []);
+  const limit =
+    options.limit !== undefined && options.limit <= y.high ? coordinate(y.at(options.limit)) : undefined;
+  return figure(
+    plotChart({
+      description: `${title} of each step.`,
+      height: smallHeight,
+      y,
+      yTitle: title,
+      formatY: format,
+      x: { slots, ticks: numberedTicks(slots), title: 'Step' },
+      paths: html`<path class="cost" d="${path(extremes(known, values), y)}"/>`,
+      marks:
+        limit !== undefined &&
+        html`<g class="target"><line x1="0" x2="100%" y1="${limit}" y2="${limit}"/></g>`,
+      columns: columns(known, (from, to) => format(mean(values.slice(from, to + 1)))),
+    }),
+    options.legend,
+  );
+}
+
+type StepPoint = readonly [step: number, value: number];
+
+/** A line through the middles of the steps. */
+function path(points: readonly StepPoint[], y: Scale): string {
+  return line(points.map(([step, value]) => [step - 0.5, y.at(value)]));
+}
+
+/** Of each group of steps its lowest and its highest value: what a line through all of them would cover. */
+function extremes(steps: readonly MetricOf<'step'>[], values: readonly number[]): readonly StepPoint[] {
+  return groups(steps.length).flatMap(([from, to]) => {
+    let [low, high] = [from, from];
+    for (let i = from; i <= to; i++) {
+      if (values[i]! < values[low]!) low = i;
+      if (values[i]! > values[high]!) high = i;
+    }
+    const ends = [...new Set([Math.min(low, high), Math.max(low, high)])];
+    return ends.map((i): StepPoint => [steps[i]!.step, values[i]!]);
+  });
+}
+
+/** The last value of each group of steps. */
+function sampled(steps: readonly MetricOf<'step'>[], values: readonly number[]): readonly StepPoint[] {
+  return groups(steps.length).map(([, to]) => [steps[to]!.step, values[to]!]);
+}
+
+function columns(
+  steps: readonly MetricOf<'step'>[],
+  text: (from: number, to: number) => string,
+): readonly PlotColumn[] {
+  return groups(steps.length).map(([from, to]) => {
+    const [first, last] = [steps[from]!.step, steps[to]!.step];
+    const name =
+      first === last ? `Step ${formatCount(first)}` : `Steps ${formatCount(first)} to ${formatCount(last)}`;
+    return { at: first - 1, width: last - first + 1, text: `${name}: ${text(from, to)}` };
+  });
+}
+
+/** First and last index of consecutive groups of equal size, as few as needed. */
+function groups(count: number): readonly (readonly [from: number, to: number])[] {
+  const size = Math.max(1, Math.ceil(count / mostColumns));
+  return Array.from({ length: Math.ceil(count / size) }, (_, i) => [
+    i * size,
+    Math.min(count, (i + 1) * size) - 1,
+  ]);
+}
+
+function lastStep(steps: Curves['steps'], validations: Curves['validations']): number {
+  return Math.max(1, steps.at(-1)?.step ?? 0, validations.at(-1)?.step ?? 0);
+}
+
+function lossDescription(
+  raw: readonly number[],
+  smoothed: readonly number[],
+  best: MetricOf<'validation'> | undefined,
+): string {
+  const lowest = best === undefined ? '' : `; lowest validation loss ${formatLoss(best.loss)}`;
+  return `Loss of ${formatCount(raw.length)} steps: from ${formatLoss(raw[0]!)} to ${formatLoss(smoothed.at(-1)!)}${lowest}.`;
+}

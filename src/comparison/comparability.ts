@@ -1,0 +1,140 @@
+/** What makes groups of runs hard or impossible to compare, in words. */
+
+import { isControl } from '../search/controls.js';
+import type { ComparedRun } from './compared-runs.js';
+import { groupedBy, materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
+
+/** Keys that decide what a return is: with other values no test is made. */
+const scoring: Readonly<Record<string, string>> = {
+  'evaluation.maxSteps':
+    'episodes are cut at different lengths, so that returns are not of one kind: no test is made',
+};
+
+/** Keys whose difference may be all that a comparison shows. */
+const weighing: Readonly<Record<string, string>> = {
+  'evaluation.episodes': 'the observed returns, and what is chosen by them, are not equally noisy',
+  'evaluation.seeds': 'what is chosen is not chosen in the same way',
+  'evaluation.racing': 'evaluations that are cut short cost less, and now and then lose what was better',
+  'confirmation.episodes': 'the confirmed returns are not equally noisy',
+  'confirmation.candidates': 'what is confirmed is not chosen in the same way',
+  target: 'runs do not end at the same point',
+};
+
+const budgetKeys = /^(iterations|candidates|warmup|limits)($|\.)/;
+
+/** Why two groups can't be tested against each other; undefined where they can. */
+export function refusal(a: RunGroup, b: RunGroup): string | undefined {
+  const key = Object.keys(scoring).find((name) => valuesOf([a, b], name).size > 1);
+  return key === undefined ? undefined : `${key} differs`;
+}
+
+/** Whether runs that share a seed met the same episodes, and were confirmed on the same. */
+export const sameSetting = (a: RunGroup, b: RunGroup): boolean =>
+  ['evaluation', 'confirmation'].every((section) => valuesOf([a, b], section).size === 1);
+
+/** The values of a key in groups: without workers, which are nobody's business. */
+function valuesOf(groups: readonly RunGroup[], key: string): ReadonlySet<string> {
+  return new Set(groups.flatMap(({ runs }) => runs.map((run) => settingOf(materialSettings(run), key))));
+}
+
+/** Cautions about the groups of one environment. */
+export function cautions(
+  { groups, named }: TaskGroups,
+  by: readonly string[] | undefined,
+): readonly string[] {
+  return [
+    ...differing(groups, named, by),
+    ...groups.flatMap((group) => [...mixed(group, by), ...ofRuns(group)]),
+  ];
+}
+
+function differing(
+  groups: readonly RunGroup[],
+  named: readonly string[],
+  by: readonly string[] | undefined,
+): readonly string[] {
+  const said: string[] = [];
+  const tell = (key: string, consequence: string) => {
+    const values = groupedBy(groups, (group) => [...valuesOf([group], key)].toSorted().join(' and '));
+    if (values.size < 2) return;
+    const parts = [...values].map(([value, own]) => `${value} (${own.map(({ name }) => name).join('; ')})`);
+    said.push(`${key} differs: ${parts.join(', ')}${consequence}`);
+  };
+  for (const [key, consequence] of Object.entries({ ...scoring, ...weighing })) tell(key, `: ${consequence}`);
+  const budgets = groupedBy(groups, ({ runs }) =>
+    [...new Set(runs.map(({ budget }) => budget))].toSorted().join(' and '),
+  );
+  if (budgets.size > 1) {
+    const parts = [...budgets].map(
+      ([budget, own]) => `${budget} evaluations (${own.map(({ name }) => name).join('; ')})`,
+    );
+    said.push(`budgets differ: ${parts.join(', ')}: more evaluations alone can make a return higher`);
+  }
+  const within = (key: string, sections: readonly string[]) =>
+    sections.some((section) => key === section || key.startsWith(`${section}.`));
+  const told = (key: string) =>
+    named.includes(key) ||
+    (key !== 'model' && by !== undefined && within(key, named)) ||
+    (named.includes('model') && whichModel.test(key)) ||
+    within(key, [...Object.keys(scoring), ...Object.keys(weighing)]) ||
+    (budgets.size > 1 && budgetKeys.test(key)) ||
+    (key === 'prompts.templates' && apart(groups, 'prompts.set'));
+  // A difference that is not the one of interest may be what a verdict is about.
+  const others = [
+    ...new Set(groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]))),
+  ];
+  const also = others.filter((key) => !told(key) && apart(groups, key));
+  if (also.length > 0) said.push(`also different between groups: ${also.toSorted().join(', ')}`);
+  return said;
+}
+
+/** Prompts and sampling are those of language models: controls have none. */
+function apart(groups: readonly RunGroup[], key: string): boolean {
+  const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isPlayedByControl(group)) : groups;
+  return new Set(own.map((group) => [...valuesOf([group], key)].toSorted().join('\n'))).size > 1;
+}
+
+const isPlayedByControl = ({ runs }: RunGroup) =>
+  runs.every(({ config }) => isControl(config.model.provider));
+
+/** Keys that say which model it is. */
+const whichModel = /^model\.(provider|name|path|adapter|baseUrl|host)$/;
+
+/** What `--by` has put together. */
+function mixed({ name, runs }: RunGroup, by: readonly string[] | undefined): readonly string[] {
+  if (by === undefined) return [];
+  const settings = runs.map(materialSettings);
+  const keys = [...new Set(settings.flatMap((own) => [...own.keys()]))].filter(
+    (key) => new Set(settings.map((own) => settingOf(own, key))).size > 1,
+  );
+  if (keys.length === 0) return [];
+  return [`${name} mixes runs of different ${keys.toSorted().join(', ')}; a seed counts once, with its mean`];
+}
+
+function ofRuns({ name, runs }: RunGroup): readonly string[] {
+  const early = runs.filter(({ stoppedEarly }) => stoppedEarly);
+  const unconfirmed = runs.filter(({ confirmed }) => confirmed === null);
+  const unfinished = runs.filter(({ status }) => status !== 'completed');
+  const versions = [...new Set(runs.map(({ version }) => version))];
+  const of = `of its ${runs.length} runs`;
+  return [
+    ...(early.length === 0
+      ? []
+      : [
+          `${name}: ${early.length} ${of} ended before the last iteration (${reasons(early)}): budgets differ`,
+        ]),
+    ...(unfinished.length === 0
+      ? []
+      : [
+          `${name}: ${unfinished.length} ${of} are unfinished (${reasons(unfinished)}): their areas end where they do`,
+        ]),
+    ...(unconfirmed.length === 0
+      ? []
+      : [`${name}: ${unconfirmed.length} ${of} have no confirmed return and are left out of it`]),
+    ...(versions.length > 1
+      ? [`${name}: played by different versions of policyloop, ${versions.join(', ')}`]
+      : []),
+  ];
+}
+
+const reasons = (runs: readonly ComparedRun[]) => [...new Set(runs.map(({ reason }) => reason))].join('; ');

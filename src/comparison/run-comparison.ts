@@ -1,0 +1,339 @@
+/** Groups of repeats, each in figures, and what chance says of the differences between them. */
+
+import { version } from '../package.js';
+import type { RacingTotals } from '../rollout/replay-buffer.js';
+import { bootstrapMedian95, type Interval } from '../statistics/bootstrap.js';
+import { mean, median } from '../statistics/descriptive.js';
+import { comparePairs, fewestPairs, type Summary, summarize, type Verdict } from '../statistics/paired.js';
+import { holmAdjusted, pairedTest, welchTest } from '../statistics/tests.js';
+import { cautions, refusal, sameSetting } from './comparability.js';
+import type { ComparedRun } from './compared-runs.js';
+import { groupedBy, type RunGroup, type TaskGroups } from './run-groups.js';
+import { medianTime, timeToTarget } from './time-to-target.js';
+
+/** Runs of each group below which Welch's test gives no verdict: as many as pairs. */
+export const fewestRuns = fewestPairs;
+
+export interface ConfirmedSummary extends Summary {
+  readonly median: number;
+  readonly medianInterval: Interval | null;
+}
+
+/** How many runs reached the target, and when; the others are right-censored where they ended. */
+export interface TargetFigures {
+  readonly return: number;
+  /** Iterations in a row that had to reach it. */
+  readonly hold: number;
+  readonly reached: number;
+  readonly of: number;
+  /** Median over all runs by Kaplan and Meier; null where fewer than half are known to have reached it. */
+  readonly medianIterations: number | null;
+  readonly medianEvaluations: number | null;
+  /** Iterations after which the last run was censored; null where all reached it. */
+  readonly censoredAfter: number | null;
+}
+
+export interface RunFacts {
+  /** Path of the run directory. */
+  readonly run: string;
+  readonly seed: number;
+  readonly status: ComparedRun['status'];
+  readonly confirmed: number | null;
+  readonly observed: number | null;
+  /** See `GroupFigures.area`. */
+  readonly area: number | null;
+  readonly iterations: number;
+  readonly evaluations: number;
+  readonly tokens: number;
+  readonly cost: number | null;
+}
+
+export interface GroupFigures {
+  readonly name: string;
+  readonly runs: readonly RunFacts[];
+  readonly seeds: readonly number[];
+  /** Evaluations that a run's config pays for; several where `by` put different ones together. */
+  readonly budgets: readonly number[];
+  /** Over seeds, of the final confirmed returns; null where there are none. Intervals are 95 % bootstraps. */
+  readonly confirmed: ConfirmedSummary | null;
+  /**
+   * Area under the learning curve an evaluation: the mean over evaluations of the best return so far. Observed, hence
+   * selected on noise: not a return that a policy has.
+   */
+  readonly area: Summary | null;
+  readonly target: TargetFigures | null;
+  /** Mean of a run, prompt and completion. */
+  readonly tokens: number;
+  /** Mean of a run, in the currency of `model.price`; null where one has none. */
+  readonly cost: number | null;
+  /** Of all runs that race; null where none does. */
+  readonly racing: RacingTotals | null;
+}
+
+/** The confirmed return of one group against that of another. */
+export interface GroupDifference {
+  readonly of: string;
+  readonly against: string;
+  /** `paired`: over runs that share a seed. `none`: not comparable, for `reason`. */
+  readonly test: 'paired' | 'welch' | 'none';
+  readonly reason?: string;
+  /** Pairs, or runs of each. */
+  readonly counts: readonly number[];
+  /** `of` − `against`. */
+  readonly difference: number | null;
+  /** 95 %, not corrected. Of pairs a bootstrap, of others by Welch. */
+  readonly interval: Interval | null;
+  /** Share of pairs in which the first is higher, ties half; null without pairs. */
+  readonly winRate: number | null;
+  /** Two-sided; null where there are too few runs for a verdict. */
+  readonly p: number | null;
+  /** By Holm, over all differences that have one. */
+  readonly adjusted: number | null;
+  readonly verdict: Verdict | 'not-comparable';
+}
+
+export interface TaskComparison {
+  readonly name: string;
+  readonly environment: TaskGroups['environment'];
+  /** Evaluations that the areas are over: the smallest budget of all. */
+  readonly horizon: number;
+  readonly groups: readonly GroupFigures[];
+  readonly differences: readonly GroupDifference[];
+  readonly cautions: readonly string[];
+}
+
+/** A run that was named, but does not count. */
+export interface LeftOut {
+  readonly run: string;
+  readonly reason: string;
+}
+
+/** What `compare --json` prints. */
+export interface RunComparison {
+  readonly version: 1;
+  readonly kind: 'comparison';
+  readonly policyloop: string;
+  /** Keys that the groups were made by; null for all but the seed. */
+  readonly by: readonly string[] | null;
+  /** Differences that share Holm's correction. */
+  readonly tested: number;
+  readonly tasks: readonly TaskComparison[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+/**
+ * @param target mean return to time runs by; undefined takes that of their configs
+ * @param named a run's path as it is shown
+ */
+export function compareGroups(
+  tasks: readonly TaskGroups[],
+  facts: {
+    readonly by: readonly string[] | undefined;
+    readonly target: number | undefined;
+    readonly leftOut: readonly LeftOut[];
+    readonly named: (path: string) => string;
+  },
+): RunComparison {
+  const compared = tasks.map((task): TaskComparison => {
+    const { name, environment, groups } = task;
+    const horizon = Math.min(...groups.flatMap(({ runs }) => runs.map(({ budget }) => budget)));
+    return {
+      name,
+      environment,
+      horizon,
+      groups: groups.map((group) => figuresOf(group, horizon, facts.target, facts.named)),
+      // The later against the earlier: `compare baseline new` says what the new one adds.
+      differences: groups.flatMap((of, i) => groups.slice(0, i).map((against) => differenceOf(of, against))),
+      cautions: cautions(task, facts.by),
+    };
+  });
+  const all = compared.flatMap(({ differences }) => differences);
+  const tested = all.filter(({ p }) => p !== null);
+  const adjusted = holmAdjusted(tested.map(({ p }) => p!));
+  const corrected = new Map(tested.map((difference, i) => [difference, adjusted[i]!]));
+  return {
+    version: 1,
+    kind: 'comparison',
+    policyloop: version(),
+    by: facts.by ?? null,
+    tested: tested.length,
+    tasks: compared.map((task) => ({
+      ...task,
+      differences: task.differences.map((difference) => judged(difference, corrected.get(difference))),
+    })),
+    leftOut: facts.leftOut,
+  };
+}
+
+function figuresOf(
+  group: RunGroup,
+  horizon: number,
+  target: number | undefined,
+  named: (path: string) => string,
+): GroupFigures {
+  const { name, runs } = group;
+  const confirmed = [...confirmedBySeed(group).values()];
+  const costs = runs.flatMap(({ cost }) => cost ?? []);
+  const areas = runs.map((run) => areaOf(run, horizon));
+  return {
+    name,
+    runs: runs.map((run, i) => ({
+      run: named(run.path),
+      seed: run.seed,
+      status: run.status,
+      confirmed: run.confirmed,
+      observed: run.observed,
+      area: areas[i]!,
+      iterations: run.iterations,
+      evaluations: run.evaluations,
+      tokens: run.tokens,
+      cost: run.cost,
+    })),
+    seeds: [...new Set(runs.map(({ seed }) => seed))],
+    budgets: [...new Set(runs.map(({ budget }) => budget))],
+    confirmed: confirmedSummary(confirmed),
+    area: summarize([...meanBySeed(runs, (run) => areaOf(run, horizon)).values()]) ?? null,
+    target: targetFigures(runs, target),
+    tokens: mean(runs.map(({ tokens }) => tokens)),
+    cost: costs.length === runs.length ? mean(costs) : null,
+    racing: sumOf(runs.flatMap(({ racing }) => racing ?? [])),
+  };
+}
+
+function sumOf(totals: readonly RacingTotals[]): RacingTotals | null {
+  if (totals.length === 0) return null;
+  const sum = (key: keyof RacingTotals) => totals.reduce((total, own) => total + own[key], 0);
+  return {
+    evaluations: sum('evaluations'),
+    cut: sum('cut'),
+    episodes: sum('episodes'),
+    saved: sum('saved'),
+    savedSteps: sum('savedSteps'),
+  };
+}
+
+function confirmedSummary(values: readonly number[]): ConfirmedSummary | null {
+  const summary = summarize(values);
+  if (summary === undefined) return null;
+  return {
+    ...summary,
+    median: median(values),
+    medianInterval: values.length > 1 ? bootstrapMedian95(values) : null,
+  };
+}
+
+/** null for a run that evaluated nothing. */
+function areaOf({ curve }: ComparedRun, horizon: number): number | null {
+  const counted = curve.slice(0, horizon);
+  return counted.length === 0 ? null : mean(counted);
+}
+
+const confirmedBySeed = ({ runs }: RunGroup) => meanBySeed(runs, ({ confirmed }) => confirmed);
+
+/** Runs of one seed share warm-up and episodes: they are one observation. */
+function meanBySeed(
+  runs: readonly ComparedRun[],
+  of: (run: ComparedRun) => number | null,
+): ReadonlyMap<string, number> {
+  const bySeed = groupedBy(runs, ({ seed }) => String(seed));
+  return new Map(
+    [...bySeed].flatMap(([seed, own]) => {
+      const values = own.flatMap((run) => of(run) ?? []);
+      return values.length === 0 ? [] : [[seed, mean(values)] as const];
+    }),
+  );
+}
+
+function targetFigures(runs: readonly ComparedRun[], given: number | undefined): TargetFigures | null {
+  const target = given === undefined ? commonTarget(runs) : { return: given, hold: 1 };
+  if (target === undefined) return null;
+  const times = runs.map((run) => timeToTarget(run, target));
+  const censored = times.filter(({ reached }) => !reached);
+  return {
+    ...target,
+    reached: times.length - censored.length,
+    of: times.length,
+    medianIterations: medianTime(times.map(({ reached, iteration }) => ({ reached, at: iteration }))),
+    medianEvaluations: medianTime(times.map(({ reached, evaluation }) => ({ reached, at: evaluation }))),
+    censoredAfter: censored.length === 0 ? null : Math.max(...censored.map(({ iteration }) => iteration)),
+  };
+}
+
+/** The target of all configs; undefined where they have none, or several. */
+function commonTarget(runs: readonly ComparedRun[]) {
+  const first = runs[0]?.config.target;
+  if (first === undefined) return undefined;
+  const same = runs.every(
+    ({ config: { target } }) => target?.return === first.return && target.hold === first.hold,
+  );
+  return same ? { return: first.return, hold: first.hold } : undefined;
+}
+
+function differenceOf(of: RunGroup, against: RunGroup): GroupDifference {
+  const names = { of: of.name, against: against.name };
+  const untested = { difference: null, interval: null, winRate: null, p: null, adjusted: null } as const;
+  const reason = refusal(of, against);
+  const [a, b] = [confirmedBySeed(of), confirmedBySeed(against)];
+  if (reason !== undefined) {
+    return {
+      ...names,
+      ...untested,
+      test: 'none',
+      reason,
+      counts: [a.size, b.size],
+      verdict: 'not-comparable',
+    };
+  }
+  const shared = [...a.keys()].filter((seed) => b.has(seed));
+  if (sameSetting(of, against) && arePairs(shared.length, a.size, b.size)) {
+    const [left, right] = [shared.map((seed) => a.get(seed)!), shared.map((seed) => b.get(seed)!)];
+    const paired = comparePairs(left, right);
+    const test = pairedTest(left.map((value, i) => value - right[i]!));
+    return {
+      ...names,
+      ...untested,
+      test: 'paired',
+      counts: [shared.length],
+      ...(paired && {
+        difference: paired.difference,
+        interval: paired.interval,
+        winRate: paired.winRate,
+      }),
+      p: shared.length < fewestPairs ? null : (test?.p ?? null),
+      verdict: paired?.verdict ?? 'too-few',
+    };
+  }
+  const [left, right] = [[...a.values()], [...b.values()]];
+  const test = welchTest(left, right);
+  const enough = Math.min(a.size, b.size) >= fewestRuns;
+  return {
+    ...names,
+    ...untested,
+    test: 'welch',
+    counts: [a.size, b.size],
+    difference: a.size > 0 && b.size > 0 ? mean(left) - mean(right) : null,
+    interval: test?.interval ?? null,
+    p: enough ? (test?.p ?? null) : null,
+    verdict: enough && test !== undefined ? sideOf(test.interval) : 'too-few',
+  };
+}
+
+/** Pairs where the seeds match: all of the smaller group's, or enough of them for a verdict. */
+const arePairs = (shared: number, a: number, b: number) =>
+  shared > 0 && (shared === Math.min(a, b) || shared >= fewestPairs);
+
+function sideOf([low, high]: Interval): Verdict {
+  if (low > 0) return 'higher';
+  return high < 0 ? 'lower' : 'no-evidence';
+}
+
+/** Higher or lower only where both the interval and the corrected test say so. */
+function judged(difference: GroupDifference, adjusted: number | undefined): GroupDifference {
+  if (adjusted === undefined) return difference;
+  const claims = difference.verdict === 'higher' || difference.verdict === 'lower';
+  return {
+    ...difference,
+    adjusted,
+    verdict: claims && adjusted >= 0.05 ? 'no-evidence' : difference.verdict,
+  };
+}

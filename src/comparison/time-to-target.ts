@@ -1,0 +1,51 @@
+/** How long runs took to reach a target that not all of them reached. */
+
+import type { TargetConfig } from '../config/config.js';
+import type { ComparedRun } from './compared-runs.js';
+
+/** When a run reached the target, or that it had not when it ended: then it is right-censored there. */
+export interface TimeToTarget {
+  readonly reached: boolean;
+  /** From 1. */
+  readonly iteration: number;
+  /** Evaluations of the budget, those of the warm-up too. */
+  readonly evaluation: number;
+}
+
+/**
+ * The first iteration from which the best candidate reached the target in `hold` iterations in a row: its observed mean
+ * return, as a config's `target` is judged. The warm-up doesn't count, as it doesn't there.
+ */
+export function timeToTarget(
+  { config: { candidates }, scores, warmup }: Pick<ComparedRun, 'config' | 'scores' | 'warmup'>,
+  target: Pick<TargetConfig, 'return' | 'hold'>,
+): TimeToTarget {
+  let held = 0;
+  for (const [i, score] of scores.entries()) {
+    held = score !== null && score >= target.return ? held + 1 : 0;
+    if (held >= target.hold) return at(true, i + 1);
+  }
+  return at(false, scores.length);
+
+  function at(reached: boolean, iteration: number): TimeToTarget {
+    return { reached, iteration, evaluation: warmup + iteration * candidates };
+  }
+}
+
+/**
+ * The time by which half of all have reached it, those that ended before are taken as censored (Kaplan & Meier 1958);
+ * null where fewer than half do as far as anything is known.
+ */
+export function medianTime(
+  times: readonly { readonly at: number; readonly reached: boolean }[],
+): number | null {
+  let waiting = 1;
+  const steps = [...new Set(times.filter(({ reached }) => reached).map(({ at }) => at))];
+  for (const step of steps.toSorted((a, b) => a - b)) {
+    const atRisk = times.filter(({ at }) => at >= step).length;
+    const now = times.filter(({ at, reached }) => reached && at === step).length;
+    waiting *= 1 - now / atRisk;
+    if (waiting <= 0.5 + 1e-12) return step;
+  }
+  return null;
+}

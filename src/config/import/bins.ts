@@ -1,0 +1,134 @@
+/** How LLM-RL-finetune divides the observations, and the actions, of a continuous environment for its tables. */
+import { UserError } from '../../errors.js';
+import { given, type TheirConfig } from './draft.js';
+
+/** The usual range of an observation dimension, and the key that counts its bins. */
+interface Dimension {
+  readonly key?: string;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Equal bins, as the policy's `discretize` has them. */
+export interface Bins {
+  readonly low: number;
+  readonly high: number;
+  readonly bins: number;
+}
+
+/** Bounds of the observations: Gymnasium's where they are finite, else where an episode ends or is usual. */
+const observations: Readonly<Record<string, readonly Dimension[]>> = {
+  CartPole: [
+    { key: 'num_position_bins', low: -2.4, high: 2.4 },
+    { key: 'num_velocity_bins', low: -3, high: 3 },
+    { key: 'num_theta_bins', low: -0.21, high: 0.21 },
+    { key: 'num_angular_velocity_bins', low: -3, high: 3 },
+  ],
+  MountainCar: [
+    { key: 'num_position_bins', low: -1.2, high: 0.6 },
+    { key: 'num_velocity_bins', low: -0.07, high: 0.07 },
+  ],
+  MountainCarContinuous: [
+    { key: 'num_position_bins', low: -1.2, high: 0.6 },
+    { key: 'num_velocity_bins', low: -0.07, high: 0.07 },
+  ],
+  Pendulum: [
+    { key: 'num_costheta_bins', low: -1, high: 1 },
+    { key: 'num_sintheta_bins', low: -1, high: 1 },
+    { key: 'num_angular_velocity_bins', low: -8, high: 8 },
+  ],
+  InvertedPendulum: [
+    { key: 'num_position_bins', low: -1, high: 1 },
+    { key: 'num_theta_bins', low: -0.2, high: 0.2 },
+    { key: 'num_velocity_bins', low: -3, high: 3 },
+    { key: 'num_angular_velocity_bins', low: -3, high: 3 },
+  ],
+  Pong: [
+    { low: 40, high: 560 },
+    { low: 0, high: 800 },
+    { low: 0, high: 600 },
+    { low: -5, high: 5 },
+    { low: -5, high: 5 },
+  ],
+};
+
+/** Bound of the one action of environments whose actions are continuous. */
+const actionBounds: Readonly<Record<string, number>> = {
+  MountainCarContinuous: 1,
+  Pendulum: 2,
+  InvertedPendulum: 3,
+};
+
+export const binKeys: readonly string[] = [
+  'num_position_bins',
+  'num_velocity_bins',
+  'num_theta_bins',
+  'num_angular_velocity_bins',
+  'num_costheta_bins',
+  'num_sintheta_bins',
+];
+
+const nameOf = (id: string) => id.replace(/-v\d+$/, '');
+
+/** Environments whose observations are discrete, or whose actions are, have none. */
+export const dimensionsOf = (id: string): readonly Dimension[] | undefined => observations[nameOf(id)];
+
+export const hasContinuousActions = (id: string): boolean => actionBounds[nameOf(id)] !== undefined;
+
+/**
+ * Bins of every dimension: as many as its key counts, or as there are values in its list of `states`; a dimension that
+ * the config does not divide gets one bin, so that the table does not depend on it.
+ */
+export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): readonly Bins[] {
+  const states = given(theirs, 'states');
+  const lists: readonly unknown[] = Array.isArray(states) && states.every(Array.isArray) ? states : [];
+  // A list for each dimension, or for those only that keys count bins of.
+  const divided = dimensions.filter(({ key }) => key !== undefined && given(theirs, key) !== undefined);
+  const listed = lists.length === dimensions.length ? dimensions : divided;
+  const bins = dimensions.map((dimension) => {
+    const { key, low, high } = dimension;
+    const counted = key === undefined ? undefined : given(theirs, key);
+    const list = lists[listed.indexOf(dimension)];
+    const count = counted ?? (Array.isArray(list) ? list.length : 1);
+    if (typeof count === 'number' && Number.isInteger(count) && count >= 1) return { low, high, bins: count };
+    throw new UserError({
+      field: key ?? 'states',
+      message: 'must be a number of bins',
+      value: count,
+      remedy: 'give a whole number of at least 1',
+    });
+  });
+  if (bins.every(({ bins: count }) => count === 1)) {
+    throw new UserError({
+      field: 'states',
+      message: 'a Q-table needs states, and neither this nor num_…_bins divides an observation',
+      value: states,
+      remedy: `list the values of ${dimensions.length} dimensions, or set continuous: true for a linear policy`,
+    });
+  }
+  return bins;
+}
+
+/**
+ * The action vectors of a table: `num_action_bins` values over the whole range, or the listed ones.
+ * @throws UserError where the list is no list of numbers within the range
+ */
+export function actionVectors(theirs: TheirConfig, id: string): readonly (readonly [number])[] {
+  const bound = actionBounds[nameOf(id)]!;
+  const count = given(theirs, 'num_action_bins');
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 2) {
+    return Array.from({ length: count }, (_, i) => [
+      Number((-bound + (2 * bound * i) / (count - 1)).toFixed(4)),
+    ]);
+  }
+  const written = given(theirs, 'actions');
+  const list = Array.isArray(written) ? (written as unknown[]).flat() : [];
+  const isVector = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= bound;
+  if (list.length >= 2 && list.every(isVector)) return list.map((value) => [value]);
+  throw new UserError({
+    field: count === undefined ? 'actions' : 'num_action_bins',
+    message: `a Q-table chooses among actions, and those of ${id} are continuous, from ${-bound} to ${bound}`,
+    value: count ?? written,
+    remedy: 'give num_action_bins, at least 2, or list values within the range',
+  });
+}

@@ -1,0 +1,105 @@
+/** Configs of ProPS (Prompted Policy Search) and of LLM-RL-finetune, read as configs of ours. */
+
+import { nearest, UserError } from '../../errors.js';
+import { configJsonSchema, isMapping, keysOf } from '../../settings/schema.js';
+import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';
+import { chooseEnvironment } from './environment.js';
+import type { Dialect } from './keys.js';
+import { isRunner, llmRlFinetune } from './llm-rl-finetune.js';
+import { chooseModel } from './model.js';
+import { props } from './props.js';
+
+export interface ImportedConfig {
+  /** The program it was written for. */
+  readonly program: string;
+  /** What a user could have written here: not yet checked, without defaults. */
+  readonly config: Record<string, unknown>;
+  /** At least one for each key of theirs. */
+  readonly notes: readonly ImportNote[];
+}
+
+/** Recognises a config of the two programs: it names its environment with `gym_env_name`. */
+export function isForeignConfig(content: unknown): content is TheirConfig {
+  return isMapping(content) && Object.hasOwn(content, 'gym_env_name');
+}
+
+/**
+ * Says with our keys what theirs say. Pure: no file is read, no environment made.
+ * @throws UserError, whose `field` is a key of theirs, for what can mean nothing here
+ */
+export function importConfig(theirs: TheirConfig): ImportedConfig {
+  const dialect = dialectOf(theirs);
+  const draft = newDraft(theirs);
+  const reading = dialect.read(draft, chooseEnvironment(theirs), chooseModel(theirs));
+  const problems: UserError[] = [];
+  for (const [key, importKey] of Object.entries(dialect.keys)) {
+    const value = given(theirs, key);
+    if (value === undefined) {
+      if (Object.hasOwn(theirs, key)) carry(draft, key);
+      continue;
+    }
+    try {
+      importKey(draft, key, value, reading);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push(error);
+    }
+  }
+  if (problems.length > 0) throw new UserError(problems.flatMap((error) => error.problems));
+  for (const key of Object.keys(theirs)) {
+    if (!Object.hasOwn(dialect.keys, key)) drop(draft, key, unknownKey(key, dialect));
+  }
+  return { program: dialect.name, config: inOrder(draft.config), notes: draft.notes };
+}
+
+/** Keys that one of the programs knows: of these, overrides of the command line are theirs too. */
+export function isForeignKey(key: string): boolean {
+  return Object.hasOwn(props.keys, key) || Object.hasOwn(llmRlFinetune.keys, key);
+}
+
+/** The one of whose own keys there are more; the tasks of the first are its runners. */
+function dialectOf(theirs: TheirConfig): Dialect {
+  if (isRunner(given(theirs, 'task'))) return llmRlFinetune;
+  const own = (dialect: Dialect, other: Dialect) =>
+    Object.keys(theirs).filter((key) => Object.hasOwn(dialect.keys, key) && !Object.hasOwn(other.keys, key))
+      .length;
+  return own(llmRlFinetune, props) > own(props, llmRlFinetune) ? llmRlFinetune : props;
+}
+
+function unknownKey(key: string, { name, keys }: Dialect): string {
+  const meant = nearest(key, Object.keys(keys));
+  return `no key of ${name} that is known here${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+}
+
+/** The sections in the order of the reference. */
+function inOrder(config: Record<string, unknown>): Record<string, unknown> {
+  const sections = keysOf(configJsonSchema()).filter((section) => Object.hasOwn(config, section));
+  return Object.fromEntries(sections.map((section) => [section, config[section]]));
+}
+
+/** The key of theirs that a field of ours is from; of a section, or of a field that was not written, the nearest. */
+export function originOf(notes: readonly ImportNote[], path: readonly PropertyKey[]): string | undefined {
+  let origin: string | undefined;
+  let most = 0;
+  for (const note of notes) {
+    if (note.kind === 'dropped') continue;
+    for (const to of note.to) {
+      const keys = to.split('.');
+      const differ = keys.findIndex((key, i) => key !== String(path[i]));
+      const shared = differ < 0 ? keys.length : differ;
+      if (shared > most) [origin, most] = [note.key, shared];
+    }
+  }
+  return origin;
+}
+
+/** What the user should know, a line a note; what says the same here goes without saying. */
+export function describeImport({ program, notes }: ImportedConfig, file: string): readonly string[] {
+  const telling = notes.filter((note) => note.kind !== 'carried');
+  const lines = telling.map((note) =>
+    note.kind === 'changed'
+      ? `${note.key}${note.to.length === 0 ? '' : ` → ${note.to.join(', ')}`}: ${note.reason}`
+      : `${note.key}: left out: ${note.reason}`,
+  );
+  return [`${file} is a config of ${program}, imported:`, ...lines.map((line) => `  ${line}`)];
+}

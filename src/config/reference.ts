@@ -1,0 +1,132 @@
+/** The reference of the config, as Markdown and as JSON Schema: generated, so that it can't differ from the program. */
+import {
+  configJsonSchema,
+  discriminatorOf,
+  keysOf,
+  type SchemaNode,
+  variantsOf,
+} from '../settings/schema.js';
+
+/** `configs/schema.json`, for editors. */
+export function schemaJson(): string {
+  const schema = {
+    $id: 'urn:policyloop:config',
+    title: 'policyloop config',
+    ...configJsonSchema(),
+  };
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+/** One table of the top-level keys. */
+export function configSummary(): string {
+  return table('', configJsonSchema());
+}
+
+/** A table for every section, with one for each provider and kind of policy. */
+export function configReference(): string {
+  return ['### Top level', configSummary(), ...sections('', configJsonSchema())].join('\n\n');
+}
+
+const start = '<!-- config-reference:start -->';
+const end = '<!-- config-reference:end -->';
+
+/**
+ * The text with what stands between its two `config-reference` markers replaced; unchanged without markers.
+ */
+export function withReference(text: string, reference: string): string {
+  const [from, to] = [text.indexOf(start), text.indexOf(end)];
+  if (from < 0 || to < from) return text;
+  return `${text.slice(0, from + start.length)}\n\n${reference}\n\n${text.slice(to)}`;
+}
+
+function sections(path: string, object: SchemaNode): readonly string[] {
+  const found = Object.entries(object.properties ?? {}).flatMap(([key, node]) => {
+    const field = `${path}${key}`;
+    const variants = objectsIn(node);
+    if (variants.length === 0) return [];
+    const discriminator = discriminatorOf(node);
+    const own =
+      discriminator === undefined
+        ? [
+            section(
+              `\`${field}\``,
+              node.description,
+              variants.map((variant) => table(`${field}.`, variant)).join('\n\nor\n\n'),
+            ),
+          ]
+        : variants.map((variant) => variantSection(field, discriminator, variant));
+    return [...own, ...variants.flatMap((variant) => sections(`${field}.`, variant))];
+  });
+  return [...new Set(found)];
+}
+
+function variantSection(field: string, discriminator: string, variant: SchemaNode): string {
+  const { [discriminator]: choice, ...properties } = variant.properties ?? {};
+  const title = `\`${field}\` with \`${discriminator}: ${choice?.const}\``;
+  const isBare = Object.keys(properties).length === 0;
+  return section(
+    title,
+    choice?.description,
+    isBare ? 'It has no other keys.' : table(`${field}.`, { ...variant, properties }),
+  );
+}
+
+function section(title: string, description: string | undefined, body: string): string {
+  return [`### ${title}`, ...(description === undefined ? [] : [`${description}.`]), body].join('\n\n');
+}
+
+/** The objects with fixed keys that a field may hold, as its value or as the items of its list. */
+function objectsIn(node: SchemaNode): readonly SchemaNode[] {
+  return variantsOf(node)
+    .flatMap((variant) => (variant.items === undefined ? [variant] : variantsOf(variant.items)))
+    .filter((variant) => keysOf(variant).length > 0);
+}
+
+function table(path: string, object: SchemaNode): string {
+  const rows = Object.entries(object.properties ?? {}).map(([key, node]) => {
+    const initial = object.required?.includes(key) ? 'required' : defaultOf(node);
+    return `| \`${path}${key}\` | ${typeOf(node)} | ${initial} | ${cell(node.description ?? '')} |`;
+  });
+  return ['| Key | Type | Default | Meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function defaultOf(node: SchemaNode): string {
+  if (node.default === undefined) return '';
+  if (typeof node.default !== 'object') return `\`${String(node.default)}\``;
+  return objectsIn(node).length > 0 ? 'its section' : `\`${JSON.stringify(node.default)}\``;
+}
+
+function typeOf(node: SchemaNode): string {
+  const types = variantsOf(node).flatMap((variant) => {
+    if (variant.const !== undefined) return [`\`${variant.const}\``];
+    if (variant.enum !== undefined) return variant.enum.map((word) => `\`${word}\``);
+    switch (variant.type) {
+      case 'integer':
+      case 'number':
+        return [`${variant.type}${rangeOf(variant)}`];
+      case 'string':
+        return [variant.format === 'uri' ? 'URL' : 'text'];
+      case 'array':
+        return [variant.items === undefined ? 'list' : `list of ${typeOf(variant.items)}`];
+      case 'object':
+        return ['mapping'];
+      default:
+        return [variant.type ?? 'any'];
+    }
+  });
+  return [...new Set(types)].join(', ');
+}
+
+function rangeOf({ minimum, exclusiveMinimum, maximum }: SchemaNode): string {
+  if (minimum !== undefined && maximum !== undefined) return ` ${minimum} to ${maximum}`;
+  const bounds = [
+    ...(minimum === undefined ? [] : [`≥ ${minimum}`]),
+    ...(exclusiveMinimum === undefined ? [] : [`> ${exclusiveMinimum}`]),
+    ...(maximum === undefined ? [] : [`≤ ${maximum}`]),
+  ];
+  return bounds.length === 0 ? '' : ` ${bounds.join(', ')}`;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+}

@@ -1,0 +1,247 @@
+/** Values that the facts of an environment are made of. */
+import { randomMaze, sampleMaze } from './props/maze-layout.js';
+
+export type Facts = { readonly [name: string]: Fact };
+export type Fact = string | number | boolean | readonly Fact[] | Facts;
+
+/** Of an environment, in snake_case. */
+export type Options = Readonly<Record<string, unknown>>;
+
+/** The option, or its default where it is absent or null. */
+export function option<T>(options: Options, name: string, fallback: T): T {
+  return (options[name] ?? fallback) as T;
+}
+
+/** At most four significant digits: 0.3333, 15, -0.05. */
+export function short(value: number): string {
+  return String(Number(value.toPrecision(4)) + 0);
+}
+
+/** The maze that the environment of this id is made with, drawn with characters. */
+export function mazeFacts(options: Options, id: string): Facts {
+  const { lines, width, height, start, goal } = id.startsWith('maze-random')
+    ? randomMaze(id, {
+        maze_seed: option(options, 'maze_seed', 0),
+        loop_share: option(options, 'loop_share', 0),
+      })
+    : sampleMaze(id, { layout: option<readonly string[] | null>(options, 'layout', null) });
+  return {
+    lines: lines.map((text) => ({ text })),
+    columns: width,
+    rows: height,
+    lastColumn: width - 1,
+    lastRow: height - 1,
+    start: { x: start.x, y: start.y },
+    goal: { x: goal.x, y: goal.y },
+    stepCost: short(0.1 / (width * height)),
+  };
+}
+
+/** Facts of the MuJoCo environments, with Gymnasium's defaults and the time steps of its models. */
+export const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
+  HalfCheetah: (options) => ({
+    ...step(options, 0.01, 5),
+    ...travel(options, 0.1),
+    ...noise(options, 0.1),
+    ...placed(options, ['x', 'z', 'pitch', ...legOf('back', 'Shin'), ...legOf('front', 'Shin')]),
+  }),
+  Hopper: (options) => ({
+    ...step(options, 0.002, 4),
+    ...travel(options, 1e-3),
+    ...health(options, [0.7, Number.POSITIVE_INFINITY], [-0.2, 0.2]),
+    stateRange: within('value', range(options, 'healthy_state_range', [-100, 100])),
+    ...noise(options, 5e-3),
+    ...placed(options, ['x', 'z', 'pitch', 'thigh', 'leg', 'foot']),
+  }),
+  Walker2d: (options) => ({
+    ...step(options, 0.002, 4),
+    ...travel(options, 1e-3),
+    ...health(options, [0.8, 2], [-1, 1]),
+    ...noise(options, 5e-3),
+    ...placed(options, ['x', 'z', 'pitch', ...legOf('right', 'Leg'), ...legOf('left', 'Leg')]),
+  }),
+  Swimmer: (options) => ({
+    ...step(options, 0.01, 4),
+    ...travel(options, 1e-4),
+    ...noise(options, 0.1),
+    ...placed(options, ['x', 'y', 'heading', 'frontJoint', 'backJoint'], 2),
+  }),
+  Reacher: (options) => ({
+    ...step(options, 0.01, 2),
+    distanceWeight: weighed(option(options, 'reward_dist_weight', 1)),
+    controlWeight: weighed(option(options, 'reward_control_weight', 1)),
+  }),
+  InvertedPendulum: (options) => ({ ...step(options, 0.02, 2), ...noise(options, 0.01) }),
+  InvertedDoublePendulum: (options) => {
+    const reward = option(options, 'healthy_reward', 10);
+    // Upright at rest in the middle the tip is at 1.2, which costs (1.2 - 2)² = 0.64.
+    return {
+      ...step(options, 0.01, 5),
+      ...noise(options, 0.1),
+      healthyReward: short(reward),
+      mostReward: short(reward - 0.64),
+    };
+  },
+};
+
+function step(options: Options, timeStep: number, frames: number): Facts {
+  return { stepSeconds: short(timeStep * option(options, 'frame_skip', frames)) };
+}
+
+function travel(options: Options, controlWeight: number): Facts {
+  return {
+    forwardWeight: weighed(option(options, 'forward_reward_weight', 1)),
+    controlWeight: weighed(option(options, 'ctrl_cost_weight', controlWeight)),
+  };
+}
+
+function noise(options: Options, scale: number): Facts {
+  return { noise: short(option(options, 'reset_noise_scale', scale)) };
+}
+
+function health(options: Options, heights: Range, angles: Range): Facts {
+  return {
+    healthyReward: short(option(options, 'healthy_reward', 1)),
+    terminates: option(options, 'terminate_when_unhealthy', true),
+    heightRange: within('z', range(options, 'healthy_z_range', heights)),
+    angleRange: within('pitch', range(options, 'healthy_angle_range', angles)),
+  };
+}
+
+/** Where each joint stands in the observation; the velocities follow in the same order, none left out. */
+function placed(options: Options, joints: readonly string[], hidden = 1): Facts {
+  const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
+  const left = placesShown ? 0 : hidden;
+  const indexes = (first: number) => Object.fromEntries(joints.map((joint, i) => [joint, first + i]));
+  return { placesShown, at: indexes(-left), velocityAt: indexes(joints.length - left) };
+}
+
+function legOf(side: string, lower: string): readonly string[] {
+  return [`${side}Thigh`, `${side}${lower}`, `${side}Foot`];
+}
+
+type Range = readonly [number, number];
+
+/** Null is no bound. */
+function range(options: Options, name: string, fallback: Range): Range {
+  const [low, high] = option<readonly [number | null, number | null]>(options, name, fallback);
+  return [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY];
+}
+
+/** `0.8 < z < 2`, `z > 0.7` */
+function within(name: string, [low, high]: Range): string {
+  if (low === Number.NEGATIVE_INFINITY && high === Number.POSITIVE_INFINITY) return `any ${name}`;
+  if (high === Number.POSITIVE_INFINITY) return `${name} > ${short(low)}`;
+  if (low === Number.NEGATIVE_INFINITY) return `${name} < ${short(high)}`;
+  return `${short(low)} < ${name} < ${short(high)}`;
+}
+
+/** A factor before what it weighs; nothing for 1. */
+function weighed(weight: number): string {
+  return weight === 1 ? '' : `${short(weight)} * `;
+}
+
+// What the description of an environment has to know of its options, as plain data for its template: every fact is
+// there whatever the options are, so that a template can be checked when it is loaded.
+
+/**
+ * @param id of the environment, e.g. `FrozenLake-v1`
+ * @param options as the environment takes them (already checked by it), in snake_case or camelCase
+ */
+export function environmentFacts(id: string, options: Options): Facts {
+  const facts = factsOf[environmentName(id)] ?? factsOf[environmentFamily(id)];
+  return facts?.(snakeCased(options), id) ?? {};
+}
+
+/** The id without its version: `CartPole` for `CartPole-v1`. */
+export function environmentName(id: string): string {
+  return id.replace(/-v\d+$/, '');
+}
+
+/** What comes before the first hyphen: `maze` for `maze-sample-3x3-v0`. */
+export function environmentFamily(id: string): string {
+  return id.replace(/-.*$/, '');
+}
+
+const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {
+  CartPole: (options) => ({ suttonBarto: option(options, 'sutton_barto_reward', false) }),
+  MountainCar: carFacts,
+  MountainCarContinuous: carFacts,
+  Pendulum: (options) => {
+    const g = option(options, 'g', 10);
+    // 3 g / 2l against 3 u / ml² with l = m = 1 and |u| ≤ 2: beyond 6 the motor can't hold the pendulum sideways.
+    return { g, gravity: short(1.5 * g), weakMotor: Math.abs(1.5 * g) > 6 };
+  },
+  FrozenLake: lakeFacts,
+  CliffWalking: (options) => ({ slippery: option(options, 'is_slippery', false) }),
+  Taxi: (options) => {
+    const straight = option(options, 'rainy_probability', 0.8);
+    return {
+      rainy: option(options, 'is_rainy', false),
+      straight: probability(straight),
+      side: probability((1 - straight) / 2),
+      fickle: option(options, 'fickle_passenger', false),
+      fickleChance: probability(option(options, 'fickle_probability', 0.3)),
+    };
+  },
+  Blackjack: (options) => {
+    const bookRules = option(options, 'sab', true);
+    return { bookRules, naturalPays: !bookRules && option(options, 'natural', false) };
+  },
+  ...mujocoFacts,
+  maze: mazeFacts,
+};
+
+function carFacts(options: Options): Facts {
+  const goalVelocity = option(options, 'goal_velocity', 0);
+  return { goalVelocity: short(goalVelocity), anyGoalVelocity: goalVelocity === 0 };
+}
+
+/** Gymnasium's named maps. */
+const lakes: Readonly<Record<string, readonly string[]>> = {
+  '4x4': ['SFFF', 'FHFH', 'FFFH', 'HFFG'],
+  '8x8': ['SFFFFFFF', 'FFFFFFFF', 'FFFHFFFF', 'FFFFFHFF', 'FFFHFFFF', 'FHHFFFHF', 'FHFFHFHF', 'FFFHFFFG'],
+};
+
+function lakeFacts(options: Options): Facts {
+  const map = option<readonly string[]>(options, 'desc', lakes[option(options, 'map_name', '4x4')] ?? []);
+  const tiles = map.join('');
+  const columns = map[0]?.length ?? 0;
+  const statesOf = (letter: string) =>
+    Array.from(tiles, (tile, state) => (tile === letter ? state : -1)).filter((state) => state >= 0);
+  const successRate = option(options, 'success_rate', 1 / 3);
+  const [goal = 1, hole = 0, frozen = 0] = option<readonly number[]>(options, 'reward_schedule', []);
+  return {
+    rows: map.map((row, i) => ({
+      number: i,
+      tiles: [...row].join(' '),
+      first: i * columns,
+      last: (i + 1) * columns - 1,
+    })),
+    rowCount: map.length,
+    columns,
+    starts: statesOf('S').join(', '),
+    severalStarts: statesOf('S').length > 1,
+    goals: statesOf('G').join(', '),
+    holes: statesOf('H').join(', '),
+    slippery: option(options, 'is_slippery', true),
+    success: probability(successRate),
+    side: probability((1 - successRate) / 2),
+    rewards: { goal: short(goal), hole: short(hole), frozen: short(frozen) },
+  };
+}
+
+export function snakeCased(options: Options): Options {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  );
+}
+
+/** Thirds as fractions, since no decimal number is one. */
+function probability(value: number): string {
+  const thirds = Math.round(3 * value);
+  return thirds % 3 !== 0 && Math.abs(3 * value - thirds) < 1e-9 ? `${thirds}/3` : short(value);
+}

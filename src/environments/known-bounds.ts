@@ -1,0 +1,122 @@
+/** What the best policy can return at most, and what an episode can, of environments where that is known. */
+import type { EnvironmentConfig } from '../config/config.js';
+import { environmentFamily, environmentName, type Options, option, snakeCased } from './facts.js';
+import { isRemoteId } from './open.js';
+
+export interface ReturnBound {
+  /** No policy's mean return is higher. */
+  readonly value: number;
+  readonly because: string;
+}
+
+/** @param steps after which an episode is cut, by the environment or by the evaluation */
+export function bestReturn(
+  { id, options }: Pick<EnvironmentConfig, 'id' | 'options'>,
+  steps: number,
+): ReturnBound | undefined {
+  const bare = id.replace(/^gymnasium:/, '');
+  const bound = bounds[environmentName(bare)] ?? bounds[environmentFamily(bare)];
+  return bound?.(snakeCased(options), steps);
+}
+
+/**
+ * What no episode returns more than, with all the luck there is. Of built-in environments only: what another program
+ * plays may be changed under the same name.
+ * @param steps after which an episode is cut, by the environment or by the evaluation
+ */
+export function highestReturn(
+  environment: Pick<EnvironmentConfig, 'id' | 'options'>,
+  steps: number,
+): number | undefined {
+  const { id, options } = environment;
+  if (isRemoteId(id)) return undefined;
+  const lucky = luckiest[environmentName(id)];
+  return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
+}
+
+/** Where an episode may return more than the best policy does on average, or options undo the bound of the mean. */
+const luckiest: Readonly<Record<string, (options: Options, steps: number) => number | undefined>> = {
+  FrozenLake: (options) => {
+    const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
+    return rewards.join() === '1,0,0' ? 1 : undefined;
+  },
+  // Slipping goes to a neighbouring cell, too.
+  CliffWalking: (_options, steps) => Math.max(-13, -steps),
+  // The delivery ends the episode; every other step costs.
+  Taxi: () => 20,
+  Blackjack: (options) => (option(options, 'natural', false) && !option(options, 'sab', false) ? 1.5 : 1),
+  Reacher: (options) => {
+    const weights = ['reward_dist_weight', 'reward_control_weight'];
+    return weights.every((name) => option(options, name, 1) >= 0) ? 0 : undefined;
+  },
+  // Where a step costs more than it earns, the shortest episode is the best.
+  InvertedDoublePendulum: (options, steps) =>
+    Math.max(0, (option(options, 'healthy_reward', 10) - 0.64) * steps),
+};
+
+const bounds: Readonly<Record<string, (options: Options, steps: number) => ReturnBound | undefined>> = {
+  CartPole: (options, steps) =>
+    option(options, 'sutton_barto_reward', false)
+      ? { value: 0, because: 'the fall costs 1, and no step earns anything' }
+      : { value: steps, because: `a step earns 1, and an episode has at most ${steps}` },
+  MountainCar: () => ({ value: -1, because: 'every step costs 1' }),
+  MountainCarContinuous: () => ({ value: 100, because: 'the goal earns 100, and pushing costs' }),
+  Pendulum: () => ({ value: 0, because: 'no step earns anything' }),
+  Acrobot: () => ({ value: 0, because: 'no step earns anything' }),
+  FrozenLake: frozenLake,
+  CliffWalking: (options, steps) => {
+    if (!option(options, 'is_slippery', false)) {
+      return { value: Math.max(-13, -steps), because: 'the shortest way has 13 steps of -1' };
+    }
+    // With a longer horizon it is lower: -64.7 for 1,000 steps.
+    return steps < 100
+      ? { value: -steps, because: 'every step costs 1 or 100' }
+      : { value: -63.01, because: 'dynamic programming over 100 steps, slippery' };
+  },
+  Taxi: (options) =>
+    option(options, 'is_rainy', false) || option(options, 'fickle_passenger', false)
+      ? undefined
+      : { value: 7.93, because: 'dynamic programming, over all starts' },
+  // Sutton and Barto's rules (Gymnasium's default), an infinite deck.
+  Blackjack: (options) =>
+    option(options, 'sab', true)
+      ? { value: -0.043, because: 'perfect play loses that much a game' }
+      : undefined,
+  Nim: () => ({ value: 1, because: 'a won game earns 1' }),
+  Pong: (_options, steps) =>
+    steps <= 1000 ? { value: 3, because: 'no more hits fit in 1,000 steps' } : undefined,
+  Reacher: () => ({ value: 0, because: 'distance and effort cost, and nothing earns' }),
+  InvertedPendulum: (_options, steps) => ({
+    value: steps,
+    because: `a step earns 1, and an episode has at most ${steps}`,
+  }),
+  // Alive bonus less (y - 2)², where the tip is at most 1.2 m high.
+  InvertedDoublePendulum: (options, steps) => {
+    const best = option(options, 'healthy_reward', 10) - 0.64;
+    return {
+      value: best * steps,
+      because: `a step earns at most ${best.toFixed(2)}, and there are ${steps}`,
+    };
+  },
+  maze: () => ({ value: 1, because: 'the goal earns 1, and every other step costs' }),
+};
+
+/** By dynamic programming over Gymnasium's transition tables; policies may know the time. */
+function frozenLake(options: Options, steps: number): ReturnBound | undefined {
+  const [goal, hole, frozen] = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
+  if (goal !== 1 || hole !== 0 || frozen !== 0) return undefined;
+  const slippery = option(options, 'is_slippery', true);
+  const ownMap = options.desc !== undefined && options.desc !== null;
+  const usual = Math.abs(option(options, 'success_rate', 1 / 3) - 1 / 3) < 1e-3;
+  if (!slippery || ownMap || !usual) return { value: 1, because: 'the goal earns 1' };
+  const is4x4 = option(options, 'map_name', '4x4') === '4x4';
+  if (steps <= 100) {
+    return {
+      value: is4x4 ? 0.744 : 0.641,
+      because: `dynamic programming over 100 steps of the slippery ${is4x4 ? '4x4' : '8x8'} map`,
+    };
+  }
+  return is4x4
+    ? { value: 0.8235, because: 'dynamic programming without a limit, slippery 4x4 map' }
+    : { value: 1, because: 'the goal earns 1' };
+}

@@ -1,0 +1,184 @@
+import { WebSocket } from 'ws';
+import { z } from 'zod';
+import { UserError } from '../../errors.js';
+import { observationOf, parseOpenEnvOptions, spaceOf, withAction } from './openenv-options.js';
+import { EnvironmentError, type EpisodeBatch, type RemoteEnvironment } from './remote-environment.js';
+
+export interface OpenEnvSettings {
+  /** Longest wait for the connection and for an answer. */
+  readonly timeoutMs: number;
+  /** Connections, each with an episode of its own: as many as the server allows. */
+  readonly parallel: number;
+}
+
+const answerSchema = z.union([
+  z.object({
+    type: z.literal('observation'),
+    data: z.object({
+      observation: z.record(z.string(), z.unknown()),
+      reward: z.union([z.number(), z.boolean()]).nullish(),
+      done: z.boolean().nullish(),
+    }),
+  }),
+  z.object({
+    type: z.literal('error'),
+    data: z.object({ message: z.string().default('no reason given'), code: z.string().default('no code') }),
+  }),
+]);
+type Seen = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['data'];
+
+/**
+ * An environment that an OpenEnv server plays (github.com/meta-pytorch/OpenEnv), over WebSockets with an environment each.
+ * The protocol has one flag for the end of an episode: it counts as terminated. A step without a reward has 0.
+ * @param id the address with the prefix, e.g. `openenv:ws://127.0.0.1:8000`; `/ws` is added where it has no path
+ * @throws UserError for a wrong address or option, and when no server answers there
+ */
+export async function openOpenEnv(
+  id: string,
+  options: Readonly<Record<string, unknown>>,
+  { timeoutMs, parallel }: OpenEnvSettings,
+): Promise<RemoteEnvironment> {
+  const address = addressOf(id);
+  const parsed = parseOpenEnvOptions(options);
+  const observationSpace = spaceOf(parsed.observation);
+  const connections = Array.from({ length: parallel }, () => createConnection(id, address, timeoutMs));
+
+  const batch = (connection: Connection): EpisodeBatch => {
+    const observe = ({ observation }: Seen) => observationOf(id, observation, parsed, observationSpace);
+    return {
+      slots: 1,
+      reset: ([seed]) =>
+        connection.ask({ type: 'reset', data: { ...parsed.reset, seed } }).then((seen) => [observe(seen)]),
+      async step([move]) {
+        const seen = await connection.ask({ type: 'step', data: withAction(parsed.step, move!.action) });
+        const step = { reward: Number(seen.reward ?? 0), terminated: seen.done ?? false, truncated: false };
+        return [{ observation: observe(seen), ...step }];
+      },
+    };
+  };
+
+  try {
+    await connections[0]!.open();
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    throw new UserError({
+      field: 'environment',
+      message: `no OpenEnv server answers: ${error.message.slice(id.length + 2)}`,
+      value: id,
+      remedy: `start it, or correct the address: ${address}`,
+    });
+  }
+  return {
+    id,
+    observationSpace,
+    actionSpace: spaceOf(parsed.action),
+    ...(parsed.max_steps !== undefined && { maxSteps: parsed.max_steps }),
+    batches: connections.map(batch),
+    async close() {
+      await Promise.all(connections.map((connection) => connection.close()));
+    },
+  };
+}
+
+function addressOf(id: string): string {
+  const text = id.slice('openenv:'.length);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['ws:', 'wss:'].includes(url.protocol)) {
+    throw new UserError({
+      field: 'environment',
+      message: 'this is no address of a WebSocket',
+      value: id,
+      remedy: 'write openenv:ws://<host>:<port>, e.g. openenv:ws://127.0.0.1:8000',
+    });
+  }
+  if (url.pathname === '/') url.pathname = '/ws';
+  return url.href;
+}
+
+interface Connection {
+  /** Connects, where that has not been done. */
+  open(): Promise<void>;
+  /** Sends a request and waits for its answer; one at a time. */
+  ask(message: object): Promise<Seen>;
+  close(): Promise<void>;
+}
+
+function createConnection(id: string, address: string, timeoutMs: number): Connection {
+  let opening: Promise<WebSocket> | undefined;
+  let pending: { resolve(seen: Seen): void; reject(error: EnvironmentError): void } | undefined;
+  let failure: EnvironmentError | undefined;
+
+  const fail = (kind: EnvironmentError['kind'], message: string): EnvironmentError => {
+    failure ??= new EnvironmentError(kind, `${id}: ${message}`);
+    pending?.reject(failure);
+    pending = undefined;
+    return failure;
+  };
+
+  const receive = (text: string): void => {
+    const answer = answerSchema.safeParse(parsedJson(text)).data;
+    if (answer === undefined) fail('protocol', `no answer: ${text.slice(0, 200)}`);
+    else if (answer.type === 'error') fail('raised', `${answer.data.message} (${answer.data.code})`);
+    else {
+      pending?.resolve(answer.data);
+      pending = undefined;
+    }
+  };
+
+  const connect = () =>
+    new Promise<WebSocket>((resolve, reject) => {
+      const socket = new WebSocket(address, { handshakeTimeout: timeoutMs });
+      socket.on('message', (data) => receive(String(data)));
+      socket.on('error', (error) => reject(fail('died', error.message || 'no connection')));
+      socket.on('close', (code, reason) =>
+        reject(fail('died', `the connection ended (code ${code}${reason.length > 0 ? `, ${reason}` : ''})`)),
+      );
+      socket.on('open', () => resolve(socket));
+    });
+
+  const socketOf = () => {
+    opening ??= connect();
+    return opening;
+  };
+
+  return {
+    async open() {
+      await socketOf();
+    },
+    async ask(message) {
+      const socket = await socketOf();
+      if (failure !== undefined) throw failure;
+      const timer = setTimeout(() => {
+        fail('timeout', `no answer in ${timeoutMs / 1000} s`);
+        socket.terminate();
+      }, timeoutMs);
+      try {
+        return await new Promise<Seen>((resolve, reject) => {
+          pending = { resolve, reject };
+          socket.send(JSON.stringify(message));
+        });
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    async close() {
+      fail('died', 'it was closed');
+      const socket = await opening?.catch(() => undefined);
+      if (socket === undefined || socket.readyState === WebSocket.CLOSED) return;
+      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: 'close' }));
+      socket.close();
+      const timer = setTimeout(() => socket.terminate(), 1000);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+import { drawActuators, drawSizes } from './actuators.js';
+import { drawShare, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
+import { ControlledSystem, ControlledTask, excursion } from './controlled-task.js';
+import { type ControlOptions, chance, type Draw, integerBetween, logUniform } from './distributions.js';
+import { drawLinearPlant, drawRotors } from './plant.js';
+import { drawSensors } from './sensors.js';
+
+/**
+ * A system that is to be held at zero: a quadratic cost of state and action each step, no end. A third of the draws are
+ * rotating systems of one or two joints, seen as cosine, sine and velocity.
+ */
+export const drawRegulation: Draw<ControlOptions> = (random, options) => {
+  const { observations, dimension, kind } = drawSizes(random, options);
+  const joints = integerBetween(random, 1, 2);
+  const rotorsFit = options.observations === undefined || options.observations === 3 * joints;
+  const rotating = chance(random, 1 / 3) && rotorsFit && (3 * joints + 1) * kind.count <= 24;
+  const plant = rotating
+    ? drawRotors(random, joints)
+    : drawLinearPlant(random, dimension, random.uniform(0.9, 1.04));
+  const n = plant.dimension;
+  const spread = rotating ? random.choice([0.3, Math.PI, Math.PI]) : logUniform(random, 0.1, 1);
+  const strength = rotating ? logUniform(random, 0.05, 0.6) : logUniform(random, 0.02, 0.3);
+  const system = new ControlledSystem({
+    plant,
+    actuators: drawActuators(random, plant, kind, strength),
+    sensors: drawSensors(random, plant, observations),
+    start: { centre: new Float64Array(n), spread: new Float64Array(n).fill(spread) },
+    noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.3) : 0,
+    // The cost of a system that ran away is bounded, and not of another order than that of a bad regulation.
+    wall: rotating ? Number.MAX_VALUE : 10,
+  });
+  const weights = Float64Array.from({ length: n }, (_, i) => {
+    const velocity = rotating && i % 2 === 1;
+    return velocity ? logUniform(random, 0.003, 0.3) : chance(random, 0.7) ? logUniform(random, 0.1, 3) : 0;
+  });
+  weights[0] = 1;
+  const task = new ControlledTask(system, {
+    kind: 'regulate',
+    weights,
+    isAngle: Array.from({ length: n }, (_, i) => plant.angles.includes(i)),
+    effortCost: logUniform(random, 0.001, 0.3),
+    scale: logUniform(random, 0.1, 10),
+  });
+  return { task, maxSteps: 10 * integerBetween(random, 5, 15) };
+};
+
+/** Beyond this many times the reference box a policy has failed. */
+const hopeless = 30;
+
+/**
+ * An unstable or marginally stable system that is to be kept in a box: 1 a step until it leaves. The box is made as
+ * wide as lets the wanted share of random linear policies stay in it for the whole episode.
+ */
+export const drawSurvival: Draw<ControlOptions> = (random, options) => {
+  const { observations, dimension, kind } = drawSizes(random, options);
+  const growth = 1 + logUniform(random, 0.003, 0.1);
+  const plant = drawLinearPlant(random, dimension, growth);
+  const spread = logUniform(random, 0.02, 0.3);
+  const strength = logUniform(random, 0.5, 4) * Math.max(growth - 1, 0.02);
+  const system = new ControlledSystem({
+    plant,
+    actuators: drawActuators(random, plant, kind, strength),
+    sensors: drawSensors(random, plant, observations),
+    start: { centre: new Float64Array(dimension), spread: new Float64Array(dimension).fill(spread) },
+    noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.3) : 0,
+    wall: 1e6,
+  });
+  const limits = Float64Array.from({ length: dimension }, () => logUniform(random, 0.5, 2));
+  const maxSteps = 10 * integerBetween(random, 10, 20);
+  const share = drawShare(random);
+  const trial = { steps: maxSteps, measure: (state: Float64Array) => excursion(state, limits) };
+  const peaks = peaksOfRandomPolicies(system, random, {
+    ...trial,
+    policies: policiesFor(share),
+    beyond: hopeless,
+  });
+  const scale = quantile(peaks, share);
+  // Too narrow a box is left at once; in too wide a one control is no longer what counts.
+  if (scale > hopeless / 2 || scale < (2 * spread) / Math.min(...limits)) return undefined;
+  const task = new ControlledTask(system, { kind: 'survive', limits: limits.map((limit) => limit * scale) });
+  return { task, maxSteps };
+};

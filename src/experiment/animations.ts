@@ -1,0 +1,159 @@
+/** Pictures of the episodes of a run: which policy, which episode, and the files that they go to. */
+import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/config.js';
+import type { Environment } from '../environments/environment.js';
+import { isRemoteId, makeEnvironment } from '../environments/open.js';
+import { UserError } from '../errors.js';
+import type { PolicyFamily } from '../policies/policy.js';
+import { evaluationSeeds } from '../random/seeds.js';
+import type { Animation } from '../render/animation.js';
+import { svgAnimation } from '../render/svg-animation.js';
+import { placeName } from '../report/views/proposals.js';
+import { canDraw, notDrawn, type Replay, replay } from '../rollout/replay.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { finalConfirmation } from '../runs/events.js';
+import type { Manifest } from '../runs/manifest.js';
+import { runFiles } from '../runs/reader.js';
+import { bestEntries } from './stages.js';
+
+/** What the policies of a run are played with. */
+export interface Stage {
+  readonly config: Config;
+  /** Root seed of the run. */
+  readonly seed: number;
+  readonly environment: Environment;
+  readonly family: PolicyFamily;
+}
+
+/** One of the evaluation's episodes (0, 1, …), or any by its seed. */
+export type EpisodeChoice =
+  | { readonly kind: 'evaluated'; readonly episode: number }
+  | { readonly kind: 'seed'; readonly seed: number };
+
+export interface DrawnEpisode {
+  readonly seed: number;
+  /** Which of the evaluation's episodes this is. */
+  readonly episode?: number;
+  /** The return that the evaluation recorded for it. */
+  readonly recorded?: number;
+  readonly replay: Replay;
+  readonly animation: Animation;
+}
+
+/** @throws UserError when there is no drawing of it */
+export async function openDrawable(
+  { environment: { id, options } }: Config,
+  field?: string,
+): Promise<Environment> {
+  if (isRemoteId(id)) throw notDrawn(id, field);
+  const environment = await makeEnvironment(id, options);
+  if (canDraw(environment)) return environment;
+  environment.close?.();
+  throw notDrawn(id, field);
+}
+
+/** Plays an episode of an evaluated policy again; on one of the evaluation's seeds it goes as it went there. */
+export function drawEpisode(
+  { config, seed: root, environment, family }: Stage,
+  entry: BufferEntry,
+  choice: EpisodeChoice,
+  options: { readonly maxFrames: number; readonly fps?: number | undefined },
+): DrawnEpisode {
+  const seeds = seedsOf(entry, config, root);
+  const episode = choice.kind === 'evaluated' ? choice.episode : seeds.indexOf(choice.seed);
+  const seed = choice.kind === 'evaluated' ? seeds[episode]! : choice.seed;
+  const setting = { environment, family, maxSteps: config.evaluation.maxSteps };
+  const played = replay(setting, entry.parameters, seed, options);
+  const title = `${config.environment.id} · ${placeName(entry, config)}`;
+  return {
+    seed,
+    ...(episode >= 0 && { episode }),
+    // None where the evaluation was cut short before it.
+    ...(entry.returns[episode] !== undefined && { recorded: entry.returns[episode] }),
+    replay: played,
+    animation: { title, moments: played.moments, pace: played.pace },
+  };
+}
+
+/** The seeds of the episodes that an entry was evaluated on. */
+function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, root: number): readonly number[] {
+  const fresh = evaluation.seeds === 'fresh' && iteration > 0 ? iteration : undefined;
+  return evaluationSeeds(root, evaluation.episodes, fresh);
+}
+
+export type NotablePolicy = 'best' | 'worst' | 'first';
+
+/**
+ * The best (as confirmed, else as observed), the worst and the first policy of a run; undefined while none was evaluated.
+ */
+export function notablePolicies(
+  entries: readonly BufferEntry[],
+  { confirmations }: Pick<Manifest, 'confirmations'>,
+): Readonly<Record<NotablePolicy, BufferEntry>> | undefined {
+  const [first] = entries;
+  if (first === undefined) return undefined;
+  const confirmed = finalConfirmation(confirmations);
+  const best =
+    entries.find(
+      ({ iteration, candidate }) => iteration === confirmed?.iteration && candidate === confirmed.candidate,
+    ) ?? bestEntries(entries, 1)[0]!;
+  const worst = entries.reduce((lowest, entry) => (entry.score < lowest.score ? entry : lowest));
+  return { best, worst, first };
+}
+
+const mostFrames = 300;
+const largestBytes = 60_000;
+
+/** An episode as an SVG of at most 60 kB, with fewer moments of a long one where it takes that. */
+export function drawBounded(
+  draw: (maxFrames: number) => DrawnEpisode,
+  width: number,
+): DrawnEpisode & { readonly svg: string } {
+  for (let maxFrames = mostFrames; ; ) {
+    const drawn = draw(maxFrames);
+    const svg = svgAnimation(drawn.animation, width);
+    const bytes = Buffer.byteLength(svg);
+    if (bytes <= largestBytes || maxFrames <= 2) return { ...drawn, svg };
+    maxFrames = Math.max(2, Math.floor((maxFrames * 0.95 * largestBytes) / bytes));
+  }
+}
+
+/** The folder of a run's pictures. @throws UserError when it is a link, which may lead out of the run */
+export function makeAnimationsFolder(run: string): string {
+  const folder = join(run, runFiles.animations);
+  mkdirSync(folder, { recursive: true });
+  if (lstatSync(folder).isDirectory()) return folder;
+  throw new UserError({
+    file: folder,
+    message: 'this is no folder but a link, and pictures of a run stay in its directory',
+    remedy: 'remove it, or name a file with --out',
+  });
+}
+
+/** `iteration-0010`, the same for every run so that names sort by iteration. */
+export function iterationName(iteration: number): string {
+  return `iteration-${String(iteration).padStart(4, '0')}`;
+}
+
+/** Names of the pictures of iterations that a run drew as it went, in their order. */
+export function drawnIterations(
+  run: string,
+): readonly { readonly iteration: number; readonly file: string }[] {
+  let names: readonly string[];
+  try {
+    names = readdirSync(join(run, runFiles.animations));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    throw error;
+  }
+  return names
+    .flatMap((name) => {
+      const iteration = /^iteration-(\d{4,})\.svg$/.exec(name)?.[1];
+      return iteration === undefined
+        ? []
+        : [{ iteration: Number(iteration), file: `${runFiles.animations}/${name}` }];
+    })
+    .toSorted((a, b) => a.iteration - b.iteration);
+}

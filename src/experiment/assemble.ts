@@ -1,0 +1,281 @@
+/** Composition root: config → experiment. */
+import { join } from 'node:path';
+import type { Config, ModelConfig, PolicyConfig } from '../config/config.js';
+import { loadConfig } from '../config/load.js';
+import type { Environment, EnvironmentSpec } from '../environments/environment.js';
+import { isRemoteId, openEnvironment } from '../environments/open.js';
+import { isRemote, type RemoteEnvironment } from '../environments/remote/remote-environment.js';
+import { type Problem, UserError } from '../errors.js';
+import { waitOnClock } from '../models/hosted/retry.js';
+import type { LanguageModel } from '../models/language-model.js';
+import { createModel } from '../models/providers.js';
+import { commit, version } from '../package.js';
+import { createPolicyFamily } from '../policies/families.js';
+import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
+import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
+import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
+import { type Racing, racingOf } from '../rollout/racing.js';
+import { notDrawn } from '../rollout/replay.js';
+import { createReplayBuffer, vectorKey } from '../rollout/replay-buffer.js';
+import { fingerprint } from '../runs/fingerprint.js';
+import type { Manifest, RecordedSpec } from '../runs/manifest.js';
+import { readManifest, readRun, runFiles } from '../runs/reader.js';
+import type { RunDirectory } from '../runs/writer.js';
+import { openRecording } from './cassette.js';
+import { type Experiment, warningKey } from './experiment.js';
+import { countedBy, createLedger, type Ledger } from './ledger.js';
+import type { Purse } from './limits.js';
+import { createPrompter } from './prompter.js';
+
+/** What a config names, made and checked: nothing has run or been written yet. */
+export interface Assembly {
+  /** With the policy filled in. */
+  readonly config: Config & { readonly policy: PolicyConfig };
+  readonly environment: Environment | RemoteEnvironment;
+  /** Threads for episodes, started when they pay; undefined where there shall be none. */
+  readonly workers: EvaluationWorkers | undefined;
+  readonly family: PolicyFamily;
+  /** How evaluations are cut short; undefined where all episodes are played. */
+  readonly racing: Racing | undefined;
+  readonly model: LanguageModel;
+  /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
+  readonly counted: ModelConfig;
+  readonly prompts: PromptSet;
+  /** Of what must not change within a run. */
+  readonly fingerprint: string;
+  /** Parameters from the replay buffer that `warmup.from` names. */
+  readonly imported: readonly ParameterVector[];
+  /** Of repeats that share limits. */
+  readonly purse?: Purse;
+}
+
+/**
+ * @param env environment variables, for keys and server addresses.
+ * @param imported what a run that goes on took over when it began; a new run reads `warmup.from`.
+ * @throws UserError with all that is wrong: an unknown environment, an impossible policy, a missing key, a broken
+ *   template, …
+ */
+export async function assemble(
+  written: Config,
+  env: Readonly<Record<string, string | undefined>>,
+  imported?: readonly ParameterVector[],
+): Promise<Assembly> {
+  const problems: Problem[] = [];
+  /** What is wrong with one part doesn't hide what is wrong with another. */
+  const part = async <T>(make: () => T | Promise<T>): Promise<T | undefined> => {
+    try {
+      return await make();
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push(...error.problems);
+      return undefined;
+    }
+  };
+  const model = await part(() => openModel(written, env));
+  const environment = await part(() => openTask(written, env));
+  if (environment === undefined) throw new UserError(problems);
+  const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
+  const family = await part(() => createPolicyFamily(config.policy, environment));
+  const racing = await part(() => racingOf(config, environment));
+  const prompts = await part(() =>
+    loadPromptSet({
+      set: config.prompts.set,
+      description: config.prompts.description,
+      environment,
+      options: config.environment.options,
+      maxSteps: config.evaluation.maxSteps,
+    }),
+  );
+  const taken = family && (await part(() => imported ?? importedParameters(config, family, environment.id)));
+  const incomplete =
+    model === undefined || family === undefined || prompts === undefined || taken === undefined;
+  if (incomplete || problems.length > 0) {
+    await environment.close?.();
+    throw new UserError(problems);
+  }
+  return {
+    config,
+    environment,
+    workers: workersFor(config),
+    family,
+    racing,
+    prompts,
+    ...model,
+    fingerprint: fingerprint(config, prompts.hash),
+    imported: taken,
+  };
+}
+
+function openModel(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+): Pick<Assembly, 'model' | 'counted'> {
+  const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
+  return {
+    model: createModel(withDeadline(config), env, waitOnClock, recording?.cassette),
+    counted: recording?.model ?? config.model,
+  };
+}
+
+/** The deadline of a call is the lower of its two. */
+function withDeadline({ model, limits }: Config): ModelConfig {
+  const seconds = limits.perCall?.seconds;
+  if (seconds === undefined || !('timeoutSeconds' in model)) return model;
+  return { ...model, timeoutSeconds: Math.min(model.timeoutSeconds, seconds) };
+}
+
+function openTask(
+  { environment, evaluation: { workers }, render }: Config,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Environment | RemoteEnvironment> {
+  if (render.every !== undefined && isRemoteId(environment.id)) {
+    throw notDrawn(environment.id, 'render.every');
+  }
+  return openEnvironment(environment, env, workers === 'auto' ? 1 : workers);
+}
+
+/** Workers for a config; an environment outside this program has processes of its own instead. */
+export function workersFor(
+  config: Config & { readonly policy: PolicyConfig },
+): EvaluationWorkers | undefined {
+  const { environment, evaluation, policy } = config;
+  if (isRemoteId(environment.id)) return undefined;
+  return createWorkers({ environment, policy, maxSteps: evaluation.maxSteps }, evaluation.workers);
+}
+
+/** Ends whatever plays episodes. */
+export async function closeEnvironment({
+  environment,
+  workers,
+}: Pick<Assembly, 'environment' | 'workers'>): Promise<void> {
+  await workers?.close();
+  await environment.close?.();
+}
+
+/** Linear on vectors, a table on discrete states. */
+function defaultPolicy(environment: EnvironmentSpec): PolicyConfig {
+  if (environment.observationSpace.kind === 'discrete') {
+    return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
+  }
+  return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 };
+}
+
+/** The manifest of a run that is about to start. */
+export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
+  const { config, environment, model, prompts } = assembly;
+  const head = commit();
+  return {
+    version: 1,
+    run,
+    status: 'running',
+    created: now.toISOString(),
+    updated: now.toISOString(),
+    activeMs: 0,
+    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
+    environment: environment.id,
+    ...(isRemote(environment) && { spec: specOf(environment) }),
+    model: model.id,
+    fingerprint: assembly.fingerprint,
+    prompts: prompts.hash,
+    seed: config.seed,
+    iterations: { done: 0, of: config.iterations },
+    confirmations: [],
+    usage: ledgerOf(assembly).totals,
+  };
+}
+
+/** What a run keeps of an environment that may not be there when the run is looked at. */
+function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {
+  return { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) };
+}
+
+/** An experiment that continues what the run directory holds (nothing, for a new run). */
+export function experimentIn(
+  assembly: Assembly,
+  directory: RunDirectory,
+  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
+): Experiment {
+  const { config, environment, family, model, prompts, racing, workers } = assembly;
+  const { recorded, manifest } = directory;
+  const buffer = createReplayBuffer(recorded.entries);
+  const ledger = ledgerOf(assembly);
+  for (const call of recorded.calls) ledger.record(call, true);
+  return {
+    run: manifest.run,
+    config,
+    seed: manifest.seed,
+    setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
+    racing,
+    model,
+    prompter: createPrompter({ config, environment, family, prompts, buffer, recorded }),
+    buffer,
+    imported: assembly.imported,
+    ledger,
+    completed: recorded.iteration,
+    otherMs: assembly.purse?.otherMs ?? 0,
+    unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
+    warned: new Set(
+      recorded.events.flatMap((event) => (event.kind === 'warning' ? [warningKey(event.message)] : [])),
+    ),
+    commit: directory.commit,
+    ...outside,
+  };
+}
+
+/** Nothing is counted yet. */
+export function ledgerOf({
+  config,
+  counted: model,
+  purse,
+}: Pick<Assembly, 'config' | 'counted' | 'purse'>): Ledger {
+  return createLedger({
+    ...countedBy(model),
+    limits: config.limits,
+    purse,
+  });
+}
+
+/** The policies of an earlier run, each once, in the order of their evaluation. */
+function importedParameters(
+  { policy, warmup: { from: path } }: Assembly['config'],
+  family: PolicyFamily,
+  environment: string,
+): readonly ParameterVector[] {
+  if (path === undefined) return [];
+  const problem = (message: string) =>
+    new UserError({
+      field: 'warmup.from',
+      message,
+      value: path,
+      remedy: 'name the directory of a run of the same environment and policy',
+    });
+  let manifest: Manifest;
+  try {
+    manifest = readManifest(path);
+  } catch (error) {
+    throw error instanceof UserError ? problem(error.problems[0]!.message) : error;
+  }
+  if (manifest.environment !== environment) {
+    throw problem(`that run is of ${manifest.environment}, this one of ${environment}`);
+  }
+  if (subspaceOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== subspaceOf(policy)) {
+    throw problem('its parameters mean other weights: policy.projection is not the same');
+  }
+  const { count, low, high } = family.parameters;
+  const distinct = new Map(
+    readRun(path).entries.map((entry) => [vectorKey(entry.parameters), entry.parameters]),
+  );
+  for (const parameters of distinct.values()) {
+    if (parameters.length !== count) {
+      throw problem(`that run's policies have ${parameters.length} parameters; this one's have ${count}`);
+    }
+    if (parameters.some((value) => value < low || value > high)) {
+      throw problem(`a policy of that run has values beyond ${low} to ${high}`);
+    }
+  }
+  return [...distinct.values()];
+}
+
+/** What the parameters of two runs must share to mean the same. */
+const subspaceOf = (policy: PolicyConfig | undefined) =>
+  JSON.stringify(policy?.kind === 'linear' ? policy.projection : undefined);

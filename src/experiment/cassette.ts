@@ -1,0 +1,80 @@
+/** Finds what `model: {provider: replayed}` replays. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config, ModelConfig, ReplayedConfig } from '../config/config.js';
+import { loadConfig } from '../config/load.js';
+import { UserError } from '../errors.js';
+import type { Cassette } from '../models/replayed.js';
+import { repeatSeeds } from '../random/seeds.js';
+import { requireConfig } from '../runs/open-run.js';
+import { groupFile, readGroup, readManifest, readRun, runFiles } from '../runs/reader.js';
+
+export interface Recording {
+  readonly cassette: Cassette;
+  /** The model that answered: its prices and limits are those of the recorded calls. */
+  readonly model: ModelConfig;
+}
+
+/**
+ * Of repeats, each replays the run that has its seed, so that they are the same experiments.
+ * @throws UserError naming `model.run` when there is no such run, or none with a seed of this config
+ */
+export function openRecording(
+  model: ReplayedConfig,
+  { seed, repeats }: Pick<Config, 'seed' | 'repeats'>,
+): Recording {
+  try {
+    const runs = runsOf(model.run);
+    const wanted = repeatSeeds(seed, repeats);
+    const strange = wanted.find((one) => !runs.some((run) => run.seed === one));
+    // Recorded replies may be heard under other seeds, where a changed prompt is no error.
+    const anySeed = model.onChange === 'warn' && runs.length === 1;
+    if (strange !== undefined && !anySeed) throw otherSeed(runs, strange, repeats);
+    const path = (runs.find((run) => run.seed === seed) ?? runs[0]!).path;
+    const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)) }).config;
+    return {
+      cassette: { path, model: readManifest(path).model, calls: readRun(path).calls },
+      model:
+        recorded.model.provider === 'replayed'
+          ? openRecording(recorded.model, recorded).model
+          : recorded.model,
+    };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { message, remedy, alternatives } = error.problems[0]!;
+    throw new UserError({
+      field: 'model.run',
+      value: model.run,
+      message,
+      ...(alternatives && { alternatives }),
+      remedy: remedy ?? 'name the directory of a run; policyloop list shows those there are',
+    });
+  }
+}
+
+interface SeededRun {
+  readonly path: string;
+  readonly seed: number;
+}
+
+/** A run alone, or all of a group that began. */
+function runsOf(path: string): readonly SeededRun[] {
+  if (!existsSync(join(path, groupFile))) return [{ path, seed: readManifest(path).seed }];
+  const { runs, seeds } = readGroup(path);
+  return runs
+    .map((name, i) => ({ path: join(path, name), seed: seeds[i]! }))
+    .filter((run) => existsSync(join(run.path, runFiles.manifest)));
+}
+
+function otherSeed(runs: readonly SeededRun[], seed: number, repeats: number): UserError {
+  const seeds = runs.map((run) => String(run.seed));
+  return new UserError({
+    message:
+      runs.length === 0
+        ? 'none of these repeats has begun'
+        : `${repeats === 1 ? 'this config has' : 'a repeat of this config has'} the seed ${seed}, with which no run there was played`,
+    alternatives: seeds,
+    remedy:
+      runs.length > 1 ? 'set seed and repeats as they were' : `set seed=${seeds[0] ?? seed} and repeats=1`,
+  });
+}

@@ -1,0 +1,92 @@
+/** What a run may use: of each amount, in all, in one call, and over all repeats together. */
+import type { LimitsConfig } from '../config/config.js';
+import type { Cap, LimitName } from '../runs/events.js';
+
+/** What calls use, counted or at worst. */
+export interface Amounts {
+  readonly calls: number;
+  readonly promptTokens: number;
+  /** Part of the prompt tokens. */
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  /** Part of the completion tokens. */
+  readonly reasoningTokens: number;
+  readonly cost: number;
+}
+
+export const nothing: Amounts = {
+  calls: 0,
+  promptTokens: 0,
+  cachedTokens: 0,
+  completionTokens: 0,
+  reasoningTokens: 0,
+  cost: 0,
+};
+
+const keys = Object.keys(nothing) as (keyof Amounts)[];
+
+const combine = (a: Amounts, b: Amounts, join: (x: number, y: number) => number): Amounts => {
+  const joined: Record<keyof Amounts, number> = { ...nothing };
+  for (const key of keys) joined[key] = join(a[key], b[key]);
+  return joined;
+};
+
+export const plus = (a: Amounts, b: Amounts): Amounts => combine(a, b, (x, y) => x + y);
+export const minus = (a: Amounts, b: Amounts): Amounts => combine(a, b, (x, y) => x - y);
+export const largest = (a: Amounts, b: Amounts): Amounts => combine(a, b, Math.max);
+
+/** The limits of one scope: a run, a call, or all repeats. */
+export type ScopeLimits = { readonly [K in keyof Amounts | 'tokens']?: number | undefined };
+
+const amountOf = (amounts: Amounts, key: keyof ScopeLimits): number =>
+  key === 'tokens' ? amounts.promptTokens + amounts.completionTokens : amounts[key];
+
+const scopeKeys = ['calls', 'tokens', ...keys.filter((key) => key !== 'calls')] as const;
+
+/** The first limit that `amounts` would pass. */
+export function passed(limits: ScopeLimits, amounts: Amounts): keyof ScopeLimits | undefined {
+  return scopeKeys.find((key) => limits[key] !== undefined && amountOf(amounts, key) > limits[key]);
+}
+
+/** How far the limits are used, in the order of the config. */
+export function capsOf(
+  limits: LimitsConfig,
+  used: {
+    readonly run: Amounts;
+    readonly call: Amounts;
+    readonly total: Amounts;
+    readonly runMs: number;
+    readonly totalMs: number;
+  },
+): readonly Cap[] {
+  const scope = (given: ScopeLimits | undefined, amounts: Amounts, prefix: '' | 'perCall.' | 'total.') =>
+    scopeKeys.flatMap((key): Cap[] => {
+      const cap = given?.[key];
+      return cap === undefined
+        ? []
+        : [{ limit: `${prefix}${key}` as LimitName, used: amountOf(amounts, key), cap }];
+    });
+  const minutes = (limit: LimitName, cap: number | undefined, ms: number): readonly Cap[] =>
+    cap === undefined ? [] : [{ limit, used: ms / 60_000, cap }];
+  return [
+    ...scope(limits, used.run, ''),
+    ...minutes('minutes', limits.minutes, used.runMs),
+    ...scope(limits.perCall, used.call, 'perCall.'),
+    ...scope(limits.total, used.total, 'total.'),
+    ...minutes('total.minutes', limits.total?.minutes, used.totalMs),
+  ];
+}
+
+/** What runs that share a limit have used and set aside together: one for all repeats. */
+export interface Purse {
+  spent: Amounts;
+  reserved: Amounts;
+  /** Wall time of the runs that are not the one at hand. */
+  readonly otherMs: number;
+}
+
+export const createPurse = (spent: Amounts = nothing, otherMs = 0): Purse => ({
+  spent,
+  reserved: nothing,
+  otherMs,
+});

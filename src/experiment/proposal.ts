@@ -1,0 +1,254 @@
+/**
+ * One prompt, K proposals: render → generate → parse → correct, a bounded number of times. A reply that can't be
+ * used is asked again with what was wrong; after the last correction it is rejected, which is data, not an error.
+ */
+import pLimit from 'p-limit';
+import {
+  type ChatMessage,
+  type Completion,
+  type LanguageModel,
+  ModelError,
+  type ModelErrorKind,
+  type Task,
+} from '../models/language-model.js';
+import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
+import { type ParseFailure, parseParameters, type SeenParameters } from '../prompting/answer/format.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
+import type { CallRecord, LimitName } from '../runs/events.js';
+import type { Ledger } from './ledger.js';
+
+/** The calls that one candidate took, in order; the last one decides. */
+export type Proposal =
+  | {
+      readonly kind: 'accepted';
+      readonly candidate: number;
+      readonly parameters: ParameterVector;
+      readonly calls: readonly CallRecord[];
+    }
+  | { readonly kind: 'rejected'; readonly candidate: number; readonly calls: readonly CallRecord[] };
+
+export interface ProposalRequest {
+  readonly iteration: number;
+  readonly candidates: number;
+  readonly corrections: number;
+  /** The prompt that all candidates answer. */
+  readonly messages: readonly ChatMessage[];
+  readonly task: Task;
+  readonly seen: (parameters: ParameterVector) => SeenParameters | undefined;
+  /** Sampling seed of a call. */
+  readonly seed: (candidate: number, attempt: number) => number;
+  readonly formatCorrection: (failure: ParseFailure) => string;
+  /** A call of an interrupted iteration that was paid for already, if its messages are these. */
+  readonly recorded: (
+    candidate: number,
+    attempt: number,
+    messages: readonly ChatMessage[],
+  ) => CallRecord | undefined;
+  readonly model: LanguageModel;
+  readonly concurrency: number;
+  readonly ledger: Ledger;
+  readonly signal: AbortSignal;
+  readonly now: () => Date;
+  /** Told of every call as soon as its outcome is known. */
+  readonly onCall: (call: CallRecord) => void;
+}
+
+/** All candidates' proposals; `limit` is set when a cap refused a call, and then some may be missing. */
+export interface ProposalGroup {
+  readonly proposals: readonly Proposal[];
+  readonly limit?: LimitName;
+}
+
+interface Pending {
+  readonly candidate: number;
+  messages: readonly ChatMessage[];
+  readonly calls: CallRecord[];
+}
+
+/** `choices`: of the first of several that one request asked for. */
+type Reply =
+  | { readonly kind: 'completion'; readonly completion: Completion; readonly choices?: number }
+  | { readonly kind: 'error'; readonly error: ModelError; readonly choices?: number }
+  | { readonly kind: 'recorded'; readonly call: CallRecord };
+
+/**
+ * Replies of one round arrive concurrently but are judged in candidate order, so that which of two equal proposals
+ * counts as the repetition doesn't depend on the network.
+ * @throws ModelError of a kind that trying again can't mend, and when aborted.
+ */
+export async function propose(request: ProposalRequest): Promise<ProposalGroup> {
+  const accepted = new Map<string, ParameterVector>();
+  const done: Proposal[] = [];
+  let pending: Pending[] = Array.from({ length: request.candidates }, (_, candidate) => ({
+    candidate,
+    messages: request.messages,
+    calls: [],
+  }));
+  for (let attempt = 0; attempt <= request.corrections && pending.length > 0; attempt++) {
+    const round = await askRound(request, pending, attempt);
+    if (round.kind === 'refused')
+      return { proposals: sorted([...done, ...pending.map(reject)]), limit: round.limit };
+    let fatal: ModelError | undefined;
+    const again: Pending[] = [];
+    for (const [i, item] of pending.entries()) {
+      const reply = round.replies[i];
+      if (reply === undefined) continue;
+      const call = judge(request, item, attempt, reply, accepted);
+      item.calls.push(call);
+      if (reply.kind !== 'recorded') request.onCall(call);
+      if (reply.kind === 'error' && (reply.error.fatal || reply.error.kind === 'aborted'))
+        fatal = reply.error;
+      if (call.outcome.kind === 'accepted') {
+        const { parameters } = call.outcome;
+        accepted.set(vectorKey(parameters), parameters);
+        done.push({ kind: 'accepted', candidate: item.candidate, parameters, calls: item.calls });
+        continue;
+      }
+      if (call.outcome.kind === 'rejected') {
+        item.messages = [
+          ...item.messages,
+          // Some servers refuse a message without content.
+          { role: 'assistant', content: call.completion?.text.trim() ? call.completion.text : noText },
+          { role: 'user', content: request.formatCorrection(call.outcome.failure) },
+        ];
+      }
+      // Of the same prompt the same filter would say the same.
+      if (call.outcome.kind === 'error' && call.outcome.error === 'content-filter') done.push(reject(item));
+      else again.push(item);
+    }
+    if (fatal !== undefined) throw fatal;
+    pending = again;
+  }
+  return { proposals: sorted([...done, ...pending.map(reject)]) };
+}
+
+const noText = '(no text)';
+
+const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
+
+const sorted = (proposals: readonly Proposal[]) => proposals.toSorted((a, b) => a.candidate - b.candidate);
+
+type Round =
+  /** undefined: not asked, for the group call failed for good. */
+  | { readonly kind: 'replies'; readonly replies: readonly (Reply | undefined)[] }
+  | { readonly kind: 'refused'; readonly limit: LimitName };
+
+/** Asks for every pending candidate that has no recorded reply: in one group call where the model can, else each. */
+async function askRound(
+  request: ProposalRequest,
+  pending: readonly Pending[],
+  attempt: number,
+): Promise<Round> {
+  const { model, ledger } = request;
+  const replies: (Reply | undefined)[] = pending.map((item) => {
+    const call = request.recorded(item.candidate, attempt, item.messages);
+    return call && { kind: 'recorded', call };
+  });
+  const open = pending.flatMap((item, i) => (replies[i] === undefined ? [{ item, i }] : []));
+  if (open.length === 0) return { kind: 'replies', replies };
+  const reservation = ledger.reserve(open.map(({ item }) => item.messages));
+  if (reservation.kind === 'refused') return reservation;
+  const { maxTokens } = reservation;
+  const asking = (calls: number) => ({
+    task: request.task,
+    signal: request.signal,
+    ...(maxTokens !== undefined && { maxTokens }),
+    mayTryAgain: (kind: ModelErrorKind) => reservation.tryAgain(kind, calls),
+  });
+  try {
+    if (attempt === 0 && open.length > 1 && model.generateGroup !== undefined) {
+      const seeds = open.map(({ item }) => request.seed(item.candidate, attempt));
+      const position = { iteration: request.iteration, candidate: open[0]!.item.candidate, attempt };
+      const group = await settle(() =>
+        model.generateGroup!(request.messages, { ...asking(open.length), position, seeds }),
+      );
+      if (group.kind === 'error') {
+        replies[open[0]!.i] = { ...group, choices: open.length };
+        if (isFinal(group.error)) return { kind: 'replies', replies };
+      } else {
+        for (const [k, { i }] of open.entries()) {
+          const completion = group.value[k];
+          if (completion === undefined) continue;
+          replies[i] = { kind: 'completion', completion, ...(k === 0 && { choices: open.length }) };
+        }
+      }
+    }
+    const limit = pLimit(request.concurrency);
+    await Promise.all(
+      open
+        .filter(({ i }) => replies[i] === undefined)
+        .map(({ item, i }) =>
+          limit(async () => {
+            const one = await settle(() =>
+              model.generate(item.messages, {
+                ...asking(1),
+                position: { iteration: request.iteration, candidate: item.candidate, attempt },
+                seed: request.seed(item.candidate, attempt),
+              }),
+            );
+            replies[i] = one.kind === 'error' ? one : { kind: 'completion', completion: one.value };
+          }),
+        ),
+    );
+  } finally {
+    reservation.release();
+  }
+  return { kind: 'replies', replies };
+}
+
+/** Whether asking again is pointless. */
+const isFinal = (error: ModelError) => error.fatal || error.kind === 'aborted';
+
+async function settle<T>(
+  call: () => Promise<T>,
+): Promise<
+  { readonly kind: 'value'; readonly value: T } | { readonly kind: 'error'; readonly error: ModelError }
+> {
+  try {
+    return { kind: 'value', value: await call() };
+  } catch (error) {
+    if (error instanceof ModelError) return { kind: 'error', error };
+    throw error;
+  }
+}
+
+function judge(
+  request: ProposalRequest,
+  item: Pending,
+  attempt: number,
+  reply: Reply,
+  accepted: ReadonlyMap<string, ParameterVector>,
+): CallRecord {
+  if (reply.kind === 'recorded') return reply.call;
+  const base = {
+    iteration: request.iteration,
+    candidate: item.candidate,
+    attempt,
+    messages: item.messages,
+    seed: request.seed(item.candidate, attempt),
+    time: request.now().toISOString(),
+    ...(reply.choices !== undefined && { choices: reply.choices }),
+  };
+  if (reply.kind === 'error') {
+    const { kind, message, retries, failedTries, latencyMs } = reply.error;
+    const tries = failedTries.length > 0 && { failedTries };
+    return { ...base, outcome: { kind: 'error', error: kind, message, retries, ...tries, latencyMs } };
+  }
+  const { completion } = reply;
+  const cost = request.ledger.cost(completion.usage);
+  const result = parse(completion, request.task.parameters, (parameters) =>
+    accepted.has(vectorKey(parameters)) ? { iteration: request.iteration } : request.seen(parameters),
+  );
+  return {
+    ...base,
+    outcome: result.ok
+      ? { kind: 'accepted', parameters: result.value }
+      : { kind: 'rejected', failure: result.failure },
+    completion,
+    ...(cost !== undefined && { cost }),
+  };
+}
+
+function parse(completion: Completion, spec: ParameterSpec, seen: ProposalRequest['seen']) {
+  return parseParameters(completion.text, spec, { seen, finishReason: completion.finishReason });
+}

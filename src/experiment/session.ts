@@ -1,0 +1,130 @@
+import type { CommandContext, Display } from '../format/console.js';
+import { writeRunReport } from '../report/write-report.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import type { RunEvent, StopReason } from '../runs/events.js';
+import type { RunDirectory } from '../runs/writer.js';
+import { type Assembly, closeEnvironment, experimentIn } from './assemble.js';
+import { type Experiment, runExperiment } from './experiment.js';
+import { type IterationAnimations, openIterationAnimations } from './iteration-animations.js';
+
+/** Runs an experiment in its directory, from wherever it stands, to its end, and writes the report. */
+export async function runInDirectory(
+  assembly: Assembly,
+  directory: RunDirectory,
+  display: Display,
+  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
+): Promise<void> {
+  await runUnreported(assembly, directory, display, context);
+  await writeRunReport(directory.path);
+}
+
+/** The same without the report, which takes a good part of the time of a short run; it can be written later. */
+export async function runUnreported(
+  assembly: Assembly,
+  directory: RunDirectory,
+  display: Display,
+  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
+): Promise<void> {
+  const started = context.milliseconds();
+  const earlierMs = directory.manifest.activeMs;
+  const activeMs = () => earlierMs + context.milliseconds() - started;
+  let animations: IterationAnimations | undefined;
+  let experiment: Experiment;
+  const emit = (event: RunEvent) => {
+    directory.record(event);
+    keepManifest(directory, event, activeMs());
+    display.show(event);
+    if (event.kind === 'iteration-finished') drawUpTo(event.iteration);
+  };
+  const drawUpTo = (iteration: number) =>
+    animations?.drawUpTo(iteration, experiment.buffer.entries, (message) =>
+      emit({ kind: 'warning', message }),
+    );
+  try {
+    animations = await openIterationAnimations(assembly, directory);
+    experiment = experimentIn(assembly, directory, { emit, activeMs, now: context.now });
+    catchUp(directory, experiment);
+    drawUpTo(experiment.completed);
+    await runExperiment(experiment, context.stop);
+  } catch (error) {
+    directory.update({ status: 'failed', activeMs: activeMs() });
+    throw error;
+  } finally {
+    display.close();
+    animations?.close();
+    await closeEnvironment(assembly);
+    await assembly.model.close?.();
+    await directory.close();
+  }
+}
+
+/** The logs are ahead of the manifest after a crash: what it says of them is put right. */
+function catchUp(directory: RunDirectory, { activeMs, buffer, completed, config, ledger }: Experiment): void {
+  const caps = ledger.caps(activeMs());
+  const { best } = buffer;
+  directory.update({
+    status: 'running',
+    reason: undefined,
+    confirmations: [],
+    racing: undefined,
+    iterations: { done: completed, of: config.iterations },
+    best: best && bestOf(best),
+    usage: ledger.totals,
+    caps: caps.length > 0 ? caps : undefined,
+  });
+}
+
+const bestOf = ({ iteration, candidate, score, parameters }: BufferEntry) => ({
+  iteration,
+  candidate,
+  return: score,
+  parameters,
+});
+
+function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number): void {
+  const { manifest } = directory;
+  switch (event.kind) {
+    case 'candidate-evaluated':
+    case 'warmup-evaluated':
+      if (manifest.best === undefined || event.entry.score > manifest.best.return) {
+        directory.update({ best: bestOf(event.entry) });
+      }
+      break;
+    case 'iteration-finished':
+      directory.update({
+        iterations: { ...manifest.iterations, done: event.iteration },
+        usage: event.usage,
+        ...(event.caps && { caps: event.caps }),
+        activeMs,
+      });
+      break;
+    case 'confirmed':
+      directory.update({ confirmations: [...manifest.confirmations, event.confirmation] });
+      break;
+    case 'run-finished':
+      directory.update({
+        status: statusAfter(event.reason),
+        reason: event.reason,
+        racing: event.racing,
+        usage: event.usage,
+        ...(event.caps && { caps: event.caps }),
+        activeMs,
+      });
+      break;
+    default:
+  }
+}
+
+function statusAfter(reason: StopReason): 'completed' | 'interrupted' | 'failed' {
+  switch (reason.kind) {
+    case 'iterations':
+    case 'target':
+    case 'limit':
+      return 'completed';
+    case 'interrupted':
+      return 'interrupted';
+    case 'model-error':
+    case 'environment-error':
+      return 'failed';
+  }
+}

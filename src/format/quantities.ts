@@ -1,0 +1,91 @@
+import type { RacingTotals } from '../rollout/replay-buffer.js';
+
+const missing = '–';
+
+/** About `digits` significant digits, thousands apart by a thin space, a true minus sign. */
+export function formatNumber(value: number | undefined, digits = 4): string {
+  if (value === undefined || Number.isNaN(value)) return missing;
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 1e12 || size < 1e-4) return value.toExponential(digits - 1).replaceAll('-', '−');
+  const decimals = Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(size))));
+  const [whole = '0', fraction = ''] = size.toFixed(decimals).split('.');
+  const trimmed = fraction.replace(/0+$/, '');
+  return `${value < 0 ? '−' : ''}${groupDigits(whole)}${trimmed === '' ? '' : `.${trimmed}`}`;
+}
+
+/** A return or score: four significant digits, zeros kept so that columns line up. */
+export function formatReturn(value: number | undefined): string {
+  if (value === undefined || !Number.isFinite(value)) return formatNumber(value);
+  const size = Math.abs(value);
+  if (size >= 1e9) return formatNumber(value);
+  const decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+  const [whole = '0', fraction] = size.toFixed(decimals).split('.');
+  const sign = value < 0 && Number(size.toFixed(decimals)) > 0 ? '−' : '';
+  return `${sign}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
+}
+
+/** A parameter as it was proposed: all of its digits. */
+export function formatParameter(value: number): string {
+  return String(value).replaceAll('-', '−');
+}
+
+/** A whole number, thousands apart. */
+export function formatCount(value: number): string {
+  return `${value < 0 ? '−' : ''}${groupDigits(String(Math.abs(Math.round(value))))}`;
+}
+
+function groupDigits(digits: string): string {
+  return digits.length < 5 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+}
+
+/** `1 call`, `2 calls`. */
+export function plural(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** `31 of 96 evaluations cut short, 412 of 1920 episodes saved (about 18.2k steps)`. */
+export function racingText({ cut, episodes, evaluations, saved, savedSteps }: RacingTotals): string {
+  const steps = saved === 0 ? '' : ` (about ${formatCompact(savedSteps)} steps)`;
+  return `${formatCount(cut)} of ${plural(evaluations, 'evaluation')} cut short, ${formatCount(saved)} of ${plural(episodes, 'episode')} saved${steps}`;
+}
+
+/** A large count in few characters: 812, 43.1k, 1.2M. */
+export function formatCompact(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 999_500_000) return `${formatNumber(value / 1e9, 3)}G`;
+  if (size >= 999_500) return `${formatNumber(value / 1e6, 3)}M`;
+  if (size >= 1000) return `${formatNumber(value / 1e3, 3)}k`;
+  return formatNumber(value, 3);
+}
+
+/** Milliseconds as `850 ms`, `4.2 s`, `3 min 20 s`, `25 min`, `2 h 5 min`. */
+export function formatDuration(milliseconds: number): string {
+  if (Number.isNaN(milliseconds)) return missing;
+  if (milliseconds < 1) return milliseconds <= 0 ? '0 s' : '< 1 ms';
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 59_950) return `${formatNumber(milliseconds / 1000, milliseconds < 9950 ? 2 : 3)} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 600) return twoUnits(Math.floor(seconds / 60), 'min', seconds % 60, 's');
+  if (seconds < 3570) return `${Math.round(seconds / 60)} min`;
+  const minutes = Math.round(seconds / 60);
+  return twoUnits(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
+}
+
+function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}
+
+/** `2025-11-21 07:04 UTC`; an unreadable time stays as it is. */
+export function formatTime(iso: string): string {
+  const time = Date.parse(iso);
+  if (Number.isNaN(time)) return iso;
+  return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** A cost in the currency of `model.price`. */
+export function formatCost(cost: number): string {
+  if (cost === 0) return '0';
+  return cost >= 0.995 ? cost.toFixed(2) : formatNumber(cost, 2);
+}

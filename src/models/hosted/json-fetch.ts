@@ -1,0 +1,205 @@
+/**
+ * What the client libraries fetch with. In place of the global `fetch`, because that gives up when the headers take
+ * longer than five minutes, which a slow local model exceeds; and because every failure is classified here, once for
+ * all providers, before a library prints it or hides its headers.
+ */
+import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { z } from 'zod';
+import type { ModelErrorKind } from '../language-model.js';
+import { TryFailure } from './retry.js';
+
+interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Far beyond any completion; a server that sends more is broken. */
+const longestBody = 64 * 2 ** 20;
+
+/** A host that has not taken the connection (TLS included) by then is down. */
+const connectTimeoutMs = 30_000;
+
+/**
+ * Sends `init` (method, headers, text body, signal) and resolves with a 2xx reply whose body is JSON.
+ * @throws TryFailure for everything else.
+ */
+export const jsonFetch: typeof fetch = async (input, init = {}) => {
+  const url = new URL(input instanceof Request ? input.url : input);
+  const reply = await exchange(url, init);
+  if (reply.status < 200 || reply.status > 299) throw failureOf(reply);
+  if (parseJson(reply.body) === undefined) {
+    throw new TryFailure(
+      isWebPage(reply.body) ? 'html' : 'malformed',
+      `${place(url)} answered HTTP ${reply.status} with ${describeBody(reply.body)}`,
+    );
+  }
+  return new Response(reply.body, { status: 200, headers: { 'content-type': 'application/json' } });
+};
+
+function exchange(url: URL, init: RequestInit): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    let isConnected = false;
+    const failed = (error: Error) =>
+      reject(error instanceof TryFailure ? error : networkFailure(url, error, isConnected));
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
+      url,
+      {
+        // A kept connection may be closed by the server at the moment we use it: a failure that a new one can't have.
+        agent: false,
+        method: init.method ?? 'GET',
+        headers: { ...Object.fromEntries(new Headers(init.headers)), 'accept-encoding': 'identity' },
+        ...(init.signal && { signal: init.signal }),
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let length = 0;
+        response.on('data', (chunk: Buffer) => {
+          length += chunk.length;
+          chunks.push(chunk);
+          if (length > longestBody) {
+            const problem = `${place(url)} answered with more than ${longestBody} bytes`;
+            response.destroy(new TryFailure('malformed', problem));
+          }
+        });
+        response.on('error', failed);
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks).toString('utf8'),
+          }),
+        );
+      },
+    );
+    request.on('error', failed);
+    request.on('socket', (socket) => {
+      // Routers forget connections that are silent while a model thinks.
+      socket.setKeepAlive(true, 30_000);
+      const hangs = () => request.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' }));
+      const timer = setTimeout(hangs, connectTimeoutMs);
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+        isConnected = true;
+        clearTimeout(timer);
+      });
+      socket.once('close', () => clearTimeout(timer));
+    });
+    request.end(init.body ?? undefined);
+  });
+}
+
+/** A status that is no success. */
+function failureOf(reply: Reply): TryFailure {
+  const { status, headers, body } = reply;
+  const error = serverError(body);
+  const redirect = headers.location === undefined ? '' : ` to ${headers.location}: give that address instead`;
+  const message = `HTTP ${status}${redirect}${error.message === '' ? '' : `: ${error.message}`}`;
+  return new TryFailure(kindOf(status, error), message, retryAfter(headers));
+}
+
+/**
+ * The words by which providers refuse a prompt for its content: Azure (`content_filter`), OpenAI
+ * (`content_policy_violation`, flagged as `invalid_prompt`), DeepSeek, Alibaba, xAI, OpenRouter's moderation.
+ */
+const filterWords =
+  /content[_ ]?(filter|policy|management policy)|ResponsibleAIPolicy|Content Exists Risk|data_?inspection_?failed|violates? (our |the )?(usage|content)|usage policy|was flagged|flagged_input/i;
+
+/** The kind of a failure with this HTTP status, and this said of it. */
+export function kindOf(status: number, { code, message }: ReturnType<typeof serverError>): ModelErrorKind {
+  if (status === 451) return 'content-filter';
+  if ([400, 403, 422].includes(status) && filterWords.test(`${code ?? ''} ${message}`))
+    return 'content-filter';
+  // An empty account is reported like a rate limit, but waiting doesn't fill it.
+  if (status === 401 || status === 402 || status === 403 || code === 'insufficient_quota')
+    return 'authentication';
+  if (status === 404) return 'not-found';
+  if (status === 429) return 'rate-limit';
+  if (status === 408 || status === 409 || status === 425 || status >= 500) return 'server';
+  return 'bad-request';
+}
+
+const errorObject = z.object({ message: z.string(), code: z.unknown(), type: z.unknown() }).partial();
+const errorBody = z.object({ error: z.union([z.string(), errorObject]), message: z.string() }).partial();
+
+/** What the server says, as the providers' several forms have it. */
+export function serverError(body: string): {
+  readonly message: string;
+  readonly code?: string;
+  /** The HTTP status that the error names itself, as those that come with HTTP 200 do. */
+  readonly status?: number;
+} {
+  const parsed = errorBody.safeParse(parseJson(body));
+  if (!parsed.success) return { message: body === '' ? '' : describeBody(body) };
+  const { error, message = '' } = parsed.data;
+  if (typeof error === 'string') return { message: shorten(error) };
+  const code = [error?.code, error?.type].find((value) => typeof value === 'string');
+  const status = Number(error?.code);
+  return {
+    message: shorten(error?.message ?? message),
+    ...(code !== undefined && { code }),
+    ...(status >= 400 && status <= 599 && { status }),
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function describeBody(body: string): string {
+  if (body.trim() === '') return 'an empty body';
+  if (isWebPage(body)) {
+    const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim();
+    return `an HTML page${title ? ` (“${shorten(title)}”)` : ''}`;
+  }
+  return parseJson(body) === undefined ? `text that is no JSON: ${shorten(body)}` : shorten(body);
+}
+
+const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);
+
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length <= 300 ? line : `${line.slice(0, 299)}…`;
+}
+
+/**
+ * Milliseconds that the server asks to wait, by `retry-after-ms` or `retry-after` (RFC 9110: seconds, or a date,
+ * which is read against the server's own `date`).
+ */
+export function retryAfter(headers: IncomingHttpHeaders): number | undefined {
+  const given = headers['retry-after-ms'];
+  const milliseconds = Number.parseFloat(Array.isArray(given) ? '' : (given ?? ''));
+  if (milliseconds >= 0) return milliseconds;
+  const text = headers['retry-after']?.trim();
+  if (text === undefined) return undefined;
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  if (!/^[a-z]{3}/i.test(text)) return undefined;
+  const difference = Date.parse(text) - Date.parse(headers.date ?? '');
+  return Number.isNaN(difference) ? undefined : Math.max(0, difference);
+}
+
+const networkProblems: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was dropped',
+  EPIPE: 'the connection was dropped',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the host name could not be looked up',
+  ETIMEDOUT: 'the host does not answer',
+};
+
+function networkFailure(url: URL, error: Error & { code?: unknown }, isConnected: boolean): TryFailure {
+  const problem = typeof error.code === 'string' ? (networkProblems[error.code] ?? error.code) : undefined;
+  return new TryFailure(
+    isConnected ? 'cut' : 'network',
+    `no answer from ${place(url)}: ${problem ?? error.message}`,
+  );
+}
+
+/** The address without what might be secret in it. */
+function place(url: URL): string {
+  return `${url.origin}${url.pathname}`;
+}

@@ -1,0 +1,128 @@
+/** What chat completions look like, OpenAI's and those of compatible servers. */
+import { z } from 'zod';
+import type { ChatMessage, Completion, FinishReason } from '../language-model.js';
+import { checkUsage, replyFaults } from '../reply-faults.js';
+import { kindOf, serverError } from './json-fetch.js';
+import { TryFailure } from './retry.js';
+
+/** Part of a message's content where a server splits it (Mistral's reasoning models do). */
+const contentPart = z.object({
+  type: z.string(),
+  text: z.string().optional(),
+  thinking: z.array(z.object({ text: z.string().optional() })).optional(),
+});
+
+const messageSchema = z.object({
+  content: z.union([z.string(), z.array(contentPart)]).nullish(),
+  refusal: z.string().nullish(),
+  /** Reasoning beside the answer: DeepSeek, vLLM, llama.cpp (`reasoning_content`), OpenRouter, Ollama (`reasoning`). */
+  reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+});
+
+/** Whatever stands there: see checkUsage. */
+const tokens = z.unknown().optional();
+const usageSchema = z
+  .object({
+    prompt_tokens: tokens,
+    completion_tokens: tokens,
+    total_tokens: tokens,
+    prompt_tokens_details: z.object({ cached_tokens: tokens }).nullish().catch(undefined),
+    completion_tokens_details: z.object({ reasoning_tokens: tokens }).nullish().catch(undefined),
+    /** DeepSeek's name for the cached tokens. */
+    prompt_cache_hit_tokens: tokens,
+  })
+  .nullish()
+  .catch(undefined);
+
+const responseSchema = z.object({
+  choices: z
+    .array(
+      z.object({
+        message: messageSchema,
+        finish_reason: z.string().nullish(),
+        error: z.unknown().optional(),
+      }),
+    )
+    .min(1),
+  usage: usageSchema,
+});
+export type ChatCompletion = z.output<typeof responseSchema>;
+type Choice = ChatCompletion['choices'][number];
+
+/** @throws TryFailure when it is no chat completion. */
+export function readChatCompletion(response: unknown): ChatCompletion {
+  const parsed = responseSchema.safeParse(response);
+  // OpenRouter, for one, says with HTTP 200 what went wrong: in the place of choices, or in one.
+  const error = serverError(
+    JSON.stringify(parsed.success ? { error: parsed.data.choices[0]!.error } : response) ?? '',
+  );
+  const { message, status } = error;
+  if (status !== undefined) {
+    throw new TryFailure(kindOf(status, error), `error ${status} with HTTP 200: ${message}`);
+  }
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  throw new TryFailure(
+    isWithoutChoices(response) ? 'empty' : 'malformed',
+    `the reply is no chat completion (${issue.path.join('.') || 'body'}: ${issue.message})${message === '' ? '' : `: ${message}`}`,
+  );
+}
+
+function isWithoutChoices(response: unknown): boolean {
+  const parsed = z.object({ choices: z.array(z.unknown()).max(0).nullable() }).safeParse(response);
+  return parsed.success;
+}
+
+/** One completion a choice; what is known of the whole call stands on the first. */
+export function completionsOf(
+  response: ChatCompletion,
+  sent: { readonly messages: readonly ChatMessage[]; readonly maxTokens: number | undefined },
+  { warnings, ...call }: Pick<Completion, 'latencyMs' | 'retries' | 'failedTries' | 'warnings'>,
+): readonly Completion[] {
+  const choices = response.choices.map(readChoice);
+  const counts = checkUsage(countsOf(response.usage), { ...sent, replies: choices });
+  return choices.map((choice, i) => {
+    const faults = [...replyFaults(choice), ...(i === 0 ? counts.faults : [])];
+    const said = [...(warnings ?? []), ...(counts.warning === undefined ? [] : [counts.warning])];
+    return {
+      ...choice,
+      ...(faults.length > 0 && { faults }),
+      ...(i > 0
+        ? { usage: {}, latencyMs: 0, retries: 0 }
+        : { usage: counts.usage, ...call, ...(said.length > 0 && { warnings: said }) }),
+    };
+  });
+}
+
+function readChoice({
+  message,
+  finish_reason,
+}: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
+  const parts = typeof message.content === 'string' ? [] : (message.content ?? []);
+  const thinking = parts.flatMap((part) => part.thinking ?? []).map((part) => part.text ?? '');
+  const text =
+    typeof message.content === 'string' ? message.content : parts.map((part) => part.text ?? '').join('');
+  const reasoning = message.reasoning_content ?? message.reasoning ?? thinking.join('');
+  return {
+    text: text === '' ? (message.refusal ?? '') : text,
+    ...(reasoning !== '' && { reasoning }),
+    finishReason: readFinishReason(finish_reason ?? ''),
+  };
+}
+
+/** OpenAI's names, and what Gemini, Zhipu and Anthropic's models let through in their place. */
+function readFinishReason(given: string): FinishReason {
+  const name = given.toLowerCase();
+  if (name === 'stop' || name === 'length') return name;
+  const filtered = /content_filter|safety|prohibited|recitation|sensitive|refusal|blocklist/.test(name);
+  return filtered ? 'content-filter' : 'other';
+}
+
+const countsOf = (usage: ChatCompletion['usage']) => ({
+  prompt: usage?.prompt_tokens,
+  cached: usage?.prompt_tokens_details?.cached_tokens ?? usage?.prompt_cache_hit_tokens,
+  completion: usage?.completion_tokens,
+  reasoning: usage?.completion_tokens_details?.reasoning_tokens,
+  total: usage?.total_tokens,
+});

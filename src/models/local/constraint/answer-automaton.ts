@@ -1,0 +1,192 @@
+import type { ParameterSpec } from '../../../policies/policy.js';
+import { type NumberGrammar, numberGrammar } from './number-grammar.js';
+
+/** Finds several ASCII patterns at once, byte by byte, without regard to case (Aho & Corasick 1975). */
+export interface PatternMatcher<Role> {
+  /** State 0 is the start. `role` is that of a pattern which ends with this byte. */
+  step(state: number, byte: number): { readonly next: number; readonly role: Role | undefined };
+}
+
+export function patternMatcher<Role>(
+  patterns: readonly { readonly text: string; readonly role: Role }[],
+): PatternMatcher<Role> {
+  const children: Map<number, number>[] = [new Map()];
+  const roles: (Role | undefined)[] = [undefined];
+  for (const { text, role } of patterns) {
+    let state = 0;
+    for (const byte of Buffer.from(text)) {
+      let child = children[state]!.get(byte);
+      if (child === undefined) {
+        child = children.length;
+        children.push(new Map());
+        roles.push(undefined);
+        children[state]!.set(byte, child);
+      }
+      state = child;
+    }
+    roles[state] = role;
+  }
+  // Breadth first: the longest proper suffix of a state is shorter, hence already complete.
+  const suffix: number[] = new Array(children.length).fill(0);
+  const table = new Int32Array(children.length * 256);
+  const queue = [0];
+  for (const state of queue) {
+    roles[state] ??= roles[suffix[state]!];
+    for (let byte = 0; byte < 256; byte++) {
+      const child = children[state]!.get(byte);
+      const elsewhere = state === 0 ? 0 : table[suffix[state]! * 256 + byte]!;
+      if (child === undefined) {
+        table[state * 256 + byte] = elsewhere;
+      } else {
+        suffix[child] = elsewhere;
+        table[state * 256 + byte] = child;
+        queue.push(child);
+      }
+    }
+  }
+  return {
+    step(state, byte) {
+      const lower = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+      const next = table[state * 256 + lower]!;
+      return { next, role: roles[next] };
+    },
+  };
+}
+
+// Reads an answer byte by byte: free text (thinking included), then `params[0]: v, params[1]: v, …`, then free text.
+// A byte after which the reply could no longer be read as one valid answer is refused. Free text may therefore not
+// assign parameters in any other way, nor, after the answer, mention them or open a block of thinking.
+
+export type AnswerState =
+  /** Before the answer. */
+  | {
+      readonly kind: 'free';
+      /** State of the pattern matcher. */
+      readonly matcher: number;
+      readonly thinking: boolean;
+      /** Since `param`: nothing, the rest of its word, or what is neither letter nor digit. */
+      readonly mention: 'none' | 'word' | 'behind';
+      /** Bytes of `params[` matched at a place where the answer may start. */
+      readonly matched: number;
+      /** Whether the answer may start here: at the start of a line, or after a colon. */
+      readonly anchored: boolean;
+    }
+  /** Within `params[0]:` or `, params[i]:`; `offset` bytes of it are there. */
+  | { readonly kind: 'literal'; readonly index: number; readonly offset: number }
+  /** Within a value, the space before it included. */
+  | { readonly kind: 'value'; readonly index: number; readonly text: string }
+  | { readonly kind: 'after'; readonly matcher: number };
+
+export interface AnswerAutomaton {
+  start(thinking: boolean): AnswerState;
+  /** Undefined where the byte is refused. */
+  step(state: AnswerState, byte: number): AnswerState | undefined;
+  /** Whether the reply may end here. */
+  canEnd(state: AnswerState): boolean;
+  /** `params[0]:`, then `, params[i]:` */
+  literal(index: number): string;
+  readonly values: NumberGrammar;
+  readonly count: number;
+}
+
+const opener = 'params[';
+const thinkingNames = ['think', 'thinking', 'thought', 'reasoning'];
+const matcher = patternMatcher([
+  { text: 'param', role: 'mention' },
+  { text: '<|message|>', role: 'channel' },
+  ...[...thinkingNames.map((name) => [`<${name}>`, `</${name}>`]), ['[think]', '[/think]']].flatMap(
+    ([open, close]) => [
+      { text: open!, role: 'open' as const },
+      { text: close!, role: 'close' as const },
+    ],
+  ),
+]);
+
+const code = (character: string) => character.charCodeAt(0);
+const [newline, colon, bracket, comma] = [code('\n'), code(':'), code('['), code(',')];
+/** Decoration that may stand between the start of a line and the answer. */
+const decoration = new Set([...' \t*_`>#-"\'('].map(code));
+
+export function answerAutomaton(spec: ParameterSpec): AnswerAutomaton {
+  const values = numberGrammar(spec);
+  const literal = (index: number) => `${index === 0 ? '' : ', '}params[${index}]:`;
+  const last = spec.count - 1;
+  const isComplete = (text: string) => text.startsWith(' ') && values.complete(text.slice(1));
+
+  function stepFree(state: AnswerState & { kind: 'free' }, byte: number): AnswerState | undefined {
+    const { next, role } = matcher.step(state.matcher, byte);
+    if (state.thinking) return role === 'close' ? fresh(next, false) : fresh(next, true);
+    if (role === 'open') return fresh(next, true);
+    const continues = byte === opener.charCodeAt(state.matched);
+    const matched =
+      state.matched > 0 && continues ? state.matched + 1 : state.anchored && byte === code('p') ? 1 : 0;
+    if (matched === opener.length) return { kind: 'literal', index: 0, offset: matched };
+    if (byte === bracket && state.mention !== 'none') return undefined;
+    return {
+      kind: 'free',
+      matcher: next,
+      thinking: false,
+      mention: role === 'mention' ? 'word' : mentionAfter(state.mention, byte),
+      matched,
+      anchored: byte === newline || byte === colon || (state.anchored && decoration.has(byte)),
+    };
+  }
+
+  function stepValue(state: AnswerState & { kind: 'value' }, byte: number): AnswerState | undefined {
+    const character = String.fromCharCode(byte);
+    const text = state.text + character;
+    if (text === ' ' || (state.text !== '' && values.feasible(text.slice(1)))) return { ...state, text };
+    if (!isComplete(state.text)) return undefined;
+    if (state.index < last) {
+      return byte === comma ? { kind: 'literal', index: state.index + 1, offset: 1 } : undefined;
+    }
+    return byte === newline ? { kind: 'after', matcher: 0 } : undefined;
+  }
+
+  return {
+    count: spec.count,
+    values,
+    literal,
+    start: (thinking) => fresh(0, thinking),
+    canEnd: (state) =>
+      state.kind === 'after' || (state.kind === 'value' && state.index === last && isComplete(state.text)),
+    step(state, byte) {
+      switch (state.kind) {
+        case 'free':
+          return stepFree(state, byte);
+        case 'literal': {
+          const expected = literal(state.index);
+          if (byte !== expected.charCodeAt(state.offset)) return undefined;
+          return state.offset + 1 === expected.length
+            ? { kind: 'value', index: state.index, text: '' }
+            : { ...state, offset: state.offset + 1 };
+        }
+        case 'value':
+          return stepValue(state, byte);
+        case 'after': {
+          const { next, role } = matcher.step(state.matcher, byte);
+          return role === undefined ? { kind: 'after', matcher: next } : undefined;
+        }
+      }
+    },
+  };
+}
+
+function fresh(state: number, thinking: boolean): AnswerState {
+  return {
+    kind: 'free',
+    matcher: thinking ? state : 0,
+    thinking,
+    mention: 'none',
+    matched: 0,
+    anchored: !thinking,
+  };
+}
+
+function mentionAfter(mention: 'none' | 'word' | 'behind', byte: number): 'none' | 'word' | 'behind' {
+  if (mention === 'none') return 'none';
+  const wordLike =
+    (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
+  if (!wordLike) return 'behind';
+  return mention === 'word' ? 'word' : 'none';
+}

@@ -1,0 +1,276 @@
+/**
+ * Constrained decoding: which tokens keep a reply on its way to one valid answer. The automaton reads bytes, so any
+ * tokenizer whose tokens are byte strings will do, however it cuts numbers and punctuation.
+ */
+import { UserError } from '../../../errors.js';
+import type { ParameterSpec } from '../../../policies/policy.js';
+import type { TokenMask } from '../engine/sampling.js';
+import type { ChatTokenizer } from '../tokens/tokenizer.js';
+import { type AnswerAutomaton, type AnswerState, answerAutomaton } from './answer-automaton.js';
+
+export interface Constraint {
+  /** Fewest tokens that an answer is sure to fit in, free text apart. */
+  readonly answerTokens: number;
+  start(): ConstraintState;
+}
+
+/** Where one reply stands. */
+export interface ConstraintState {
+  /** @param remaining tokens that may still be generated, the next one included */
+  mask(remaining: number): TokenMask;
+  /** Takes the token that was chosen. */
+  take(id: number): void;
+  /** Where in the text of the reply so far the answer is over, -1 as long as it isn't. */
+  answerEnd(text: string): number;
+}
+
+/** What a vocabulary offers to constraints: made once for a model. */
+export interface ConstraintVocabulary {
+  readonly bytes: readonly Uint8Array[];
+  /** Ids of tokens that start with a byte. */
+  readonly byFirst: readonly (readonly number[])[];
+  /** Ids of tokens that hold a `[`, and of those that may complete what is refused after the answer. */
+  readonly withBracket: readonly number[];
+  readonly withPatternEnd: readonly number[];
+  /** Ids that are never chosen: control tokens, rows of the embedding that no token uses, raw bytes beyond ASCII. */
+  readonly silent: readonly number[];
+  readonly eosTokens: ReadonlySet<number>;
+  /** Tokens whose bytes are exactly these. */
+  spell(text: string): readonly number[];
+}
+
+/** @throws UserError when the tokenizer lacks one of the characters that an answer is made of */
+export function constraintVocabulary(
+  tokenizer: ChatTokenizer,
+  size: number,
+  eosTokens: ReadonlySet<number>,
+): ConstraintVocabulary {
+  const bytes = Array.from({ length: size }, (_, id) => {
+    const token = tokenizer.bytes.of(id);
+    // A run of raw bytes is text as a whole or not at all: a stray one would take the answer's own bytes with it.
+    const stray = tokenizer.bytes.isByte(id) && token[0]! >= 0x80;
+    return stray || eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : token;
+  });
+  const byFirst: number[][] = Array.from({ length: 256 }, () => []);
+  bytes.forEach((token, id) => {
+    if (token.length > 0) byFirst[token[0]!]!.push(id);
+  });
+  const holding = (ends: readonly number[]) =>
+    [...bytes.keys()].filter((id) => bytes[id]!.some((byte) => ends.includes(byte)));
+  const missing = [...'0123456789-., params[]:\n</think>'].filter(
+    (character) => !byFirst[character.charCodeAt(0)]!.some((id) => bytes[id]!.length === 1),
+  );
+  if (missing.length > 0)
+    throw new UserError({
+      field: 'model.format',
+      value: 'constrained',
+      message: `the model's tokenizer has no token for ${missing.map((c) => JSON.stringify(c)).join(', ')} alone`,
+      remedy: 'set model.format to text',
+    });
+  return {
+    bytes,
+    byFirst,
+    withBracket: holding([0x5b]),
+    withPatternEnd: holding([...'mM>]'].map((character) => character.charCodeAt(0))),
+    silent: [...bytes.keys()].filter((id) => bytes[id]!.length === 0),
+    eosTokens,
+    spell: spelling(tokenizer, bytes, byFirst),
+  };
+}
+
+/** The tokenizer's own tokens where they spell the text exactly (SentencePiece adds a space), else the longest ones that fit. */
+function spelling(
+  tokenizer: ChatTokenizer,
+  bytes: readonly Uint8Array[],
+  byFirst: readonly (readonly number[])[],
+): (text: string) => readonly number[] {
+  const known = new Map<string, readonly number[]>();
+  // Among tokens of one length a raw byte comes last: models write the ordinary token.
+  const rank = (id: number) => bytes[id]!.length - (tokenizer.bytes.isByte(id) ? 0.5 : 0);
+  const spell = (text: string) => {
+    const wanted = Buffer.from(text);
+    const own = tokenizer.encodeText(text);
+    if (Buffer.concat(own.map((id) => bytes[id]!)).equals(wanted)) return own;
+    const ids: number[] = [];
+    for (let at = 0; at < wanted.length; ) {
+      const fitting = byFirst[wanted[at]!]!.filter((id) => wanted.indexOf(bytes[id]!, at) === at);
+      const longest = fitting.reduce((a, b) => (rank(b) > rank(a) ? b : a));
+      ids.push(longest);
+      at += bytes[longest]!.length;
+    }
+    return ids;
+  };
+  return (text) => {
+    let ids = known.get(text);
+    if (ids === undefined) {
+      ids = spell(text);
+      known.set(text, ids);
+    }
+    return ids;
+  };
+}
+
+const answerStart = 'params[0]:';
+const thinkingEnd = '</think>\n';
+
+/** @param thinking whether the prompt ends inside a block of thinking */
+export function createConstraint(
+  spec: ParameterSpec,
+  vocabulary: ConstraintVocabulary,
+  thinking: boolean,
+): Constraint {
+  const automaton = answerAutomaton(spec);
+  const costs = answerCosts(automaton, vocabulary);
+  const masks = new Map<string, TokenMask>();
+  return {
+    answerTokens: costs.answer + (thinking ? vocabulary.spell(thinkingEnd).length : 0),
+    start: () => new Reply(automaton, vocabulary, costs, masks, automaton.start(thinking)),
+  };
+}
+
+interface Costs {
+  /** Fewest tokens that an answer alone is sure to fit in. */
+  readonly answer: number;
+  /** Enough tokens to reach the end of the answer from any free text. */
+  readonly start: number;
+  /** Enough tokens to reach the end of the answer from within it. */
+  from(state: AnswerState): number;
+}
+
+function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary): Costs {
+  const { count, literal, values } = automaton;
+  const shortestValue = 1 + values.shortfall('');
+  /** Tokens of everything from the comma before value `index` to the end. */
+  const tails: number[] = [];
+  // What ends the last value: the end token or a line break.
+  tails[count] = 1;
+  for (let index = count - 1; index > 0; index--)
+    tails[index] = 1 + spell(literal(index).slice(1)).length + shortestValue + tails[index + 1]!;
+  return {
+    answer: spell(answerStart).length + shortestValue + tails[1]!,
+    start: thinkingEnd.length + answerStart.length + shortestValue + tails[1]!,
+    from(state) {
+      switch (state.kind) {
+        case 'free':
+          return Number.POSITIVE_INFINITY;
+        case 'literal':
+          return (
+            spell(literal(state.index).slice(state.offset)).length + shortestValue + tails[state.index + 1]!
+          );
+        case 'value': {
+          const missing = state.text === '' ? shortestValue : values.shortfall(state.text.slice(1));
+          return missing + tails[state.index + 1]!;
+        }
+        case 'after':
+          return 0;
+      }
+    },
+  };
+}
+
+/** Masks remembered for one spec; states recur from candidate to candidate and from call to call. */
+const masksKept = 4096;
+
+class Reply implements ConstraintState {
+  readonly #automaton: AnswerAutomaton;
+  readonly #vocabulary: ConstraintVocabulary;
+  readonly #costs: Costs;
+  readonly #masks: Map<string, TokenMask>;
+  #state: AnswerState;
+  /** Tokens that follow without choice: the fixed parts of the answer, in the tokenizer's own spelling. */
+  #forced: readonly number[] = [];
+
+  constructor(
+    automaton: AnswerAutomaton,
+    vocabulary: ConstraintVocabulary,
+    costs: Costs,
+    masks: Map<string, TokenMask>,
+    state: AnswerState,
+  ) {
+    this.#automaton = automaton;
+    this.#vocabulary = vocabulary;
+    this.#costs = costs;
+    this.#masks = masks;
+    this.#state = state;
+  }
+
+  mask(remaining: number): TokenMask {
+    const state = this.#state;
+    if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#costs.start) {
+      // The rest of the budget is needed for the answer: it starts now.
+      const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
+      this.#forced = [before, answerStart].flatMap((text) =>
+        text === '' ? [] : this.#vocabulary.spell(text),
+      );
+    }
+    const next = this.#forced[0];
+    if (next !== undefined) return { kind: 'only', ids: Int32Array.of(next) };
+    const mask = this.#stateMask(state);
+    return mask.kind === 'only' ? this.#affordable(mask, remaining - 1) : mask;
+  }
+
+  take(id: number): void {
+    this.#forced = this.#forced.slice(1);
+    if (this.#vocabulary.eosTokens.has(id)) return;
+    const state = this.#walk(this.#state, id);
+    if (state === undefined) throw new Error(`token ${id} breaks the answer's format`);
+    const entered = state.kind === 'literal' && this.#forced.length === 0;
+    this.#state = state;
+    if (entered)
+      this.#forced = this.#vocabulary.spell(this.#automaton.literal(state.index).slice(state.offset));
+  }
+
+  answerEnd(text: string): number {
+    // No key is mentioned after the answer, so the last one is the last value's, which ends with its line.
+    return this.#state.kind === 'after' ? text.indexOf('\n', text.lastIndexOf('params[')) : -1;
+  }
+
+  #walk(from: AnswerState, id: number): AnswerState | undefined {
+    let state: AnswerState | undefined = from;
+    for (const byte of this.#vocabulary.bytes[id]!) {
+      state = this.#automaton.step(state, byte);
+      if (state === undefined) return undefined;
+    }
+    return state;
+  }
+
+  /** Leaves out tokens after which the answer could no longer be completed with `budget` tokens. */
+  #affordable(mask: TokenMask & { kind: 'only' }, budget: number): TokenMask {
+    // A value takes at most this many characters; only near the end of the budget must each token be looked at.
+    if (budget >= this.#costs.from(this.#state) + 64) return mask;
+    const { eosTokens } = this.#vocabulary;
+    const ids = mask.ids.filter((id) => {
+      const after = eosTokens.has(id) ? undefined : this.#walk(this.#state, id);
+      return after === undefined || this.#costs.from(after) <= budget;
+    });
+    return ids.length === 0 ? mask : { kind: 'only', ids };
+  }
+
+  #stateMask(state: AnswerState): TokenMask {
+    const key = JSON.stringify(state);
+    let mask = this.#masks.get(key);
+    if (mask === undefined) {
+      mask = this.#computeMask(state);
+      if (this.#masks.size >= masksKept) this.#masks.clear();
+      this.#masks.set(key, mask);
+    }
+    return mask;
+  }
+
+  #computeMask(state: AnswerState): TokenMask {
+    const { silent, eosTokens, withBracket, withPatternEnd, byFirst } = this.#vocabulary;
+    const ends = this.#automaton.canEnd(state);
+    if (state.kind === 'free' || state.kind === 'after') {
+      const suspects = state.kind === 'free' ? withBracket : withPatternEnd;
+      const refused = suspects.filter((id) => this.#walk(state, id) === undefined);
+      const mute = ends ? silent.filter((id) => !eosTokens.has(id)) : silent;
+      return { kind: 'except', ids: Int32Array.from([...mute, ...refused]) };
+    }
+    const ids: number[] = ends ? [...eosTokens] : [];
+    for (let byte = 0; byte < 256; byte++) {
+      if (this.#automaton.step(state, byte) === undefined) continue;
+      for (const id of byFirst[byte]!) if (this.#walk(state, id) !== undefined) ids.push(id);
+    }
+    return { kind: 'only', ids: Int32Array.from(ids).sort() };
+  }
+}

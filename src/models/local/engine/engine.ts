@@ -1,0 +1,189 @@
+/** A loaded model: messages in, answers out. Lives in the model's own process. */
+import type { ParameterSpec } from '../../../policies/policy.js';
+import {
+  type Constraint,
+  type ConstraintVocabulary,
+  constraintVocabulary,
+  createConstraint,
+} from '../constraint/constraint.js';
+import { type Adapter, adapterParameters, openAdapter } from '../graph/adapter.js';
+import { buildInferenceGraph } from '../graph/decoder.js';
+import type { BuiltGraph } from '../graph/graph.js';
+import { storedParameters } from '../graph/parameters.js';
+import { quantizedParameters, quantizedWeights } from '../graph/quantized-weights.js';
+import type { GenerateJob, JobResult, LoadReport, LoadSettings } from '../process/protocol.js';
+import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
+import {
+  type DecoderConfig,
+  type GenerationDefaults,
+  readDecoderConfig,
+  readGenerationDefaults,
+} from '../weights/hf-config.js';
+import { openWeights, type StoredTensors } from '../weights/safetensors.js';
+import {
+  type AdaptedModule,
+  type AdapterInputs,
+  adaptedModules,
+  adapterInputs,
+  fedAdapterParameters,
+} from './adapter-inputs.js';
+import { chooseDevice, freeCores } from './device.js';
+import { createTextGenerator, type GenerationHooks } from './generation.js';
+import { openSession } from './runtime.js';
+import type { SamplingSettings } from './sampling.js';
+
+export interface Engine {
+  readonly report: LoadReport;
+  /**
+   * @throws RequestError when the prompt or the answer doesn't fit
+   * @throws AbortedError when `hooks.aborted()` turns true
+   */
+  generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
+  close(): Promise<void>;
+}
+
+/** A request that can never be met as it is. */
+export class RequestError extends Error {
+  override readonly name = 'RequestError';
+}
+
+/** @throws UserError when the directory or the device can't be used */
+export async function loadEngine(settings: LoadSettings): Promise<Engine> {
+  const config = readDecoderConfig(settings.path);
+  const tokenizer = openTokenizer(settings.path, settings.template);
+  const defaults = readGenerationDefaults(settings.path);
+  const weights = openWeights(settings.path);
+  const device = await chooseDevice(settings.device);
+  const threads = settings.threads ?? freeCores();
+  const adapters = (settings.adapters ?? []).map((directory) => openAdapter(directory, config));
+  const modules = adaptedModules(adapters);
+  const inputsOf = loadAdapters(modules, adapters);
+  const graph = buildGraph(settings, config, weights, modules);
+  const session = await openSession(graph, config, { device, threads });
+  const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
+  const eosTokens = endTokens(config, defaults, tokenizer);
+  const generator = createTextGenerator(session, config, tokenizer.bytes);
+  const constraints = constraintCache(tokenizer, config, eosTokens);
+  return {
+    report: { device, threads, contextTokens },
+    close: () => session.close(),
+    async generate(job, hooks) {
+      const prompt = tokenizer.encodePrompt(job.messages);
+      const room = contextTokens - prompt.length;
+      if (room < 1)
+        throw new RequestError(
+          `the prompt has ${prompt.length} tokens, the context holds ${contextTokens}: show less (memory.tokens)` +
+            (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
+        );
+      const maxTokens = Math.min(job.maxTokens, room);
+      const constraint = job.constraint && constraints(job.constraint, opensThinking(tokenizer, job));
+      if (constraint !== undefined && maxTokens < constraint.answerTokens)
+        throw new RequestError(
+          `an answer of ${job.constraint?.count} parameters may need ${constraint.answerTokens} tokens, ` +
+            `and ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
+        );
+      const generation = await generator.generate(
+        {
+          adapter: inputsOf(job.adapter),
+          prompt,
+          seeds: job.seeds,
+          maxTokens,
+          sampling: resolveSampling(job.sampling, defaults),
+          stop: job.stop,
+          eosTokens,
+          logProbabilities: job.logProbabilities,
+          ...(constraint !== undefined && { constraint }),
+        },
+        hooks,
+      );
+      return { ...generation, residentBytes: process.memoryUsage.rss() };
+    },
+  };
+}
+
+/** What to feed for the adapter of a directory, and for the base (undefined). */
+function loadAdapters(
+  modules: readonly AdaptedModule[],
+  adapters: readonly Adapter[],
+): (directory: string | undefined) => AdapterInputs {
+  const loaded = new Map<string | undefined, AdapterInputs>([
+    [undefined, adapterInputs(modules)],
+    ...adapters.map((adapter) => [adapter.directory, adapterInputs(modules, adapter)] as const),
+  ]);
+  return (directory) => {
+    const inputs = loaded.get(directory);
+    if (inputs === undefined) throw new RequestError(`the adapter ${directory} was not loaded`);
+    return inputs;
+  };
+}
+
+/**
+ * The inference graph with weights as they are stored, or quantised (made now, where they are not there yet). An adapter
+ * is added as it is.
+ * @param fed modules whose adapters are inputs
+ */
+export function buildGraph(
+  { path, adapter: adapterPath, quantization }: Pick<LoadSettings, 'path' | 'adapter' | 'quantization'>,
+  config: DecoderConfig,
+  weights: StoredTensors,
+  fed: readonly AdaptedModule[] = [],
+): BuiltGraph {
+  const quantized =
+    quantization === 'none'
+      ? undefined
+      : quantizedWeights(path, config, weights, quantization === 'int4' ? 4 : 8);
+  const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config);
+  return buildInferenceGraph(config, (g) => {
+    const exact = storedParameters(g, weights, 'float32');
+    const base = quantized === undefined ? exact : quantizedParameters(g, quantized, weights, exact);
+    const adapted = adapter === undefined ? base : adapterParameters(g, adapter, base, 'float32');
+    return fed.length === 0 ? adapted : fedAdapterParameters(g, fed, adapted);
+  });
+}
+
+/** What the caller leaves open is as the model's publisher recommends, else plain sampling. */
+function resolveSampling(asked: Partial<SamplingSettings>, defaults: GenerationDefaults): SamplingSettings {
+  return {
+    temperature: asked.temperature ?? defaults.temperature ?? 1,
+    topP: asked.topP ?? defaults.topP ?? 1,
+    topK: asked.topK ?? defaults.topK ?? 0,
+    minP: asked.minP ?? defaults.minP ?? 0,
+    repetitionPenalty: asked.repetitionPenalty ?? defaults.repetitionPenalty ?? 1,
+  };
+}
+
+/** generation_config.json rules over config.json; the chat template's own end token counts in any case. */
+function endTokens(
+  config: DecoderConfig,
+  defaults: GenerationDefaults,
+  tokenizer: ChatTokenizer,
+): ReadonlySet<number> {
+  const stated = defaults.eosTokens.length > 0 ? defaults.eosTokens : config.eosTokens;
+  return new Set([...stated, ...tokenizer.eosTokens]);
+}
+
+/** Whether the prompt ends inside a block of thinking, as some templates have it. */
+function opensThinking(tokenizer: ChatTokenizer, job: GenerateJob): boolean {
+  const text = tokenizer.promptText(job.messages);
+  return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
+}
+
+/** Constraints of the specs seen so far, with the masks that they have computed. */
+function constraintCache(
+  tokenizer: ChatTokenizer,
+  config: DecoderConfig,
+  eosTokens: ReadonlySet<number>,
+): (spec: ParameterSpec, thinking: boolean) => Constraint {
+  let vocabulary: ConstraintVocabulary | undefined;
+  const constraints = new Map<string, Constraint>();
+  return (spec, thinking) => {
+    const key = JSON.stringify([spec, thinking]);
+    let constraint = constraints.get(key);
+    if (constraint === undefined) {
+      vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
+      constraint = createConstraint(spec, vocabulary, thinking);
+      constraints.set(key, constraint);
+    }
+    return constraint;
+  };
+}

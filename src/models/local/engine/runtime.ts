@@ -1,0 +1,114 @@
+import type { BuiltGraph } from '../graph/graph.js';
+import type { DecoderConfig } from '../weights/hf-config.js';
+import type { AdapterInputs } from './adapter-inputs.js';
+import type { KeyValueCache, NewEntries } from './key-value-cache.js';
+import { ort } from './onnx-runtime.js';
+
+export interface SessionSettings {
+  /** Execution provider of the runtime: `cpu`, `cuda`, `webgpu`, … */
+  readonly device: string;
+  readonly threads: number;
+}
+
+export interface ForwardInput {
+  /** Token ids, row after row: rows × tokens. */
+  readonly ids: ArrayLike<number>;
+  readonly rows: number;
+  /** Place of the first new token in its sequence. */
+  readonly position: number;
+  /** For a graph that has such inputs. */
+  readonly adapter?: AdapterInputs;
+  /** Shared by all rows (one row itself). */
+  readonly prompt: KeyValueCache;
+  /** As many rows as the batch. */
+  readonly own: KeyValueCache;
+  /** Rows of the flattened [rows × tokens] whose logits are wanted. */
+  readonly logitsOf: readonly number[];
+}
+
+export interface ForwardOutput {
+  /** [logitsOf.length, vocabulary] */
+  readonly logits: Float32Array;
+  readonly entries: NewEntries;
+}
+
+export interface DecoderSession {
+  forward(input: ForwardInput): Promise<ForwardOutput>;
+  close(): Promise<void>;
+}
+
+/** A place that no query reaches, so that a spare slot of a cache is always masked. */
+const beyondAnyContext = 2 ** 30;
+
+/** Loads the inference graph. Weights are mapped from their files; nothing is written. */
+export async function openSession(
+  graph: BuiltGraph,
+  config: DecoderConfig,
+  settings: SessionSettings,
+): Promise<DecoderSession> {
+  const session = await ort.InferenceSession.create(graph.model, sessionOptions(graph, settings));
+  return {
+    async forward(input) {
+      const results = await session.run(feeds(config, input));
+      const read = (name: string) => results[name]!.data as Float32Array;
+      return {
+        logits: read('logits'),
+        entries: {
+          keys: config.layers.map((_, layer) => read(`new_keys.${layer}`)),
+          values: config.layers.map((_, layer) => read(`new_values.${layer}`)),
+          tokens: input.ids.length / input.rows,
+        },
+      };
+    },
+    close: () => session.release(),
+  };
+}
+
+function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.InferenceSession.SessionOptions {
+  return {
+    executionProviders: [settings.device],
+    intraOpNumThreads: settings.threads,
+    graphOptimizationLevel: 'all',
+    // Shapes differ from call to call; patterns would be kept for each of them.
+    enableMemPattern: false,
+    logSeverityLevel: 3,
+    extra: {
+      session:
+        graph.folder === undefined ? {} : { model_external_initializers_file_folder_path: graph.folder },
+    },
+  };
+}
+
+function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.Tensor> {
+  const { prompt, own, rows } = input;
+  const tokens = input.ids.length / rows;
+  const tensors: Record<string, ort.Tensor> = {
+    ...input.adapter,
+    ids: int32(Int32Array.from(input.ids), [rows, tokens]),
+    positions: int32(
+      Int32Array.from({ length: tokens }, (_, i) => input.position + i),
+      [tokens],
+    ),
+    cached_positions: cachedPositions(prompt, own),
+    rows: int32(Int32Array.from(input.logitsOf), [input.logitsOf.length]),
+  };
+  for (const [name, cache] of [['prompt', prompt] as const, ['own', own] as const]) {
+    const shape = [config.kvHeads, cache.rows, cache.capacity, config.headDim];
+    for (let layer = 0; layer < config.layers.length; layer++) {
+      tensors[`${name}_keys.${layer}`] = new ort.Tensor('float32', cache.keys(layer), shape);
+      tensors[`${name}_values.${layer}`] = new ort.Tensor('float32', cache.values(layer), shape);
+    }
+  }
+  return tensors;
+}
+
+function cachedPositions(prompt: KeyValueCache, own: KeyValueCache): ort.Tensor {
+  const positions = new Int32Array(prompt.capacity + own.capacity).fill(beyondAnyContext);
+  for (let i = 0; i < prompt.length; i++) positions[i] = i;
+  for (let i = 0; i < own.length; i++) positions[prompt.capacity + i] = prompt.length + i;
+  return int32(positions, [positions.length]);
+}
+
+function int32(data: Int32Array, shape: number[]): ort.Tensor {
+  return new ort.Tensor('int32', data, shape);
+}

@@ -1,0 +1,117 @@
+import type { RandomGenerator } from '../../../random/generator.js';
+
+/** How the next token is chosen. Filters apply in Hugging Face's order: penalty, temperature, top-k, top-p, min-p. */
+export interface SamplingSettings {
+  /** 0: always the likeliest token. */
+  readonly temperature: number;
+  /** The fewest tokens that hold this share of the probability; 1: all (Holtzman et al. 2020). */
+  readonly topP: number;
+  /** The k likeliest tokens (and ties with the last of them); 0: all. */
+  readonly topK: number;
+  /** Tokens at least this fraction as likely as the likeliest; 0: all (Nguyen et al. 2024). */
+  readonly minP: number;
+  /** Logits of tokens that occurred are divided by it where positive, multiplied where negative; 1: off (Keskar et al. 2019). */
+  readonly repetitionPenalty: number;
+}
+
+/** Which tokens may come next: only these, or all but these. */
+export type TokenMask =
+  | { readonly kind: 'only'; readonly ids: Int32Array }
+  | { readonly kind: 'except'; readonly ids: Int32Array };
+
+/**
+ * Chooses one token. One number is drawn from `random` for each token that is sampled, none for greedy choice.
+ * @param logits of the whole vocabulary; changed by the call
+ * @param occurred tokens of the prompt and the answer so far, for the repetition penalty
+ */
+export function sampleToken(
+  logits: Float32Array,
+  settings: SamplingSettings,
+  random: RandomGenerator,
+  occurred: ReadonlySet<number>,
+  mask?: TokenMask,
+): number {
+  const { temperature, topK, topP, minP, repetitionPenalty } = settings;
+  if (repetitionPenalty !== 1) penalise(logits, occurred, repetitionPenalty);
+  if (mask?.kind === 'except') for (const id of mask.ids) logits[id] = Number.NEGATIVE_INFINITY;
+  let ids = mask?.kind === 'only' ? mask.ids : undefined;
+  const best = argmax(logits, ids);
+  if (temperature === 0) return best;
+  if (topK > 0 && topK < (ids ?? logits).length) ids = likeliest(logits, ids, topK);
+  let weights = softmaxWeights(logits, ids, temperature, logits[best]!);
+  if (topP < 1) {
+    ids = nucleus(ids, weights, topP);
+    weights = softmaxWeights(logits, ids, temperature, logits[best]!);
+  }
+  // The likeliest token has weight 1.
+  if (minP > 0) for (let i = 0; i < weights.length; i++) if (weights[i]! < minP) weights[i] = 0;
+  let rest = random.random() * weights.reduce((sum, weight) => sum + weight, 0);
+  for (let i = 0; i < weights.length; i++) {
+    rest -= weights[i]!;
+    if (rest < 0) return ids === undefined ? i : ids[i]!;
+  }
+  return best;
+}
+
+/** Natural logarithm of the probability that the model itself (temperature 1, nothing filtered) gives a token. */
+export function logProbability(logits: Float32Array, id: number): number {
+  return logits[id]! - logNormaliser(logits);
+}
+
+/** ln Σ exp(logit): what logits exceed log-probabilities by. */
+export function logNormaliser(logits: Float32Array): number {
+  const largest = logits[argmax(logits)]!;
+  let sum = 0;
+  for (const logit of logits) sum += Math.exp(logit - largest);
+  return largest + Math.log(sum);
+}
+
+/** Index of the largest logit; the first of equal ones. */
+export function argmax(logits: Float32Array, ids?: Int32Array): number {
+  let best = ids === undefined ? 0 : ids[0]!;
+  const count = (ids ?? logits).length;
+  for (let i = 0; i < count; i++) {
+    const id = ids === undefined ? i : ids[i]!;
+    if (logits[id]! > logits[best]!) best = id;
+  }
+  return best;
+}
+
+function penalise(logits: Float32Array, occurred: ReadonlySet<number>, penalty: number): void {
+  for (const id of occurred) logits[id] = logits[id]! > 0 ? logits[id]! / penalty : logits[id]! * penalty;
+}
+
+function softmaxWeights(
+  logits: Float32Array,
+  ids: Int32Array | undefined,
+  temperature: number,
+  largest: number,
+): Float64Array {
+  const weights = new Float64Array((ids ?? logits).length);
+  for (let i = 0; i < weights.length; i++) {
+    weights[i] = Math.exp((logits[ids === undefined ? i : ids[i]!]! - largest) / temperature);
+  }
+  return weights;
+}
+
+/** The k tokens with the largest logits, ties with the last included, by ascending id. */
+function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number): Int32Array {
+  const values = ids === undefined ? logits.slice() : Float32Array.from(ids, (id) => logits[id]!);
+  const threshold = values.sort()[values.length - k]!;
+  const among = ids ?? Int32Array.from(logits, (_, id) => id);
+  return among.filter((id) => logits[id]! >= threshold);
+}
+
+/** The fewest tokens that hold `share` of the weight, by ascending id. */
+function nucleus(ids: Int32Array | undefined, weights: Float64Array, share: number): Int32Array {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  // All tokens below this weight together hold less than 1 − share, so none of them is needed; few remain to be sorted.
+  const negligible = ((1 - share) * total) / weights.length;
+  const order: number[] = [];
+  for (let i = 0; i < weights.length; i++) if (weights[i]! >= negligible) order.push(i);
+  order.sort((a, b) => weights[b]! - weights[a]! || a - b);
+  let held = 0;
+  let kept = 0;
+  while (kept < order.length && held < share * total) held += weights[order[kept++]!]!;
+  return Int32Array.from(order.slice(0, Math.max(1, kept)), (i) => (ids === undefined ? i : ids[i]!)).sort();
+}

@@ -1,0 +1,269 @@
+import type { DecoderConfig, LayerConfig, Rope } from '../weights/hf-config.js';
+import type { GraphBuilder, Precision, Value } from './graph.js';
+import type { ParameterSource } from './parameters.js';
+
+/** x / √(mean(x²) + ε) · scale, over the last axis (Zhang & Sennrich 2019). */
+export function rmsNorm(
+  g: GraphBuilder,
+  x: Value,
+  scale: Value,
+  config: DecoderConfig,
+  precision: Precision,
+): Value {
+  const square = g.op('Pow', [x, g.floats(precision, [2], [])]);
+  const mean = g.op('ReduceMean', [square], { axes: [-1], keepdims: 1 });
+  const root = g.op('Sqrt', [g.op('Add', [mean, g.floats(precision, [config.normEpsilon], [])])]);
+  return g.op('Mul', [g.op('Div', [x, root]), scale]);
+}
+
+/**
+ * Angular frequencies of the rotary embedding, in radians a token: headDim / 2 values. Rounded to float32 where the
+ * reference implementation rounds, since the angle at a late position multiplies the error by that position.
+ * Llama-3 scaling: Grattafiori et al. 2024 (arXiv 2407.21783) and Meta's published `apply_scaling`.
+ */
+export function ropeFrequencies(rope: Rope, headDim: number): number[] {
+  const plain = Array.from({ length: headDim / 2 }, (_, i) =>
+    Math.fround(1 / Math.fround(rope.theta ** Math.fround((2 * i) / headDim))),
+  );
+  switch (rope.scaling) {
+    case 'none':
+      return plain;
+    case 'linear':
+      return plain.map((frequency) => Math.fround(frequency / rope.factor));
+    case 'llama3': {
+      const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContext } = rope;
+      return plain.map((frequency) => {
+        const wavelength = (2 * Math.PI) / frequency;
+        if (wavelength > originalContext / low) return Math.fround(frequency / factor);
+        if (wavelength < originalContext / high) return frequency;
+        const smooth = (originalContext / wavelength - low) / (high - low);
+        return Math.fround(((1 - smooth) * frequency) / factor + smooth * frequency);
+      });
+    }
+  }
+}
+
+// Grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021), over cached segments and the new
+// tokens. Shapes as in decoder.ts.
+
+/** Keys and values that were computed before, for one layer. */
+export interface CachedSegment {
+  /** [kvHeads, B or 1, T, headDim]; with 1, all rows of the batch share them. */
+  readonly keys: Value;
+  readonly values: Value;
+  readonly shared: boolean;
+  /** int64 scalar-in-a-list [1]: T. */
+  readonly length: Value;
+}
+
+/**
+ * Which tokens of a row belong together. A token sees the earlier ones of its own segment and of one other, so that
+ * sequences can share a row, and several continuations one copy of what they continue.
+ */
+export interface Packing {
+  /** int32 [B, S]: segment of each token; its number means something within the row only. */
+  readonly segments: Value;
+  /** int32 [B, S]: the segment that a token continues, its own where it continues none. */
+  readonly prefixes: Value;
+}
+
+/** Large enough to vanish in any softmax, small enough never to overflow float32 when added to a score. */
+const masked = -1e30;
+
+/** Shape vectors that depend on B and S, computed once. */
+export interface Shapes {
+  /** [1]: B */
+  readonly batch: Value;
+  /** [1]: S */
+  readonly tokens: Value;
+  /** [N, H] */
+  readonly flat: Value;
+  /** [B, S, kvHeads, g, headDim] */
+  readonly queries: Value;
+  /** [B, S, kvHeads, 1, headDim] */
+  readonly keys: Value;
+  /** [kvHeads, B, g·S, headDim] */
+  readonly grouped: Value;
+  /** [kvHeads, B, g, S, headDim] */
+  readonly ungrouped: Value;
+  /** [kvHeads, B, S, headDim] */
+  readonly newKeys: Value;
+}
+
+export function emitShapes(g: GraphBuilder, config: DecoderConfig, ids: Value): Shapes {
+  const { kvHeads, headDim } = config;
+  const group = config.heads / kvHeads;
+  const shape = g.op('Shape', [ids]);
+  const batch = g.op('Slice', [shape, g.integers([0]), g.integers([1])]);
+  const tokens = g.op('Slice', [shape, g.integers([1]), g.integers([2])]);
+  const concat = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
+  return {
+    batch,
+    tokens,
+    flat: g.integers([-1, config.hidden]),
+    queries: concat(batch, tokens, g.integers([kvHeads, group, headDim])),
+    keys: concat(batch, tokens, g.integers([kvHeads, 1, headDim])),
+    grouped: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
+    ungrouped: concat(g.integers([kvHeads]), batch, g.integers([group, -1, headDim])),
+    newKeys: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
+  };
+}
+
+/** Cosines and sines of the new tokens' angles: [S, 1, 1, headDim / 2], or [B, S, 1, 1, headDim / 2]. */
+export interface Rotation {
+  readonly cos: Value;
+  readonly sin: Value;
+}
+
+export function emitRotation(
+  g: GraphBuilder,
+  layer: LayerConfig,
+  headDim: number,
+  positions: Value,
+  precision: Precision,
+): Rotation {
+  const frequencies = g.floats(precision, ropeFrequencies(layer.rope, headDim), [1, 1, 1, headDim / 2]);
+  const places = g.op('Unsqueeze', [g.cast(positions, precision), g.integers([-3, -2, -1])]);
+  const angles = g.op('Mul', [places, frequencies]);
+  return { cos: g.op('Cos', [angles]), sin: g.op('Sin', [angles]) };
+}
+
+/** Rotates the pairs (xᵢ, xᵢ₊ₕ), h = headDim / 2, of x [B, S, kvHeads, ·, headDim] (the layout of Hugging Face's weights). */
+function rotate(g: GraphBuilder, x: Value, { cos, sin }: Rotation): Value {
+  const [first, second] = g.split('Split', [x], 2, { axis: -1 }) as [Value, Value];
+  const multiply = (a: Value, b: Value) => g.op('Mul', [a, b]);
+  return g.op(
+    'Concat',
+    [
+      g.op('Sub', [multiply(first, cos), multiply(second, sin)]),
+      g.op('Add', [multiply(second, cos), multiply(first, sin)]),
+    ],
+    { axis: -1 },
+  );
+}
+
+/**
+ * What is added to the scores [·, ·, g·S, T + S]: 0 where a query may look, else a huge negative number. A query looks
+ * at keys that are not later than itself, nearer than the window, and of the segments that it sees.
+ */
+export function emitBias(
+  g: GraphBuilder,
+  config: DecoderConfig,
+  window: number | undefined,
+  {
+    positions,
+    cachedPositions,
+    packing,
+  }: { positions: Value; cachedPositions?: Value | undefined; packing?: Packing | undefined },
+  shapes: Shapes,
+  precision: Precision,
+): Value {
+  const ofQueries = (value: Value) => g.op('Unsqueeze', [value, g.integers([-1])]);
+  const ofKeys = (value: Value) => g.op('Unsqueeze', [value, g.integers([-2])]);
+  const all =
+    cachedPositions === undefined ? positions : g.op('Concat', [cachedPositions, positions], { axis: 0 });
+  const [queries, keys] = [ofQueries(positions), ofKeys(all)];
+  let visible = g.op('LessOrEqual', [keys, queries]);
+  if (window !== undefined) {
+    const near = g.op('Less', [g.op('Sub', [queries, keys]), g.int32s([window], [])]);
+    visible = g.op('And', [visible, near]);
+  }
+  if (packing !== undefined) {
+    const segments = ofKeys(packing.segments);
+    const own = g.op('Equal', [segments, ofQueries(packing.segments)]);
+    const continued = g.op('Equal', [segments, ofQueries(packing.prefixes)]);
+    visible = g.op('And', [visible, g.op('Or', [own, continued])]);
+  }
+  const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [masked], [])]);
+  // [S, T + S] → [g·S, T + S], or [B, S, S] → [B, g·S, S]: the query heads of a group follow one another.
+  const group = config.heads / config.kvHeads;
+  if (group === 1) return bias;
+  const repeated = g.op('Expand', [g.op('Unsqueeze', [bias, g.integers([-3])]), g.integers([group, 1, 1])]);
+  const rows = packing === undefined ? [] : [shapes.batch];
+  const width = packing === undefined ? g.op('Shape', [all]) : shapes.tokens;
+  return g.op('Reshape', [repeated, g.op('Concat', [...rows, g.integers([-1]), width], { axis: 0 })]);
+}
+
+export interface AttentionContext {
+  readonly shapes: Shapes;
+  readonly rotation: Rotation;
+  readonly bias: Value;
+  readonly segments: readonly CachedSegment[];
+  readonly precision: Precision;
+}
+
+export function attention(
+  g: GraphBuilder,
+  config: DecoderConfig,
+  parameters: ParameterSource,
+  module: string,
+  x: Value,
+  context: AttentionContext,
+): { output: Value; keys: Value; values: Value } {
+  const { shapes, rotation, precision } = context;
+  const project = (name: 'q' | 'k' | 'v', shape: Value) => {
+    const projected = g.op('Reshape', [
+      parameters.linear(`${module}.${name}_proj`, x, config.bias.qkv),
+      shape,
+    ]);
+    if (name === 'v' || !config.qkNorm) return projected;
+    return rmsNorm(g, projected, parameters.vector(`${module}.${name}_norm.weight`), config, precision);
+  };
+  // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
+  const headsFirst = (value: Value) => g.op('Transpose', [value], { perm: [2, 0, 3, 1, 4] });
+  const rotated = rotate(g, project('q', shapes.queries), rotation);
+  const scaled = g.op('Mul', [rotated, g.floats(precision, [config.headDim ** -0.5], [])]);
+  const queries = g.op('Reshape', [headsFirst(scaled), shapes.grouped]);
+  const keys = g.op('Reshape', [headsFirst(rotate(g, project('k', shapes.keys), rotation)), shapes.newKeys]);
+  const values = g.op('Reshape', [headsFirst(project('v', shapes.keys)), shapes.newKeys]);
+  const mixed = g.op('Reshape', [attend(g, config, context, queries, keys, values), shapes.ungrouped]);
+  // [kvHeads, B, g, S, headDim] → [B, S, kvHeads, g, headDim] → [N, heads·headDim]
+  const merged = g.op('Reshape', [
+    g.op('Transpose', [mixed], { perm: [1, 3, 0, 2, 4] }),
+    g.integers([-1, config.heads * config.headDim]),
+  ]);
+  return { output: parameters.linear(`${module}.o_proj`, merged, config.bias.output), keys, values };
+}
+
+/** Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */
+function attend(
+  g: GraphBuilder,
+  config: DecoderConfig,
+  { bias, segments, shapes }: AttentionContext,
+  queries: Value,
+  keys: Value,
+  values: Value,
+): Value {
+  const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
+  // Against a shared segment the rows of all sequences are one matrix: its keys are read once for the whole batch.
+  const together = g.integers([config.kvHeads, 1, -1, config.headDim]);
+  const flatShape = (length: Value) =>
+    g.op('Concat', [g.integers([config.kvHeads, 1, -1]), length], { axis: 0 });
+  const rowShape = (length: Value) =>
+    g.op('Concat', [g.op('Slice', [g.op('Shape', [queries]), g.integers([0]), g.integers([3])]), length], {
+      axis: 0,
+    });
+  const scores = segments.map((segment) =>
+    segment.shared
+      ? g.op('Reshape', [
+          g.op('MatMul', [g.op('Reshape', [queries, together]), transposed(segment.keys)]),
+          rowShape(segment.length),
+        ])
+      : g.op('MatMul', [queries, transposed(segment.keys)]),
+  );
+  scores.push(g.op('MatMul', [queries, transposed(keys)]));
+  const joined = scores.length === 1 ? scores[0]! : g.op('Concat', scores, { axis: -1 });
+  const weights = g.op('Softmax', [g.op('Add', [joined, bias])], { axis: -1 });
+  if (segments.length === 0) return g.op('MatMul', [weights, values]);
+  const lengths = g.op('Concat', [...segments.map((segment) => segment.length), shapes.tokens], { axis: 0 });
+  const parts = g.split('Split', [weights, lengths], segments.length + 1, { axis: -1 });
+  const sums = segments.map((segment, index) =>
+    segment.shared
+      ? g.op('Reshape', [
+          g.op('MatMul', [g.op('Reshape', [parts[index]!, flatShape(segment.length)]), segment.values]),
+          shapes.grouped,
+        ])
+      : g.op('MatMul', [parts[index]!, segment.values]),
+  );
+  return [...sums, g.op('MatMul', [parts.at(-1)!, values])].reduce((sum, part) => g.op('Add', [sum, part]));
+}

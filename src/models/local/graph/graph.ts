@@ -1,0 +1,185 @@
+import path from 'node:path';
+import type { StoredTensor } from '../weights/safetensors.js';
+import {
+  type Attribute,
+  type ElementType,
+  elementTypeNumber,
+  type OnnxGraph,
+  type OnnxInitializer,
+  type OnnxNode,
+  type OnnxValue,
+  writeOnnxModel,
+} from './onnx-writer.js';
+
+/** Name of a value that flows along the edges of a graph. */
+export type Value = string;
+
+/** What a graph computes in; float64 serves tests of gradients. */
+export type Precision = 'float32' | 'float64';
+
+type AttributeInput = number | string | readonly number[] | { readonly float: number };
+
+/** What a session needs: the model's bytes, and the folder in which its external data lies. */
+export interface BuiltGraph {
+  readonly model: Uint8Array;
+  /** Common ancestor of all files with external data; undefined when there are none. */
+  readonly folder: string | undefined;
+  readonly graph: OnnxGraph;
+}
+
+/**
+ * Collects the nodes of one graph. Values are named by their order, so that the same calls make the same bytes.
+ * Attributes: whole numbers are ints, lists are ints, texts are strings; floats are written `{float: x}`.
+ */
+export class GraphBuilder {
+  readonly #nodes: OnnxNode[] = [];
+  readonly #inputs: OnnxValue[] = [];
+  readonly #outputs: OnnxValue[] = [];
+  readonly #inline = new Map<string, OnnxInitializer>();
+  readonly #external = new Map<string, { readonly type: ElementType; readonly tensor: StoredTensor }>();
+  #count = 0;
+
+  input(name: string, type: ElementType, shape: readonly (number | string)[]): Value {
+    this.#inputs.push({ name, type, shape });
+    return name;
+  }
+
+  /** Makes `value` an output of the graph under the given name. */
+  output(name: string, value: Value, type: ElementType, shape: readonly (number | string)[]): void {
+    this.#nodes.push({ op: 'Identity', domain: '', inputs: [value], outputs: [name], attributes: {} });
+    this.#outputs.push({ name, type, shape });
+  }
+
+  /** One operator of ONNX with one result. An input '' is an optional one left out. */
+  op(op: string, inputs: readonly Value[], attributes: Readonly<Record<string, AttributeInput>> = {}): Value {
+    return this.split(op, inputs, 1, attributes)[0]!;
+  }
+
+  /** One operator with several results. */
+  split(
+    op: string,
+    inputs: readonly Value[],
+    outputs: number,
+    attributes: Readonly<Record<string, AttributeInput>> = {},
+    domain = '',
+  ): readonly Value[] {
+    const names = Array.from({ length: outputs }, () => `v${this.#count++}`);
+    const typed = Object.fromEntries(
+      Object.entries(attributes).map(([name, attribute]) => [name, typedAttribute(attribute)]),
+    );
+    this.#nodes.push({ op, domain, inputs, outputs: names, attributes: typed });
+    return names;
+  }
+
+  cast(value: Value, type: ElementType): Value {
+    return this.op('Cast', [value], { to: elementTypeNumber(type) });
+  }
+
+  /** A tensor on disk, referenced in place. Asking twice gives the same value. */
+  stored(tensor: StoredTensor): Value {
+    this.#external.set(tensor.name, { type: storedType(tensor), tensor });
+    return tensor.name;
+  }
+
+  /** A constant of whole numbers (int64, as shapes and indices want them). Equal constants are shared. */
+  integers(values: readonly number[], shape: readonly number[] = [values.length]): Value {
+    return this.#constant('int64', new Uint8Array(BigInt64Array.from(values, BigInt).buffer), shape, values);
+  }
+
+  int32s(values: readonly number[], shape: readonly number[] = [values.length]): Value {
+    return this.#constant('int32', new Uint8Array(Int32Array.from(values).buffer), shape, values);
+  }
+
+  /** A constant of the type that the graph computes in. */
+  floats(type: Precision, values: readonly number[], shape: readonly number[] = [values.length]): Value {
+    const array = type === 'float32' ? Float32Array.from(values) : Float64Array.from(values);
+    return this.#constant(type, new Uint8Array(array.buffer), shape, values);
+  }
+
+  #constant(
+    type: ElementType,
+    bytes: Uint8Array,
+    shape: readonly number[],
+    values: readonly number[],
+  ): Value {
+    const key = `${type}[${shape}]=${values}`;
+    const known = this.#inline.get(key);
+    if (known !== undefined) return known.name;
+    const name = `c${this.#inline.size}`;
+    this.#inline.set(key, { name, type, shape, data: { kind: 'inline', bytes } });
+    return name;
+  }
+
+  /** The graph as far as it is written; what comes later does not change it. */
+  describe(name: string): OnnxGraph {
+    return this.#describe(name, this.#folder());
+  }
+
+  build(name: string): BuiltGraph {
+    const folder = this.#folder();
+    const graph = this.#describe(name, folder);
+    return { model: writeOnnxModel(graph), folder, graph };
+  }
+
+  #folder(): string | undefined {
+    return commonAncestor([...this.#external.values()].map(({ tensor }) => tensor.file));
+  }
+
+  #describe(name: string, folder: string | undefined): OnnxGraph {
+    const external = [...this.#external.values()].map(
+      ({ type, tensor }): OnnxInitializer => ({
+        name: tensor.name,
+        type,
+        shape: tensor.shape,
+        data: {
+          kind: 'external',
+          location: path.relative(folder ?? '', tensor.file),
+          offset: tensor.offset,
+          length: tensor.length,
+        },
+      }),
+    );
+    return {
+      name,
+      nodes: [...this.#nodes],
+      initializers: [...this.#inline.values(), ...external],
+      inputs: [...this.#inputs],
+      outputs: [...this.#outputs],
+    };
+  }
+}
+
+function typedAttribute(attribute: AttributeInput): Attribute {
+  if (typeof attribute === 'number') return { kind: 'int', value: attribute };
+  if (typeof attribute === 'string') return { kind: 'string', value: attribute };
+  return 'float' in attribute
+    ? { kind: 'float', value: attribute.float }
+    : { kind: 'ints', value: attribute };
+}
+
+const storedTypes: Readonly<Record<string, ElementType>> = {
+  F32: 'float32',
+  F16: 'float16',
+  BF16: 'bfloat16',
+  U8: 'uint8',
+};
+
+/** Element type of a stored tensor in ONNX's words; throws for those that no graph here uses. */
+export function storedType(tensor: StoredTensor): ElementType {
+  const type = storedTypes[tensor.dtype];
+  if (type === undefined) throw new Error(`tensor ${tensor.name} has the unsupported dtype ${tensor.dtype}`);
+  return type;
+}
+
+/** The deepest folder that holds every file: the runtime refuses data outside the folder that it is given. */
+function commonAncestor(files: readonly string[]): string | undefined {
+  const [first, ...others] = files.map((file) => path.dirname(file).split(path.sep));
+  if (first === undefined) return undefined;
+  let depth = first.length;
+  for (const parts of others) {
+    let same = 0;
+    while (same < depth && same < parts.length && parts[same] === first[same]) same++;
+    depth = same;
+  }
+  return first.slice(0, depth).join(path.sep) || path.sep;
+}

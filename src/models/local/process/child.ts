@@ -1,0 +1,101 @@
+import { messageOf, UserError } from '../../../errors.js';
+import { type Engine, loadEngine, RequestError } from '../engine/engine.js';
+import { AbortedError } from '../engine/generation.js';
+import type { FailureReport, FromProcess, ToProcess } from './protocol.js';
+
+/**
+ * Takes turns between lanes, first come, first served within each: many waiting jobs of one adapter do not keep those of
+ * another waiting.
+ */
+export class TurnQueue<T> {
+  /** Lanes with someone waiting, the next one first. */
+  readonly #lanes = new Map<string, T[]>();
+
+  add(lane: string, item: T): void {
+    const waiting = this.#lanes.get(lane);
+    if (waiting === undefined) this.#lanes.set(lane, [item]);
+    else waiting.push(item);
+  }
+
+  /** The next one, undefined when nobody waits. */
+  take(): T | undefined {
+    const [next] = this.#lanes;
+    if (next === undefined) return undefined;
+    const [lane, waiting] = next;
+    const item = waiting.shift();
+    this.#lanes.delete(lane);
+    if (waiting.length > 0) this.#lanes.set(lane, waiting);
+    return item;
+  }
+}
+
+// The model's own process: a crash, an abort or a kill never takes the experiment with it. Started by `model-process.ts`.
+
+let engine: Promise<Engine> | undefined;
+type Job = ToProcess & { readonly kind: 'generate' };
+const waiting = new TurnQueue<Job>();
+let working = false;
+/** Jobs that are waiting or running, and whether they were given up. */
+const jobs = new Map<number, { aborted: boolean }>();
+
+process.on('message', (message: ToProcess) => {
+  switch (message.kind) {
+    case 'load':
+      engine = loadEngine(message.settings);
+      engine.then(
+        ({ report }) => send({ kind: 'loaded', report }),
+        (error: unknown) => send({ kind: 'load-failed', failure: failureOf(error) }),
+      );
+      break;
+    case 'generate': {
+      jobs.set(message.id, { aborted: false });
+      waiting.add(message.job.adapter ?? '', message);
+      if (!working) void work();
+      break;
+    }
+    case 'abort': {
+      const state = jobs.get(message.id);
+      if (state !== undefined) state.aborted = true;
+    }
+  }
+});
+
+async function work(): Promise<void> {
+  working = true;
+  for (let next = waiting.take(); next !== undefined; next = waiting.take()) await runJob(next);
+  working = false;
+}
+
+async function runJob({ id, job }: Job): Promise<void> {
+  try {
+    const loaded = await engine;
+    if (loaded === undefined) throw new Error('nothing was loaded');
+    const result = await loaded.generate(job, {
+      aborted: () => jobs.get(id)?.aborted ?? true,
+      onText: (candidate, text) => send({ kind: 'text', id, candidate, text }),
+    });
+    send({ kind: 'done', id, result });
+  } catch (error) {
+    send({ kind: 'failed', id, failure: failureOf(error) });
+  } finally {
+    jobs.delete(id);
+  }
+}
+
+function failureOf(error: unknown): FailureReport {
+  if (error instanceof UserError) return { kind: 'user', problems: error.problems };
+  if (error instanceof AbortedError) return { kind: 'aborted' };
+  return { kind: error instanceof RequestError ? 'bad-request' : 'server', message: messageOf(error) };
+}
+
+function send(message: FromProcess): void {
+  // A parent that has gone away needs no answer.
+  if (process.connected) process.send?.(message);
+}
+
+// Without a parent there is nothing to wait for: once the jobs have ended, so does the process.
+process.on('disconnect', () => {
+  for (const state of jobs.values()) state.aborted = true;
+});
+// Ctrl-C reaches the whole group: the parent decides what becomes of the call.
+process.on('SIGINT', () => {});

@@ -1,0 +1,95 @@
+/** Models that come with the package. Configs name them by their path in it, which holds on every machine. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../errors.js';
+import { packageRoot } from '../../package.js';
+
+const scheme = 'package:';
+
+/** The embedded model: a small one that was trained to improve policies. */
+export const embeddedModel = `${scheme}models/tiny-improver`;
+
+export const isPackaged = (path: string): boolean => path.startsWith(scheme);
+
+/**
+ * The directory that a config's `path` names: below the package for `package:…`, else as it stands.
+ * @throws UserError when the package holds no such directory
+ */
+export function modelDirectory(path: string): string {
+  if (!isPackaged(path)) return path;
+  const directory = join(packageRoot(), path.slice(scheme.length));
+  if (existsSync(directory)) return directory;
+  throw new UserError({
+    field: 'model.path',
+    message: `this installation of policyloop holds no such model: there is no directory ${directory}`,
+    value: path,
+    remedy: 'install the package again, or name the directory of a Hugging Face model',
+  });
+}
+
+const count = (minimum: number) => z.int().min(minimum);
+
+/** Execution providers of the runtime that can be asked for. */
+export const devices = ['cpu', 'cuda', 'webgpu', 'dml', 'coreml'] as const;
+export type Device = (typeof devices)[number];
+
+export const quantizations = ['none', 'int8', 'int4'] as const;
+export type Quantization = (typeof quantizations)[number];
+
+export const localSchema = z.strictObject({
+  provider: z.literal('local').describe('A Hugging Face model directory, run here on onnxruntime'),
+  path: z
+    .string()
+    .default(embeddedModel)
+    .describe(
+      'Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights; `package:` and a path stands for one in the package (default: the embedded model)',
+    ),
+  adapter: z
+    .string()
+    .optional()
+    .describe('Directory of a LoRA adapter of that model, as PEFT and the fine-tuner write it'),
+  device: z
+    .enum(['auto', ...devices])
+    .default('auto')
+    .describe('Where the model runs; `auto` takes a GPU where one can be used, else the processor'),
+  quantization: z
+    .enum(quantizations)
+    .default('none')
+    .describe('Weights in 8 or 4 bits: smaller and faster, a little less exact. Made once, then kept'),
+  threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
+  contextTokens: count(16)
+    .optional()
+    .describe("Longest prompt and answer together (default: the model's own)"),
+  maxTokens: count(1).default(1024).describe('Longest completion in tokens'),
+  temperature: z
+    .number()
+    .min(0)
+    .max(5)
+    .optional()
+    .describe("Sampling temperature, 0 for the likeliest token always (default: the model's, else 1)"),
+  topP: z.number().gt(0).max(1).optional().describe("Nucleus sampling (default: the model's, else 1)"),
+  topK: count(0).optional().describe("Only the k likeliest tokens, 0 for all (default: the model's, else 0)"),
+  minP: z
+    .number()
+    .min(0)
+    .lt(1)
+    .optional()
+    .describe("Only tokens this fraction as likely as the likeliest (default: the model's, else 0)"),
+  repetitionPenalty: z
+    .number()
+    .positive()
+    .optional()
+    .describe("Above 1: tokens that occurred become less likely (default: the model's, else 1)"),
+  stop: z.array(z.string().min(1)).default([]).describe('Texts at which a completion ends'),
+  format: z
+    .enum(['text', 'constrained'])
+    .default('text')
+    .describe('`constrained` masks tokens that would break the answer format, so that every answer is valid'),
+  template: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe("Variables for the model's chat template, e.g. `{enable_thinking: false}`"),
+});
+
+export type LocalConfig = z.output<typeof localSchema>;

@@ -1,0 +1,154 @@
+/**
+ * Bytes of tokens, and text from tokens as they come. Tokenizers cut text between bytes, so a token alone may be half a
+ * character; working in bytes makes streaming, stop strings and constrained decoding exact.
+ */
+import { z } from 'zod';
+import { UserError } from '../../../errors.js';
+
+/** The parts of `tokenizer.json` that say what a token's bytes are. */
+export const tokenizerSchema = z.looseObject({
+  model: z.looseObject({ type: z.string().nullish() }),
+  added_tokens: z.array(
+    z.looseObject({ id: z.int(), content: z.string(), special: z.boolean().default(false) }),
+  ),
+  decoder: z.unknown(),
+});
+export type TokenizerJson = z.output<typeof tokenizerSchema>;
+
+export interface TokenBytes {
+  /** Bytes that a token adds to the text; empty for control tokens and for ids without a token. */
+  of(id: number): Uint8Array;
+  /** Whether the token is one raw byte (SentencePiece's `<0x0A>`). */
+  isByte(id: number): boolean;
+  /** Whether the text of an answer loses a space at its start (SentencePiece). */
+  readonly stripsFirstSpace: boolean;
+}
+
+/**
+ * @param tokens token of each id, as the tokenizer spells it
+ * @throws UserError when the tokenizer's decoder is of a kind that is not byte-based
+ */
+export function tokenBytes(
+  json: TokenizerJson,
+  tokens: readonly (string | undefined)[],
+  file: string,
+): TokenBytes {
+  const steps = decoderSteps(json.decoder);
+  const kinds = steps.map((step) => step.type);
+  const added = new Map(json.added_tokens.map((token) => [token.id, token]));
+  const byteLevel = kinds.includes('ByteLevel');
+  if (!byteLevel && !kinds.includes('ByteFallback') && !kinds.includes('Metaspace'))
+    throw new UserError({
+      file,
+      field: 'decoder',
+      value: kinds,
+      message: 'this kind of tokenizer is not supported',
+      alternatives: ['ByteLevel', 'ByteFallback', 'Metaspace'],
+    });
+  const table = tokens.map((token, id) => {
+    const special = added.get(id);
+    if (special !== undefined) return special.special ? nothing : encoder.encode(special.content);
+    if (token === undefined) return nothing;
+    return byteLevel ? byteLevelBytes(token) : sentencePieceBytes(token);
+  });
+  return {
+    of: (id) => table[id] ?? nothing,
+    isByte: (id) => !byteLevel && byteToken.test(tokens[id] ?? ''),
+    stripsFirstSpace: !byteLevel,
+  };
+}
+
+interface DecoderStep {
+  readonly type: string;
+}
+
+function decoderSteps(decoder: unknown): readonly DecoderStep[] {
+  const step = z
+    .looseObject({ type: z.string(), decoders: z.array(z.looseObject({ type: z.string() })).optional() })
+    .safeParse(decoder);
+  if (!step.success) return [];
+  return step.data.type === 'Sequence' ? (step.data.decoders ?? []) : [step.data];
+}
+
+const encoder = new TextEncoder();
+const nothing = new Uint8Array(0);
+
+/**
+ * GPT-2's byte alphabet (Radford et al. 2019): printable Latin-1 stands for itself, the other bytes for the characters
+ * from U+0100 on, in order.
+ */
+const byteOfCharacter = new Map<string, number>();
+{
+  let next = 0x100;
+  for (let byte = 0; byte < 256; byte++) {
+    const printable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+    byteOfCharacter.set(String.fromCodePoint(printable ? byte : next++), byte);
+  }
+}
+
+function byteLevelBytes(token: string): Uint8Array {
+  const bytes: number[] = [];
+  for (const character of token) {
+    const byte = byteOfCharacter.get(character);
+    // A token with any character outside the alphabet stands for itself.
+    if (byte === undefined) return encoder.encode(token);
+    bytes.push(byte);
+  }
+  return Uint8Array.from(bytes);
+}
+
+const byteToken = /^<0x([0-9A-Fa-f]{2})>$/;
+
+/** SentencePiece: `<0x0A>` is a byte, `▁` a space. */
+function sentencePieceBytes(token: string): Uint8Array {
+  const byte = byteToken.exec(token);
+  return byte === null
+    ? encoder.encode(token.replaceAll('▁', ' '))
+    : Uint8Array.of(Number.parseInt(byte[1]!, 16));
+}
+
+/** Turns tokens into text as they come; incomplete characters are held back. */
+export class TextStream {
+  readonly #bytes: TokenBytes;
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  /** Raw bytes in a row, not yet text. */
+  #run: number[] = [];
+  #started = false;
+
+  constructor(bytes: TokenBytes) {
+    this.#bytes = bytes;
+  }
+
+  /** The text that this token completes, often a word, sometimes nothing. */
+  push(id: number): string {
+    let bytes = this.#bytes.of(id);
+    if (bytes.length === 0) return '';
+    if (this.#bytes.isByte(id)) {
+      this.#started = true;
+      this.#run.push(bytes[0]!);
+      return '';
+    }
+    if (!this.#started) {
+      this.#started = true;
+      if (this.#bytes.stripsFirstSpace && bytes[0] === 0x20) bytes = bytes.subarray(1);
+    }
+    return this.#endRun() + this.#decoder.decode(bytes, { stream: true });
+  }
+
+  /** What is left: a character that was never completed becomes U+FFFD. */
+  end(): string {
+    return this.#endRun() + this.#decoder.decode();
+  }
+
+  /** As Hugging Face decodes: a run of raw bytes is text as a whole, or one U+FFFD for each of its bytes. */
+  #endRun(): string {
+    const run = this.#run;
+    if (run.length === 0) return '';
+    this.#run = [];
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(run));
+    } catch {
+      return '\u{FFFD}'.repeat(run.length);
+    }
+  }
+}

@@ -1,0 +1,147 @@
+/** Tokenizer and chat template of a model directory: the one path from messages to token ids. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { Tokenizer } from '@huggingface/tokenizers';
+import { messageOf, UserError } from '../../../errors.js';
+import { readJson } from '../../../storage/checked-json.js';
+import type { ChatMessage } from '../../language-model.js';
+import {
+  type ChatTemplate,
+  type ControlTokens,
+  controlTokens,
+  openChatTemplate,
+  type TokenizerConfig,
+  tokenizerConfigSchema,
+  tokenText,
+} from './chat-template.js';
+import {
+  TextStream,
+  type TokenBytes,
+  type TokenizerJson,
+  tokenBytes,
+  tokenizerSchema,
+} from './token-text.js';
+
+export interface ChatTokenizer {
+  /** The prompt as people read it. */
+  promptText(messages: readonly ChatMessage[]): string;
+  /** The prompt as the model reads it. Control tokens inside a message's content stay text. */
+  encodePrompt(messages: readonly ChatMessage[]): number[];
+  /** Plain text: no control token, whatever it spells. */
+  encodeText(text: string): number[];
+  /** Text of tokens, without control tokens. */
+  decode(ids: readonly number[]): string;
+  readonly bytes: TokenBytes;
+  /** Ids that end an answer by the tokenizer's own account. */
+  readonly eosTokens: readonly number[];
+  /** The largest id of any token. */
+  readonly largestId: number;
+  /** Ids of control tokens (special tokens). */
+  readonly controlIds: ReadonlySet<number>;
+  readonly template: ChatTemplate;
+}
+
+/**
+ * @param variables passed to the chat template beside the messages
+ * @throws UserError when a file is missing or of an unsupported kind
+ */
+export function openTokenizer(
+  directory: string,
+  variables: Readonly<Record<string, unknown>> = {},
+): ChatTokenizer {
+  const file = path.join(directory, 'tokenizer.json');
+  const json = readTokenizerJson(file);
+  const config = readTokenizerConfig(directory);
+  const special = json.added_tokens.filter((token) => token.special);
+  const control = controlTokens(
+    special.map((token) => token.content),
+    json.added_tokens.filter((token) => !token.special).map((token) => token.content),
+  );
+  const tokenizer = markedTokenizer(json, config, control, file);
+  const tokens = spelledTokens(tokenizer, json);
+  const bytes = tokenBytes(json, tokens, file);
+  const template = openChatTemplate(directory, config, variables);
+  const render = (messages: readonly ChatMessage[]) =>
+    template.render(messages.map(({ role, content }) => ({ role, content: control.shield(content) })));
+  const encode = (text: string) =>
+    text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids;
+  const eosText = tokenText(config.eos_token);
+  return {
+    promptText: (messages) => control.clean(render(messages)),
+    encodePrompt: (messages) => encode(control.mark(render(messages))),
+    encodeText: (text) => encode(control.clean(text)),
+    decode(ids) {
+      const stream = new TextStream(bytes);
+      return ids.map((id) => stream.push(id)).join('') + stream.end();
+    },
+    bytes,
+    largestId: tokens.length - 1,
+    eosTokens: json.added_tokens.filter((token) => token.content === eosText).map((token) => token.id),
+    controlIds: new Set(special.map((token) => token.id)),
+    template,
+  };
+}
+
+/**
+ * A tokenizer that knows control tokens by their marked spelling only: nothing that a message can spell becomes one.
+ */
+function markedTokenizer(
+  json: TokenizerJson,
+  config: TokenizerConfig,
+  control: ControlTokens,
+  file: string,
+): Tokenizer {
+  const added = json.added_tokens.map((token) =>
+    token.special ? { ...token, content: control.marked(token.content) } : token,
+  );
+  try {
+    return new Tokenizer({ ...json, added_tokens: added }, config);
+  } catch (error) {
+    throw new UserError({ file, message: `the tokenizer can't be read: ${messageOf(error)}` });
+  }
+}
+
+function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | undefined)[] {
+  const tokens: (string | undefined)[] = [];
+  for (const [token, id] of tokenizer.get_vocab()) tokens[id] = token;
+  for (const { id, content } of json.added_tokens) tokens[id] = content;
+  return tokens;
+}
+
+function readTokenizerJson(file: string): TokenizerJson {
+  const raw = readJson(file);
+  if (raw === undefined)
+    throw new UserError({
+      file,
+      message: 'this file is missing',
+      remedy: existsSync(path.join(path.dirname(file), 'tokenizer.model'))
+        ? 'convert tokenizer.model once with Transformers: AutoTokenizer.from_pretrained(dir).save_pretrained(dir)'
+        : 'download the whole model directory again',
+    });
+  const parsed = tokenizerSchema.safeParse(raw);
+  if (!parsed.success)
+    throw new UserError(
+      parsed.error.issues.map((issue) => ({ file, field: issue.path.join('.'), message: issue.message })),
+    );
+  const { type } = parsed.data.model;
+  if (type !== 'BPE' && type !== null && type !== undefined)
+    throw new UserError({
+      file,
+      field: 'model.type',
+      value: type,
+      message: 'this kind of tokenizer is not supported',
+      alternatives: ['BPE'],
+      remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
+    });
+  return parsed.data;
+}
+
+export function readTokenizerConfig(directory: string): TokenizerConfig {
+  const file = path.join(directory, 'tokenizer_config.json');
+  const parsed = tokenizerConfigSchema.safeParse(readJson(file) ?? {});
+  if (!parsed.success)
+    throw new UserError(
+      parsed.error.issues.map((issue) => ({ file, field: issue.path.join('.'), message: issue.message })),
+    );
+  return parsed.data;
+}

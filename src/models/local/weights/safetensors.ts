@@ -1,0 +1,216 @@
+/**
+ * Reads the headers of safetensors files: a u64 little-endian header length, a JSON header, raw little-endian data.
+ * The data itself is left where it is; the runtime maps it from the file.
+ */
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { messageOf, UserError } from '../../../errors.js';
+import { readJson } from '../../../storage/checked-json.js';
+
+/** Where one tensor lies on disk. */
+export interface StoredTensor {
+  readonly name: string;
+  /** As the file spells it: `F32`, `BF16`, `U8`, … */
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** Absolute path with symbolic links resolved. */
+  readonly file: string;
+  /** First byte, counted from the start of the file. */
+  readonly offset: number;
+  /** Length in bytes. */
+  readonly length: number;
+}
+
+export type StoredTensors = ReadonlyMap<string, StoredTensor>;
+
+export interface SafetensorsFile {
+  readonly tensors: readonly StoredTensor[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+const bytesPerElement: Readonly<Record<string, number>> = {
+  F64: 8,
+  F32: 4,
+  F16: 2,
+  BF16: 2,
+  I64: 8,
+  I32: 4,
+  I16: 2,
+  I8: 1,
+  U8: 1,
+  BOOL: 1,
+};
+
+/** The format's own limit for a header. */
+const maxHeaderBytes = 100_000_000;
+
+/**
+ * @returns the tensors of one file, in the order of its header
+ * @throws UserError when the file is no safetensors file or is cut short
+ */
+export function readSafetensors(file: string): SafetensorsFile {
+  const real = realpathSync(file);
+  const descriptor = openSync(real, 'r');
+  try {
+    const size = fstatSync(descriptor).size;
+    const prefix = readBytes(descriptor, 0, 8);
+    const headerLength = prefix.length < 8 ? Number.NaN : Number(prefix.readBigUInt64LE());
+    if (!(headerLength <= maxHeaderBytes && 8 + headerLength <= size))
+      throw broken(file, 'its header is longer than the file');
+    const header = parseHeader(file, readBytes(descriptor, 8, headerLength).toString('utf8'));
+    const dataStart = 8 + headerLength;
+    const tensors: StoredTensor[] = [];
+    let metadata: Record<string, string> = {};
+    for (const [name, entry] of Object.entries(header)) {
+      if (name === '__metadata__') metadata = entry as Record<string, string>;
+      else tensors.push(storedTensor(file, real, name, entry as HeaderEntry, dataStart, size));
+    }
+    return { tensors, metadata };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+interface HeaderEntry {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly data_offsets: readonly [number, number];
+}
+
+function parseHeader(file: string, text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch (error) {
+    throw broken(file, `its header is not JSON (${messageOf(error)})`);
+  }
+}
+
+function storedTensor(
+  file: string,
+  real: string,
+  name: string,
+  entry: HeaderEntry,
+  dataStart: number,
+  size: number,
+): StoredTensor {
+  if (!Array.isArray(entry?.data_offsets) || !Array.isArray(entry.shape))
+    throw broken(file, `its header says nothing of where the tensor ${name} lies`);
+  const [begin, end] = entry.data_offsets;
+  if (!(begin >= 0 && begin <= end && dataStart + end <= size))
+    throw broken(file, `tensor ${name} reaches beyond the end of the file (an unfinished download?)`);
+  const elements = entry.shape.reduce((product, dimension) => product * dimension, 1);
+  const width = bytesPerElement[entry.dtype];
+  if (width !== undefined && elements * width !== end - begin)
+    throw broken(file, `tensor ${name} holds ${end - begin} bytes, its shape needs ${elements * width}`);
+  return {
+    name,
+    dtype: entry.dtype,
+    shape: entry.shape,
+    file: real,
+    offset: dataStart + begin,
+    length: end - begin,
+  };
+}
+
+/**
+ * Every tensor of a Hugging Face directory: `model.safetensors`, or the shards that `model.safetensors.index.json`
+ * names. Symbolic links (the Hugging Face cache) are followed.
+ * @throws UserError when there are no safetensors weights, or a shard or tensor is missing
+ */
+export function openWeights(directory: string): StoredTensors {
+  const single = path.join(directory, 'model.safetensors');
+  if (existsSync(single)) return byName(readSafetensors(single).tensors);
+  const index = path.join(directory, 'model.safetensors.index.json');
+  if (!existsSync(index)) throw noWeights(directory);
+  const content = z.looseObject({ weight_map: z.record(z.string(), z.string()) }).safeParse(readJson(index));
+  if (!content.success)
+    throw new UserError({
+      file: index,
+      field: 'weight_map',
+      message: 'this index does not tell which shard holds which tensor',
+      remedy: 'download the whole model directory again',
+    });
+  const map = content.data.weight_map;
+  const shards = new Map<string, StoredTensors>();
+  for (const shard of new Set(Object.values(map))) {
+    const file = path.join(directory, path.basename(shard));
+    if (!existsSync(file))
+      throw new UserError({
+        file: index,
+        message: `the shard ${shard} is missing`,
+        remedy: 'download the whole model directory again',
+      });
+    shards.set(shard, byName(readSafetensors(file).tensors));
+  }
+  const tensors = new Map<string, StoredTensor>();
+  for (const [name, shard] of Object.entries(map)) {
+    const tensor = shards.get(shard)?.get(name);
+    if (tensor === undefined)
+      throw new UserError({
+        file: index,
+        message: `${shard} does not hold the tensor ${name} that the index promises`,
+        remedy: 'download the whole model directory again',
+      });
+    tensors.set(name, tensor);
+  }
+  return tensors;
+}
+
+function byName(tensors: readonly StoredTensor[]): StoredTensors {
+  return new Map(tensors.map((tensor) => [tensor.name, tensor]));
+}
+
+/** The bytes of one tensor, or of a part of it (`start` and `length` in bytes within the tensor). */
+export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor.length - start): Buffer {
+  const descriptor = openSync(tensor.file, 'r');
+  try {
+    return readBytes(descriptor, tensor.offset + start, length);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * The parts of a tensor of `bytes` bytes, as start and length, that tell whether it was replaced by another of the same
+ * shape: 4 KiB each of its beginning, middle and end.
+ */
+export function sampledParts(bytes: number): readonly (readonly [start: number, length: number])[] {
+  const length = Math.min(4096, bytes);
+  return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);
+}
+
+function readBytes(descriptor: number, position: number, length: number): Buffer {
+  const buffer = Buffer.alloc(length);
+  let filled = 0;
+  while (filled < length) {
+    const read = readSync(descriptor, buffer, filled, length - filled, position + filled);
+    if (read === 0) return buffer.subarray(0, filled);
+    filled += read;
+  }
+  return buffer;
+}
+
+function broken(file: string, what: string): UserError {
+  return new UserError({
+    file,
+    message: `this is no complete safetensors file: ${what}`,
+    remedy: 'download it again (a Git LFS pointer is a text file of a few lines: run `git lfs pull`)',
+  });
+}
+
+function noWeights(directory: string): UserError {
+  const others = existsSync(directory)
+    ? readdirSync(directory).filter((name) => /\.(bin|pt|pth|gguf|onnx|safetensors)$/.test(name))
+    : [];
+  return new UserError({
+    field: 'model.path',
+    value: directory,
+    message:
+      others.length === 0
+        ? 'there are no weights in this directory'
+        : `there are no safetensors weights in this directory, only ${others.join(', ')}`,
+    alternatives: ['model.safetensors', 'model.safetensors.index.json with its shards'],
+    remedy: 'name the directory of a Hugging Face model with safetensors weights',
+  });
+}

@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+let found: string | undefined;
+
+/** Folder of the installed package (which holds `prompts/` and `configs/`), from the sources as from `dist`. */
+export function packageRoot(): string {
+  found ??= search(dirname(fileURLToPath(import.meta.url)));
+  return found;
+}
+
+function search(folder: string): string {
+  if (nameOfPackage(join(folder, 'package.json')) === 'policyloop') return folder;
+  const parent = dirname(folder);
+  if (parent === folder)
+    throw new Error('policyloop runs outside its package: no package.json named policyloop above it');
+  return search(parent);
+}
+
+function nameOfPackage(file: string): string | undefined {
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { name?: string }).name;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Version of this package. */
+export function version(): string {
+  const manifest = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  return manifest.version;
+}
+
+/** Commit of the checkout that this runs from; undefined in an installed package. */
+export function commit(): string | undefined {
+  if (!existsSync(join(packageRoot(), '.git'))) return undefined;
+  try {
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      cwd: packageRoot(),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+/** What the check of a config found. */
+import { formatProblem, type Problem } from '../errors.js';
+
+export type FindingLevel = 'ok' | 'warning' | 'error';
+
+/** With `ok` the message says what was found in order; otherwise what is wrong, as a problem does. */
+export interface Finding extends Problem {
+  readonly level: FindingLevel;
+}
+
+export const found = (field: string, message: string): Finding => ({ level: 'ok', field, message });
+
+export const errorsIn = (findings: readonly Finding[]): readonly Finding[] =>
+  findings.filter(({ level }) => level === 'error');
+
+export const warningsIn = (findings: readonly Finding[]): readonly Finding[] =>
+  findings.filter(({ level }) => level === 'warning');
+
+/** A line for each, with value, alternatives and remedy of what is not in order indented below it. */
+export function describeFindings(findings: readonly Finding[]): string {
+  const width = Math.max(0, ...findings.map(({ field }) => (field ?? '').length));
+  return findings
+    .map(({ level, field = '', ...problem }) => {
+      const [first, ...details] = formatProblem(problem).split('\n');
+      const head = `${level.padEnd(7)}  ${field.padEnd(width)}  ${first}`;
+      return [head, ...details.map((line) => `${' '.repeat(11 + width)}${line.trim()}`)].join('\n');
+    })
+    .join('\n');
+}

@@ -1,0 +1,224 @@
+/** How long the prompts of a run will be, from prompts of made-up runs: one as wordy as it can be, one as terse. */
+
+import type { Space } from '../environments/environment.js';
+import type { Assembly } from '../experiment/assemble.js';
+import { createPrompter } from '../experiment/prompter.js';
+import type { ChatMessage, ModelContext } from '../models/language-model.js';
+import { fewestTokens } from '../models/reply-faults.js';
+import type { ParameterSpec } from '../policies/policy.js';
+import { formatParameters, formatValue } from '../prompting/answer/format.js';
+import { createHistory } from '../prompting/context/history.js';
+import { estimatePromptTokens, estimateTokens } from '../prompting/token-estimate.js';
+import { type BufferEntry, createReplayBuffer } from '../rollout/replay-buffer.js';
+import type { CallRecord, EpisodeRecord } from '../runs/events.js';
+import { nothingRecorded } from '../runs/reader.js';
+
+export interface PromptForecast {
+  readonly first: readonly ChatMessage[];
+  /** The longest first ask. */
+  readonly longest: {
+    readonly messages: readonly ChatMessage[];
+    readonly tokens: Tokens;
+    /** The same after all the corrections there may be. */
+    readonly corrected: number;
+  };
+  /** Estimated tokens of the first asks of all iterations together, each counted once. */
+  readonly total: number;
+  /** Of an answer: `most` with a short reason, `fewest` of the parameters alone. */
+  readonly answer: Tokens;
+  /** How many evaluations fit into the memory's budget, at least. */
+  readonly room: number;
+}
+
+/**
+ * `most`: with the longest numbers there can be, estimated on the high side where the model doesn't count. `fewest`: with
+ * the shortest, as few as any tokenizer makes of them.
+ */
+export interface Tokens {
+  readonly most: number;
+  readonly fewest: number;
+}
+
+/** Prompts that are measured along a run. */
+const samples = 6;
+/** Numbers of made-up runs: as long as most, and as short as they get. */
+type Width = 'wide' | 'narrow';
+const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
+const reason = 'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);
+
+type Parts = Pick<Assembly, 'config' | 'environment' | 'family' | 'prompts' | 'imported'>;
+
+/** @param count the model's own count of a prompt's tokens, where there is one */
+export function forecastPrompts(parts: Parts, count?: ModelContext['count']): PromptForecast {
+  const { config, family } = parts;
+  const { iterations, memory } = config;
+  const spec = family.parameters;
+  const most = (messages: readonly ChatMessage[]) => count?.(messages) ?? estimatePromptTokens(messages);
+  const fewest = (messages: readonly ChatMessage[]) => count?.(messages) ?? fewestTokens(messages);
+  const perIteration = memory.ofGroup === undefined ? config.candidates : 1;
+  const { conversation } = config.prompts;
+  const turns = conversation === 'fresh' ? 1 : conversation.turns;
+
+  /** The prompts of a conversation that begins at an iteration, or of that iteration alone. */
+  const conversationAt = (begin: number, { entry, episode, reply, room }: Story) => {
+    const before = config.warmup.policies + parts.imported.length + (begin - 1) * perIteration;
+    const held = Math.min(before, Math.max(1, room));
+    // Numbered so that each counts as the best of an iteration of its own.
+    const entries = Array.from({ length: held }, (_, i) => entry(begin + i - held));
+    const buffer = createReplayBuffer(entries);
+    const episodes = entries.map(({ iteration }) => ({ ...episode, iteration }));
+    const prompter = createPrompter({ ...parts, buffer, recorded: { ...nothingRecorded, episodes } });
+    const asked: (readonly ChatMessage[])[] = [];
+    for (let turn = 0; turn < Math.min(turns, iterations); turn++) {
+      const iteration = begin + turn;
+      const messages = prompter.messages(iteration);
+      asked.push(messages);
+      if (turns === 1) break;
+      const added = Array.from({ length: perIteration }, (_, candidate) => ({
+        ...entry(iteration),
+        candidate,
+      }));
+      buffer.append(added);
+      for (const one of added) prompter.remember(one, [{ ...episode, iteration, candidate: one.candidate }]);
+      prompter.finish([{ candidate: 0, calls: [accepted(messages, reply, iteration)] }], added);
+    }
+    return { asked, correction: prompter.formatCorrection({ kind: 'missing' }) };
+  };
+
+  const last = Math.max(1, iterations - turns + 1);
+  const begins = [
+    ...new Set(Array.from({ length: samples }, (_, i) => 1 + Math.round((i * (last - 1)) / (samples - 1)))),
+  ];
+  const [wide, narrow] = [storyOf(parts, 'wide'), storyOf(parts, 'narrow')];
+  const conversations = begins.map((begin) => conversationAt(begin, wide));
+  const means = conversations.map(({ asked }) => mean(asked.map(most)));
+  const prompts = conversations.flatMap(({ asked }) => asked);
+  const lengths = prompts.map(estimatePromptTokens);
+  const longest = prompts[lengths.indexOf(Math.max(...lengths))]!;
+  const { correction } = conversations[0]!;
+  const terse = conversationAt(last, narrow).asked;
+  return {
+    first: conversations[0]!.asked[0]!,
+    longest: {
+      messages: longest,
+      tokens: { most: most(longest), fewest: Math.max(...terse.map(fewest)) },
+      corrected: most([...longest, ...corrections(wide.reply, correction, config.corrections)]),
+    },
+    total: Math.round(between(begins, means) * iterations),
+    answer: {
+      most: estimateTokens(wide.reply),
+      // Small models of our own have a token for each number.
+      fewest:
+        count === undefined ? fewestTokens([{ role: 'assistant', content: narrow.answer }]) : spec.count,
+    },
+    room: wide.room,
+  };
+}
+
+/** What a made-up run is made of. */
+interface Story {
+  readonly entry: (iteration: number) => BufferEntry;
+  readonly episode: EpisodeRecord;
+  readonly answer: string;
+  readonly reply: string;
+  readonly room: number;
+}
+
+function storyOf(parts: Parts, width: Width): Story {
+  const { evaluation, memory } = parts.config;
+  // Every line may say of how many episodes it is, all but one of them at most.
+  const cut = width === 'wide' && evaluation.racing !== undefined;
+  const spec = parts.family.parameters;
+  const value = parameterOf(spec, width);
+  const parameters = Array.from({ length: spec.count }, () => value);
+  const answer = formatParameters(parameters, spec);
+  const episode = episodeOf(parts, width);
+  const history = createHistory({ spec, memory, trajectory: () => episode });
+  const entry = (iteration: number): BufferEntry => ({
+    iteration,
+    group: iteration,
+    candidate: 0,
+    source: 'proposal',
+    parameters,
+    returns: cut ? Array.from({ length: evaluation.episodes - 1 }, () => 0) : [],
+    lengths: [],
+    score: scores[width],
+    ...(cut && { planned: evaluation.episodes }),
+  });
+  return {
+    entry,
+    episode,
+    answer,
+    reply: width === 'wide' ? `${answer}\n${reason}` : answer,
+    room: Math.floor(memory.tokens / history.tokens(entry(1))),
+  };
+}
+
+function corrections(reply: string, correction: string, count: number): readonly ChatMessage[] {
+  return Array.from({ length: count }, (): ChatMessage[] => [
+    { role: 'assistant', content: reply },
+    { role: 'user', content: correction },
+  ]).flat();
+}
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Mean of what is measured at some points and runs straight between them. */
+function between(points: readonly number[], values: readonly number[]): number {
+  if (points.length === 1) return values[0]!;
+  const area = points
+    .slice(1)
+    .reduce((sum, point, i) => sum + ((values[i]! + values[i + 1]!) / 2) * (point - points[i]!), 0);
+  return area / (points.at(-1)! - points[0]!);
+}
+
+function accepted(messages: readonly ChatMessage[], text: string, iteration: number): CallRecord {
+  return {
+    iteration,
+    candidate: 0,
+    attempt: 0,
+    messages,
+    seed: 0,
+    outcome: { kind: 'accepted', parameters: [] },
+    completion: { text, finishReason: 'stop', usage: {}, latencyMs: 0, retries: 0 },
+    time: '',
+  };
+}
+
+function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Width): number {
+  const length = (value: number) => formatValue(value, decimals).length;
+  const values = choices ?? [low, high, ...(low <= 0 && high >= 0 ? [0] : [])];
+  const byLength = values.toSorted((a, b) => length(a) - length(b));
+  return width === 'wide' ? byLength.at(-1)! : byLength[0]!;
+}
+
+/** A trajectory as long and as wide as there can be, within reason; or of one step. */
+function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord {
+  const length =
+    config.memory.trajectories === 'none' || width === 'narrow'
+      ? 1
+      : Math.min(environment.maxSteps ?? config.evaluation.maxSteps, config.evaluation.maxSteps, 500);
+  const repeated = <T>(value: T, count: number) => Array.from({ length: count }, () => value);
+  return {
+    iteration: 0,
+    candidate: 0,
+    episode: 0,
+    seed: 0,
+    observations: repeated(stateOf(environment.observationSpace, width), length + 1),
+    actions: repeated(stateOf(environment.actionSpace, width), length),
+    rewards: repeated(width === 'wide' ? -12.3456 : 0, length),
+    terminated: false,
+    truncated: true,
+  };
+}
+
+function stateOf(space: Space, width: Width): number | readonly number[] {
+  switch (space.kind) {
+    case 'discrete':
+      return (space.start ?? 0) + (width === 'wide' ? space.n - 1 : 0);
+    case 'tuple':
+      return space.spaces.map(({ n, start = 0 }) => start + (width === 'wide' ? n - 1 : 0));
+    case 'box':
+      return space.low.map(() => (width === 'wide' ? -12.3456789 : 0));
+  }
+}

@@ -1,0 +1,68 @@
+/** What a run will ask of its model, before it does. */
+
+import { isLanguageModel } from '../config/config.js';
+import type { Assembly } from '../experiment/assemble.js';
+import { formatCount } from '../format/console.js';
+import { type Finding, found } from './findings.js';
+import type { PromptForecast } from './prompt-forecast.js';
+
+/** Of all repeats together. Without corrections, and where every correction is needed. */
+export interface RunEstimate {
+  readonly calls: { readonly expected: number; readonly most: number };
+  readonly promptTokens: { readonly expected: number; readonly most: number };
+  readonly completionTokens: { readonly expected: number; readonly most: number };
+  /** In the currency of `model.price`; absent without one. No prompt cache is counted on. */
+  readonly cost?: { readonly expected: number; readonly most: number };
+}
+
+export function runEstimate(
+  { config, model }: Pick<Assembly, 'config' | 'model'>,
+  { answer: { most: answer }, longest, total }: PromptForecast,
+): RunEstimate | undefined {
+  if (!isLanguageModel(config.model)) return undefined;
+  const { candidates, corrections, iterations, repeats } = config;
+  const calls = iterations * candidates * repeats;
+  // Where all candidates are asked for at once, their prompt is read once.
+  const prompts = total * repeats * (model.generateGroup === undefined ? candidates : 1);
+  const longestAnswer = Math.max(
+    answer,
+    'maxTokens' in config.model ? (config.model.maxTokens ?? answer) : answer,
+  );
+  const asked = { expected: calls, most: calls * (1 + corrections) };
+  const promptTokens = {
+    expected: prompts,
+    most: total * repeats * candidates + calls * corrections * longest.corrected,
+  };
+  const completionTokens = { expected: calls * answer, most: asked.most * longestAnswer };
+  const price = 'price' in config.model ? config.model.price : undefined;
+  const cost = (which: 'expected' | 'most') =>
+    price === undefined
+      ? 0
+      : (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
+  return {
+    calls: asked,
+    promptTokens,
+    completionTokens,
+    ...(price && { cost: { expected: cost('expected'), most: cost('most') } }),
+  };
+}
+
+/** The same as a finding; a control costs none of it. */
+export function estimateRun(
+  assembly: Pick<Assembly, 'config' | 'model'>,
+  forecast: PromptForecast,
+): Finding & { readonly estimate?: RunEstimate } {
+  const estimate = runEstimate(assembly, forecast);
+  const { iterations, repeats } = assembly.config;
+  if (estimate === undefined)
+    return found('estimate', `${iterations * repeats} iterations; no tokens, no cost`);
+  const { calls, completionTokens, cost, promptTokens } = estimate;
+  const parts = [
+    `${calls.expected} calls (with all corrections ${calls.most})`,
+    `${formatCount(promptTokens.expected)} tokens in (${formatCount(promptTokens.most)})`,
+    `${formatCount(completionTokens.expected)} out (${formatCount(completionTokens.most)})`,
+    ...(cost ? [`cost ${cost.expected.toPrecision(2)} (${cost.most.toPrecision(2)})`] : []),
+  ];
+  const about = repeats > 1 ? `all ${repeats} repeats: ` : '';
+  return { ...found('estimate', `${about}about ${parts.join(', ')}`), estimate };
+}

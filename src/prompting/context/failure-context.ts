@@ -1,0 +1,66 @@
+import { formatValue, type IndexedText, type ParseFailure } from '../answer/format.js';
+import type { FailureContext } from './prompt-context.js';
+
+/** How many indices or values a correction names before it says how many more there are. */
+const namedLimit = 20;
+
+const nothing: FailureContext = {
+  missing: false,
+  truncated: false,
+  echo: false,
+  count: null,
+  range: null,
+  decimals: null,
+  duplicate: null,
+  notFinite: null,
+  repeated: null,
+};
+
+/** What the format-correction prompt says of a failure. */
+export function failureContext(failure: ParseFailure): FailureContext {
+  switch (failure.kind) {
+    case 'missing':
+      return { ...nothing, missing: true };
+    case 'truncated':
+      return { ...nothing, truncated: true };
+    case 'echo':
+      return { ...nothing, echo: true };
+    case 'count': {
+      const { found, absent, unknown } = failure;
+      const names = (indices: readonly number[]) =>
+        indices.length === 0 ? null : listed(indices.map((index) => `params[${index}]`));
+      return {
+        ...nothing,
+        count: { found, one: found === 1, absent: names(absent), unknown: names(unknown) },
+      };
+    }
+    case 'range':
+      return { ...nothing, range: { text: valuesText(failure.values) } };
+    case 'decimals':
+      return { ...nothing, decimals: { text: valuesText(failure.values) } };
+    case 'not-finite':
+      return { ...nothing, notFinite: { text: valuesText(failure.values) } };
+    case 'duplicate-index':
+      return { ...nothing, duplicate: { text: listed(failure.indices.map((index) => `params[${index}]`)) } };
+    case 'repeated': {
+      const { iteration, score } = failure;
+      return {
+        ...nothing,
+        repeated: {
+          iteration: iteration === undefined ? null : String(iteration),
+          warmup: iteration === 0,
+          score: score === undefined ? null : formatValue(score, 2),
+        },
+      };
+    }
+  }
+}
+
+function valuesText(values: readonly IndexedText[]): string {
+  return listed(values.map(({ index, text }) => `params[${index}]: ${text}`));
+}
+
+function listed(items: readonly string[]): string {
+  const more = items.length - namedLimit;
+  return more <= 0 ? items.join(', ') : `${items.slice(0, namedLimit).join(', ')} and ${more} more`;
+}

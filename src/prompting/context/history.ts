@@ -1,0 +1,118 @@
+import type { MemoryConfig } from '../../config/config.js';
+import type { ParameterSpec } from '../../policies/policy.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import type { EpisodeRecord } from '../../runs/events.js';
+import { formatParameters, formatValue } from '../answer/format.js';
+import { estimateTokens } from '../token-estimate.js';
+import { trajectoryRows, trajectorySummary } from './trajectory-summary.js';
+
+/** An evaluation that a template lays out itself. */
+export interface RankedEvaluation {
+  /** Its score between the worst and the best shown, as a whole number from 0 to 99; 50 where all are equal. */
+  readonly percent: number;
+  readonly score: string;
+  /** `params[0]: 1.2, params[1]: -0.5` */
+  readonly parameters: string;
+}
+
+/** The evaluations that are shown, in two parts. */
+export interface RankedHistory {
+  /** The `memory.best` highest (all, where the memory does not say), the best last; the earlier one is the better on ties. */
+  readonly best: readonly RankedEvaluation[];
+  /** The others, oldest first. */
+  readonly others: readonly RankedEvaluation[];
+}
+
+/** @param shown in any order */
+export function rankHistory(
+  shown: readonly BufferEntry[],
+  spec: ParameterSpec,
+  { best, recent }: Pick<MemoryConfig, 'best' | 'recent'>,
+): RankedHistory {
+  const byTime = shown.toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
+  const ascending = byTime.toReversed().sort((a, b) => a.score - b.score);
+  const low = ascending[0]?.score ?? 0;
+  const span = (ascending.at(-1)?.score ?? 0) - low;
+  const ranked = (entry: BufferEntry): RankedEvaluation => ({
+    percent: span > 0 ? Math.round((99 * (entry.score - low)) / span) : 50,
+    score: formatValue(entry.score, 2),
+    parameters: formatParameters(entry.parameters, spec),
+  });
+  const count = best ?? (recent === undefined ? shown.length : 0);
+  const highest = ascending.slice(Math.max(0, ascending.length - count));
+  const among = new Set(highest);
+  return {
+    best: highest.map(ranked),
+    others: byTime.filter((entry) => !among.has(entry)).map(ranked),
+  };
+}
+
+/** The evaluations that a prompt shows, as text. */
+export interface HistoryPart {
+  /** One line for each evaluation, with its trajectory indented below it where the memory shows one. */
+  readonly text: string;
+  /** How many evaluations the text holds. */
+  readonly shown: number;
+  /** How many it was chosen from. */
+  readonly total: number;
+  /** The same evaluations, ranked, for templates that lay them out themselves. */
+  readonly ranked: RankedHistory;
+}
+
+/** Formats every evaluation once. */
+export interface History {
+  /** Estimated tokens of an evaluation in a prompt: what `selectHistory` budgets. */
+  readonly tokens: (entry: BufferEntry) => number;
+  /** The text of these evaluations, chosen from `total`. */
+  readonly part: (shown: readonly BufferEntry[], total: number) => HistoryPart;
+}
+
+/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, and of how many episodes that is where it was cut short */
+export function historyLine(
+  entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
+  spec: ParameterSpec,
+): string {
+  const { parameters, planned, returns, score } = entry;
+  const cut = planned === undefined ? '' : ` (stopped after ${returns.length} of ${planned} episodes)`;
+  return `${formatParameters(parameters, spec, '; ')}; f(params): ${formatValue(score, 2)}${cut}`;
+}
+
+/** @param trajectory the first recorded episode of an evaluation, where there is one */
+export function createHistory(options: {
+  readonly spec: ParameterSpec;
+  readonly memory: MemoryConfig;
+  readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
+}): History {
+  const { spec, memory, trajectory } = options;
+  const formatted = new WeakMap<BufferEntry, { readonly text: string; readonly tokens: number }>();
+  const format = (entry: BufferEntry) => {
+    const known = formatted.get(entry);
+    if (known !== undefined) return known;
+    const lines = [historyLine(entry, spec), ...trajectoryLines(trajectory?.(entry), memory)];
+    const text = lines.join('\n  ');
+    const made = { text, tokens: estimateTokens(text) + 1 };
+    formatted.set(entry, made);
+    return made;
+  };
+  return {
+    tokens: (entry) => format(entry).tokens,
+    part: (shown, total) => ({
+      text: shown.map((entry) => format(entry).text).join('\n'),
+      shown: shown.length,
+      total,
+      ranked: rankHistory(shown, spec, memory),
+    }),
+  };
+}
+
+function trajectoryLines(episode: EpisodeRecord | undefined, memory: MemoryConfig): readonly string[] {
+  if (episode === undefined) return [];
+  switch (memory.trajectories) {
+    case 'none':
+      return [];
+    case 'rows':
+      return trajectoryRows(episode, memory.rows);
+    case 'summary':
+      return trajectorySummary(episode);
+  }
+}

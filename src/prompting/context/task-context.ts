@@ -1,0 +1,279 @@
+/** Builds what prompts say: plain data from the hinge types. */
+import type { Config } from '../../config/config.js';
+import type { DiscreteSpace, EnvironmentSpec, Space } from '../../environments/environment.js';
+import { short } from '../../environments/facts.js';
+import type {
+  BinEdges,
+  ParameterSpec,
+  PolicyDescription,
+  PolicyFamily,
+  Projection,
+} from '../../policies/policy.js';
+import type { ReplayBuffer } from '../../rollout/replay-buffer.js';
+import { exampleAnswer, formatValue } from '../answer/format.js';
+import { type HistoryPart, historyLine } from './history.js';
+import type {
+  DescriptionContext,
+  LinearContext,
+  ProgressContext,
+  SpaceContext,
+  TableContext,
+  TaskContext,
+} from './prompt-context.js';
+
+/** What the description of an environment may use. */
+export function descriptionContext(
+  environment: EnvironmentSpec,
+  options: Readonly<Record<string, unknown>>,
+  maxSteps: number,
+): DescriptionContext {
+  return {
+    id: environment.id,
+    stepLimit: Math.min(environment.maxSteps ?? Number.POSITIVE_INFINITY, maxSteps),
+    observation: spaceContext(environment.observationSpace),
+    action: spaceContext(environment.actionSpace),
+    options: Object.entries(options).map(([name, value]) => ({
+      name,
+      value: JSON.stringify(value) ?? 'null',
+    })),
+  };
+}
+
+/** What stays the same during a run. */
+export function taskContext(task: {
+  readonly config: Pick<
+    Config,
+    'environment' | 'model' | 'iterations' | 'candidates' | 'prompts' | 'memory' | 'evaluation'
+  >;
+  readonly environment: EnvironmentSpec;
+  readonly family: Pick<PolicyFamily, 'parameters' | 'description'>;
+  /** Of the environment, as the prompt set renders it. */
+  readonly description: string;
+}): TaskContext {
+  const { config, environment, family } = task;
+  const { prompts, evaluation, memory, model } = config;
+  const { parameters, description: policy } = family;
+  const json = 'format' in model && model.format === 'json';
+  return {
+    environment: {
+      ...descriptionContext(environment, config.environment.options, evaluation.maxSteps),
+      description: task.description,
+    },
+    policy: {
+      linear: policy.kind === 'linear' ? linearContext(policy) : null,
+      table:
+        policy.kind === 'q-table' ? tableContext(policy, parameters, environment.observationSpace) : null,
+    },
+    parameters: parametersContext(parameters),
+    answer: { json, example: json ? jsonExample(parameters) : exampleAnswer(parameters) },
+    evaluation: {
+      episodes: evaluation.episodes,
+      single: evaluation.episodes === 1,
+      common: evaluation.seeds === 'common',
+    },
+    memory: {
+      nothing: memory.best === 0 && memory.recent === 0,
+      everything: memory.best === undefined && memory.recent === undefined,
+      best: memory.best ?? 0,
+      recent: memory.recent ?? 0,
+      chronological: memory.order === 'chronological',
+      bestLast: memory.order === 'best-last',
+      rows: memory.trajectories === 'rows',
+      summary: memory.trajectories === 'summary',
+    },
+    iterations: config.iterations,
+    candidates: config.candidates,
+    group: config.candidates > 1 && memory.ofGroup !== 1,
+    optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
+    stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
+  };
+}
+
+/** What changes from prompt to prompt. */
+export function progressContext(progress: {
+  readonly iteration: number;
+  readonly iterations: number;
+  readonly history: HistoryPart;
+  readonly buffer: Pick<ReplayBuffer, 'best' | 'entries'>;
+  readonly spec: ParameterSpec;
+  /** Whether earlier prompts stand before this one and `history` holds only what they lack. */
+  readonly continued?: boolean;
+}): ProgressContext {
+  const { iteration, iterations, spec, continued = false } = progress;
+  const { best, entries } = progress.buffer;
+  const { ranked, ...history } = progress.history;
+  return {
+    iteration,
+    remaining: Math.max(0, iterations - iteration),
+    continued,
+    history: {
+      ...history,
+      partial: history.shown < history.total,
+      best: [...ranked.best],
+      others: [...ranked.others],
+    },
+    best:
+      best === undefined
+        ? null
+        : {
+            line: historyLine(best, spec),
+            score: formatValue(best.score, 2),
+            iteration: best.iteration,
+            warmup: best.iteration === 0,
+            since: entries.length - 1 - entries.lastIndexOf(best),
+          },
+  };
+}
+
+function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
+  const { count, kind, low, high, decimals, choices } = spec;
+  const bound = (value: number) => {
+    const text = formatValue(value, decimals);
+    return Number(text) === value ? text : String(value);
+  };
+  const gaps = choices?.some((choice, i) => choice !== low + i) ?? false;
+  return {
+    count,
+    lastIndex: count - 1,
+    single: count === 1,
+    integer: kind === 'integer',
+    low: bound(low),
+    high: bound(high),
+    decimals,
+    oneDecimal: decimals === 1,
+    // Choices without gaps are told as a range when they are many.
+    choices: choices !== undefined && (gaps || choices.length <= 12) ? choices.join(', ') : null,
+  };
+}
+
+/** The keys in the order of the JSON schema that providers get: the reason first, so that a model thinks first. */
+function jsonExample({ count, kind }: ParameterSpec): string {
+  const item = kind === 'integer' ? '<integer>' : '<number>';
+  const items = count <= 4 ? Array.from({ length: count }, () => item) : [item, item, '...', item];
+  return `{"reason": "<why, in one to three sentences>", "params": [${items.join(', ')}]}`;
+}
+
+function spaceContext(space: Space): SpaceContext {
+  const none = { discrete: null, box: null, tuple: null };
+  switch (space.kind) {
+    case 'discrete':
+      return { ...none, discrete: { count: space.n, ...ends(space) } };
+    case 'tuple':
+      return {
+        ...none,
+        tuple: {
+          length: space.spaces.length,
+          parts: space.spaces.map((part, index) => ({ index, ...ends(part) })),
+        },
+      };
+    case 'box':
+      return {
+        ...none,
+        box: {
+          length: space.low.length,
+          components: space.low.map((low, index) => ({
+            index,
+            low: finite(low),
+            high: finite(space.high[index]!),
+          })),
+        },
+      };
+  }
+}
+
+const ends = ({ n, start = 0 }: DiscreteSpace) => ({ first: start, last: start + n - 1 });
+
+const finite = (bound: number): string | null => (Math.abs(bound) < 1e30 ? short(bound) : null);
+
+function linearContext(policy: PolicyDescription & { kind: 'linear' }): LinearContext {
+  const { observations, outputs, bias, discrete, firstAction, projection } = policy;
+  const columns = Array.from({ length: outputs }, (_, a) =>
+    discrete ? `action ${firstAction + a}` : `action[${a}]`,
+  );
+  const row = (label: string, i: number) => ({
+    label,
+    parameters: columns.map((_, a) => `params[${i * outputs + a}]`).join(', '),
+  });
+  const rows = Array.from({ length: observations }, (_, i) => row(`observation[${i}]`, i));
+  if (bias) rows.push(row('bias', observations));
+  return {
+    observations,
+    outputs,
+    bias,
+    biasStart: observations * outputs,
+    discrete,
+    single: outputs === 1,
+    columns: columns.join(', '),
+    rows: projection === undefined ? rows : [],
+    projection: projection === undefined ? null : projectionContext(projection),
+  };
+}
+
+const projectionContext = ({ basis, scale }: Projection): LinearContext['projection'] => ({
+  weights: basis.length,
+  lastWeight: basis.length - 1,
+  scale: scale === 1 ? null : short(scale),
+});
+
+function tableContext(
+  policy: PolicyDescription & { kind: 'q-table' },
+  { choices }: ParameterSpec,
+  observation: Space,
+): TableContext {
+  const { form, states, actions, bins = [] } = policy;
+  const numbers = form === 'actions' && choices !== undefined ? choices : actions.map((_, a) => a);
+  return {
+    holdsActions: form === 'actions',
+    states,
+    lastState: states - 1,
+    actionCount: actions.length,
+    actions: actions.map((label, a) => ({ number: numbers[a]!, label })),
+    labelled: actions.some((label, a) => label !== String(numbers[a])),
+    stateFormula: stateFormula(policy.bins, observation),
+    bins: bins.map((bin, index) => ({ index, ranges: binRanges(bin) })),
+  };
+}
+
+/** How the number of a state follows from the observation, the last component varying fastest. */
+function stateFormula(bins: readonly BinEdges[] | undefined, observation: Space): string | null {
+  if (bins !== undefined) {
+    return mixedRadix(
+      bins.map(({ edges }) => edges.length + 1),
+      (i) => `bin[${i}]`,
+    );
+  }
+  switch (observation.kind) {
+    case 'discrete': {
+      const { start = 0 } = observation;
+      return start === 0 ? null : `observation - ${start}`;
+    }
+    case 'tuple':
+      return mixedRadix(
+        observation.spaces.map(({ n }) => n),
+        (i) => {
+          const { start = 0 } = observation.spaces[i]!;
+          return start === 0 ? `observation[${i}]` : `(observation[${i}] - ${start})`;
+        },
+      );
+    case 'box':
+      return null;
+  }
+}
+
+function mixedRadix(sizes: readonly number[], digit: (i: number) => string): string {
+  let stride = 1;
+  const terms: string[] = [];
+  for (let i = sizes.length - 1; i >= 0; i--) {
+    terms.unshift(stride === 1 ? digit(i) : `${stride} * ${digit(i)}`);
+    stride *= sizes[i]!;
+  }
+  return terms.join(' + ');
+}
+
+/** `0: below -0.6; 1: -0.6 to below 0; 2: 0 and above` */
+function binRanges({ edges }: BinEdges): string {
+  if (edges.length === 0) return '0: every value';
+  const texts = edges.map(short);
+  const inner = texts.slice(1).map((edge, i) => `${i + 1}: ${texts[i]} to below ${edge}`);
+  return [`0: below ${texts[0]}`, ...inner, `${edges.length}: ${texts.at(-1)} and above`].join('; ');
+}

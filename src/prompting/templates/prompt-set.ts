@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import Handlebars from 'handlebars';
+import type { EnvironmentSpec } from '../../environments/environment.js';
+import { environmentFacts, environmentFamily, environmentName } from '../../environments/facts.js';
+import { messageOf, nearest, UserError } from '../../errors.js';
+import { packageRoot } from '../../package.js';
+import type { ParseFailure } from '../answer/format.js';
+import { failureContext } from '../context/failure-context.js';
+import {
+  type CorrectionContext,
+  correctionContextSchema,
+  descriptionSchema,
+  type PromptContext,
+  promptContextSchema,
+  type TaskContext,
+  taskContextSchema,
+} from '../context/prompt-context.js';
+import { descriptionContext } from '../context/task-context.js';
+import { blockHelpers, checkTemplate, type ParsedTemplate } from './template-check.js';
+import { isFile, isFolder, readTemplate, readTemplates } from './template-file.js';
+import { type Shape, shapeOfData, shapeOfSchema } from './template-scope.js';
+
+/** Renders the prompts of a run. What it can say is defined by `prompt-context.ts`. */
+export interface PromptSet {
+  /** The description of the environment: `environment.description` of the context. */
+  readonly description: string;
+  /** The same for the whole run. */
+  system(context: TaskContext): string;
+  user(context: PromptContext): string;
+  /** Tells the model what was wrong with its reply. */
+  formatCorrection(context: PromptContext, failure: ParseFailure): string;
+  /** SHA-256 of the sources of all templates that these prompts can use. */
+  readonly hash: string;
+}
+
+export interface PromptSetOptions {
+  /** `numeric`, `semantic`, `compact`, or the path of a folder with the same files. */
+  readonly set: string;
+  /** Path of a template that describes the environment, instead of the built-in one. */
+  readonly description?: string | undefined;
+  readonly environment: EnvironmentSpec;
+  /** The options that the environment was made with. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** Steps after which an episode is cut, beside the environment's own limit. */
+  readonly maxSteps: number;
+}
+
+const builtInSets = ['numeric', 'semantic', 'compact'];
+const fileNames = ['system', 'user', 'format-correction'] as const;
+
+/**
+ * Reads and checks all templates of a set.
+ * @throws UserError for a missing set or file, a syntax error, or a template that uses what is not there; with file,
+ *   line and column.
+ */
+export function loadPromptSet(options: PromptSetOptions): PromptSet {
+  const { environment } = options;
+  const folder = findSet(options.set);
+  const handlebars = createHandlebars();
+  const partials = new Map([
+    ...readTemplates(handlebars, join(packageRoot(), 'prompts', 'partials')),
+    ...readTemplates(handlebars, join(folder, 'partials')),
+  ]);
+  const [system, user, correction] = fileNames.map((name) =>
+    readTemplate(handlebars, fileOfSet(folder, name)),
+  );
+  const describing = readTemplate(handlebars, findDescription(folder, environment.id, options.description));
+  const facts = environmentFacts(environment.id, options.options);
+
+  const templates: readonly (readonly [ParsedTemplate, Shape])[] = [
+    [system!, shapeOfSchema(taskContextSchema)],
+    [user!, shapeOfSchema(promptContextSchema)],
+    [correction!, shapeOfSchema(correctionContextSchema)],
+    [describing, withFacts(shapeOfSchema(descriptionSchema), shapeOfData(facts))],
+  ];
+  const checks = templates.map(([template, shape]) => checkTemplate(template, shape, partials));
+  const problems = checks.flatMap((check) => check.problems);
+  if (problems.length > 0) throw new UserError(problems);
+  const included = [...partials].filter(([name]) => checks.some((check) => check.included.has(name)));
+
+  for (const [name, { program }] of included) handlebars.registerPartial(name, compile(handlebars, program));
+  const [renderSystem, renderUser, renderCorrection, renderDescription] = templates.map(([template]) =>
+    renderer(handlebars, template),
+  );
+  return {
+    description: renderDescription!({
+      ...descriptionContext(environment, options.options, options.maxSteps),
+      facts,
+    }),
+    system: (context) => renderSystem!(context),
+    user: (context) => renderUser!(context),
+    formatCorrection: (context, failure) =>
+      renderCorrection!({ ...context, failure: failureContext(failure) } satisfies CorrectionContext),
+    hash: hashOf(
+      [...templates, ...included.map(([, partial]) => [partial] as const)].map(([template]) => template),
+    ),
+  };
+}
+
+/** An instance of its own, with no helpers but the four of `blockHelpers`: none that logs, looks up or evaluates. */
+function createHandlebars(): typeof Handlebars {
+  const handlebars = Handlebars.create();
+  for (const helper of Object.keys(handlebars.helpers)) {
+    if (!blockHelpers.includes(helper)) handlebars.unregisterHelper(helper);
+  }
+  return handlebars;
+}
+
+function compile(handlebars: typeof Handlebars, program: hbs.AST.Program): HandlebarsTemplateDelegate {
+  return handlebars.compile(program, { strict: true, noEscape: true, knownHelpersOnly: true });
+}
+
+function renderer(
+  handlebars: typeof Handlebars,
+  { file, program }: ParsedTemplate,
+): (context: object) => string {
+  const render = compile(handlebars, program);
+  return (context) => {
+    try {
+      return render(context).trim();
+    } catch (error) {
+      throw new UserError({ file, message: `the template can't be rendered: ${messageOf(error)}` });
+    }
+  };
+}
+
+function findSet(set: string): string {
+  const folder = /[\\/]/.test(set) ? set : join(packageRoot(), 'prompts', set);
+  const known = builtInSets.includes(set);
+  if (known || (folder === set && isFolder(folder))) return folder;
+  const meant = nearest(set, builtInSets);
+  throw new UserError({
+    field: 'prompts.set',
+    message: folder === set ? 'there is no such folder' : 'there is no such prompt set',
+    value: set,
+    alternatives: [...builtInSets, "the path of a folder, with a '/' in it"],
+    ...(meant !== undefined && { remedy: `did you mean ${meant}?` }),
+  });
+}
+
+function fileOfSet(folder: string, name: (typeof fileNames)[number]): string {
+  const file = join(folder, `${name}.hbs`);
+  if (isFile(file)) return file;
+  throw new UserError({
+    field: 'prompts.set',
+    file,
+    message: `the prompt set lacks ${name}.hbs`,
+    alternatives: fileNames.map((required) => `${required}.hbs`),
+    remedy: `write it, or copy the one of ${join(packageRoot(), 'prompts', 'semantic')} and change it`,
+  });
+}
+
+/** The file that describes an environment: the config's, the set's own, or one of the package. */
+function findDescription(folder: string, id: string, chosen: string | undefined): string {
+  if (chosen !== undefined) {
+    if (isFile(chosen)) return chosen;
+    throw new UserError({ field: 'prompts.description', message: 'there is no such file', value: chosen });
+  }
+  const folders = [join(folder, 'environments'), join(packageRoot(), 'prompts', 'environments')];
+  const candidates = folders.flatMap((path) =>
+    [id, environmentName(id), environmentFamily(id)].map((name) => join(path, `${fileName(name)}.hbs`)),
+  );
+  return candidates.find(isFile) ?? join(packageRoot(), 'prompts', 'environments', 'any.hbs');
+}
+
+/** An id may hold characters that a file name can't, such as the slash of a namespace. */
+const fileName = (id: string): string => id.replace(/[^\w.-]/g, '-');
+
+function withFacts(context: Shape, facts: Shape): Shape {
+  return context.kind === 'object' ? { ...context, fields: { ...context.fields, facts } } : context;
+}
+
+function hashOf(templates: readonly ParsedTemplate[]): string {
+  const hash = createHash('sha256');
+  for (const { source } of templates) hash.update(`${source.length}:${source}`);
+  return hash.digest('hex');
+}

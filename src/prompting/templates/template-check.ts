@@ -1,0 +1,203 @@
+/**
+ * Checks a template against the shape of its context before anything is rendered. Handlebars' own strict mode sees
+ * an unknown variable only when it gets there, and not within the arguments of a block.
+ */
+import { nearest, type Problem } from '../../errors.js';
+import {
+  assured,
+  fieldNames,
+  innerScope,
+  type Path,
+  resolvePath,
+  rootScope,
+  type Scope,
+  type Shape,
+} from './template-scope.js';
+
+export interface ParsedTemplate {
+  /** Path of the file, for messages. */
+  readonly file: string;
+  readonly source: string;
+  readonly program: hbs.AST.Program;
+}
+
+/** All that templates may use; everything else is in the context. */
+export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];
+
+/**
+ * Finds every use of a variable, helper or partial that does not exist, and every use of something optional outside
+ * a block that makes sure of it, in the template and in the partials it includes.
+ * @returns the problems, and the names of the partials that the template includes, directly or not
+ */
+export function checkTemplate(
+  template: ParsedTemplate,
+  context: Shape,
+  partials: ReadonlyMap<string, ParsedTemplate>,
+): { readonly problems: readonly Problem[]; readonly included: ReadonlySet<string> } {
+  const included = new Set<string>();
+  const place: Place = { file: template.file, scope: rootScope(context), partials, including: [], included };
+  // A partial is checked once for each place that includes it, but its problems are reported once.
+  const found = new Map<string, Problem>();
+  for (const problem of checkProgram(template.program, place)) {
+    found.set(`${problem.file}:${problem.line}:${problem.column}:${problem.message}`, problem);
+  }
+  return { problems: [...found.values()], included };
+}
+
+type Node = hbs.AST.Node;
+type Problems = Generator<Problem, void>;
+
+interface Place {
+  readonly file: string;
+  readonly scope: Scope;
+  readonly partials: ReadonlyMap<string, ParsedTemplate>;
+  /** Names of the partials that led here. */
+  readonly including: readonly string[];
+  /** Collects the names of all partials that were seen. */
+  readonly included: Set<string>;
+}
+
+function at({ file }: Place, node: Node, problem: Problem): Problem {
+  const { line, column } = node.loc.start;
+  return { file, line, column: column + 1, ...problem };
+}
+
+function* checkProgram(program: hbs.AST.Program | undefined, place: Place): Problems {
+  for (const statement of program?.body ?? []) yield* checkStatement(statement, place);
+}
+
+function* checkStatement(node: Node, place: Place): Problems {
+  switch (node.type) {
+    case 'ContentStatement':
+    case 'CommentStatement':
+      break;
+    case 'MustacheStatement':
+      yield* checkMustache(node as hbs.AST.MustacheStatement, place);
+      break;
+    case 'BlockStatement':
+      yield* checkBlock(node as hbs.AST.BlockStatement, place);
+      break;
+    case 'PartialStatement':
+      yield* checkPartial(node as hbs.AST.PartialStatement, place);
+      break;
+    default:
+      yield at(place, node, {
+        message: 'inline partials, partial blocks and decorators are not supported',
+        remedy: 'put the text into a file under partials/ and include it with {{> name}}',
+      });
+  }
+}
+
+function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems {
+  if (!isPath(node.path)) {
+    yield at(place, node, { message: 'there is nothing to fill in here: write the text itself' });
+  } else if (node.params.length > 0 || node.hash !== undefined) {
+    yield at(place, node.path, unknownHelper(node.path.original));
+  } else {
+    const shape = yield* resolve(node.path, place);
+    if (shape !== undefined && shape.kind !== 'value')
+      yield at(place, node.path, notText(node.path.original, shape));
+  }
+}
+
+function* checkBlock(node: hbs.AST.BlockStatement, place: Place): Problems {
+  const helper = node.path.original;
+  const [argument] = node.params;
+  if (!blockHelpers.includes(helper)) {
+    yield at(place, node.path, unknownHelper(helper));
+  } else if (node.params.length !== 1 || !isPath(argument) || node.hash !== undefined) {
+    yield at(place, node, { message: `#${helper} takes one variable and nothing else` });
+  } else if (helper === 'if' || helper === 'unless') {
+    if ((yield* resolve(argument, place)) === undefined) return;
+    const present = { ...place, scope: assured(place.scope, argument) };
+    yield* checkProgram(node.program, helper === 'if' ? present : place);
+    yield* checkProgram(node.inverse, helper === 'if' ? place : present);
+  } else {
+    const shape = yield* resolve(argument, place);
+    if (shape === undefined) return;
+    if (helper === 'each' && shape.kind !== 'list') {
+      yield at(place, argument, { message: `#each needs a list, and ${argument.original} is none` });
+      return;
+    }
+    const inner = helper === 'each' && shape.kind === 'list' ? shape.item : shape;
+    const scope = innerScope(place.scope, inner, node.program.blockParams?.[0], helper === 'each');
+    yield* checkProgram(node.program, { ...place, scope });
+    yield* checkProgram(node.inverse, place);
+  }
+}
+
+function* checkPartial(node: hbs.AST.PartialStatement, place: Place): Problems {
+  const { partials, including, scope } = place;
+  const name = node.name.type === 'PathExpression' ? node.name.original : '';
+  const partial = partials.get(name);
+  if (partial === undefined) {
+    yield at(place, node.name, unknownPartial(name, [...partials.keys()]));
+    return;
+  }
+  if (including.includes(name)) {
+    yield at(place, node.name, { message: `the partial ${name} includes itself` });
+    return;
+  }
+  place.included.add(name);
+  const [argument] = node.params;
+  const shape = isPath(argument) ? yield* resolve(argument, place) : scope.shape;
+  if (shape === undefined) return;
+  const named: [string, Shape][] = [];
+  for (const { key, value } of node.hash?.pairs ?? []) {
+    const given = isPath(value) ? yield* resolve(value, place) : undefined;
+    named.push([key, given ?? { kind: 'value', optional: false }]);
+  }
+  const whole =
+    shape.kind === 'object' ? { ...shape, fields: { ...shape.fields, ...Object.fromEntries(named) } } : shape;
+  const inside: Scope = {
+    ...innerScope(scope, whole, undefined, false),
+    parent: undefined,
+    blockParams: new Map(),
+    ...(argument === undefined && { present: scope.present }),
+  };
+  yield* checkProgram(partial.program, {
+    ...place,
+    file: partial.file,
+    scope: inside,
+    including: [...including, name],
+  });
+}
+
+function* resolve(path: Path, place: Place): Generator<Problem, Shape | undefined> {
+  const resolved = resolvePath(path, place.scope);
+  if (resolved.kind === 'shape') return resolved.shape;
+  yield at(place, path, resolved.problem);
+  return undefined;
+}
+
+function unknownHelper(name: string): Problem {
+  const meant = nearest(name, blockHelpers);
+  return {
+    message: `there is no helper ${name}`,
+    alternatives: blockHelpers.map((helper) => `#${helper}`),
+    ...(meant !== undefined && { remedy: `did you mean #${meant}?` }),
+  };
+}
+
+function unknownPartial(name: string, names: readonly string[]): Problem {
+  if (name === '') return { message: 'the name of a partial must be fixed' };
+  const meant = nearest(name, names);
+  return {
+    message: `there is no partial ${name}`,
+    alternatives: names,
+    remedy: meant === undefined ? `add partials/${name}.hbs` : `did you mean ${meant}?`,
+  };
+}
+
+function notText(name: string, shape: Shape): Problem {
+  if (shape.kind === 'list')
+    return { message: `${name} is a list`, remedy: `use {{#each ${name}}} … {{/each}}` };
+  return {
+    message: `${name} has parts and no text of its own`,
+    alternatives: fieldNames(shape).map((field) => `${name}.${field}`),
+  };
+}
+
+function isPath(node: Node | undefined): node is Path {
+  return node?.type === 'PathExpression';
+}

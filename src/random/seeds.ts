@@ -1,0 +1,48 @@
+import { createGenerator, deriveSeeds, type RandomGenerator } from './generator.js';
+
+/** First spawn key of each independent stream below a run's root seed. Changing one changes every result. */
+const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4 } as const;
+
+/** Root seed of each repeat. The first is `seed` itself, so that `repeats: 1` and a lone run agree. */
+export function repeatSeeds(seed: number, repeats: number): readonly number[] {
+  return [seed, ...deriveSeeds(seed, [streams.repeat], Math.max(0, repeats - 1))];
+}
+
+/** The stream that draws the warm-up policies. */
+export function warmupGenerator(seed: number): RandomGenerator {
+  return createGenerator(seed, [streams.warmup]);
+}
+
+/**
+ * Episode seeds of an evaluation, all below 2^31. Without `iteration` they are the common ones of the run.
+ */
+export function evaluationSeeds(seed: number, episodes: number, iteration?: number): readonly number[] {
+  const key = iteration === undefined ? [streams.evaluation] : [streams.evaluation, iteration];
+  return lowerHalf(seed, key, episodes);
+}
+
+/**
+ * Episode seeds of a confirmation stage, all at or above 2^31: no evaluation can have used one, and no two stages
+ * share one.
+ */
+export function confirmationSeeds(
+  seed: number,
+  stage: 'selection' | 'final' | 'inspection',
+  episodes: number,
+): readonly number[] {
+  const offset = { selection: 2 ** 31, final: 2 ** 32, inspection: 2 ** 33 }[stage];
+  return lowerHalf(seed, [streams.confirmation], episodes).map((value) => value + offset);
+}
+
+/** Sampling seed of one model call, below 2^31. */
+export function callSeed(seed: number, iteration: number, candidate: number, attempt: number): number {
+  return lowerHalf(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
+}
+
+/** `count` different seeds below 2^31. */
+function lowerHalf(seed: number, spawnKey: readonly number[], count: number): readonly number[] {
+  for (let drawn = count; ; drawn += count) {
+    const seeds = [...new Set(deriveSeeds(seed, spawnKey, drawn).map((value) => value >>> 1))];
+    if (seeds.length >= count) return seeds.slice(0, count);
+  }
+}

@@ -1,0 +1,143 @@
+import { formatReturn, plural } from '../../format/quantities.js';
+import { mean, meanInterval95 } from '../../statistics/descriptive.js';
+import { bandPath, iterationTicks } from '../group-report.js';
+import { type Html, html } from '../page/html.js';
+import { figure, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
+import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
+
+/** One of several ways to solve the same tasks, over its repeats. */
+export interface CurveArm {
+  readonly name: string;
+  /** Best return so far of each repeat, from iteration 0 (or by another axis); an unfinished one's ends earlier. */
+  readonly curves: readonly (readonly number[])[];
+  /** Its confirmed return; absent where no repeat was confirmed. */
+  readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
+}
+
+const height = 280;
+
+/** Colours there are. */
+const colours = 8;
+
+/** What a curve's values stand at. */
+export interface CurveAxis {
+  readonly title: string;
+  /** For `count` values; `at` in slots, 0.5 is the first value. */
+  ticks(count: number): readonly { readonly at: number; readonly label: string }[];
+  /** Where the value at this index stands, to begin a sentence. */
+  place(index: number): string;
+  /** What the whole spans, e.g. `40 iterations`. */
+  span(count: number): string;
+}
+
+const iterationAxis: CurveAxis = {
+  title: 'Iteration (0: the warm-up)',
+  ticks: (count) => [{ at: 0.5, label: '0' }, ...iterationTicks(count - 1)],
+  place: (index) => (index === 0 ? 'After the warm-up' : `Iteration ${index}`),
+  span: (count) => plural(count - 1, 'iteration'),
+};
+
+/** @param step evaluations from one value to the next: the first stands at this one */
+export const evaluationAxis = (step: number): CurveAxis => ({
+  title: 'Evaluation (the warm-up first)',
+  ticks: (count) =>
+    numberedTicks(count * step)
+      .map(({ label }) => ({ at: Number(label) / step - 0.5, label }))
+      .filter(({ at }) => at > 0),
+  place: (index) => `Evaluation ${(index + 1) * step}`,
+  span: (count) => plural(count * step, 'evaluation'),
+});
+
+/** Class of an arm's lines, marks and keys. */
+export const armClass = (index: number) => `arm-${index % colours}`;
+
+/** Mean best-so-far of each arm with its 95 % interval, and what was confirmed, at the right edge. */
+export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iterationAxis): Html {
+  const summaries = arms.map(({ curves }) => summary(curves));
+  const last = Math.max(0, ...summaries.map((points) => points.length - 1));
+  if (summaries.every((points) => points.length === 0)) {
+    return html`<p class="empty">Nothing was evaluated.</p>`;
+  }
+  const y = verticalScale(arms, summaries);
+  // Room for the confirmed marks.
+  const slots = last + 1 + Math.max(1, Math.ceil((last + 1) * 0.06));
+  const x = (iteration: number) => iteration + 0.5;
+  const chart = plotChart({
+    description: `Best return so far over ${axis.span(last + 1)}: ${arms.map(({ name }) => name).join(', ')}.`,
+    height,
+    y,
+    yTitle: 'Best mean return so far',
+    x: {
+      slots,
+      ticks: axis.ticks(last + 1),
+      title: axis.title,
+    },
+    paths: [
+      summaries.map(
+        (points, i) => html`<path class="arm-band ${armClass(i)}" d="${bandPath(points, x, y)}"/>`,
+      ),
+      summaries.map((points, i) => {
+        const d = line(points.map((point, iteration) => [x(iteration), y.at(point.mean)]));
+        return html`<path class="arm-line ${armClass(i)}" d="${d}"/>`;
+      }),
+    ],
+    marks: arms.map(({ confirmed }, i) => {
+      const share = (last + 1 + ((i + 0.5) / arms.length) * (slots - last - 1)) / slots;
+      return confirmed && confirmedMark(confirmed, percent(share), armClass(i), y);
+    }),
+    columns: Array.from({ length: last + 1 }, (_, iteration) => column(arms, summaries, iteration, axis)),
+  });
+  const caption = html`<ul class="legend">
+${arms.map(({ name, curves }, i) => html`<li><span class="key arm ${armClass(i)}"></span>${name}, ${plural(curves.length, 'run')}</li>`)}
+<li>line and band: mean best so far and its 95 % interval (Student's t); dots: confirmed return</li>
+</ul>`;
+  return figure(chart, caption, 'Point at a column for its figures.');
+}
+
+interface CurvePoint {
+  readonly mean: number;
+  readonly interval: readonly [number, number];
+}
+
+function summary(curves: readonly (readonly number[])[]): readonly CurvePoint[] {
+  const length = Math.max(0, ...curves.map((curve) => curve.length));
+  return Array.from({ length }, (_, i) => {
+    const values = curves.flatMap((curve) => curve[i] ?? []);
+    return { mean: mean(values), interval: meanInterval95(values) };
+  });
+}
+
+/** What is drawn fits, but for bands of few repeats that would flatten everything else. */
+function verticalScale(arms: readonly CurveArm[], summaries: readonly (readonly CurvePoint[])[]): Scale {
+  const values = [
+    ...arms.flatMap(({ curves }) => curves.flat()),
+    ...summaries.flatMap((points) => points.map((point) => point.mean)),
+    ...arms.flatMap(({ confirmed }) => (confirmed === undefined ? [] : [confirmed.mean])),
+  ];
+  return linearScale(robustDomain(values), [height, 0], { ticks: 6, nice: true });
+}
+
+function confirmedMark(
+  { mean: centre, interval }: NonNullable<CurveArm['confirmed']>,
+  x: string,
+  className: string,
+  y: Scale,
+): Html {
+  const [low, high] = interval.map((end) => coordinate(y.at(end)));
+  return html`<g class="arm-mark ${className}"><line x1="${x}" x2="${x}" y1="${low}" y2="${high}"/><circle cx="${x}" cy="${coordinate(y.at(centre))}" r="4.5"/></g>`;
+}
+
+function column(
+  arms: readonly CurveArm[],
+  summaries: readonly (readonly CurvePoint[])[],
+  iteration: number,
+  axis: CurveAxis,
+): PlotColumn {
+  const parts = arms.flatMap(({ name }, i) => {
+    const point = summaries[i]?.[iteration];
+    return point === undefined
+      ? []
+      : [`${name} ${formatReturn(point.mean)} (${point.interval.map(formatReturn).join(' … ')})`];
+  });
+  return { at: iteration, width: 1, text: `${axis.place(iteration)}: ${parts.join('; ')}` };
+}

@@ -1,0 +1,144 @@
+import { formatNumber, formatParameter, plural } from '../../format/quantities.js';
+import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
+import { embedJson, type Html, html } from '../page/html.js';
+import type { RunData } from '../run-data.js';
+import { placeName } from '../views/proposals.js';
+import type { TaskLabels } from '../views/task-labels.js';
+import {
+  categoricalPalette,
+  divergingIndex,
+  divergingPalette,
+  maxCategories,
+  pngDataUri,
+  type Rgba,
+  sequentialIndex,
+  sequentialPalette,
+} from './palette.js';
+import { figure, numberedTicks } from './plot.js';
+import { coordinate, percent, robustDomain, tickStep } from './scale.js';
+
+const stripHeight = 12;
+const gap = 6;
+const axisHeight = 20;
+const tallest = 640;
+
+/** Parameters (rows) of every evaluation (columns) as one image, with the scores as a strip above it. */
+export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
+  const { entries, parameters: spec } = data;
+  const columns = entries.length;
+  if (columns === 0 || spec.count === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
+  const names = rowNames(spec, data.policy, labels);
+  const rowHeight = Math.min(spec.count <= 16 ? 22 : spec.count <= 48 ? 14 : 12, tallest / spec.count);
+  const mapHeight = Math.round(rowHeight * spec.count);
+  const top = stripHeight + gap;
+  const height = top + mapHeight + axisHeight;
+  const colours = colouring(data, labels);
+  const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
+  const best = entries.reduce((b, entry, i) => (entry.score > entries[b]!.score ? i : b), 0);
+  const labelled = rowHeight >= 11 ? 1 : tickStep(16 / rowHeight);
+  const x = (column: number) => percent(column / columns);
+
+  const chart = html`<div class="heat-map${names.every((name) => name.length <= 12) && ' short-names'}">
+<svg class="row-names" width="100%" height="${height}" aria-hidden="true">
+<text class="wide" x="100%" y="${stripHeight / 2}" dy="0.35em">score</text>
+${names.map((name, row) => {
+  if (row % labelled !== 0) return undefined;
+  const y = coordinate(top + (row + 0.5) * rowHeight);
+  return html`<text class="wide" x="100%" y="${y}" dy="0.35em">${name}</text><text class="narrow" x="100%" y="${y}" dy="0.35em">${row}</text>`;
+})}
+</svg>
+<svg class="area" width="100%" height="${height}" role="img" aria-label="Heat map of ${plural(spec.count, 'parameter')} over ${plural(columns, 'evaluation')}.">
+<image width="100%" height="${stripHeight}" preserveAspectRatio="none" href="${scoreStrip(data)}"/>
+<image y="${top}" width="100%" height="${mapHeight}" preserveAspectRatio="none" href="${mapImage(data, colours)}"/>
+<rect class="frame" y="${top}" width="100%" height="${mapHeight}"/>
+${warmup > 0 && warmup < columns && html`<line class="boundary" x1="${x(warmup)}" x2="${x(warmup)}" y1="0" y2="${top + mapHeight}"/>`}
+<rect class="best-column" x="${x(best)}" width="${x(1)}" y="0" height="${top + mapHeight}"/>
+<g class="x-axis">${numberedTicks(columns).map(
+    (tick) => html`<text x="${x(tick.at)}" y="${top + mapHeight + 16}">${tick.label}</text>`,
+  )}</g>
+<rect class="pointer" id="heat-pointer" width="0" height="0"/>
+<rect class="target" id="heat-target" y="${top}" width="100%" height="${mapHeight}"/>
+</svg>
+<p class="x-title">Evaluation</p>
+</div>`;
+  const caption = html`<ul class="legend">${colours.legend}
+<li><span class="key outline"></span>best observed (evaluation ${best + 1})</li>
+${warmup > 0 && warmup < columns && html`<li><span class="key boundary"></span>end of the warm-up</li>`}
+</ul>`;
+  return html`${figure(chart, caption, 'Point at a cell for its value.')}
+${embedJson('heat-data', {
+  names: spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
+  columns: entries.map((entry) => entry.parameters.map(formatParameter).join(' ')),
+  evaluations: entries.map(
+    (entry, i) =>
+      `evaluation ${i + 1} (${placeName(entry, data.config)}): score ${formatNumber(entry.score, 5)}`,
+  ),
+})}`;
+}
+
+interface Colouring {
+  readonly palette: readonly Rgba[];
+  index(value: number): number;
+  readonly legend: Html;
+}
+
+function colouring(data: RunData, labels: TaskLabels): Colouring {
+  const { choices } = data.parameters;
+  if (choices !== undefined && choices.length <= maxCategories) {
+    return {
+      palette: categoricalPalette,
+      index: (value) => Math.max(0, choices.indexOf(value)),
+      legend: html`${choices.map((choice, i) => html`<li><span class="swatch choice-${i}"></span>${choiceName(choice, labels.actions[i])}</li>`)}`,
+    };
+  }
+  let scale = 0;
+  for (const entry of data.entries)
+    for (const value of entry.parameters) scale = Math.max(scale, Math.abs(value));
+  return {
+    palette: divergingPalette,
+    index: (value) => divergingIndex(value, scale),
+    legend: html`<li>${formatNumber(-scale)}<svg class="gradient" width="120" height="10" aria-hidden="true"><defs><linearGradient id="diverging"><stop class="neg-end" offset="0"/><stop class="zero-neg" offset=".5"/><stop class="zero" offset=".5"/><stop class="pos-end" offset="1"/></linearGradient></defs><rect width="120" height="10" fill="url(#diverging)"/></svg>${formatNumber(scale)}</li>`,
+  };
+}
+
+function choiceName(choice: number, label: string | undefined): string {
+  const number = formatParameter(choice);
+  return label === undefined || label === number ? number : `${number} ${label}`;
+}
+
+function mapImage(data: RunData, colours: Colouring): string {
+  const columns = data.entries.length;
+  const pixels = new Uint8Array(columns * data.parameters.count);
+  for (const [column, entry] of data.entries.entries()) {
+    for (let row = 0; row < data.parameters.count; row++) {
+      pixels[row * columns + column] = colours.index(entry.parameters[row] ?? 0);
+    }
+  }
+  return pngDataUri(pixels, columns, colours.palette);
+}
+
+function scoreStrip(data: RunData): string {
+  const [low, high] = robustDomain(data.entries.map((entry) => entry.score));
+  const pixels = Uint8Array.from(data.entries, (entry) =>
+    sequentialIndex(high > low ? (entry.score - low) / (high - low) : 1),
+  );
+  return pngDataUri(pixels, pixels.length, sequentialPalette);
+}
+
+/** Short names where the policy's shape gives them, else the names of the specification. */
+function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
+  if (policy.kind === 'linear' && policy.projection === undefined) {
+    const inputs = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
+    const names = inputs.flatMap((input) => labels.actions.map((action) => `${input} → ${action}`));
+    if (names.length === spec.count) return names;
+  }
+  if (policy.kind === 'q-table') {
+    if (policy.form === 'actions') return Array.from({ length: spec.count }, (_, s) => `state ${s}`);
+    const actions = labels.actions;
+    return Array.from(
+      { length: spec.count },
+      (_, p) => `state ${Math.floor(p / actions.length)}, ${actions[p % actions.length]}`,
+    );
+  }
+  return Array.from({ length: spec.count }, (_, i) => spec.names?.[i] ?? `params[${i}]`);
+}

@@ -1,0 +1,270 @@
+import { formatNumber, plural } from '../../format/quantities.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { type Confirmation, finalConfirmation } from '../../runs/events.js';
+import { quantile, standardDeviation } from '../../statistics/descriptive.js';
+import { type Html, html } from '../page/html.js';
+import type { RunData } from '../run-data.js';
+import { isRejected, type LoggedProposal, proposalId } from '../views/proposals.js';
+import { figure, intervalMark, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
+import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
+
+/** The horizontal axis: one slot an evaluation, the warm-up first, then the candidates of each iteration. */
+export interface Timeline {
+  readonly warmup: number;
+  readonly iterations: number;
+  /** Slots an iteration. */
+  readonly candidates: number;
+  readonly slots: number;
+  /** Left edge of a candidate's slot. */
+  slot(place: { readonly iteration: number; readonly candidate: number }): number;
+}
+
+export function timelineOf(data: RunData): Timeline {
+  const warmup = data.entries.filter((entry) => entry.source !== 'proposal').length;
+  let iterations = data.manifest.iterations.done;
+  let candidates = 1;
+  for (const { iteration, candidate } of [...data.calls, ...data.entries.filter(isProposal)]) {
+    iterations = Math.max(iterations, iteration);
+    candidates = Math.max(candidates, candidate + 1);
+  }
+  return {
+    warmup,
+    iterations,
+    candidates,
+    slots: Math.max(1, warmup + iterations * candidates),
+    slot: ({ iteration, candidate }) => warmup + (iteration - 1) * candidates + candidate,
+  };
+}
+
+/** One evaluation of the learning curve. */
+export interface Point {
+  readonly entry: BufferEntry;
+  /** Left edge of its slot. */
+  readonly at: number;
+  /** The highest score up to here. */
+  readonly best: number;
+  /** Whether this is a proposal that passed everything before it. */
+  readonly improved: boolean;
+  readonly spread: Spread;
+}
+
+/** Outer and inner ends of a whisker, ascending. */
+type Spread = readonly [number, number, number, number];
+
+/** The evaluations of a run, oldest first. */
+export function curvePoints(data: RunData, timeline: Timeline): Point[] {
+  const spread = isBinary(data.entries) ? standardError : quartiles;
+  let warmup = 0;
+  let best = Number.NEGATIVE_INFINITY;
+  return data.entries.map((entry) => {
+    const improved = isProposal(entry) && entry.score > best;
+    best = Math.max(best, entry.score);
+    const at = isProposal(entry) ? timeline.slot(entry) : warmup++;
+    return { entry, at, best, improved, spread: spread(entry) };
+  });
+}
+
+/** Whether every episode ended in one of two returns (success or not): quartiles would then tell nothing. */
+export function isBinary(entries: readonly BufferEntry[]): boolean {
+  const values = new Set<number>();
+  for (const entry of entries) {
+    for (const value of entry.returns) {
+      values.add(value);
+      if (values.size > 2) return false;
+    }
+  }
+  return true;
+}
+
+function quartiles({ returns, score }: BufferEntry): Spread {
+  if (returns.length === 0) return [score, score, score, score];
+  const sorted = returns.toSorted((a, b) => a - b);
+  return [sorted[0]!, quantile(sorted, 0.25), quantile(sorted, 0.75), sorted.at(-1)!];
+}
+
+function standardError({ returns, score }: BufferEntry): Spread {
+  const error = returns.length < 2 ? 0 : standardDeviation(returns) / Math.sqrt(returns.length);
+  return [score - error, score - error, score + error, score + error];
+}
+
+export function isProposal(entry: BufferEntry): boolean {
+  return entry.source === 'proposal';
+}
+
+const height = 320;
+
+/** Score of every evaluation, the spread of its episodes, best so far, confirmed interval and target. */
+export function learningCurve(data: RunData, proposals: readonly LoggedProposal[], timeline: Timeline): Html {
+  const points = curvePoints(data, timeline);
+  if (points.length === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
+  const confirmed = finalConfirmation(data.manifest.confirmations);
+  const target = data.config.target?.return;
+  const y = verticalScale(points, data);
+  const rejected = proposals.filter(isRejected);
+  const x = (at: number) => percent(at / timeline.slots);
+  const confirmedAt = (c: { iteration: number; candidate: number }): number => {
+    const point = points.find(
+      ({ entry }) => entry.iteration === c.iteration && entry.candidate === c.candidate,
+    );
+    return point ? point.at + 0.5 : timeline.slots;
+  };
+  const episodes = data.config.evaluation.episodes;
+  const below = points.filter((point) => point.entry.score < y.low);
+
+  const chart = plotChart({
+    description: describe(points, confirmed?.mean),
+    height,
+    y,
+    yTitle: episodes === 1 ? 'Return' : `Mean return of ${episodes} episodes`,
+    x: { slots: timeline.slots, ticks: iterationTicks(timeline), title: 'Iteration' },
+    background: [
+      timeline.warmup > 0 && html`<rect class="warmup" width="${x(timeline.warmup)}" height="${height}"/>`,
+      iterationEdges(timeline),
+      confirmed && confirmedBand(confirmed, confirmedAt(confirmed), timeline.slots, y),
+    ],
+    paths: [
+      html`<path class="range" d="${whiskers(points, y, 0, 3)}"/>`,
+      html`<path class="quartiles" d="${whiskers(points, y, 1, 2)}"/>`,
+      html`<path class="best" d="${bestSoFar(points, y, timeline.slots)}"/>`,
+    ],
+    marks: [
+      html`<defs><path id="cross" d="M-3.5-3.5 3.5 3.5M3.5-3.5-3.5 3.5"/><path id="below" d="M-4-4H4L0 3z"/></defs>`,
+      target !== undefined && targetLine(target, y),
+      html`<g class="points">${points.map((point) => mark(point, x(point.at + 0.5), y))}</g>`,
+      html`<g class="rejected">${rejected.map((proposal) => {
+        return html`<use href="#cross" x="${x(timeline.slot(proposal) + 0.5)}" y="${height - 8}"/>`;
+      })}</g>`,
+      confirmed &&
+        intervalMark(
+          { mean: confirmed.mean, interval: confirmed.ci95 },
+          confirmedAt(confirmed) / timeline.slots,
+          y,
+        ),
+    ],
+    columns: columns(points, rejected, timeline),
+  });
+  const caption = html`<ul class="legend">
+<li><span class="key dot"></span>evaluation${episodes > 1 && (isBinary(data.entries) ? ', with the standard error of its mean' : ', with quartiles (bar) and range (line) of its episodes')}</li>
+<li><span class="key step"></span>best so far</li>
+${confirmed && html`<li><span class="key diamond"></span>best, confirmed on unseen episodes with 95 % interval</li>`}
+${target !== undefined && html`<li><span class="key dash"></span>target ${formatNumber(target)}</li>`}
+${rejected.length > 0 && html`<li><span class="key cross"></span>no usable proposal</li>`}
+${below.length > 0 && html`<li><span class="key below"></span>below the axis (${below.length}, down to ${formatNumber(Math.min(...below.map((p) => p.entry.score)))})</li>`}
+</ul>`;
+  return figure(chart, caption, 'Point at a column for its figures; a click opens its log.');
+}
+
+function verticalScale(points: readonly Point[], data: RunData): Scale {
+  const [low, high] = robustDomain(
+    points.flatMap(({ entry, spread }) => [entry.score, spread[1], spread[2]]),
+  );
+  const others = [...(finalConfirmation(data.manifest.confirmations)?.ci95 ?? [])];
+  if (data.config.target !== undefined) others.push(data.config.target.return);
+  return linearScale([Math.min(low, ...others), Math.max(high, ...others)], [height, 0], {
+    ticks: 6,
+    nice: true,
+  });
+}
+
+function whiskers(points: readonly Point[], y: Scale, from: 0 | 1, to: 2 | 3): string {
+  let d = '';
+  for (const point of points) {
+    const [low, high] = [y.at(point.spread[from]), y.at(point.spread[to])];
+    if (low - high > 0.5) d += `M${coordinate(point.at + 0.5)} ${coordinate(low)}V${coordinate(high)}`;
+  }
+  return d;
+}
+
+function bestSoFar(points: readonly Point[], y: Scale, slots: number): string {
+  const steps: [number, number][] = [];
+  for (const point of points) {
+    const last = steps.at(-1);
+    const level = y.at(point.best);
+    if (last !== undefined && last[1] === level) continue;
+    if (last !== undefined) steps.push([point.at + 0.5, last[1]]);
+    steps.push([point.at + 0.5, level]);
+  }
+  steps.push([slots, steps.at(-1)![1]]);
+  return line(steps);
+}
+
+function mark(point: Point, x: string, y: Scale): Html {
+  const {
+    improved,
+    entry: { score },
+  } = point;
+  if (score < y.low) return html`<use href="#below" x="${x}" y="${height - 4}"/>`;
+  const at = coordinate(y.at(score));
+  return html`<circle cx="${x}" cy="${at}" r="${improved ? 3.5 : 2.5}"${improved && html` class="improved"`}/>`;
+}
+
+function confirmedBand(confirmed: Confirmation, at: number, slots: number, y: Scale): Html {
+  const [low, high] = [y.at(confirmed.ci95[0]), y.at(confirmed.ci95[1])];
+  return html`<rect class="confirmed-band" x="${percent(at / slots)}" width="${percent(1 - at / slots)}" y="${coordinate(high)}" height="${coordinate(Math.max(1.5, low - high))}"/>`;
+}
+
+function targetLine(target: number, y: Scale): Html {
+  const at = y.at(target);
+  return html`<g class="target"><line x1="0" x2="100%" y1="${coordinate(at)}" y2="${coordinate(at)}"/></g>`;
+}
+
+/** Lines between iterations of several candidates, while they stand apart. */
+function iterationEdges({ warmup, iterations, candidates, slots }: Timeline): Html | undefined {
+  if (candidates === 1 || iterations > 60) return undefined;
+  const edges = Array.from({ length: iterations }, (_, i) => percent((warmup + i * candidates) / slots));
+  return html`<g class="grid">${edges.map((x) => html`<line x1="${x}" x2="${x}" y1="0" y2="${height}"/>`)}</g>`;
+}
+
+function iterationTicks(timeline: Timeline): { at: number; label: string }[] {
+  const { warmup, iterations, candidates, slots } = timeline;
+  const ticks = numberedTicks(iterations).map(({ at, label }) => ({ at: warmup + at * candidates, label }));
+  if (warmup === 0) return ticks;
+  // The label of the first iteration only where that of the warm-up leaves room for it.
+  const room = (warmup / 2 + candidates / 2) / slots > 0.18;
+  return [{ at: warmup / 2, label: 'warm-up' }, ...ticks.filter(({ label }) => room || label !== '1')];
+}
+
+function columns(
+  points: readonly Point[],
+  rejected: readonly LoggedProposal[],
+  timeline: Timeline,
+): PlotColumn[] {
+  const evaluated = points.map((point): PlotColumn => {
+    const { entry } = point;
+    const name = isProposal(entry) ? placeName(entry, timeline) : `Warm-up policy ${entry.candidate + 1}`;
+    const range = entry.returns.length > 1 ? `, ${returnRange(entry.returns)}` : '';
+    const cut = entry.planned === undefined ? '' : ` (cut short of ${entry.planned})`;
+    const text = `${name}: ${formatNumber(entry.score, 5)}${range}${cut}; best so far ${formatNumber(point.best, 5)}`;
+    return {
+      at: point.at,
+      width: 1,
+      text,
+      ...(isProposal(entry) && { href: `#${proposalId(entry)}` }),
+    };
+  });
+  const failed = rejected.map((proposal): PlotColumn => {
+    return {
+      at: timeline.slot(proposal),
+      width: 1,
+      text: `${placeName(proposal, timeline)}: no usable proposal after ${plural(proposal.attempts.length, 'call')}`,
+      href: `#${proposalId(proposal)}`,
+    };
+  });
+  return [...evaluated, ...failed];
+}
+
+function returnRange(returns: readonly number[]): string {
+  const ends = [Math.min(...returns), Math.max(...returns)].map((value) => formatNumber(value));
+  return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
+}
+
+function placeName(place: { iteration: number; candidate: number }, timeline: Timeline): string {
+  return `Iteration ${place.iteration}${timeline.candidates > 1 ? `, candidate ${place.candidate + 1}` : ''}`;
+}
+
+function describe(points: readonly Point[], confirmed: number | undefined): string {
+  const first = points[0]!;
+  const last = points.at(-1)!;
+  const end = confirmed === undefined ? '' : `; confirmed mean ${formatNumber(confirmed)}`;
+  return `Learning curve of ${plural(points.length, 'evaluation')}: best so far rises from ${formatNumber(first.best)} to ${formatNumber(last.best)}${end}.`;
+}

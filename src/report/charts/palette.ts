@@ -1,0 +1,114 @@
+import { crc32, deflateSync } from 'node:zlib';
+
+/** Red, green, blue and opacity, each 0 … 255. */
+export type Rgba = readonly [number, number, number, number];
+
+/**
+ * A PNG with up to 256 colours as a data URI (PNG specification 3rd ed., colour type 3). `pixels` holds one palette
+ * index each, row by row.
+ */
+export function pngDataUri(pixels: Uint8Array, width: number, palette: readonly Rgba[]): string {
+  const height = pixels.length / width;
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 3, 0, 0, 0], 8);
+  // Each row starts with its filter type, 0 = none: filters don't help indexed colours.
+  const rows = Buffer.alloc((width + 1) * height);
+  for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
+  const png = Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    chunk('IHDR', header),
+    chunk('PLTE', Buffer.from(palette.flatMap((colour) => colour.slice(0, 3)))),
+    chunk('tRNS', Buffer.from(palette.map((colour) => colour[3]))),
+    chunk('IDAT', deflateSync(rows, { level: 9 })),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+  return `data:image/png;base64,${png.toString('base64')}`;
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const frame = Buffer.alloc(body.length + 8);
+  frame.writeUInt32BE(data.length, 0);
+  frame.set(body, 4);
+  frame.writeUInt32BE(crc32(body), body.length + 4);
+  return frame;
+}
+
+/**
+ * Colours of numbers and choices. Numbers differ in opacity from the page behind them, so that one image serves the
+ * light and the dark page and 0 has the colour of the page.
+ */
+const positive = [217, 84, 33] as const;
+const negative = [38, 110, 224] as const;
+const sequential = [22, 148, 110] as const;
+
+/** Distinguishable with the common colour blindnesses (Paul Tol's bright scheme, and his orange). */
+const categorical = [
+  [68, 119, 170],
+  [238, 102, 119],
+  [34, 136, 51],
+  [204, 187, 68],
+  [102, 204, 238],
+  [170, 51, 119],
+  [238, 119, 51],
+  [150, 150, 150],
+] as const;
+
+/** Choices beyond these are shown as numbers. */
+export const maxCategories = categorical.length;
+
+export const categoricalPalette: readonly Rgba[] = categorical.map(([r, g, b]) => [r, g, b, 255]);
+
+const steps = 127;
+
+/** 0 is transparent, 1 … 127 are positive, 128 … 254 negative, ever more opaque. */
+export const divergingPalette: readonly Rgba[] = Array.from({ length: 2 * steps + 1 }, (_, i): Rgba => {
+  const [r, g, b] = i <= steps ? positive : negative;
+  return [r, g, b, Math.round(((i <= steps ? i : i - steps) / steps) * 255)];
+});
+
+/** Index in the diverging palette; `scale` is the size that is fully opaque. */
+export function divergingIndex(value: number, scale: number): number {
+  const level = scale > 0 ? Math.round(Math.min(1, Math.abs(value) / scale) * steps) : 0;
+  return value < 0 && level > 0 ? steps + level : level;
+}
+
+/** From transparent to opaque. */
+export const sequentialPalette: readonly Rgba[] = Array.from({ length: steps + 1 }, (_, i): Rgba => {
+  const [r, g, b] = sequential;
+  return [r, g, b, Math.round((i / steps) * 255)];
+});
+
+/** Index in the sequential palette of a share 0 … 1. */
+export function sequentialIndex(share: number): number {
+  return Math.round(Math.min(1, Math.max(0, share)) * steps);
+}
+
+const cellLevels = 10;
+
+/** Class of a table cell in one of 21 shades. */
+export function cellClass(value: number, scale: number): string {
+  const level = scale > 0 ? Math.round(Math.min(1, Math.abs(value) / scale) * cellLevels) : 0;
+  return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
+}
+
+/** Style rules of the colours above. Cells stay light enough for text: at most 55 % opaque. */
+export function paletteStyle(): string {
+  const rules = [
+    `.neg-end{stop-color:rgb(${negative.join(' ')})}.pos-end{stop-color:rgb(${positive.join(' ')})}.zero{stop-color:rgb(${positive.join(' ')});stop-opacity:0}.zero-neg{stop-color:rgb(${negative.join(' ')});stop-opacity:0}`,
+  ];
+  for (let level = 1; level <= cellLevels; level++) {
+    const opacity = Math.round((level / cellLevels) * 55) / 100;
+    rules.push(
+      `.pos-${level}{background:rgb(${positive.join(' ')} / ${opacity})}.neg-${level}{background:rgb(${negative.join(' ')} / ${opacity})}`,
+    );
+  }
+  for (const [i, colour] of categorical.entries()) {
+    rules.push(
+      `.choice-${i}{background:rgb(${colour.join(' ')} / .38)}.swatch.choice-${i}{background:rgb(${colour.join(' ')})}`,
+    );
+  }
+  return rules.join('\n');
+}

@@ -1,0 +1,145 @@
+import type { Config } from '../../config/config.js';
+import { unreachable } from '../../errors.js';
+import {
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatReturn,
+  formatTime,
+  plural,
+  racingText,
+} from '../../format/quantities.js';
+import { type BufferEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
+import {
+  type Confirmation,
+  finalConfirmation,
+  type LoggedEvent,
+  type StopReason,
+} from '../../runs/events.js';
+import { type Content, type Html, html } from '../page/html.js';
+import { bestEntry, type RunData } from '../run-data.js';
+import { isRejected, type LoggedProposal, placeName, proposalId } from './proposals.js';
+
+/** Who, what and when of a run. */
+export function runHeader(data: RunData): Html {
+  const { manifest, policy, parameters } = data;
+  const { policyloop, node, commit } = manifest.versions;
+  const kind =
+    policy.kind === 'q-table'
+      ? 'Q-table'
+      : `linear policy${policy.projection === undefined ? '' : ' in a random subspace of its weights'}`;
+  return html`<header>
+<p class="kicker">policyloop run <b>${manifest.run}</b></p>
+<h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
+<p class="state"><span class="status ${manifest.status}">${manifest.status}</span> ${manifest.reason && stopText(manifest.reason)}</p>
+<dl class="facts">
+<div><dt>policy</dt><dd>${kind}, ${plural(parameters.count, 'parameter')}</dd></div>
+<div><dt>seed</dt><dd>${manifest.seed}</dd></div>
+<div><dt>started</dt><dd>${formatTime(manifest.created)}</dd></div>
+<div><dt>policyloop</dt><dd>${policyloop}${commit !== undefined && ` (${commit.slice(0, 10)})`}</dd></div>
+<div><dt>Node.js</dt><dd>${node}</dd></div>
+</dl>
+</header>`;
+}
+
+/** Why a run ended, in words. */
+export function stopText(reason: StopReason): string {
+  switch (reason.kind) {
+    case 'iterations':
+      return 'after all iterations';
+    case 'target':
+      return `at the target return ${formatNumber(reason.return)}`;
+    case 'limit':
+      return `at the limit of ${reason.limit}`;
+    case 'interrupted':
+      return 'by the user';
+    case 'model-error':
+      return `by a model error: ${reason.message}`;
+    case 'environment-error':
+      return `by a failure of the environment: ${reason.message}`;
+    default:
+      return unreachable(reason);
+  }
+}
+
+/** The figures that a run is judged by, the confirmed mean first. */
+export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
+  const { manifest, entries, config, calls } = data;
+  const best = bestEntry(entries);
+  const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
+  const rejected = proposals.filter(isRejected).length;
+  const failedCalls = calls.filter((call) => call.outcome.kind !== 'accepted').length;
+  const { usage } = manifest;
+  return html`<dl class="headline main">
+${confirmedTile(finalConfirmation(manifest.confirmations))}
+${best && tile('Best observed mean return', formatReturn(best.score), observedNote(best, config))}
+</dl>
+<dl class="headline">
+${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
+${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} of them warm-up` : 'no warm-up')}
+${config.evaluation.racing && racingTile(racingTotals(entries))}
+${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(calls.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all mended' : `; ${plural(rejected, 'proposal')} lost`}`)}
+${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of the price')}
+${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'none of it in model calls')}
+</dl>`;
+}
+
+function racingTile(totals: RacingTotals): Html {
+  const share = totals.episodes === 0 ? 0 : Math.round((100 * totals.saved) / totals.episodes);
+  return tile('Saved by racing', `${share} %`, racingText(totals));
+}
+
+function confirmedTile(confirmed: Confirmation | undefined): Html {
+  if (confirmed === undefined)
+    return tile('Confirmed mean return', '–', 'the best was not evaluated again on unseen episodes');
+  const [low, high] = confirmed.ci95;
+  return tile(
+    'Confirmed mean return',
+    formatReturn(confirmed.mean),
+    html`<b>${formatReturn(low)} … ${formatReturn(high)}</b> is the 95 % interval, on ${plural(confirmed.episodes, 'unseen episode')}`,
+    'confirmed',
+  );
+}
+
+function observedNote(best: BufferEntry, config: Config): Html {
+  const where =
+    best.source === 'proposal'
+      ? html`<a href="#${proposalId(best)}">${placeName(best, config)}</a>`
+      : html`the warm-up`;
+  return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; the highest of many noisy means, so optimistic`;
+}
+
+/** One headline figure. */
+export function tile(name: string, value: Content, note: Content, className = ''): Html {
+  return html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
+}
+
+/** Every candidate that was evaluated again, beside the score that selected it. */
+export function confirmationTable(
+  confirmations: readonly Confirmation[],
+  config: Pick<Config, 'candidates'>,
+): Html | undefined {
+  if (confirmations.length === 0) return undefined;
+  return html`<div><div class="scroll" tabindex="0"><table class="confirmations">
+<thead><tr><th scope="col">candidate</th><th scope="col" class="number">observed</th><th scope="col" class="number">unseen</th><th scope="col" class="number">95 % interval</th><th scope="col" class="number">episodes</th></tr></thead>
+<tbody>${confirmations.map((c) => {
+    const name = placeName(c, config);
+    const place = c.iteration === 0 ? name : html`<a href="#${proposalId(c)}">${name}</a>`;
+    const final = c.stage === 'final';
+    return html`<tr${final && html` class="final"`}><th scope="row">${place}${final && ', chosen'}</th><td class="number">${formatReturn(c.observed)}</td><td class="number">${formatReturn(c.mean)}</td><td class="number">${formatReturn(c.ci95[0])} … ${formatReturn(c.ci95[1])}</td><td class="number">${c.episodes}</td></tr>`;
+  })}</tbody>
+</table></div>
+<p class="note">Unseen episodes chose among the best observed; further ones measured the chosen.</p></div>`;
+}
+
+/** Warnings of the run, each once with its count. */
+export function warnings(events: readonly LoggedEvent[]): Html | undefined {
+  const counts = new Map<string, number>();
+  for (const event of events)
+    if (event.kind === 'warning') counts.set(event.message, (counts.get(event.message) ?? 0) + 1);
+  if (counts.size === 0) return undefined;
+  return html`<ul class="warnings">${[...counts].map(([message, count]) => html`<li>${message}${count > 1 && html` <span class="muted">(${count} times)</span>`}</li>`)}</ul>`;
+}

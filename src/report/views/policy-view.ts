@@ -1,0 +1,143 @@
+import { formatNumber, formatParameter, plural } from '../../format/quantities.js';
+import {
+  linearWeights,
+  type ParameterSpec,
+  type ParameterVector,
+  type PolicyDescription,
+} from '../../policies/policy.js';
+import { cellClass, maxCategories } from '../charts/palette.js';
+import { type Content, type Html, html } from '../page/html.js';
+import type { GridMap, TaskLabels } from './task-labels.js';
+
+type LinearDescription = Extract<PolicyDescription, { kind: 'linear' }>;
+type TableDescription = Extract<PolicyDescription, { kind: 'q-table' }>;
+
+/** A policy as a reader can check it: a weight matrix, a map with arrows, or a table of states. */
+export function policyView(
+  parameters: ParameterVector,
+  policy: PolicyDescription,
+  spec: ParameterSpec,
+  labels: TaskLabels,
+  grid: GridMap | undefined,
+): Html {
+  return policy.kind === 'linear'
+    ? weightMatrix(parameters, policy, labels)
+    : actionTable(parameters, policy, spec, labels, grid);
+}
+
+function weightMatrix(parameters: ParameterVector, policy: LinearDescription, labels: TaskLabels): Html {
+  const { projection } = policy;
+  const all = linearWeights(policy, parameters);
+  const formatWeight = (weight: number) =>
+    projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
+  const scale = Math.max(...all.map(Math.abs), 0);
+  const rows = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
+  const difference = policy.discrete && policy.outputs === 2;
+  return html`<div><div class="scroll tall" tabindex="0"><table class="weights">
+<thead><tr><th scope="col">weight of</th>${labels.actions.map((action) => html`<th scope="col">${action}</th>`)}${difference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
+<tbody>${rows.map((row, i) => {
+    const weights = all.slice(i * policy.outputs, (i + 1) * policy.outputs);
+    return html`<tr${i === policy.observations && html` class="bias"`}><th scope="row">${row}</th>${weights.map(
+      (weight) => html`<td class="${cellClass(weight, scale)}">${formatWeight(weight)}</td>`,
+    )}${difference && html`<td class="muted">${formatNumber(weights[1]! - weights[0]!)}</td>`}</tr>`;
+  })}</tbody>
+</table></div>
+<p class="note">${policy.discrete ? 'The action with the highest sum of weight × observation is taken.' : 'The action is the sum of weight × observation.'}${projection !== undefined && html` These ${all.length} weights follow from ${plural(projection.rank, 'parameter')}: they lie in a random subspace (seed ${projection.seed}).`}</p></div>`;
+}
+
+const arrows: Readonly<Record<string, string>> = {
+  left: '←',
+  right: '→',
+  up: '↑',
+  down: '↓',
+  west: '←',
+  east: '→',
+  north: '↑',
+  south: '↓',
+};
+
+/** Up to this many states fit in a picture; more are listed in rows. */
+const statesPerRow = 20;
+
+function actionTable(
+  parameters: ParameterVector,
+  policy: TableDescription,
+  spec: ParameterSpec,
+  labels: TaskLabels,
+  grid: GridMap | undefined,
+): Html {
+  const chosen = greedyActions(parameters, policy, spec);
+  const symbols = labels.actions.map((action) => arrows[action] ?? action);
+  const cell = (state: number, extra: Content = undefined): Html => {
+    const action = chosen[state] ?? 0;
+    const colour = action < maxCategories ? `choice-${action}` : '';
+    return html`<td class="${colour}" title="state ${state}: ${labels.actions[action] ?? action}">${symbols[action] ?? action}${extra}</td>`;
+  };
+  if (grid !== undefined) return gridView(grid, cell, labels);
+  const [first, second] = policy.bins ?? [];
+  if (first !== undefined && second !== undefined && policy.bins?.length === 2) {
+    const columns = second.edges.length + 1;
+    return html`<div><div class="scroll tall" tabindex="0"><table class="states">
+<thead><tr><td></td>${binNames(second.edges).map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${binNames(first.edges).map((name, row) => html`<tr><th scope="row">${name}</th>${Array.from({ length: columns }, (_, c) => cell(row * columns + c))}</tr>`)}</tbody>
+</table></div>
+<p class="note">Action by ${labels.observations[0] ?? 'observation[0]'} (rows) and ${labels.observations[1] ?? 'observation[1]'} (columns)</p></div>`;
+  }
+  const width = Math.min(policy.states, statesPerRow);
+  return html`<div><div class="scroll tall" tabindex="0"><table class="states">
+<thead><tr><td></td>${Array.from({ length: width }, (_, c) => html`<th scope="col">+${c}</th>`)}</tr></thead>
+<tbody>${Array.from({ length: Math.ceil(policy.states / width) }, (_, row) => {
+    const start = row * width;
+    const length = Math.min(width, policy.states - start);
+    return html`<tr><th scope="row">${start}</th>${Array.from({ length }, (_, c) => cell(start + c))}</tr>`;
+  })}</tbody>
+</table></div>
+<p class="note">Action by state: the number of a state is that of its row plus that of its column</p></div>`;
+}
+
+/** Index of the action taken in each state, the first on ties. */
+function greedyActions(
+  parameters: ParameterVector,
+  policy: TableDescription,
+  spec: ParameterSpec,
+): readonly number[] {
+  if (policy.form === 'actions')
+    return parameters.map((value) => Math.max(0, spec.choices?.indexOf(value) ?? value - spec.low));
+  const count = policy.actions.length;
+  return Array.from({ length: policy.states }, (_, state) => {
+    let best = 0;
+    for (let a = 1; a < count; a++)
+      if (parameters[state * count + a]! > parameters[state * count + best]!) best = a;
+    return best;
+  });
+}
+
+/** What a map's letters stand for, where no action is taken or one is worth a mark. */
+const places: Readonly<Record<string, { name: string; final: boolean }>> = {
+  S: { name: 'start', final: false },
+  G: { name: 'goal', final: true },
+  H: { name: 'hole', final: true },
+  C: { name: 'cliff', final: true },
+};
+
+function gridView(grid: GridMap, cell: (state: number, extra?: Content) => Html, labels: TaskLabels): Html {
+  const width = grid.rows[0]!.length;
+  return html`<div><div class="scroll tall" tabindex="0"><table class="grid-world">
+<tbody>${grid.rows.map(
+    (row, y) =>
+      html`<tr>${[...row].map((letter, x) => {
+        const place = places[letter];
+        if (place?.final)
+          return html`<td class="place ${place.name}" title="state ${y * width + x}: ${place.name}">${place.name}</td>`;
+        return cell(y * width + x, place && html`<small>${place.name}</small>`);
+      })}</tr>`,
+  )}</tbody>
+</table></div>
+<p class="note">Action in each cell (${labels.actions.map((action) => `${arrows[action] ?? ''} ${action}`.trim()).join(', ')})</p></div>`;
+}
+
+function binNames(edges: readonly number[]): readonly string[] {
+  const text = edges.map((edge) => formatNumber(edge, 3));
+  if (edges.length === 0) return ['all'];
+  return [`< ${text[0]}`, ...edges.slice(1).map((_, i) => `${text[i]} … ${text[i + 1]}`), `≥ ${text.at(-1)}`];
+}

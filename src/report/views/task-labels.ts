@@ -1,0 +1,98 @@
+import type { EnvironmentConfig } from '../../config/config.js';
+import type { PolicyDescription } from '../../policies/policy.js';
+
+/** What the numbers of a task mean to a reader. */
+export interface TaskLabels {
+  /** One an observation dimension. */
+  readonly observations: readonly string[];
+  /** One an action, or an action dimension. */
+  readonly actions: readonly string[];
+}
+
+/** Meanings as Gymnasium documents them. */
+const known: Readonly<Record<string, Partial<TaskLabels>>> = {
+  CartPole: {
+    observations: ['cart position', 'cart velocity', 'pole angle', 'pole angular velocity'],
+    actions: ['left', 'right'],
+  },
+  MountainCar: { observations: ['position', 'velocity'], actions: ['left', 'none', 'right'] },
+  MountainCarContinuous: { observations: ['position', 'velocity'], actions: ['force'] },
+  Pendulum: { observations: ['cos θ', 'sin θ', 'angular velocity'], actions: ['torque'] },
+  Acrobot: {
+    observations: ['cos θ₁', 'sin θ₁', 'cos θ₂', 'sin θ₂', 'velocity of θ₁', 'velocity of θ₂'],
+    actions: ['torque −1', 'torque 0', 'torque +1'],
+  },
+  FrozenLake: { actions: ['left', 'down', 'right', 'up'] },
+  CliffWalking: { actions: ['up', 'right', 'down', 'left'] },
+  Taxi: { actions: ['south', 'north', 'east', 'west', 'pick up', 'drop off'] },
+  Nim: { actions: ['take 1', 'take 2', 'take 3'] },
+  Pong: {
+    observations: ['paddle y', 'ball x', 'ball y', 'ball velocity x', 'ball velocity y'],
+    actions: ['up', 'down', 'stay'],
+  },
+  NavigationTrack: {
+    observations: ['range −90°', 'range −45°', 'range 0°', 'range 45°', 'range 90°'],
+    actions: ['forward', 'right', 'left'],
+  },
+  maze: { observations: ['x', 'y'], actions: ['north', 'south', 'east', 'west'] },
+  Blackjack: { observations: ['player sum', 'dealer card', 'usable ace'], actions: ['stick', 'hit'] },
+};
+
+/** Labels for the policy of a task; plain indices where the task or a dimension is not known. */
+export function taskLabels(environmentId: string, policy: PolicyDescription): TaskLabels {
+  // All mazes share the name before the first hyphen.
+  const name = environmentId.replace(/-.*$/, '');
+  const task = Object.hasOwn(known, name) ? known[name]! : {};
+  const observationCount =
+    policy.kind === 'linear' ? policy.observations : (policy.bins?.length ?? task.observations?.length ?? 0);
+  const observations =
+    task.observations?.length === observationCount
+      ? task.observations
+      : Array.from({ length: observationCount }, (_, i) => `observation[${i}]`);
+  return { observations, actions: actionLabels(policy, task.actions) };
+}
+
+function actionLabels(policy: PolicyDescription, names: readonly string[] | undefined): readonly string[] {
+  if (policy.kind === 'linear') {
+    if (names?.length === policy.outputs) return names;
+    return Array.from({ length: policy.outputs }, (_, a) =>
+      policy.discrete ? `action ${a + policy.firstAction}` : `action[${a}]`,
+    );
+  }
+  // Listed action vectors speak for themselves; only numbered actions have names.
+  const numbered = policy.actions.every((action) => /^\d+$/.test(action));
+  return numbered && names?.length === policy.actions.length ? names : policy.actions;
+}
+
+/** A map of a grid world, a character a cell; state = row × columns + column. */
+export interface GridMap {
+  readonly rows: readonly string[];
+}
+
+const frozenLakeMaps: Readonly<Record<string, readonly string[]>> = {
+  '4x4': ['SFFF', 'FHFH', 'FFFH', 'HFFG'],
+  '8x8': ['SFFFFFFF', 'FFFFFFFF', 'FFFHFFFF', 'FFFFFHFF', 'FFFHFFFF', 'FHHFFFHF', 'FHFFHFHF', 'FFFHFFFG'],
+};
+
+const cliff = ['............', '............', '............', 'SCCCCCCCCCCG'];
+
+/** The map of a grid world of so many states; undefined where the task is none that is known. */
+export function gridMap(environment: EnvironmentConfig, states: number): GridMap | undefined {
+  const { id, options } = environment;
+  const rows = id.startsWith('FrozenLake')
+    ? frozenLakeRows(options)
+    : id.startsWith('CliffWalking')
+      ? cliff
+      : undefined;
+  const width = rows?.[0]?.length ?? 0;
+  if (rows === undefined || width * rows.length !== states || rows.some((row) => row.length !== width))
+    return undefined;
+  return { rows };
+}
+
+function frozenLakeRows(options: Readonly<Record<string, unknown>>): readonly string[] | undefined {
+  const map = options.desc;
+  if (Array.isArray(map)) return map.every((row): row is string => typeof row === 'string') ? map : undefined;
+  const name = options.map_name === undefined ? '4x4' : options.map_name;
+  return typeof name === 'string' && Object.hasOwn(frozenLakeMaps, name) ? frozenLakeMaps[name] : undefined;
+}

@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { UserError } from '../errors.js';
+import {
+  drawBounded,
+  drawEpisode,
+  drawnIterations,
+  notablePolicies,
+  openDrawable,
+} from '../experiment/animations.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
+import { readGroup, runFiles } from '../runs/reader.js';
+import { replaceFile } from '../runs/writer.js';
+import { renderGroupReport } from './group-report.js';
+import type { RunData } from './run-data.js';
+import { renderReport } from './run-report.js';
+import type { Animations, ShownEpisode } from './views/animation-view.js';
+
+/** Writes `report.html` of the run at `path`; returns its path. */
+export async function writeRunReport(path: string): Promise<string> {
+  const report = join(path, runFiles.report);
+  const run = await readWholeRun(path);
+  const page = renderReport({ ...runData(run), animations: await animationsOf(run) });
+  replaceFile(report, page);
+  return report;
+}
+
+export const groupReportPath = (path: string) => join(path, runFiles.report);
+
+/** Writes `report.html` of the repeats below `path`. */
+export async function writeGroupReport(path: string): Promise<void> {
+  const { runs } = readGroup(path);
+  const begun = runs.filter((name) => existsSync(join(path, name, runFiles.manifest)));
+  const repeats = [];
+  for (const name of begun) {
+    repeats.push({ data: runData(await readWholeRun(join(path, name))), href: `${name}/${runFiles.report}` });
+  }
+  replaceFile(groupReportPath(path), renderGroupReport(repeats));
+}
+
+function runData(run: OpenedRun): Omit<RunData, 'animations'> {
+  const { path, manifest, config, family, recorded } = run;
+  return {
+    manifest,
+    config,
+    configYaml: readFileSync(join(path, runFiles.config), 'utf8'),
+    parameters: family.parameters,
+    policy: family.description,
+    entries: recorded.entries,
+    calls: recorded.calls,
+    events: recorded.events,
+  };
+}
+
+const animationWidth = 360; // pixels, three side by side
+
+/** The first episode of each notable policy, once where one is notable for more. */
+async function animationsOf({ path, manifest, config, family, recorded }: OpenedRun): Promise<Animations> {
+  const files = drawnIterations(path);
+  const notable = notablePolicies(recorded.entries, manifest);
+  const environment = await openDrawable(config).catch(noDrawing);
+  if (notable === undefined || environment === undefined) return { episodes: [], files };
+  const names = new Map<BufferEntry, string>();
+  for (const name of ['best', 'worst', 'first'] as const) {
+    const earlier = names.get(notable[name]);
+    names.set(notable[name], earlier === undefined ? name : `${earlier} and ${name}`);
+  }
+  const stage = { config, seed: manifest.seed, environment, family };
+  const choice = { kind: 'evaluated', episode: 0 } as const;
+  try {
+    const episodes = [...names].map(([entry, name]): ShownEpisode => {
+      const { replay, recorded, svg } = drawBounded(
+        (maxFrames) => drawEpisode(stage, entry, choice, { maxFrames }),
+        animationWidth,
+      );
+      const { iteration, candidate, score } = entry;
+      return {
+        name: `${name[0]!.toUpperCase()}${name.slice(1)}`,
+        iteration,
+        candidate,
+        score,
+        return: replay.return,
+        length: replay.length,
+        recorded: recorded ?? replay.return,
+        svg,
+      };
+    });
+    return { episodes, files };
+  } finally {
+    environment.close?.();
+  }
+}
+
+/** A report says nothing of pictures that can't be. */
+function noDrawing(error: unknown): undefined {
+  if (!(error instanceof UserError)) throw error;
+}

@@ -1,0 +1,129 @@
+/** Threads that play episodes: started when that pays, the same results as in this thread. */
+import { availableParallelism } from 'node:os';
+import type { Worker } from 'node:worker_threads';
+import type { EnvironmentConfig, PolicyConfig } from '../config/config.js';
+import { type Problem, UserError } from '../errors.js';
+import type { ParameterVector } from '../policies/policy.js';
+import { startThread } from '../storage/thread.js';
+import type { EpisodeTask, PlayedEpisode } from './episode.js';
+
+/** What a worker makes its environment and policies from. */
+export interface WorkerSetting {
+  readonly environment: Pick<EnvironmentConfig, 'id' | 'options'>;
+  readonly policy: PolicyConfig;
+  readonly maxSteps: number;
+}
+
+export interface WorkerJob {
+  readonly parameters: ParameterVector;
+  readonly task: EpisodeTask;
+}
+
+export type WorkerAnswer =
+  | { readonly kind: 'played'; readonly episode: PlayedEpisode }
+  | { readonly kind: 'refused'; readonly problems: readonly Problem[] };
+
+export interface EvaluationWorkers {
+  /** Tells of an episode that was played without them, and how long it took. */
+  count(ms: number): void;
+  /** Whether they should play what is left of an evaluation. */
+  wanted(episodes: number): boolean;
+  /** Plays one episode for each task; what comes back is in their order. */
+  play(
+    parameters: ParameterVector,
+    tasks: readonly EpisodeTask[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly PlayedEpisode[]>;
+  /** How many threads there are now. */
+  readonly running: number;
+  /** Ends the threads, also in the middle of an episode. They start again when they are needed. */
+  close(): Promise<void>;
+}
+
+/** What starting a worker costs with the slowest environments (see bench/workers.ts): they pay when as much was spent without them. */
+const startMs = 600;
+/** An episode that takes less is played here in the time that sending it would take. */
+const shortestEpisodeMs = 0.5;
+
+/**
+ * @param count of threads; `auto`: one a core, once this thread has spent on episodes what starting them costs, and
+ *   unless episodes are so short that they are better played here. Undefined for 1.
+ */
+export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
+  const threads = count === 'auto' ? availableParallelism() : count;
+  if (threads === 1) return undefined;
+  let workers: Worker[] = [];
+  let spentMs = 0;
+  let played = 0;
+
+  const end = async (ended: readonly Worker[]) => {
+    if (workers === ended) workers = [];
+    await Promise.all(ended.map((worker) => worker.terminate()));
+  };
+
+  return {
+    get running() {
+      return workers.length;
+    },
+    count(ms) {
+      spentMs += ms;
+      played++;
+    },
+    wanted(episodes) {
+      if (count !== 'auto') return true;
+      return episodes > 1 && spentMs >= startMs && spentMs / played >= shortestEpisodeMs;
+    },
+    async play(parameters, tasks, signal) {
+      signal?.throwIfAborted();
+      // A thread that has ended since (its id is then -1) would never answer.
+      workers = workers.filter(({ threadId }) => threadId !== -1);
+      while (workers.length < Math.min(threads, tasks.length)) workers.push(startWorker(setting));
+      const players = workers;
+      const results: PlayedEpisode[] = Array.from({ length: tasks.length });
+      let next = 0;
+      const serve = async (worker: Worker): Promise<void> => {
+        while (next < tasks.length) {
+          const index = next++;
+          results[index] = await playIn(worker, { parameters, task: tasks[index]! });
+        }
+      };
+      const onAbort = () => void end(players);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      try {
+        await Promise.all(players.map(serve));
+      } catch (error) {
+        await end(players);
+        signal?.throwIfAborted();
+        throw error;
+      } finally {
+        signal?.removeEventListener('abort', onAbort);
+      }
+      return results;
+    },
+    close: () => end(workers),
+  };
+}
+
+/** @throws UserError what the environment refuses; any other error of the worker */
+async function playIn(worker: Worker, job: WorkerJob): Promise<PlayedEpisode> {
+  worker.ref();
+  try {
+    const answer = await new Promise<WorkerAnswer>((resolve, reject) => {
+      const ended = (code: number) => reject(new Error(`a worker ended with exit code ${code}`));
+      worker.removeAllListeners();
+      worker.once('message', resolve).once('error', reject).once('exit', ended);
+      worker.postMessage(job);
+    });
+    if (answer.kind === 'refused') throw new UserError(answer.problems);
+    return answer.episode;
+  } finally {
+    worker.unref();
+  }
+}
+
+function startWorker(workerData: WorkerSetting): Worker {
+  const worker = startThread(new URL('./evaluation-worker', import.meta.url), workerData);
+  // Only a worker that plays keeps the process alive.
+  worker.unref();
+  return worker;
+}

@@ -1,0 +1,148 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Environment } from '../environments/environment.js';
+import { isRemote, type RemoteEnvironment } from '../environments/remote/remote-environment.js';
+import type { ParameterVector, Policy, PolicyFamily } from '../policies/policy.js';
+import type { EpisodeRecord } from '../runs/events.js';
+import { mean } from '../statistics/descriptive.js';
+import { type EpisodeTask, type PlayedEpisode, playEpisode } from './episode.js';
+import type { EvaluationWorkers } from './evaluation-workers.js';
+import { isLost, type Race } from './racing.js';
+import { playRemotely } from './remote-episodes.js';
+import type { BufferEntry } from './replay-buffer.js';
+
+/** The outcome of playing one policy on a list of episode seeds. */
+export interface Evaluation {
+  readonly returns: readonly number[];
+  readonly lengths: readonly number[];
+  /** Mean return. */
+  readonly score: number;
+  /** Trajectories of the recorded episodes, by columns. */
+  readonly episodes: readonly Omit<EpisodeRecord, 'iteration' | 'candidate'>[];
+  /** How many episodes there were to be, where it was cut short. */
+  readonly planned?: number;
+}
+
+/** What an evaluation needs beside the parameters. */
+export interface EvaluationSetting {
+  readonly environment: Environment | RemoteEnvironment;
+  readonly family: PolicyFamily;
+  /** Steps after which an episode is cut, beside the environment's own limit. */
+  readonly maxSteps: number;
+  /** Which episodes to record. */
+  readonly record: 'none' | 'first' | 'all';
+  /** Threads that play a part of the episodes where that pays; without them all are played in this one. */
+  readonly workers?: EvaluationWorkers | undefined;
+}
+
+/**
+ * Plays one episode for each seed, in their order. Where they are played makes no difference to the outcome.
+ * @param race ends it early where it is lost: all of a block are played before the next look
+ * @throws EnvironmentError when another program plays them and fails; the signal's reason when it is aborted
+ */
+export async function evaluate(
+  setting: EvaluationSetting,
+  parameters: ParameterVector,
+  seeds: readonly number[],
+  signal?: AbortSignal,
+  race?: Race,
+): Promise<Evaluation> {
+  const { record } = setting;
+  const tasks = seeds.map((seed, i) => ({
+    seed,
+    record: record === 'all' || (record === 'first' && i === 0),
+  }));
+  signal?.throwIfAborted();
+  const block = race?.block ?? tasks.length;
+  const played: PlayedEpisode[] = [];
+  const returns: number[] = [];
+  do {
+    const next = tasks.slice(played.length, played.length + block);
+    for (const episode of await abortable(play(setting, parameters, next, signal), signal)) {
+      played.push(episode);
+      returns.push(episode.return);
+    }
+  } while (played.length < tasks.length && !(race && isLost(race, returns)));
+  return {
+    returns,
+    lengths: played.map(({ length }) => length),
+    score: mean(returns),
+    episodes: played.flatMap(({ trajectory, terminated, truncated }, episode) =>
+      trajectory === undefined
+        ? []
+        : [{ episode, seed: seeds[episode]!, ...trajectory, terminated, truncated }],
+    ),
+    ...(played.length < tasks.length && { planned: tasks.length }),
+  };
+}
+
+/** Evaluates a candidate as an entry of the replay buffer, with the trajectories that belong to it. */
+export async function measure(
+  setting: EvaluationSetting,
+  parameters: ParameterVector,
+  seeds: readonly number[],
+  place: Pick<BufferEntry, 'iteration' | 'group' | 'candidate' | 'source'>,
+  signal?: AbortSignal,
+  race?: Race,
+): Promise<{ readonly entry: BufferEntry; readonly episodes: readonly EpisodeRecord[] }> {
+  const { episodes, ...measured } = await evaluate(setting, parameters, seeds, signal, race);
+  const { iteration, candidate } = place;
+  return {
+    entry: { ...place, parameters, ...measured },
+    episodes: episodes.map((episode) => ({ iteration, candidate, ...episode })),
+  };
+}
+
+async function play(
+  { environment, family, maxSteps, workers }: EvaluationSetting,
+  parameters: ParameterVector,
+  tasks: readonly EpisodeTask[],
+  signal: AbortSignal | undefined,
+): Promise<readonly PlayedEpisode[]> {
+  const policy = family.build(parameters);
+  if (isRemote(environment)) return playRemotely(environment, policy, tasks, maxSteps, signal);
+  const here = await playHere({ environment, maxSteps, workers }, policy, tasks, signal);
+  if (here.length === tasks.length || workers === undefined) return here;
+  return [...here, ...(await workers.play(parameters, tasks.slice(here.length), signal))];
+}
+
+/** Plays the episodes up to the one from which on the workers shall play. */
+async function playHere(
+  setting: Pick<EvaluationSetting, 'maxSteps' | 'workers'> & { readonly environment: Environment },
+  policy: Policy,
+  tasks: readonly EpisodeTask[],
+  signal: AbortSignal | undefined,
+): Promise<readonly PlayedEpisode[]> {
+  const { environment, maxSteps, workers } = setting;
+  const played: PlayedEpisode[] = [];
+  let turn = performance.now();
+  for (const task of tasks) {
+    if (workers?.wanted(tasks.length - played.length)) break;
+    const start = performance.now();
+    played.push(playEpisode(environment, policy, task, maxSteps));
+    const now = performance.now();
+    workers?.count(now - start);
+    if (now - turn < longestTurnMs) continue;
+    await yieldToEventLoop();
+    signal?.throwIfAborted();
+    turn = performance.now();
+  }
+  return played;
+}
+
+/** How long nothing else, such as Ctrl-C, is looked after. */
+const longestTurnMs = 50;
+
+/** Doesn't wait for work that takes no notice of the signal, such as a step that hangs. */
+async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  let onAbort: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort!);
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * When an evaluation need not be played to its end: it can no longer reach the incumbent's mean return, or hardly.
+ * Racing candidates goes back to Maron & Moore (1994), "Hoeffding races".
+ */
+import type { Config } from '../config/config.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
+import { highestReturn } from '../environments/known-bounds.js';
+import { UserError } from '../errors.js';
+import { largest, mean } from '../statistics/descriptive.js';
+import type { BufferEntry } from './replay-buffer.js';
+
+/** How the evaluations of a run are raced. */
+export interface Racing {
+  /** 0.5 … 1: how seldom an evaluation that would have reached the incumbent may be cut short. 1: never. */
+  readonly confidence: number;
+  /** Episodes between two looks. */
+  readonly block: number;
+  /** No episode returns more. */
+  readonly highest: number;
+}
+
+/** One evaluation against the incumbent: the best policy when the iteration began. */
+export interface Race extends Racing {
+  /** Episodes that the evaluation has when it is played to its end. */
+  readonly episodes: number;
+  /** Sum of the returns of these episodes with which it would be as good as the incumbent. */
+  readonly total: number;
+}
+
+/**
+ * How `evaluation.racing` wants it; undefined without it.
+ * @throws UserError where nothing tells how much an episode can return
+ */
+export function racingOf(
+  {
+    environment: { id, options },
+    evaluation: { maxSteps, racing },
+  }: Pick<Config, 'environment' | 'evaluation'>,
+  environment: Pick<EnvironmentSpec, 'maxSteps'>,
+): Racing | undefined {
+  if (racing === undefined) return undefined;
+  const steps = Math.min(environment.maxSteps ?? maxSteps, maxSteps);
+  const highest = racing.highest ?? highestReturn({ id, options }, steps);
+  if (highest !== undefined) return { ...racing, highest };
+  throw new UserError({
+    field: 'evaluation.racing.highest',
+    message: `is needed: it is not known how much an episode of ${id} can return at most`,
+    remedy:
+      'state what no episode can pass, such as the highest reward of a step times the steps of an episode, or remove evaluation.racing',
+  });
+}
+
+/** Undefined where nothing is raced, or there is no incumbent yet. */
+export function raceAgainst(
+  incumbent: BufferEntry | undefined,
+  racing: Racing | undefined,
+  episodes: number,
+): Race | undefined {
+  if (racing === undefined || incumbent === undefined) return undefined;
+  const { returns } = incumbent;
+  // A stated bound that the incumbent has passed is none.
+  const highest = largest([racing.highest, ...returns]);
+  return { ...racing, highest, episodes, total: mean(returns) * episodes };
+}
+
+/** Shares of what can be lost that are put at stake; see `isLost`. */
+const stakes = [0.5, 1] as const;
+
+/**
+ * Whether the evaluation may end with these episodes. Either the incumbent is out of reach whatever the others return,
+ * for none returns more than `highest`. Or it is so at the confidence: a gambler bets, episode after episode, on
+ * returns below what those left have to reach on average if the incumbent is to be reached; where it is reached, the
+ * gambler's capital is no more than 1 on average and gets to 1 / (1 − confidence) at any time in at most 1 − confidence
+ * of all cases (Ville 1939). This is the test for means of bounded values drawn without replacement of Waudby-Smith &
+ * Ramdas (2024), "Estimating means of bounded random variables by betting", section 5, with two fixed bets instead of
+ * adaptive ones. It needs no lower bound and no distribution, only that the order of the episodes is random: their
+ * seeds are.
+ *
+ * A mean above the incumbent's is never cut short, so that what is recorded can't pass for the best.
+ *
+ * @param returns of the episodes played so far, in their order
+ */
+export function isLost({ confidence, episodes, highest, total }: Race, returns: readonly number[]): boolean {
+  let sum = 0;
+  let capitals: readonly number[] = stakes.map(() => 1);
+  let peak = 1;
+  for (const [i, value] of returns.entries()) {
+    // Then the bound is wrong, and nothing follows from it.
+    if (value > highest) return false;
+    const needed = (total - sum) / (episodes - i);
+    if (needed < highest) {
+      capitals = capitals.map(
+        (capital, j) => capital * (1 + (stakes[j]! * (needed - value)) / (highest - needed)),
+      );
+    }
+    peak = Math.max(peak, mean(capitals));
+    sum += value;
+  }
+  const outOfReach = sum + (episodes - returns.length) * highest < total;
+  const unlikely = confidence < 1 && peak >= 1 / (1 - confidence);
+  return (outOfReach || unlikely) && sum / returns.length < total / episodes;
+}

@@ -1,0 +1,95 @@
+import type { Evaluated } from '../models/language-model.js';
+import type { ParameterVector } from '../policies/policy.js';
+import { mean } from '../statistics/descriptive.js';
+
+/** One evaluated candidate: a line of `evaluations.jsonl`. No clock time in it: the same seed gives the same bytes. */
+export interface BufferEntry {
+  /** 0 for the warm-up, then 1, 2, … */
+  readonly iteration: number;
+  /** Candidates proposed from one prompt share a group. */
+  readonly group: number;
+  /** Position within the group (within the warm-up for iteration 0). */
+  readonly candidate: number;
+  readonly source: 'warm-up' | 'proposal' | 'imported';
+  readonly parameters: ParameterVector;
+  /** Undiscounted return of each episode. */
+  readonly returns: readonly number[];
+  /** Steps of each episode. */
+  readonly lengths: readonly number[];
+  /** Mean of `returns`. */
+  readonly score: number;
+  /**
+   * Episodes that it was to have, where it was cut short (`evaluation.racing`). Its score is the mean of those played:
+   * below the best score there was, and never the best of the run.
+   */
+  readonly planned?: number;
+}
+
+/** What racing has saved. */
+export interface RacingTotals {
+  readonly evaluations: number;
+  /** How many of them were cut short. */
+  readonly cut: number;
+  /** Episodes of all evaluations, if none had been. */
+  readonly episodes: number;
+  /** How many of them were not played. */
+  readonly saved: number;
+  /** Steps they would have taken, were they as long as the others of their evaluation. */
+  readonly savedSteps: number;
+}
+
+export function racingTotals(entries: readonly BufferEntry[]): RacingTotals {
+  let [cut, episodes, saved, savedSteps] = [0, 0, 0, 0];
+  for (const { lengths, planned = lengths.length } of entries) {
+    const left = planned - lengths.length;
+    if (left > 0) cut++;
+    episodes += planned;
+    saved += left;
+    if (left > 0) savedSteps += left * mean(lengths);
+  }
+  return { evaluations: entries.length, cut, episodes, saved, savedSteps: Math.round(savedSteps) };
+}
+
+/** Every evaluation of a run, oldest first. Appended to, never changed. */
+export interface ReplayBuffer {
+  readonly entries: readonly (BufferEntry & Evaluated)[];
+  /** The entry with the highest score, the earliest on ties; undefined while empty. */
+  readonly best: BufferEntry | undefined;
+  /** The first entry with these parameters. */
+  find(parameters: ParameterVector): BufferEntry | undefined;
+  append(entries: readonly BufferEntry[]): void;
+}
+
+export function createReplayBuffer(initial: readonly BufferEntry[] = []): ReplayBuffer {
+  const entries: BufferEntry[] = [];
+  // Only who looks for parameters pays for their keys: most buffers are made to be shown.
+  const byParameters = new Map<string, BufferEntry>();
+  let indexed = 0;
+  let best: BufferEntry | undefined;
+  const append = (added: readonly BufferEntry[]): void => {
+    for (const entry of added) {
+      entries.push(entry);
+      if (best === undefined || entry.score > best.score) best = entry;
+    }
+  };
+  append(initial);
+  return {
+    entries,
+    get best() {
+      return best;
+    },
+    find(parameters) {
+      for (; indexed < entries.length; indexed++) {
+        const key = vectorKey(entries[indexed]!.parameters);
+        if (!byParameters.has(key)) byParameters.set(key, entries[indexed]!);
+      }
+      return byParameters.get(vectorKey(parameters));
+    },
+    append,
+  };
+}
+
+/** Equal vectors have equal keys (0 and -0 are equal: both are written `0`). */
+export function vectorKey(parameters: ParameterVector): string {
+  return parameters.join(',');
+}

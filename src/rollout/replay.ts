@@ -1,0 +1,83 @@
+import type { Environment } from '../environments/environment.js';
+import { UserError } from '../errors.js';
+import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
+import { type Animation, isShown, type Moment, paceOf } from '../render/animation.js';
+import { type Episode, rollout } from './episode.js';
+
+/** What an episode is played in. */
+export interface ReplaySetting {
+  readonly environment: Environment;
+  readonly family: PolicyFamily;
+  readonly maxSteps: number;
+}
+
+/** An episode as it went, and as it looked. */
+export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
+
+/**
+ * Plays an episode as an evaluation does, and draws it: once to know its length, and once more for the frames.
+ * @throws UserError when the environment can't be drawn, or the parameters are not of this policy family
+ */
+export function replay(
+  { environment, family, maxSteps }: ReplaySetting,
+  parameters: ParameterVector,
+  seed: number,
+  options: { readonly maxFrames: number; readonly fps?: number | undefined },
+): Replay {
+  if (!canDraw(environment)) throw notDrawn(environment.id);
+  const { count } = family.parameters;
+  if (parameters.length !== count) {
+    throw new UserError({
+      field: 'policy',
+      message: `this policy has ${parameters.length} parameters, but those of the config have ${count}`,
+      remedy: 'restore the environment and the policy that the run began with in its config.yaml',
+    });
+  }
+  const policy = family.build(parameters);
+  const { length } = rollout(environment, policy, { seed, maxSteps });
+  const pace = paceOf(length, environment.stepSeconds, options);
+  const moments: Moment[] = [];
+  const watched = watch(environment, (step, total) => {
+    if (isShown(step, length, pace)) moments.push({ frame: environment.frame(), step, return: total });
+  });
+  const episode = rollout(watched, policy, { seed, maxSteps });
+  return { ...episode, moments, pace };
+}
+
+type DrawableEnvironment = Environment & Required<Pick<Environment, 'frame'>>;
+
+export function canDraw(environment: Environment): environment is DrawableEnvironment {
+  return environment.frame !== undefined;
+}
+
+export function notDrawn(id: string, field = 'environment'): UserError {
+  return new UserError({
+    field,
+    message: `${id} has no drawing`,
+    remedy: 'pictures can be made of the built-in environments; policyloop environments lists them',
+  });
+}
+
+/** The same environment; `onState` hears of every state with the steps and the sum of rewards so far. */
+function watch(environment: Environment, onState: (step: number, total: number) => void): Environment {
+  let [steps, total] = [0, 0];
+  const { id, observationSpace, actionSpace } = environment;
+  return {
+    id,
+    observationSpace,
+    actionSpace,
+    reset(seed) {
+      const observation = environment.reset(seed);
+      [steps, total] = [0, 0];
+      onState(steps, total);
+      return observation;
+    },
+    step(action) {
+      const step = environment.step(action);
+      steps++;
+      total += step.reward;
+      onState(steps, total);
+      return step;
+    },
+  };
+}

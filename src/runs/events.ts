@@ -1,0 +1,201 @@
+import type { EnvironmentFailure } from '../environments/remote/remote-environment.js';
+import type { CallPosition, ChatMessage, Completion, ModelErrorKind } from '../models/language-model.js';
+import type { ParameterVector } from '../policies/policy.js';
+import type { ParseFailure, ParseFailureKind } from '../prompting/answer/format.js';
+import type { BufferEntry, RacingTotals } from '../rollout/replay-buffer.js';
+
+/** One model call: a line of `calls.jsonl`. */
+export interface CallRecord extends CallPosition {
+  readonly messages: readonly ChatMessage[];
+  readonly seed: number;
+  readonly outcome:
+    | { readonly kind: 'accepted'; readonly parameters: ParameterVector }
+    | { readonly kind: 'rejected'; readonly failure: ParseFailure }
+    | {
+        readonly kind: 'error';
+        readonly error: ModelErrorKind;
+        readonly message: string;
+        readonly retries: number;
+        /** What went wrong with the tries before the last, in order. */
+        readonly failedTries?: readonly ModelErrorKind[];
+        readonly latencyMs: number;
+      };
+  /** Completions that the one request of this call asked for, where they are several: their other calls follow. */
+  readonly choices?: number;
+  /** Absent when the call gave none. */
+  readonly completion?: Completion;
+  /** In the currency of `model.price`; absent without one. */
+  readonly cost?: number;
+  /** ISO 8601. */
+  readonly time: string;
+}
+
+/** What was wrong with the tries of a call, the last one included, and with its reply. */
+export function faultsOf({ completion, outcome }: CallRecord): readonly string[] {
+  const tries = outcome.kind === 'error' ? outcome.failedTries : completion?.failedTries;
+  return [
+    ...(tries ?? []),
+    ...(outcome.kind === 'error' ? [outcome.error] : []),
+    ...(completion?.faults ?? []),
+  ];
+}
+
+/** What calls have used. */
+export interface UsageTotals {
+  readonly calls: number;
+  /** Calls that gave no completion. */
+  readonly errors: number;
+  readonly retries: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  readonly reasoningTokens: number;
+  readonly latencyMs: number;
+  /** Absent without `model.price`. */
+  readonly cost?: number;
+  /**
+   * Tokens that limits count beside those: where the provider said nothing, or nothing that can be right, and for tries
+   * whose answer was lost. Estimated, on the high side; absent where there are none.
+   */
+  readonly unreported?: number;
+  /** How often tries and replies went wrong, by kind (ModelErrorKind, ReplyFault); absent where none did. */
+  readonly faults?: Readonly<Record<string, number>>;
+}
+
+type AmountLimit =
+  | 'calls'
+  | 'tokens'
+  | 'promptTokens'
+  | 'cachedTokens'
+  | 'completionTokens'
+  | 'reasoningTokens'
+  | 'cost';
+
+/** A key of the config's section `limits`. */
+export type LimitName =
+  | AmountLimit
+  | 'minutes'
+  | `perCall.${Exclude<AmountLimit, 'calls'> | 'seconds'}`
+  | `total.${AmountLimit | 'minutes'}`;
+
+/** How far a limit is used. */
+export interface Cap {
+  readonly limit: LimitName;
+  /** Of `perCall` limits: by the largest call. */
+  readonly used: number;
+  readonly cap: number;
+}
+
+/**
+ * A candidate evaluated again on untouched seeds. `selection`: among the best few, to choose one. `final`: the chosen
+ * one, on seeds that took no part in choosing it either.
+ */
+export interface Confirmation {
+  readonly stage: 'selection' | 'final';
+  readonly iteration: number;
+  readonly candidate: number;
+  readonly parameters: ParameterVector;
+  /** The score it was selected by. */
+  readonly observed: number;
+  readonly mean: number;
+  /** 95 % interval of the mean. */
+  readonly ci95: readonly [number, number];
+  readonly episodes: number;
+}
+
+/** The best candidate on seeds that neither proposed nor chose it: what a run is judged by. */
+export function finalConfirmation(confirmations: readonly Confirmation[]): Confirmation | undefined {
+  return confirmations.find(({ stage }) => stage === 'final');
+}
+
+export type StopReason =
+  | { readonly kind: 'iterations' }
+  | { readonly kind: 'target'; readonly return: number }
+  | { readonly kind: 'limit'; readonly limit: LimitName }
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'model-error'; readonly message: string }
+  | {
+      readonly kind: 'environment-error';
+      readonly failure: EnvironmentFailure;
+      readonly message: string;
+    };
+
+/** Everything that happens in a run. Console, files, report and tests read this one stream. */
+export type RunEvent =
+  | {
+      readonly kind: 'run-started';
+      readonly run: string;
+      readonly environment: string;
+      readonly model: string;
+      readonly parameters: number;
+      readonly iterations: number;
+      readonly resumedAt?: number;
+      /** Of a resumed run. */
+      readonly best?: BufferEntry;
+      /** Saved so far; absent without `evaluation.racing`. */
+      readonly racing?: RacingTotals;
+    }
+  | {
+      readonly kind: 'warmup-evaluated';
+      readonly entry: BufferEntry;
+      readonly episodes: readonly EpisodeRecord[];
+      /** Warm-up policies in all. */
+      readonly of: number;
+    }
+  | { readonly kind: 'call-finished'; readonly call: CallRecord }
+  | {
+      readonly kind: 'proposal-rejected';
+      readonly iteration: number;
+      readonly candidate: number;
+      readonly failures: readonly (ParseFailureKind | 'model-error')[];
+    }
+  | {
+      readonly kind: 'candidate-evaluated';
+      readonly entry: BufferEntry;
+      readonly episodes: readonly EpisodeRecord[];
+      readonly improved: boolean;
+    }
+  /** An iteration is complete when this is on disk. `score`: of its best candidate; absent when all were rejected. */
+  | {
+      readonly kind: 'iteration-finished';
+      readonly iteration: number;
+      readonly score?: number;
+      readonly best?: number;
+      readonly usage: UsageTotals;
+      /** How far the limits are used; absent without any. */
+      readonly caps?: readonly Cap[];
+    }
+  | { readonly kind: 'warning'; readonly message: string }
+  | { readonly kind: 'confirmed'; readonly confirmation: Confirmation; readonly of: number }
+  | {
+      readonly kind: 'run-finished';
+      readonly reason: StopReason;
+      readonly best?: BufferEntry;
+      readonly confirmed?: Confirmation;
+      readonly racing?: RacingTotals;
+      readonly usage: UsageTotals;
+      /** How far the limits are used; absent without any. */
+      readonly caps?: readonly Cap[];
+    };
+
+/** A line of `events.jsonl`: the large parts stand in the other files. */
+export type LoggedEvent = {
+  /** ISO 8601. */
+  readonly time: string;
+  /** With `iteration-finished`: how many lines the other files had. With fewer, the iteration is not complete. */
+  readonly lines?: { readonly evaluations: number; readonly episodes: number; readonly calls: number };
+} & RunEvent;
+
+/** The recorded trajectory of one episode, by columns: a line of `episodes.jsonl`. */
+export interface EpisodeRecord {
+  readonly iteration: number;
+  readonly candidate: number;
+  readonly episode: number;
+  readonly seed: number;
+  /** observations[t] is what the policy saw before actions[t]; one more at the end. */
+  readonly observations: readonly (number | readonly number[])[];
+  readonly actions: readonly (number | readonly number[])[];
+  readonly rewards: readonly number[];
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+}

@@ -1,0 +1,152 @@
+import { join, relative } from 'node:path';
+import { styleText } from 'node:util';
+import { formatCaps, formatFaults, formatReturn, formatTable, formatUsage } from '../format/console.js';
+import { racingText } from '../format/quantities.js';
+import type { ParameterSpec } from '../policies/policy.js';
+import { formatParameters } from '../prompting/answer/format.js';
+import type { RacingTotals } from '../rollout/replay-buffer.js';
+import { interquartileMean, mean, meanInterval95 } from '../statistics/descriptive.js';
+import {
+  type Cap,
+  type Confirmation,
+  finalConfirmation,
+  type StopReason,
+  type UsageTotals,
+} from './events.js';
+import type { Manifest } from './manifest.js';
+import { readManifest, runFiles, statusOf } from './reader.js';
+
+/** The last line of `--json`. */
+export interface RunResult {
+  /** Path of the run directory. */
+  readonly run: string;
+  readonly status: Manifest['status'] | 'crashed';
+  /** Why it ended. */
+  readonly reason?: StopReason;
+  /** Complete iterations. */
+  readonly iterations: number;
+  /** The highest observed mean return; selected on noise, see `confirmed`. */
+  readonly best: NonNullable<Manifest['best']> | null;
+  /** The best candidate measured on untouched seeds. */
+  readonly confirmed: Confirmation | null;
+  /** What racing saved; absent without `evaluation.racing`, and before the run's end. */
+  readonly racing?: RacingTotals;
+  readonly usage: UsageTotals;
+  /** How far the limits are used; absent without any. */
+  readonly caps?: readonly Cap[];
+  readonly report: string;
+}
+
+/** What the manifest of the run at `path` says of it; paths are given relative to `cwd`. */
+export function resultOf(path: string, cwd: string): RunResult {
+  const manifest = readManifest(path);
+  return { ...resultOfManifest(manifest, path, cwd), status: statusOf(path, manifest) };
+}
+
+export function resultOfManifest(manifest: Manifest, path: string, cwd: string): RunResult {
+  return {
+    run: shownPath(path, cwd),
+    status: manifest.status,
+    ...(manifest.reason && { reason: manifest.reason }),
+    iterations: manifest.iterations.done,
+    best: manifest.best ?? null,
+    confirmed: finalConfirmation(manifest.confirmations) ?? null,
+    ...(manifest.racing && { racing: manifest.racing }),
+    usage: manifest.usage,
+    ...(manifest.caps && { caps: manifest.caps }),
+    report: shownPath(join(path, runFiles.report), cwd),
+  };
+}
+
+/** A path as a person reads it: relative where it lies below the working directory. */
+export function shownPath(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  return short.startsWith('..') ? path : short || '.';
+}
+
+/** What a person reads at the end of a run. */
+export function describeResult(result: RunResult, spec: ParameterSpec): string {
+  const { best, confirmed, racing } = result;
+  const lines = [`${styleText('bold', describeReason(result))} after ${result.iterations} iterations`];
+  if (best !== null) {
+    lines.push(`observed    ${formatReturn(best.return)}  best mean return, ${place(best)}`);
+  }
+  lines.push(
+    confirmed === null
+      ? 'confirmed   –  (not confirmed)'
+      : `confirmed   ${formatReturn(confirmed.mean)}  95 % interval ${interval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
+  );
+  const policy = confirmed ?? best;
+  if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
+  if (racing !== undefined) lines.push(`raced       ${racingText(racing)}`);
+  const { caps, usage } = result;
+  lines.push(
+    `usage       ${formatUsage(usage)}`,
+    ...(caps ? [`limits      ${formatCaps(caps)}`] : []),
+    ...(usage.faults ? [`faults      ${formatFaults(usage.faults)}`] : []),
+    `run         ${result.run}`,
+    `report      ${result.report}`,
+  );
+  return lines.join('\n');
+}
+
+/** The table of repeats and what they say together. */
+export function describeRepeats(results: readonly RunResult[]): string {
+  const rows = results.map((result, i) => [
+    String(i + 1),
+    String(result.iterations),
+    result.best === null ? '–' : formatReturn(result.best.return),
+    result.confirmed === null ? '–' : formatReturn(result.confirmed.mean),
+    result.confirmed === null ? '–' : interval(result.confirmed.ci95),
+  ]);
+  const summary = summarizeRepeats(results);
+  const lines = [formatTable(['repeat', 'iterations', 'observed', 'confirmed', '95 % interval'], rows)];
+  if (summary !== undefined) {
+    const spread = summary.ci95 && `, 95 % interval ${interval(summary.ci95)}`;
+    lines.push(
+      `confirmed over ${summary.repeats} ${summary.repeats === 1 ? 'repeat' : 'repeats'}: mean ${formatReturn(summary.mean)}${spread ?? ''}, interquartile mean ${formatReturn(summary.iqm)}`,
+    );
+  }
+  return lines.join('\n');
+}
+
+/** Statistics of the confirmed means over repeats; undefined when none was confirmed. */
+export function summarizeRepeats(results: readonly RunResult[]) {
+  const means = results.flatMap(({ confirmed }) => (confirmed === null ? [] : [confirmed.mean]));
+  if (means.length === 0) return undefined;
+  return {
+    repeats: means.length,
+    mean: mean(means),
+    ...(means.length > 1 && { ci95: meanInterval95(means) }),
+    iqm: interquartileMean(means),
+  };
+}
+
+export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
+  if (status === 'running' || status === 'crashed') return status;
+  switch (reason?.kind) {
+    case undefined:
+      return status;
+    case 'iterations':
+      return 'finished';
+    case 'target':
+      return `target ${reason.return} reached`;
+    case 'limit':
+      return `stopped at the limit of ${reason.limit}`;
+    case 'interrupted':
+      return 'interrupted';
+    case 'model-error':
+      return `stopped, the model gave no answers (${reason.message})`;
+    case 'environment-error':
+      return `stopped, the environment failed: ${reason.message}\n `;
+  }
+}
+
+export const interval = (ci95: readonly [number, number]) => `[${ci95.map(formatReturn).join(', ')}]`;
+
+const place = ({ iteration, candidate }: { iteration: number; candidate: number }) =>
+  iteration === 0
+    ? `warm-up policy ${candidate + 1}`
+    : `iteration ${iteration}${candidate > 0 ? `, candidate ${candidate + 1}` : ''}`;
+
+const shorten = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import type { Config } from '../config/config.js';
+import { UserError } from '../errors.js';
+import type { Manifest } from './manifest.js';
+
+/** Keys that may differ between a run and its resumption: they don't change what an iteration does. */
+const mayChange: ReadonlySet<string> = new Set([
+  'name',
+  'iterations',
+  'target',
+  'limits',
+  'confirmation',
+  'render',
+  'environment.python',
+  'environment.timeoutSeconds',
+  'environment.parallel',
+  'evaluation.workers',
+  'model.concurrency',
+  'model.timeoutSeconds',
+  'model.maxRetries',
+  'model.maxRetryAfterSeconds',
+  'model.price',
+  'model.baseUrl',
+  'model.host',
+  'model.apiKeyEnv',
+  'model.keepAlive',
+  'model.device',
+  'model.threads',
+  'model.onChange',
+]);
+
+/** SHA-256 of the parts of a config that must not change within a run, and of its prompt templates. */
+export function fingerprint(config: Config, promptHash: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([fixedParts(config), promptHash]))
+    .digest('hex');
+}
+
+/** Dotted keys in which two configs differ, of those that must not. */
+export function differences(
+  a: Config,
+  b: Config,
+): readonly { readonly key: string; readonly was: unknown; readonly now: unknown }[] {
+  const [was, now] = [new Map(fixedParts(a)), new Map(fixedParts(b))];
+  return [...new Set([...was.keys(), ...now.keys()])]
+    .filter((key) => JSON.stringify(was.get(key)) !== JSON.stringify(now.get(key)))
+    .map((key) => ({ key, was: was.get(key), now: now.get(key) }));
+}
+
+function fixedParts(config: Config): readonly (readonly [string, unknown])[] {
+  return Object.entries(config)
+    .flatMap(([key, value]): [string, unknown][] => {
+      if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
+        return Object.entries(value).map(([inner, item]) => [`${key}.${inner}`, item]);
+      }
+      return [[key, value]];
+    })
+    .filter(
+      ([key, value]) => value !== undefined && !mayChange.has(key) && !mayChange.has(key.split('.')[0]!),
+    )
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Names of the keys that a resumption may change. */
+export const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name');
+
+/** @throws UserError when a run began with another config or other prompt templates than it would go on with. */
+export function requireSame(
+  assembly: { readonly fingerprint: string; readonly prompts: { readonly hash: string } },
+  manifest: Manifest,
+  file: string,
+): void {
+  if (assembly.fingerprint === manifest.fingerprint) return;
+  throw new UserError({
+    file,
+    message:
+      assembly.prompts.hash === manifest.prompts
+        ? 'the config of this run was changed since it began'
+        : 'the prompt templates were changed since this run began',
+    remedy: 'restore them, or start a new run; its warmup.from can take over this replay buffer',
+  });
+}
+
+/**
+ * Undefined when there is something left to do for a run, else how to have it go on.
+ * @param was the config that it ran with
+ * @param now the config that it would go on with
+ */
+export function whatCompletes(
+  manifest: Manifest,
+  was: Config,
+  now: Config,
+  path: string,
+): string | undefined {
+  const { iterations, reason, status } = manifest;
+  if (status !== 'completed' || reason === undefined) return undefined;
+  const report = `; policyloop report ${path} writes its report anew`;
+  const same = (key: 'target' | 'limits') => JSON.stringify(was[key]) === JSON.stringify(now[key]);
+  switch (reason.kind) {
+    case 'iterations':
+      if (now.iterations > iterations.done) return undefined;
+      return `policyloop resume ${path} iterations=${2 * iterations.of}${report}`;
+    case 'target':
+      return same('target')
+        ? `policyloop resume ${path} target=… (a higher one, or target= for none)${report}`
+        : undefined;
+    case 'limit':
+      return same('limits')
+        ? `policyloop resume ${path} limits.${reason.limit}=… (a higher one)${report}`
+        : undefined;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { type EnvironmentSpec, recordedSpace } from '../environments/environment.js';
+import type { ParameterVector } from '../policies/policy.js';
+import type { RacingTotals } from '../rollout/replay-buffer.js';
+import type { Cap, Confirmation, StopReason, UsageTotals } from './events.js';
+
+/** The description of an environment, without its id. In the file an infinite bound is null. */
+export type RecordedSpec = Omit<EnvironmentSpec, 'id'>;
+
+/** `manifest.json`: the state of a run in one small file. */
+export interface Manifest {
+  readonly version: 1;
+  /** Name of the run directory. */
+  readonly run: string;
+  /** `running` on disk with no process holding the lock means that it crashed. */
+  readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
+  /** Why it ended; absent while running. */
+  readonly reason?: StopReason;
+  /** ISO 8601. */
+  readonly created: string;
+  readonly updated: string;
+  /** Time spent running, over all resumptions, in milliseconds. */
+  readonly activeMs: number;
+  readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
+  readonly environment: string;
+  /** Of an environment that another program plays, so that the run can be read without it. */
+  readonly spec?: RecordedSpec;
+  readonly model: string;
+  /** SHA-256 of what must not change between a run and its resumption. */
+  readonly fingerprint: string;
+  /** SHA-256 of the prompt templates. */
+  readonly prompts: string;
+  /** Root seed of this run (of this repeat). */
+  readonly seed: number;
+  readonly iterations: { readonly done: number; readonly of: number };
+  readonly best?: {
+    readonly iteration: number;
+    readonly candidate: number;
+    readonly return: number;
+    readonly parameters: ParameterVector;
+  };
+  readonly confirmations: readonly Confirmation[];
+  /** What racing saved, at the end; absent without `evaluation.racing`. */
+  readonly racing?: RacingTotals;
+  readonly usage: UsageTotals;
+  /** How far the limits are used; absent without any. */
+  readonly caps?: readonly Cap[];
+}
+
+/** What must be there for a manifest to be one; the rest is ours to trust. */
+export const manifestShape = z.looseObject({
+  version: z.literal(1),
+  run: z.string(),
+  status: z.enum(['running', 'completed', 'interrupted', 'failed']),
+  created: z.string(),
+  environment: z.string(),
+  spec: z
+    .object({ observationSpace: recordedSpace, actionSpace: recordedSpace, maxSteps: z.int().optional() })
+    .optional(),
+  model: z.string(),
+  fingerprint: z.string(),
+  seed: z.number(),
+  iterations: z.looseObject({ done: z.number(), of: z.number() }),
+  confirmations: z.array(z.looseObject({ stage: z.string(), mean: z.number() })),
+  usage: z.looseObject({ calls: z.number() }),
+});
+
+/** `group.json`: a directory whose sub-directories are repeats of one experiment. */
+export const groupShape = z.looseObject({
+  version: z.literal(1),
+  /** Root seed of each repeat. */
+  seeds: z.array(z.number()),
+  /** Sub-directory of each repeat. */
+  runs: z.array(z.string().regex(/^repeat-\d+$/)),
+  /** What the user was told of the config that they were imported from. */
+  notes: z.array(z.string()).optional(),
+});

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Config, PolicyConfig } from '../config/config.js';
+import { loadConfig } from '../config/load.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
+import { makeEnvironment } from '../environments/open.js';
+import { UserError } from '../errors.js';
+import type { CommandContext } from '../format/console.js';
+import { createPolicyFamily } from '../policies/families.js';
+import type { PolicyFamily } from '../policies/policy.js';
+import type { Manifest } from './manifest.js';
+import { findRun, type RecordedRun, readManifest, readRun, runFiles } from './reader.js';
+
+/** A run, read to be looked at. */
+export interface OpenedRun {
+  readonly path: string;
+  readonly manifest: Manifest;
+  readonly config: Config & { readonly policy: PolicyConfig };
+  readonly environment: EnvironmentSpec;
+  readonly family: PolicyFamily;
+  readonly recorded: RecordedRun;
+}
+
+/** Finds and reads a run by path or name. */
+export async function openRun(
+  args: { readonly run: string; readonly runsDir: string },
+  context: Pick<CommandContext, 'cwd'>,
+): Promise<OpenedRun> {
+  return readWholeRun(findRun(args.run, resolve(context.cwd, args.runsDir)));
+}
+
+/** @throws UserError when a run has lost its config. */
+export function requireConfig(file: string): string {
+  if (existsSync(file)) return file;
+  throw new UserError({
+    file,
+    message: 'this run has lost its config',
+    remedy: 'restore it from a copy, or write the config that it ran with',
+  });
+}
+
+/** Reads the run at `path`, and makes its policies again. */
+export async function readWholeRun(path: string): Promise<OpenedRun> {
+  const manifest = readManifest(path);
+  const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)) });
+  const environment = await environmentOf(manifest, config);
+  const { policy } = config;
+  if (policy === undefined) {
+    throw new UserError({
+      file: join(path, runFiles.config),
+      field: 'policy',
+      message: 'the config of a run names its policy',
+    });
+  }
+  const family = createPolicyFamily(policy, environment);
+  const recorded = readRun(path);
+  return { path, manifest, config: { ...config, policy }, environment, family, recorded };
+}
+
+/** Made again where it is built in, as it was recorded where another program played it. */
+async function environmentOf({ spec }: Manifest, { environment }: Config): Promise<EnvironmentSpec> {
+  if (spec === undefined) return makeEnvironment(environment.id, environment.options);
+  return { ...spec, id: environment.id };
+}

@@ -1,0 +1,186 @@
+/** Reading what runs left behind. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { z } from 'zod';
+import { UserError } from '../errors.js';
+import type { ParameterVector } from '../policies/policy.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { readJsonLines } from '../storage/json-lines.js';
+import { isLocked } from '../storage/lock.js';
+import type { CallRecord, EpisodeRecord, LoggedEvent } from './events.js';
+import { groupShape, type Manifest, manifestShape } from './manifest.js';
+
+/** The files of a run directory. */
+export const runFiles = {
+  config: 'config.yaml',
+  imported: 'imported.json',
+  manifest: 'manifest.json',
+  evaluations: 'evaluations.jsonl',
+  episodes: 'episodes.jsonl',
+  calls: 'calls.jsonl',
+  events: 'events.jsonl',
+  report: 'report.html',
+  /** A folder. */
+  animations: 'animations',
+  lock: 'run.lock',
+} as const;
+
+/** The content of a run, consistent up to its last complete iteration. */
+export interface RecordedRun {
+  readonly entries: readonly BufferEntry[];
+  readonly episodes: readonly EpisodeRecord[];
+  /** All of them, of an unfinished iteration too: they were paid for. */
+  readonly calls: readonly CallRecord[];
+  readonly events: readonly LoggedEvent[];
+  /** The last complete iteration; 0 before the first. */
+  readonly iteration: number;
+}
+
+/** What a new run holds. */
+export const nothingRecorded: RecordedRun = {
+  entries: [],
+  episodes: [],
+  calls: [],
+  events: [],
+  iteration: 0,
+};
+
+/**
+ * Reads a run without changing it (or, with `repair`, cutting torn last lines).
+ * @throws UserError when there is no run or a file is damaged.
+ */
+export function readRun(
+  path: string,
+  options: { readonly repair: boolean } = { repair: false },
+): RecordedRun {
+  readManifest(path);
+  const read = <T>(file: string, fields: Readonly<Record<string, 'number' | 'string'>>): T[] =>
+    readJsonLines<T>(join(path, file), { ...options, problem: (item) => lacking(item, fields) }) ?? [];
+  const place = { iteration: 'number', candidate: 'number' } as const;
+  const allEvents = read<LoggedEvent>(runFiles.events, { kind: 'string' });
+  const allEntries = read<BufferEntry>(runFiles.evaluations, { ...place, 'parameters.0': 'number' });
+  const allEpisodes = read<EpisodeRecord>(runFiles.episodes, { ...place, episode: 'number' });
+  const calls = read<CallRecord>(runFiles.calls, { ...place, attempt: 'number', 'outcome.kind': 'string' });
+  const last = allEvents
+    .filter((event) => event.kind === 'iteration-finished')
+    .findLast(
+      ({ lines }) =>
+        lines !== undefined &&
+        lines.evaluations <= allEntries.length &&
+        lines.episodes <= allEpisodes.length &&
+        lines.calls <= calls.length,
+    );
+  const iteration = last?.iteration ?? 0;
+  const entries = allEntries.filter((entry) => entry.iteration <= iteration);
+  const kept = new Set(entries.map((entry) => `${entry.iteration}/${entry.candidate}`));
+  const beyond = allEvents.findIndex(
+    (event) => event.kind === 'iteration-finished' && event.iteration > iteration,
+  );
+  return {
+    entries,
+    episodes: allEpisodes.filter((episode) => kept.has(`${episode.iteration}/${episode.candidate}`)),
+    calls,
+    events: beyond < 0 ? allEvents : allEvents.slice(0, beyond),
+    iteration,
+  };
+}
+
+/** A damaged line, or one of another file, must not pass for one that says nothing. */
+function lacking(item: unknown, fields: Readonly<Record<string, 'number' | 'string'>>): string | undefined {
+  for (const [field, type] of Object.entries(fields)) {
+    const value = field
+      .split('.')
+      .reduce<unknown>((held, key) => (held as Record<string, unknown> | null)?.[key], item);
+    if (typeof value !== type) return `this line has no ${type} ${field}`;
+  }
+  return undefined;
+}
+
+/** Parameters that a run took over from an earlier one when it began. */
+export function readImported(path: string): readonly ParameterVector[] {
+  const file = join(path, runFiles.imported);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ParameterVector[]) : [];
+}
+
+/** @throws UserError when `path` holds no run, or its manifest is damaged. */
+export function readManifest(path: string): Manifest {
+  const file = join(path, runFiles.manifest);
+  if (!existsSync(file)) throw noRun(path);
+  return readShaped(file, manifestShape) as unknown as Manifest;
+}
+
+/** `group.json` of the repeats at `path`. */
+export function readGroup(path: string): z.output<typeof groupShape> {
+  return readShaped(join(path, groupFile), groupShape);
+}
+
+function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
+  const text = readFileSync(file, 'utf8');
+  const damaged = (message: string) =>
+    new UserError({
+      file,
+      message,
+      remedy: 'restore this file from a copy; the logs beside it are not concerned',
+    });
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw damaged('this file is not valid JSON');
+  }
+  const { success, data, error } = shape.safeParse(content);
+  if (success) return data;
+  const issue = error.issues[0]!;
+  throw damaged(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
+}
+
+function noRun(path: string): UserError {
+  if (existsSync(join(path, groupFile))) {
+    return new UserError({
+      message: 'this directory holds repeats; name one of them',
+      value: path,
+      alternatives: readGroup(path).runs.map((name) => join(path, name)),
+    });
+  }
+  return new UserError({
+    message: existsSync(path) ? 'this directory holds no run' : 'there is no such run',
+    value: path,
+    remedy: 'policyloop list shows the runs there are',
+  });
+}
+
+/** `running` in a manifest that no process holds means that the run was cut off. */
+export function statusOf(path: string, manifest: Manifest): Manifest['status'] | 'crashed' {
+  return manifest.status === 'running' && !isLocked(join(path, runFiles.lock)) ? 'crashed' : manifest.status;
+}
+
+/** Finds a run, or a group of repeats, by path or by name below `root`. */
+export function findRun(run: string, root: string): string {
+  for (const path of [resolve(run), resolve(root, run)]) {
+    if (existsSync(join(path, runFiles.manifest)) || existsSync(join(path, groupFile))) return path;
+  }
+  throw noRun(resolve(run));
+}
+
+/** Levels of folders that are searched for runs: those of studies lie two below. */
+const deepest = 4;
+
+/** Paths of the runs in a folder and the folders in it, by name. Nothing is looked for within a run. */
+export function runsBelow(folder: string, depth = 0): readonly string[] {
+  if (existsSync(join(folder, runFiles.manifest))) return [folder];
+  if (depth > deepest || !existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((item) => item.isDirectory() && !item.name.startsWith('.') && item.name !== 'node_modules')
+    .map(({ name }) => name)
+    .toSorted()
+    .flatMap((name) => runsBelow(join(folder, name), depth + 1));
+}
+
+/** Marks the parent directory of repeats. */
+export const groupFile = 'group.json';
+
+/** Marks the directory of a study: of what runs of several experiments, two levels below, say together. */
+export const planFile = 'plan.json';
+
+/** Marks the parent directory of the runs of a collection. */
+export const collectionFile = 'collection.json';

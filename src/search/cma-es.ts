@@ -1,0 +1,251 @@
+/**
+ * Covariance matrix adaptation evolution strategy: N. Hansen, “The CMA Evolution Strategy: A Tutorial”
+ * (arXiv:1604.00772); equation numbers below are those of the tutorial. For many parameters only the diagonal is
+ * adapted: R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity”
+ * (PPSN 2008).
+ */
+import type { CmaEsConfig } from '../config/config.js';
+import type { Evaluated, LanguageModel, Task } from '../models/language-model.js';
+import { createGenerator } from '../random/generator.js';
+import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
+import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
+import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
+
+/** Above this many parameters only the diagonal of the covariance matrix is adapted. */
+const fullCovarianceLimit = 100;
+/** Beyond this the distribution is degenerate. */
+const longestAxisRatio = 1e7;
+
+/** What follows from the number of parameters and the population. */
+interface Strategy {
+  readonly population: number;
+  /** Of the ranked candidates, best first; the positive ones add up to 1. */
+  readonly weights: readonly number[];
+  readonly effectiveParents: number;
+  /** Learning rates: of the two evolution paths, of the rank-one and of the rank-μ update. */
+  readonly pathRate: number;
+  readonly stepPathRate: number;
+  readonly rankOneRate: number;
+  readonly rankMuRate: number;
+  readonly stepDamping: number;
+  /** Mean length of a standard normal vector. */
+  readonly normalLength: number;
+}
+
+/** The search distribution N(mean, sigma² C) and its evolution paths. */
+interface Distribution {
+  mean: readonly number[];
+  sigma: number;
+  readonly covariance: Covariance;
+  path: readonly number[];
+  stepPath: readonly number[];
+  generations: number;
+  /** The best score since the start of this distribution, and the generation that brought it. */
+  best: number;
+  bestGeneration: number;
+}
+
+interface Search {
+  readonly task: Task;
+  readonly grid: ValueGrid;
+  readonly strategy: Strategy;
+  readonly seen: Set<string>;
+  /** The best score of the warm-up. */
+  warmupBest: number;
+  distribution: Distribution;
+  /** The evaluations that the next update waits for. */
+  generation: Evaluated[];
+}
+
+/**
+ * Starts at the best point of the warm-up, or in the middle of the range. Every `population` evaluations update the
+ * distribution. Samples are clamped and rounded to what the parameters may be, and it is those points that it learns
+ * from. When the distribution has shrunk below the grid of the values and finds nothing better, the search starts anew
+ * from a random point.
+ */
+export function createCmaEs(config: CmaEsConfig): LanguageModel {
+  const fold = foldHistory<Search>(
+    (task) => startSearch(task, config),
+    (search, evaluated, index) => {
+      search.seen.add(pointKey(evaluated.parameters));
+      if (index < search.task.warmup) {
+        if (evaluated.score > search.warmupBest) {
+          search.warmupBest = evaluated.score;
+          search.distribution.mean = evaluated.parameters;
+        }
+        return;
+      }
+      search.generation.push(evaluated);
+      if (search.generation.length < search.strategy.population) return;
+      update(search);
+      if (isExhausted(search)) {
+        const mean = drawPoint(search.grid, search.task.parameters.count, createGenerator(index));
+        search.distribution = createDistribution(mean, config.sigma);
+      }
+      search.generation = [];
+    },
+  );
+  return createControl('control/cma-es', (task, random) => {
+    const { seen, grid, distribution } = fold(task);
+    const { mean, sigma, covariance } = distribution;
+    return sampleUnseen(
+      seen,
+      (widening) => {
+        const y = covariance.color(mean.map(() => random.normal()));
+        return mean.map((value, i) => grid.value(grid.index(value + sigma * widening * y[i]!)));
+      },
+      () => drawPoint(grid, mean.length, random),
+    );
+  });
+}
+
+function startSearch(task: Task, config: CmaEsConfig): Search {
+  const { count, low, high } = task.parameters;
+  return {
+    task,
+    grid: createValueGrid(task.parameters),
+    strategy: strategyFor(count, config.population),
+    seen: new Set(),
+    warmupBest: Number.NEGATIVE_INFINITY,
+    distribution: createDistribution(Array<number>(count).fill((low + high) / 2), config.sigma),
+    generation: [],
+  };
+}
+
+function createDistribution(mean: readonly number[], sigma: number): Distribution {
+  const n = mean.length;
+  return {
+    mean,
+    sigma,
+    covariance: n > fullCovarianceLimit ? createDiagonalCovariance(n) : createFullCovariance(n),
+    path: Array<number>(n).fill(0),
+    stepPath: Array<number>(n).fill(0),
+    generations: 0,
+    best: Number.NEGATIVE_INFINITY,
+    bestGeneration: 0,
+  };
+}
+
+/**
+ * Whether there is little left to find here: the shape is degenerate, or every coordinate keeps to a few values and
+ * nothing better was found for a while.
+ */
+function isExhausted({ distribution, grid }: Search): boolean {
+  const { mean, sigma, covariance, generations, bestGeneration } = distribution;
+  const isNarrow = sigma * Math.max(...covariance.deviations) < 2 * grid.step;
+  const patience = 10 + mean.length;
+  return !(covariance.axisRatio < longestAxisRatio) || (isNarrow && generations - bestGeneration >= patience);
+}
+
+/** One generation: ranks the candidates and moves mean, paths, covariance and step size. */
+function update({ distribution, strategy, generation, task }: Search): void {
+  const { low, high } = task.parameters;
+  const ranked = generation.toSorted((a, b) => b.score - a.score);
+  const { stepPathRate, stepDamping, normalLength } = strategy;
+  const widen = (exponent: number) => {
+    distribution.sigma = Math.min(distribution.sigma * Math.exp(exponent), high - low);
+  };
+  if (ranked[0]!.score === ranked.at(-1)!.score) {
+    // A plateau ranks nothing. Look further away (the tutorial's advice for flat fitness).
+    widen(0.2 + stepPathRate / stepDamping);
+    return;
+  }
+  distribution.generations++;
+  if (ranked[0]!.score > distribution.best) {
+    distribution.best = ranked[0]!.score;
+    distribution.bestGeneration = distribution.generations;
+  }
+  const steps = ranked.map(({ parameters }) =>
+    parameters.map((value, i) => (value - distribution.mean[i]!) / distribution.sigma),
+  );
+  moveMean(distribution, strategy, steps);
+  widen((stepPathRate / stepDamping) * (norm(distribution.stepPath) / normalLength - 1));
+}
+
+function moveMean(
+  distribution: Distribution,
+  strategy: Strategy,
+  steps: readonly (readonly number[])[],
+): void {
+  const { mean, sigma, covariance, path, stepPath, generations } = distribution;
+  const { weights, effectiveParents, pathRate, stepPathRate, rankOneRate, rankMuRate, normalLength } =
+    strategy;
+  const n = mean.length;
+
+  // (41), (42)
+  const step = mean.map((_, i) => steps.reduce((sum, y, k) => sum + Math.max(weights[k]!, 0) * y[i]!, 0));
+  distribution.mean = mean.map((value, i) => value + sigma * step[i]!);
+
+  // (43)
+  const whitened = covariance.whiten(step);
+  const stepGain = Math.sqrt(stepPathRate * (2 - stepPathRate) * effectiveParents);
+  distribution.stepPath = stepPath.map((value, i) => (1 - stepPathRate) * value + stepGain * whitened[i]!);
+
+  // (45); a long step path halts the other one, so that the covariance does not outgrow the step size.
+  const expected =
+    Math.sqrt(1 - (1 - stepPathRate) ** (2 * generations)) * (1.4 + 2 / (n + 1)) * normalLength;
+  const moving = norm(distribution.stepPath) < expected;
+  const gain = moving ? Math.sqrt(pathRate * (2 - pathRate) * effectiveParents) : 0;
+  distribution.path = path.map((value, i) => (1 - pathRate) * value + gain * step[i]!);
+
+  // (46), (47)
+  const rankMu = steps.map((y, k) => {
+    const weight = weights[k]!;
+    if (weight >= 0) return { weight: rankMuRate * weight, y };
+    const length = norm(covariance.whiten(y));
+    return { weight: length === 0 ? 0 : (rankMuRate * weight * n) / length ** 2, y };
+  });
+  const lost = moving ? 0 : rankOneRate * pathRate * (2 - pathRate);
+  const weightSum = weights.reduce((sum, weight) => sum + weight, 0);
+  covariance.update(1 + lost - rankOneRate - rankMuRate * weightSum, [
+    { weight: rankOneRate, y: distribution.path },
+    ...rankMu,
+  ]);
+}
+
+/** The tutorial's defaults (table 1). */
+function strategyFor(n: number, given: number | undefined): Strategy {
+  const population = given ?? 4 + Math.floor(3 * Math.log(n));
+  const raw = Array.from({ length: population }, (_, i) => Math.log((population + 1) / 2) - Math.log(i + 1));
+  const parents = raw.slice(0, Math.floor(population / 2));
+  const rest = raw.slice(parents.length);
+  const effectiveParents = sum(parents) ** 2 / sum(parents.map((w) => w ** 2));
+  const effectiveRest = sum(rest) ** 2 / sum(rest.map((w) => w ** 2));
+
+  // With the diagonal alone there is less to learn, so it can be learnt faster (Ros and Hansen).
+  const speed = n > fullCovarianceLimit ? (n + 2) / 3 : 1;
+  const rankOneRate = speed * (2 / ((n + 1.3) ** 2 + effectiveParents));
+  const rankMuRate = Math.min(
+    1 - rankOneRate,
+    speed * ((2 * (1 / 4 + effectiveParents + 1 / effectiveParents - 2)) / ((n + 2) ** 2 + effectiveParents)),
+  );
+  const stepPathRate = (effectiveParents + 2) / (n + effectiveParents + 5);
+
+  // (50) to (53)
+  const negativeTotal = Math.min(
+    1 + rankOneRate / rankMuRate,
+    1 + (2 * effectiveRest) / (effectiveRest + 2),
+    (1 - rankOneRate - rankMuRate) / (n * rankMuRate),
+  );
+  const positives = sum(raw.filter((w) => w >= 0));
+  const negatives = -sum(raw.filter((w) => w < 0));
+  return {
+    population,
+    weights: raw.map((w) => (w >= 0 ? w / positives : (negativeTotal * w) / negatives)),
+    effectiveParents,
+    pathRate: (4 + effectiveParents / n) / (n + 4 + (2 * effectiveParents) / n),
+    stepPathRate,
+    rankOneRate,
+    rankMuRate,
+    stepDamping: 1 + 2 * Math.max(0, Math.sqrt((effectiveParents - 1) / (n + 1)) - 1) + stepPathRate,
+    normalLength: Math.sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n ** 2)),
+  };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function norm(vector: readonly number[]): number {
+  return Math.sqrt(sum(vector.map((value) => value ** 2)));
+}

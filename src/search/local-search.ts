@@ -1,0 +1,111 @@
+import type { HillClimbConfig, OnePlusOneEsConfig } from '../config/config.js';
+import type { Evaluated, LanguageModel } from '../models/language-model.js';
+import type { ParameterSpec } from '../policies/policy.js';
+import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
+import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
+
+/** Uniform random search: the least that a method must beat. */
+export function createRandomSearch(): LanguageModel {
+  const evaluatedPoints = foldHistory(
+    () => new Set<string>(),
+    (seen, { parameters }) => seen.add(pointKey(parameters)),
+  );
+  return createControl('control/random', (task, random) => {
+    const grid = createValueGrid(task.parameters);
+    const draw = () => drawPoint(grid, task.parameters.count, random);
+    return sampleUnseen(evaluatedPoints(task), draw, draw);
+  });
+}
+
+/**
+ * A random step from the best point so far (from the newest of equals, so that it wanders over plateaus): Gaussian
+ * in every coordinate; where the parameters are integers, one or a few entries are drawn anew.
+ */
+export function createHillClimb(config: HillClimbConfig): LanguageModel {
+  const climb = foldHistory(
+    () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
+    (state, evaluated) => {
+      state.seen.add(pointKey(evaluated.parameters));
+      if (state.best === undefined || evaluated.score >= state.best.score) state.best = evaluated;
+    },
+  );
+  return createControl('control/hill-climb', (task, random) => {
+    const { seen, best } = climb(task);
+    const spec = task.parameters;
+    const grid = createValueGrid(spec);
+    const anywhere = () => drawPoint(grid, spec.count, random);
+    if (best === undefined) return anywhere();
+    const step = (value: number, widening: number) =>
+      grid.value(grid.index(value + config.sigma * widening * random.normal()));
+    return sampleUnseen(
+      seen,
+      (widening) =>
+        isTable(spec)
+          ? mutate(best.parameters, grid, widening, random)
+          : best.parameters.map((value) => step(value, widening)),
+      anywhere,
+    );
+  });
+}
+
+/**
+ * What a success multiplies the step by; a failure divides it by the fourth root, so that the step keeps its length
+ * where one in five succeeds (Rechenberg 1973). 1.5 is the factor of A. Auger, “Benchmarking the (1+1) Evolution
+ * Strategy with One-Fifth Success Rule on the BBOB-2009 Function Testbed” (GECCO 2009).
+ */
+const growth = 1.5;
+
+interface Search {
+  readonly task: { readonly parameters: ParameterSpec; readonly warmup: number };
+  readonly seen: Set<string>;
+  parent: Evaluated | undefined;
+  /** Standard deviation of a coordinate; of a table, how many entries change on average. */
+  step: number;
+}
+
+/**
+ * (1+1) evolution strategy with the one-fifth success rule. The parent is the best point so far (the newest of equals,
+ * which count as a success: the step grows on plateaus); after the warm-up every evaluation is a child. On tables the
+ * number of entries that are drawn anew adapts by the same rule, at least one: the self-adjusting (1+1) evolutionary
+ * algorithm of B. Doerr, C. Doerr and J. Lengler, “Self-Adjusting Mutation Rates with Provably Optimal Success Rules”
+ * (arXiv:1902.02588), with their success ratio s = 4 and update strength F = 1.5^¼.
+ */
+export function createOnePlusOneEs(config: OnePlusOneEsConfig): LanguageModel {
+  const fold = foldHistory<Search>(
+    (task) => ({ task, seen: new Set(), parent: undefined, step: config.sigma }),
+    (search, evaluated, index) => {
+      const { task, parent, seen } = search;
+      seen.add(pointKey(evaluated.parameters));
+      const success = parent === undefined || evaluated.score >= parent.score;
+      if (success) search.parent = evaluated;
+      if (index < task.warmup || parent === undefined) return;
+      const { shortest, longest } = stepBounds(task.parameters);
+      const factor = success ? growth : growth ** -0.25;
+      search.step = Math.min(Math.max(search.step * factor, shortest), longest);
+    },
+  );
+  return createControl('control/one-plus-one-es', (task, random) => {
+    const { seen, parent, step } = fold(task);
+    const spec = task.parameters;
+    const grid = createValueGrid(spec);
+    const anywhere = () => drawPoint(grid, spec.count, random);
+    if (parent === undefined) return anywhere();
+    return sampleUnseen(
+      seen,
+      (widening) =>
+        isTable(spec)
+          ? mutate(parent.parameters, grid, widening * step - 1, random)
+          : parent.parameters.map((value) =>
+              grid.value(grid.index(value + widening * step * random.normal())),
+            ),
+      anywhere,
+    );
+  });
+}
+
+/** Shorter steps than the grid's find nothing new, longer ones than half the range (half the table) are blind. */
+function stepBounds(spec: ParameterSpec): { readonly shortest: number; readonly longest: number } {
+  if (isTable(spec)) return { shortest: 1, longest: Math.max(1, spec.count / 2) };
+  const { step } = createValueGrid(spec);
+  return { shortest: step, longest: Math.max(step, (spec.high - spec.low) / 2) };
+}

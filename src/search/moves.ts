@@ -1,0 +1,76 @@
+import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
+import type { RandomGenerator } from '../random/generator.js';
+
+/** The values that a parameter may have, numbered from 0 in ascending order. */
+export interface ValueGrid {
+  readonly size: number;
+  /** Smallest distance between two values. */
+  readonly step: number;
+  value(index: number): number;
+  /** Number of the value nearest to x, which may lie outside the range. */
+  index(x: number): number;
+}
+
+export function createValueGrid(spec: ParameterSpec): ValueGrid {
+  return spec.choices === undefined ? decimalGrid(spec) : choiceGrid(spec.choices);
+}
+
+/** Every multiple of 10^-decimals in the range. Dividing whole numbers gives the double that the decimal reads as. */
+function decimalGrid(spec: ParameterSpec): ValueGrid {
+  const scale = 10 ** spec.decimals;
+  const first = Math.ceil(spec.low * scale - 1e-6);
+  const last = Math.floor(spec.high * scale + 1e-6);
+  return {
+    size: last - first + 1,
+    step: 1 / scale,
+    value: (index) => (first + index) / scale,
+    index: (x) => Math.min(Math.max(Math.round(x * scale), first), last) - first,
+  };
+}
+
+function choiceGrid(choices: readonly number[]): ValueGrid {
+  const sorted = [...new Set(choices)].sort((a, b) => a - b);
+  const gaps = sorted.slice(1).map((value, i) => value - sorted[i]!);
+  return {
+    size: sorted.length,
+    step: gaps.length === 0 ? 1 : Math.min(...gaps),
+    value: (index) => sorted[index]!,
+    index: (x) => {
+      let nearest = 0;
+      for (let i = 1; i < sorted.length; i++) {
+        if (Math.abs(sorted[i]! - x) < Math.abs(sorted[nearest]! - x)) nearest = i;
+      }
+      return nearest;
+    },
+  };
+}
+
+/** A vector of `count` values of the grid, each equally likely. */
+export function drawPoint(grid: ValueGrid, count: number, random: RandomGenerator): ParameterVector {
+  return Array.from({ length: count }, () => grid.value(random.integers(0, grid.size)));
+}
+
+/** Whether the entries are choices, with no step from one to the next, rather than quantities. */
+export function isTable({ kind, choices }: ParameterSpec): boolean {
+  return kind === 'integer' || choices !== undefined;
+}
+
+/** Draws one entry anew, and each other one with probability `further` / length. */
+export function mutate(
+  parameters: ParameterVector,
+  grid: ValueGrid,
+  further: number,
+  random: RandomGenerator,
+): ParameterVector {
+  const certain = random.integers(0, parameters.length);
+  return parameters.map((value, i) =>
+    i === certain || random.random() < further / parameters.length ? drawOther(value, grid, random) : value,
+  );
+}
+
+/** Any value but this one, all alike. */
+export function drawOther(value: number, grid: ValueGrid, random: RandomGenerator): number {
+  if (grid.size === 1) return value;
+  const shift = random.integers(1, grid.size);
+  return grid.value((grid.index(value) + shift) % grid.size);
+}

@@ -1,0 +1,134 @@
+import type { IncomingMessage } from 'node:http';
+import { messageOf, UserError } from '../errors.js';
+import { ModelError } from '../models/language-model.js';
+
+export type HttpErrorType =
+  | 'invalid_request_error'
+  | 'not_found_error'
+  | 'permission_error'
+  | 'rate_limit_error'
+  | 'server_error';
+
+/** What a client is told when its request can't be met, in the form of OpenAI's API. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly status: number;
+  readonly type: HttpErrorType;
+  /** The field of the request that is wrong. */
+  readonly param: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    type: HttpErrorType,
+    message: string,
+    detail: { readonly param?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.type = type;
+    this.param = detail.param;
+    this.headers = detail.headers ?? {};
+  }
+
+  /** Body of the response. */
+  get body() {
+    return { error: { message: this.message, type: this.type, param: this.param ?? null, code: null } };
+  }
+}
+
+/** A request that can never be met as it is. */
+export function badRequest(message: string, param?: string): HttpError {
+  return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
+}
+
+/** The model's advice is for who writes an experiment's config; a client has a request instead. */
+const inTermsOfRequests = [
+  ['show less (memory.tokens)', 'shorten the prompt'],
+  ['model.contextTokens', '--context-tokens of the server'],
+  ['model.maxTokens', 'max_tokens'],
+] as const;
+
+function forClient(message: string): string {
+  return inTermsOfRequests.reduce((text, [config, request]) => text.replaceAll(config, request), message);
+}
+
+/** What went wrong in a generation, as the client sees it. */
+export function httpErrorOf(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  if (error instanceof UserError)
+    return badRequest(forClient(error.problems.map(({ message }) => message).join('; ')));
+  if (error instanceof ModelError && error.kind === 'bad-request')
+    return badRequest(forClient(error.message));
+  if (error instanceof ModelError && error.kind === 'aborted')
+    return new HttpError(503, 'server_error', 'the server is shutting down');
+  return new HttpError(500, 'server_error', forClient(messageOf(error)));
+}
+
+/** Far above any prompt that a model's context holds. */
+export const longestBody = 8 * 2 ** 20;
+
+/** @throws HttpError when the body is too long or no JSON */
+export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
+  // Browsers send other types across origins without asking first.
+  if (request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
+    throw new HttpError(415, 'invalid_request_error', 'the Content-Type must be application/json');
+  if (Number(request.headers['content-length'] ?? 0) > longestBody) throw tooLong();
+  const body = await readBody(request);
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    throw badRequest('the body is no JSON in UTF-8');
+  }
+}
+
+function readBody(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      chunks.push(chunk);
+      if (length <= longestBody) return;
+      // What still comes is read and forgotten, so that the client gets to read the answer.
+      chunks = [];
+      reject(tooLong());
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', reject);
+  });
+}
+
+function tooLong(): HttpError {
+  return new HttpError(413, 'invalid_request_error', `the body is longer than ${longestBody} bytes`, {
+    headers: { connection: 'close' },
+  });
+}
+
+// Who may speak with the server: programs of this machine. A web page that a browser shows here must not, although its
+// requests come from this machine too: it gives itself away by its Origin, or, where its own host name was made to
+// point here (DNS rebinding), by the Host that it asks for.
+
+export const loopbackHosts = ['127.0.0.1', '::1'] as const;
+export type LoopbackHost = (typeof loopbackHosts)[number];
+
+/** `host:port` as a URL has it. */
+export function authority(host: LoopbackHost, port: number): string {
+  return `${host === '::1' ? '[::1]' : host}:${port}`;
+}
+
+/** @throws HttpError with 403 for a Host or an Origin other than this server's own */
+export function requireLocal({ headers }: Pick<IncomingMessage, 'headers'>, port: number): void {
+  const authorities = ['127.0.0.1', 'localhost', '[::1]'].flatMap((name) =>
+    port === 80 ? [name, `${name}:80`] : [`${name}:${port}`],
+  );
+  const host = headers.host?.toLowerCase() ?? '';
+  if (!authorities.includes(host)) throw refused('Host', host);
+  const { origin } = headers;
+  if (origin !== undefined && !authorities.some((name) => origin === `http://${name}`))
+    throw refused('Origin', origin);
+}
+
+function refused(header: string, value: string): HttpError {
+  return new HttpError(403, 'permission_error', `requests with the ${header} "${value}" are not served`);
+}

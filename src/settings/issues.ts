@@ -1,0 +1,245 @@
+import type { z } from 'zod';
+import { nearest, type Problem, redactAddresses } from '../errors.js';
+import {
+  configJsonSchema,
+  discriminatorOf,
+  expectation,
+  isMapping,
+  keysOf,
+  listed,
+  nodeAt,
+  type SchemaNode,
+  valueAt,
+  variantFor,
+  variantsOf,
+  wordsOf,
+} from './schema.js';
+
+export type Path = readonly PropertyKey[];
+
+/** A problem and the path of the field that has it. */
+export interface FieldProblem {
+  readonly path: Path;
+  /** Whether the key itself is wrong, or its value. */
+  readonly aim: 'key' | 'value';
+  readonly problem: Problem;
+}
+
+type Issue = z.core.$ZodIssue;
+
+const problemsOnScreen = 6;
+
+/** In the order of the file, and no more than fit a screen. */
+export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
+  const ordered = problems.toSorted(
+    (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  );
+  if (ordered.length <= problemsOnScreen) return ordered;
+  return [
+    ...ordered.slice(0, problemsOnScreen),
+    { message: `and ${ordered.length - problemsOnScreen} more` },
+  ];
+}
+
+/** A problem as found here: an unknown key may stand for one that would otherwise be missing. */
+interface Finding extends FieldProblem {
+  readonly meant?: string | undefined;
+}
+
+/** What the schema found wrong with a config as it was written, said in the config's own terms. */
+export function schemaProblems(issues: readonly Issue[], config: unknown): readonly FieldProblem[] {
+  const findings = issues.flatMap((issue) => problemsOf(issue, issue.path, config));
+  const meant = new Set(findings.flatMap((finding) => finding.meant ?? []));
+  return findings.filter(({ path }) => !meant.has(fieldName(path)) || valueAt(path, config) !== undefined);
+}
+
+function problemsOf(issue: Issue, path: Path, config: unknown): readonly Finding[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key, index) => unknownKey([...path, key], config, index === 0));
+  }
+  const node = nodeAt(path, config) ?? {};
+  const value = valueAt(path, config);
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    // zod reports every branch of a union; only what is wrong with the branch that was meant helps.
+    const meant = variantFor(node, value);
+    const branch = meant === undefined ? undefined : issue.errors[variantsOf(node).indexOf(meant)];
+    if (branch !== undefined) {
+      return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path], config));
+    }
+  }
+  // A wrong discriminator fits no variant, so its schema is not found by the path: its words are those of all.
+  const discriminator =
+    issue.code === 'invalid_union' && issue.discriminator !== undefined
+      ? discriminatorNode(nodeAt(path.slice(0, -1), config) ?? {})
+      : undefined;
+  return [wrongValue(path, discriminator ?? node, value, issue)];
+}
+
+function discriminatorNode(union: SchemaNode): SchemaNode {
+  const key = discriminatorOf(union) ?? '';
+  return {
+    type: 'string',
+    enum: variantsOf(union).flatMap((variant) => variant.properties?.[key]?.const ?? []),
+  };
+}
+
+/** The nearest key of the same object, and where else a key of that name belongs; the list of keys once an object. */
+function unknownKey(path: Path, config: unknown, listKeys: boolean): Finding {
+  const key = String(path.at(-1));
+  const parentPath = path.slice(0, -1);
+  const parent = nodeAt(parentPath, config);
+  const keys = keysOf(parent && variantFor(parent, valueAt(parentPath, config))).filter(
+    (name) => name !== '$schema',
+  );
+  const same = keys.find((name) => plain(name) === plain(key));
+  const near = same ?? nearest(key, keys);
+  const places = same === undefined ? placesOf(key).slice(0, 4) : [];
+  const elsewhere = `elsewhere there is ${places.join(' and ')}`;
+  const question = `did you mean \`${near}\`?`;
+  const remedy =
+    near === undefined ? elsewhere : places.length === 0 ? question : `${question} (${elsewhere})`;
+  return {
+    path,
+    aim: 'key',
+    meant: near && fieldName([...parentPath, near]),
+    problem: {
+      field: fieldName(path),
+      message: 'unknown key',
+      ...(listKeys && { alternatives: keys }),
+      ...((near !== undefined || places.length > 0) && { remedy }),
+    },
+  };
+}
+
+/** Where a key of this name does exist: `evaluation.episodes`, `model.sigma (provider: hill-climb or cma-es)`. */
+function placesOf(key: string): readonly string[] {
+  const places: string[] = [];
+  const search = (node: SchemaNode, path: string): void => {
+    const discriminator = discriminatorOf(node);
+    const variants = variantsOf(node);
+    const names = new Set(variants.flatMap(keysOf).filter((name) => plain(name) === plain(key)));
+    for (const name of names) {
+      const having = variants.filter((variant) => keysOf(variant).includes(name));
+      const which = having.flatMap(
+        (variant) => (discriminator && variant.properties?.[discriminator]?.const) ?? [],
+      );
+      const always = which.length === 0 || having.length === variants.length;
+      places.push(`\`${path}${name}\`${always ? '' : ` (${discriminator}: ${listed(which)})`}`);
+    }
+    for (const variant of variants) {
+      for (const [name, child] of Object.entries(variant.properties ?? {})) search(child, `${path}${name}.`);
+    }
+  };
+  search(configJsonSchema(), '');
+  return [...new Set(places)];
+}
+
+function wrongValue(path: Path, node: SchemaNode, value: unknown, issue: Issue): FieldProblem {
+  return {
+    path,
+    aim: value === undefined || value === null ? 'key' : 'value',
+    problem: {
+      ...(path.length > 0 && { field: fieldName(path) }),
+      ...describeWrong(path, node, value, issue),
+    },
+  };
+}
+
+function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issue): Problem {
+  if (value === undefined) {
+    const meaning = node.description === undefined ? '' : ` (${node.description})`;
+    return {
+      message: 'missing',
+      alternatives: [`${expectation(node)}${meaning}`],
+      remedy: missingRemedy(path, node),
+    };
+  }
+  if (value === null) {
+    return {
+      message: path.length === 0 ? 'is empty' : 'has no value',
+      alternatives: [expectation(node)],
+      remedy: 'give it a value, or remove the key',
+    };
+  }
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return { message: `must be finite, not ${value}` };
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
+    return { message: `must be within ±${Number.MAX_SAFE_INTEGER}`, value };
+  }
+  if (node.pattern !== undefined && typeof value === 'string') return { message: issue.message, value };
+  if (value === '') return { message: 'must not be empty', value };
+  const words = wordsOf(node);
+  if (words.length > 0 && !isMapping(value) && !Array.isArray(value)) {
+    const near = nearest(String(value), words);
+    return {
+      message: `must be ${expectation(node)}`,
+      value,
+      ...(near !== undefined && { remedy: `did you mean \`${near}\`?` }),
+    };
+  }
+  const remedy = remedyFor(path, node, value);
+  return {
+    message: `must be ${expectation(node)}`,
+    value: shown(value),
+    ...(remedy !== undefined && { remedy }),
+  };
+}
+
+function missingRemedy(path: Path, node: SchemaNode): string {
+  const key = String(path.at(-1));
+  const [example] = node.examples ?? [];
+  return example === undefined ? `add \`${key}\`` : `add it, for example \`${key}: ${flow(example)}\``;
+}
+
+function remedyFor(path: Path, node: SchemaNode, value: unknown): string | undefined {
+  const discriminator = discriminatorOf(node);
+  if (discriminator !== undefined && typeof value === 'string') {
+    return `write \`${String(path.at(-1))}: {${discriminator}: ${printable(value)}, …}\``;
+  }
+  const types = variantsOf(node).map((variant) => variant.type);
+  if (typeof value === 'string') {
+    if (types.includes('boolean') && /^(yes|no|on|off|true|false)$/i.test(value)) {
+      return `write \`${/^(yes|on|true)$/i.test(value)}\`, without quotes`;
+    }
+    const isNumeric = value.trim() !== '' && Number.isFinite(Number(value));
+    if (isNumeric && (types.includes('number') || types.includes('integer'))) return 'remove the quotes';
+  }
+  if ((typeof value === 'number' || typeof value === 'boolean') && types.every((type) => type === 'string')) {
+    return `put it in quotes: "${value}"`;
+  }
+  return undefined;
+}
+
+/** Just the top of a nested value, so that it fits a line and a cycle does no harm. */
+function shown(value: unknown, depth = 2): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === 0) return '…';
+  if (Array.isArray(value)) return value.slice(0, 8).map((item) => shown(item, depth - 1));
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, 8)
+      .map(([key, item]) => [key, shown(item, depth - 1)]),
+  );
+}
+
+function flow(value: unknown): string {
+  if (!isMapping(value)) return String(value);
+  const entries = Object.entries(value).map(([key, item]) => `${key}: ${String(item)}`);
+  return `{${entries.join(', ')}}`;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, '');
+}
+
+/** A dotted path; keys that would garble the screen are quoted. */
+export function fieldName(path: Path): string {
+  return path.map((key) => printable(String(key))).join('.');
+}
+
+/** Text from a file as it may be shown: short, on one line, without control characters and the secrets of addresses. */
+export function printable(text: string): string {
+  const safe = redactAddresses(text);
+  const short = safe.length <= 60 ? safe : `${safe.slice(0, 59)}…`;
+  return /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(short) ? short : JSON.stringify(short.replaceAll(/\p{C}/gu, '?'));
+}

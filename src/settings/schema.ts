@@ -1,0 +1,200 @@
+/**
+ * The config's schema as plain data (JSON Schema), for what has to look into it: error messages, overrides, editors
+ * and the reference.
+ */
+import { z } from 'zod';
+import { configSchema } from '../config/config.js';
+import { nearest } from '../errors.js';
+
+/** The part of JSON Schema 2020-12 that zod writes for the config. */
+export interface SchemaNode {
+  readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  /** False for objects with fixed keys. */
+  readonly additionalProperties?: boolean | SchemaNode;
+  readonly items?: SchemaNode;
+  readonly minItems?: number;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly oneOf?: readonly SchemaNode[];
+  readonly const?: string;
+  readonly enum?: readonly string[];
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly default?: unknown;
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+}
+
+let root: SchemaNode | undefined;
+
+/** JSON Schema of a config as a user writes it. */
+export function configJsonSchema(): SchemaNode {
+  root ??= z.toJSONSchema(configSchema, {
+    io: 'input',
+    // zod bounds every integer by the largest exact one, which tells a reader nothing.
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  }) as SchemaNode;
+  return root;
+}
+
+/** The alternatives of a union; a node that is no union is its only one. */
+export function variantsOf(node: SchemaNode): readonly SchemaNode[] {
+  return node.anyOf ?? node.oneOf ?? [node];
+}
+
+/** The key whose value tells the variants of a union of objects apart, e.g. `provider`. */
+export function discriminatorOf(node: SchemaNode): string | undefined {
+  const [first] = node.oneOf ?? [];
+  return Object.keys(first?.properties ?? {}).find((key) => first?.properties?.[key]?.const !== undefined);
+}
+
+/** The alternative that `value` was meant for, by its type, its discriminator or its keys. */
+export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undefined {
+  const fitting = variantsOf(node).filter((variant) => hasType(variant, value));
+  if (fitting.length <= 1 || !isMapping(value)) return fitting[0];
+  const discriminator = discriminatorOf(node);
+  if (discriminator !== undefined) {
+    return fitting.find((variant) => variant.properties?.[discriminator]?.const === value[discriminator]);
+  }
+  const likeness = (variant: SchemaNode) =>
+    Object.keys(value).reduce((sum, key) => sum + keyLikeness(key, keysOf(variant)), 0);
+  return fitting.reduce((best, variant) => (likeness(variant) > likeness(best) ? variant : best));
+}
+
+function keyLikeness(key: string, keys: readonly string[]): number {
+  if (keys.includes(key)) return 1;
+  return nearest(key, keys) === undefined ? 0 : 0.5;
+}
+
+/** The schema of what `value` has (or would have) at `key`; undefined where there can be no such key. */
+export function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | undefined {
+  const variant = variantFor(node, value);
+  if (variant?.type === 'array') return variant.items;
+  if (variant === undefined || variant.type !== 'object') return undefined;
+  if (hasKey(variant, key)) return variant.properties?.[key];
+  return typeof variant.additionalProperties === 'object' ? variant.additionalProperties : undefined;
+}
+
+/** The schema at a path into `value`. */
+export function nodeAt(path: readonly PropertyKey[], value: unknown): SchemaNode | undefined {
+  let node: SchemaNode | undefined = configJsonSchema();
+  let current = value;
+  for (const key of path) {
+    if (node === undefined) return undefined;
+    node = childOf(node, current, String(key));
+    current = valueAt([key], current);
+  }
+  return node;
+}
+
+export function valueAt(path: readonly PropertyKey[], value: unknown): unknown {
+  return path.reduce<unknown>(
+    (current, key) =>
+      isMapping(current) || Array.isArray(current)
+        ? Object.hasOwn(current, key)
+          ? (current as Record<PropertyKey, unknown>)[key]
+          : undefined
+        : undefined,
+    value,
+  );
+}
+
+/** The keys an object may have; empty where it may have any, and for what is no object. */
+export function keysOf(node: SchemaNode | undefined): readonly string[] {
+  return Object.keys(node?.properties ?? {});
+}
+
+export function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The fixed words that a node accepts: its literals and enumerations. */
+export function wordsOf(node: SchemaNode): readonly string[] {
+  return variantsOf(node).flatMap(
+    (variant) => variant.enum ?? (variant.const === undefined ? [] : [variant.const]),
+  );
+}
+
+/** What a node accepts, in words: `a whole number from 0 to 6`, `all, none or a mapping {best, recent, …}`. */
+export function expectation(node: SchemaNode): string {
+  const discriminator = discriminatorOf(node);
+  if (discriminator !== undefined) {
+    const words = variantsOf(node).flatMap((variant) => variant.properties?.[discriminator]?.const ?? []);
+    return `a mapping with ${discriminator}: ${listed(words)}`;
+  }
+  return listed(variantsOf(node).flatMap(expectationsOfVariant));
+}
+
+function expectationsOfVariant(node: SchemaNode): readonly string[] {
+  if (node.enum !== undefined) return node.enum;
+  if (node.const !== undefined) return [node.const];
+  return node.type === 'boolean' ? ['true', 'false'] : [expectationOfType(node)];
+}
+
+function expectationOfType(node: SchemaNode): string {
+  switch (node.type) {
+    case 'integer':
+      return `a whole number${rangeOf(node)}`;
+    case 'number':
+      return `a number${rangeOf(node)}`;
+    case 'string':
+      return node.format === 'uri' ? 'an http(s) URL' : 'text';
+    case 'array': {
+      const list = node.minItems === undefined ? 'a list' : 'a non-empty list';
+      return `${list}${node.items === undefined ? '' : `, each ${expectation(node.items)}`}`;
+    }
+    case 'object': {
+      const keys = keysOf(node);
+      return keys.length === 0
+        ? 'a mapping'
+        : `a mapping {${keys.slice(0, 4).join(', ')}${keys.length > 4 ? ', …' : ''}}`;
+    }
+    default:
+      return 'anything';
+  }
+}
+
+function rangeOf({ minimum, exclusiveMinimum, maximum }: SchemaNode): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return ` of at least ${minimum}`;
+  const below = maximum === undefined ? '' : ` of at most ${maximum}`;
+  return exclusiveMinimum === undefined
+    ? below
+    : ` above ${exclusiveMinimum}${below && `, at most ${maximum}`}`;
+}
+
+/** `a, b or c`. */
+export function listed(items: readonly string[]): string {
+  return items.length <= 1 ? items.join('') : `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`;
+}
+
+function hasKey(node: SchemaNode, key: string): boolean {
+  return Object.hasOwn(node.properties ?? {}, key);
+}
+
+function hasType(node: SchemaNode, value: unknown): boolean {
+  switch (node.type) {
+    case 'object':
+      return isMapping(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'integer':
+    case 'number':
+      return typeof value === 'number';
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'string': {
+      const words = wordsOf(node);
+      return typeof value === 'string' && (words.length === 0 || words.includes(value));
+    }
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,183 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+  type YAMLError,
+} from 'yaml';
+import { type Problem, UserError } from '../errors.js';
+import { oneScreen, type Path, printable } from './issues.js';
+
+/** Where something stands in a file. */
+export interface Place {
+  readonly file: string;
+  /** 1-based. */
+  readonly line: number;
+  /** 1-based. */
+  readonly column: number;
+}
+
+/** The content of a YAML file, with the place of each of its fields. */
+export interface ConfigSource {
+  readonly content: unknown;
+  /** How many keys of the path the file has. */
+  depth(path: Path): number;
+  /** The place of a field's key or value; of the nearest field around it where the file doesn't have it. */
+  place(path: Path, aim: 'key' | 'value'): Place;
+}
+
+/**
+ * Reads YAML (of which JSON is a part).
+ * @throws UserError with every syntax error and duplicate key, by line and column.
+ */
+export function parseSource(text: string, file: string): ConfigSource {
+  const lines = new LineCounter();
+  // 'error' keeps yaml from writing warnings to the process; they are in document.warnings all the same.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  const placeOf = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const problems = distinct([...document.errors, ...document.warnings]).map((error) => ({
+    ...placeOf(error.pos[0]),
+    ...syntaxProblem(error, text),
+  }));
+  if (problems.length > 0) throw new UserError(oneScreen(problems));
+  const aliases = brokenAliases(document);
+  if (aliases.length > 0) {
+    throw new UserError(
+      aliases.map(({ offset, message }) => ({ ...placeOf(offset), message: `not valid YAML: ${message}` })),
+    );
+  }
+  return {
+    content: contentOf(document, file),
+    depth: (path) => walk(document, path).length,
+    place: (path, aim) => placeOf(offsetOf(document, path, aim)),
+  };
+}
+
+/** One error makes yaml report others that only follow from it. */
+function distinct(errors: readonly YAMLError[]): readonly YAMLError[] {
+  const exhausted = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
+  if (exhausted !== undefined) return [exhausted];
+  return errors.filter((error, i) => errors.findIndex((other) => other.pos[0] === error.pos[0]) === i);
+}
+
+function syntaxProblem(error: YAMLError, text: string): Problem {
+  const rest = text.slice(error.pos[0], error.pos[0] + 80).split('\n')[0] ?? '';
+  switch (error.code) {
+    case 'DUPLICATE_KEY':
+      return {
+        message: `duplicate key: ${printable(rest.split(':')[0] ?? rest)}`,
+        remedy: 'keep one of the two',
+      };
+    case 'RESOURCE_EXHAUSTION':
+      return { message: 'not valid YAML: nested too deeply' };
+    case 'MULTIPLE_DOCS':
+      return { message: 'not valid YAML: a second document begins here', remedy: 'keep one config a file' };
+    case 'TAB_AS_INDENT':
+      return { message: 'not valid YAML: tabs may not indent', remedy: 'indent with spaces' };
+    case 'BLOCK_AS_IMPLICIT_KEY':
+      return {
+        message: 'not valid YAML: a key and its value begin inside a value',
+        remedy: 'indent all keys of one section alike; put a value that holds `: ` in quotes',
+      };
+    default:
+      return { message: `not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}` };
+  }
+}
+
+interface BrokenAlias {
+  readonly offset: number;
+  readonly message: string;
+}
+
+const mostAliases = 100;
+
+/** An alias without its anchor, or inside what it refers to: neither can become a config. */
+function brokenAliases(document: Document.Parsed): readonly BrokenAlias[] {
+  const broken: BrokenAlias[] = [];
+  let count = 0;
+  visit(document, {
+    Alias(_key, alias, ancestors) {
+      const offset = startOf(alias) ?? 0;
+      const name = printable(`*${alias.source}`);
+      const node = count++ < mostAliases ? alias.resolve(document) : undefined;
+      if (count > mostAliases) broken.push({ offset, message: `more than ${mostAliases} aliases` });
+      else if (node === undefined) broken.push({ offset, message: `${name} refers to no anchor before it` });
+      else if (ancestors.includes(node))
+        broken.push({ offset, message: `${name} refers to what contains it` });
+      return broken.length < 6 ? undefined : visit.BREAK;
+    },
+  });
+  return broken;
+}
+
+function contentOf(document: Document.Parsed, file: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    // Aliases to aliases to …, which would multiply beyond measure.
+    if (error instanceof ReferenceError) {
+      throw new UserError({
+        file,
+        line: 1,
+        column: 1,
+        message: 'not valid YAML: its aliases multiply too often',
+      });
+    }
+    throw error;
+  }
+}
+
+interface Found {
+  /** Start of the key, or of the list item. */
+  readonly key: number;
+  readonly value: Node | undefined;
+}
+
+/** The fields that a path leads through, as far as the file has them. */
+function walk(document: Document.Parsed, path: Path): readonly Found[] {
+  const found: Found[] = [];
+  let node: Node | undefined = document.contents ?? undefined;
+  for (const key of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (isMap(node)) {
+      const pair = node.items.find((item) => keyText(item.key) === String(key));
+      if (pair === undefined) break;
+      node = isNode(pair.value) ? pair.value : undefined;
+      found.push({ key: startOf(pair.key) ?? startOf(node) ?? 0, value: node });
+    } else if (isSeq(node)) {
+      const item = node.items[Number(key)];
+      if (!isNode(item)) break;
+      node = item;
+      found.push({ key: startOf(item) ?? 0, value: item });
+    } else {
+      break;
+    }
+  }
+  return found;
+}
+
+function offsetOf(document: Document.Parsed, path: Path, aim: 'key' | 'value'): number {
+  const found = walk(document, path);
+  const last = found.at(-1);
+  if (last === undefined) return startOf(document.contents) ?? 0;
+  if (found.length < path.length || aim === 'key') return last.key;
+  return startOf(last.value) ?? last.key;
+}
+
+function startOf(node: unknown): number | undefined {
+  return isNode(node) ? node.range?.[0] : undefined;
+}
+
+function keyText(key: unknown): string {
+  if (!isNode(key)) return String(key);
+  const value: unknown = 'value' in key ? key.value : key;
+  return value === null ? '' : String(value);
+}

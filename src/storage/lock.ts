@@ -1,0 +1,150 @@
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { UserError } from '../errors.js';
+import { withPath } from './json-lines.js';
+
+/** Locks that this very process holds: a stale file may carry our own, reused process id. */
+const held = new Set<string>();
+
+/**
+ * Makes this process the one writer of a run, or of whatever else the lock stands for. A lock whose process is gone (a crash) is taken over.
+ * Returns what releases it.
+ * @throws UserError while another process holds it.
+ */
+export function lockRun(path: string): () => void {
+  const own = `${process.pid} ${hostname()} ${startOf(process.pid) ?? ''}`.trimEnd();
+  for (let tries = 0; ; tries++) {
+    if (createWhole(path, `${own}\n`)) {
+      held.add(path);
+      removeDrafts(path);
+      return () => {
+        held.delete(path);
+        if (readLock(path)?.trimEnd() === own) rmSync(path, { force: true });
+      };
+    }
+    const holder = readLock(path);
+    if (holder !== undefined && (tries >= 5 || isHeld(path, holder))) {
+      const [pid, host] = holder.trim().split(' ');
+      throw new UserError({
+        file: path,
+        message: `another process is writing here (process ${pid} on ${host})`,
+        remedy: `wait for it or stop it; if it is surely gone, delete ${path}`,
+      });
+    }
+    if (holder !== undefined) removeStale(path, holder);
+  }
+}
+
+/** Whether the lock file at `path` belongs to a live process. */
+export function isLocked(path: string): boolean {
+  const holder = readLock(path);
+  return holder !== undefined && isHeld(path, holder);
+}
+
+/**
+ * Makes a file with all of its content in one step, so that nobody ever sees a live lock empty.
+ * @returns false when there is one already
+ */
+function createWhole(path: string, content: string): boolean {
+  const draft = `${path}.${process.pid}`;
+  try {
+    writeFileSync(draft, content);
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    if (!linkless.has(codeOf(error) ?? '')) throw withPath(error, path);
+    return createInTwoSteps(path, content);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Drafts of locks that processes left which were killed before they had one. */
+function removeDrafts(path: string): void {
+  const prefix = `${basename(path)}.`;
+  for (const name of readdirSync(dirname(path))) {
+    const pid = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    if (/^\d+$/.test(pid) && !isRunning(Number(pid))) rmSync(join(dirname(path), name), { force: true });
+  }
+}
+
+/** What file systems without hard links say. */
+const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'UNKNOWN']);
+
+function createInTwoSteps(path: string, content: string): boolean {
+  try {
+    writeFileSync(path, content, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw withPath(error, path);
+  }
+}
+
+/**
+ * Removes the lock that was read, and no other: of two that find the same stale lock, the slower one must not remove
+ * what the faster one has put in its place.
+ */
+function removeStale(path: string, stale: string): void {
+  const aside = `${path}.${process.pid}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  try {
+    if (readLock(aside) !== stale) linkSync(aside, path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+function readLock(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+/** A process of another host can't be asked: it counts as alive. A lock that names none was cut short by a crash. */
+function isHeld(path: string, holder: string): boolean {
+  const [pid, host, start] = holder.trim().split(' ');
+  if (host === undefined) return false;
+  if (host !== hostname()) return true;
+  if (Number(pid) === process.pid) return held.has(path);
+  if (!isRunning(Number(pid))) return false;
+  // The same number, but perhaps another process.
+  const running = startOf(Number(pid));
+  return start === undefined || running === undefined || start === running;
+}
+
+/**
+ * When a process began, in clock ticks since the machine started; undefined where the system does not tell (only
+ * Linux does, in field 22 of `/proc/<pid>/stat`; the second field may hold spaces and parentheses).
+ */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return undefined;
+  }
+}
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;

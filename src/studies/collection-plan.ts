@@ -1,0 +1,185 @@
+/** What each run of a collection is: a pure function of the collection's config and the run's number. */
+import { type Config, shorthands } from '../config/config.js';
+import { parseConfig } from '../config/load.js';
+import { absolutePaths } from '../config/paths.js';
+import { type Problem, UserError } from '../errors.js';
+import { createGenerator, deriveSeeds } from '../random/generator.js';
+import { oneScreen } from '../settings/issues.js';
+import { configJsonSchema, discriminatorOf, isMapping } from '../settings/schema.js';
+import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
+
+/** What a run has drawn. */
+export interface Draw {
+  /** From 0. */
+  readonly index: number;
+  /** Position among the tasks. */
+  readonly task: number;
+  /** Position among the proposers. */
+  readonly proposer: number;
+  /** Directory below the output: `00012-survival`. */
+  readonly name: string;
+}
+
+/** Streams below the collection's seed and a run's number. */
+const streams = { choice: 0, ranges: 1, seeds: 2 } as const;
+
+/** A collection with more runs begins with those of a smaller one: nothing depends on their number. */
+export function drawRun({ seed, tasks, proposers, experiment }: Collection, index: number): Draw {
+  const random = createGenerator(seed, [index, streams.choice]);
+  const [task, proposer] = [tasks, proposers].map((items) => random.categorical(shares(items))) as [
+    number,
+    number,
+  ];
+  const name = shortName({ ...experiment, ...tasks[task]!.layer });
+  return { index, task, proposer, name: `${String(index).padStart(5, '0')}-${name}` };
+}
+
+/**
+ * The resolved config of a run.
+ * @param cwd where relative paths are looked up that are not beside the collection's file
+ * @throws UserError with the places in the collection's file
+ */
+export function configOfRun(collection: Collection, { index, task, proposer }: Draw, cwd: string): Config {
+  const random = createGenerator(collection.seed, [index, streams.ranges]);
+  const [seed, ownNumber] = deriveSeeds(collection.seed, [index, streams.seeds], 2) as [number, number];
+  const number = ({ from, to }: Range) =>
+    Number.isInteger(from) && Number.isInteger(to)
+      ? random.integers(from, to + 1)
+      : Number(random.uniform(from, to).toPrecision(6));
+  return resolved(collection, { task, proposer, seed, number, taskSeed: ownNumber >>> 1 }, cwd);
+}
+
+/**
+ * A config for each task and each proposer, with all ranges at one end.
+ * @throws UserError with all that is wrong with any of them: so that nothing begins that would fail later
+ */
+export function checkCollection(collection: Collection, cwd: string): readonly (Draw & { config: Config })[] {
+  const problems = new Map<string, Problem>();
+  const checked = collection.tasks.flatMap((_, task) =>
+    collection.proposers.flatMap((_, proposer) =>
+      (['from', 'to'] as const).flatMap((end) => {
+        try {
+          const choice = { task, proposer, seed: 0, number: (range: Range) => range[end], taskSeed: 0 };
+          return [{ index: 0, name: '', task, proposer, config: resolved(collection, choice, cwd) }];
+        } catch (error) {
+          if (!(error instanceof UserError)) throw error;
+          for (const problem of error.problems) {
+            problems.set(`${problem.line}:${problem.column} ${problem.field} ${problem.message}`, problem);
+          }
+          return [];
+        }
+      }),
+    ),
+  );
+  if (problems.size > 0) throw new UserError(oneScreen([...problems.values()]));
+  return checked;
+}
+
+interface Choice {
+  readonly task: number;
+  readonly proposer: number;
+  readonly seed: number;
+  /** The number that a range is. */
+  readonly number: (range: Range) => number;
+  /** For `environment.options.seed`, where that varies. */
+  readonly taskSeed: number;
+}
+
+function resolved(collection: Collection, choice: Choice, cwd: string): Config {
+  const { experiment, file, proposers, tasks } = collection;
+  const task = tasks[choice.task]!;
+  const layered = [experiment, task.layer, proposers[choice.proposer]!.layer].reduce(layOver, {});
+  const written = withNumbers(layered, choice.number) as Record<string, unknown>;
+  const content = { ...varied(written, task, choice.taskSeed), seed: choice.seed };
+  try {
+    const config = parseConfig(content);
+    requireOneThread(config);
+    return absolutePaths({ ...config, evaluation: { ...config.evaluation, workers: 1 } }, file, cwd);
+  } catch (error) {
+    throw error instanceof UserError ? collection.locate(error, choice.task, choice.proposer) : error;
+  }
+}
+
+/** Mappings are laid over each other key by key, all else replaces. A model or a policy of another kind replaces too. */
+function layOver(under: Layer, over: Layer): Layer {
+  const merged: Record<string, unknown> = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = writtenOut(key, under[key]);
+    const tag = discriminatorOf(configJsonSchema().properties?.[key] ?? {});
+    merged[key] =
+      isMapping(value) && isMapping(below) && sameKind(below, value, tag) ? merge(below, value) : value;
+  }
+  return merged;
+}
+
+function merge(under: Layer, over: Layer): Layer {
+  if (isRange(over) || isRange(under)) return over;
+  const merged: Record<string, unknown> = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = under[key];
+    merged[key] = isMapping(value) && isMapping(below) ? merge(below, value) : value;
+  }
+  return merged;
+}
+
+const sameKind = (under: Layer, over: Layer, tag: string | undefined) =>
+  tag === undefined || over[tag] === undefined || over[tag] === under[tag];
+
+/** `warmup: 4` as `warmup: {policies: 4}`. */
+function writtenOut(section: string, value: unknown): unknown {
+  if (isMapping(value) || value === undefined || !Object.hasOwn(shorthands, section)) return value;
+  const expand = shorthands[section as keyof typeof shorthands] as (short: unknown) => unknown;
+  return expand(value);
+}
+
+/** In the order of the keys' names, so that their order in the file does not matter. */
+function withNumbers(value: unknown, number: (range: Range) => number): unknown {
+  if (isRange(value)) return number(value);
+  if (!isMapping(value)) return value;
+  const drawn = new Map(
+    Object.keys(value)
+      .toSorted()
+      .map((key) => [key, withNumbers(value[key], number)]),
+  );
+  return Object.fromEntries(Object.keys(value).map((key) => [key, drawn.get(key)]));
+}
+
+function varied(content: Record<string, unknown>, { vary }: Task, seed: number): Record<string, unknown> {
+  const environment = writtenOut('environment', content.environment);
+  if (!isMapping(environment)) return content;
+  const options = isMapping(environment.options) ? environment.options : {};
+  const id = String(environment.id);
+  const isFixed = options.seed !== undefined || /[?&]seed=/.test(id);
+  const varies = vary === undefined ? id.startsWith('synthetic:') && !isFixed : vary === 'seed';
+  if (!varies) return content;
+  return { ...content, environment: { ...environment, options: { ...options, seed } } };
+}
+
+/** Runs are played beside each other; threads of their own would only get in each other's way. */
+function requireOneThread({ evaluation: { workers } }: Config): void {
+  if (workers === 'auto' || workers === 1) return;
+  throw new UserError({
+    field: 'evaluation.workers',
+    message: 'must be 1: the runs of a collection are played beside each other',
+    value: workers,
+    remedy: 'remove it; --jobs says how many runs are played at once',
+  });
+}
+
+function shares(items: readonly { readonly weight: number }[]): readonly number[] {
+  const total = items.reduce((sum, { weight }) => sum + weight, 0);
+  return items.map(({ weight }) => weight / total);
+}
+
+/** The task's own `name`, else what its environment is called: `synthetic:survival?noise=1` is `survival`. */
+function shortName({ name, environment }: Layer): string {
+  const id = isMapping(environment) ? environment.id : environment;
+  const text = typeof name === 'string' ? name : String(id).replace(/^\w+:/, '').replace(/\?.*$/, '');
+  return (
+    text
+      .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
+      .replace(/^[-._]+/, '')
+      .slice(0, 40)
+      .toLowerCase() || 'run'
+  );
+}

@@ -1,0 +1,150 @@
+/** What controls reached: the table that a language model's runs are held against. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { version } from '../package.js';
+import { finalConfirmation } from '../runs/events.js';
+import { readManifest, readRun, runFiles, statusOf } from '../runs/reader.js';
+import type { Control } from '../search/controls.js';
+import { mean } from '../statistics/descriptive.js';
+import { type Summary, summarize } from '../statistics/paired.js';
+import { type PlannedRun, plannedRuns, type Study, type StudyArm } from './study.js';
+
+export type ControlArm = StudyArm & { readonly name: Control; readonly label: string };
+export type ControlStudy = Study<ControlArm>;
+
+export interface Budget {
+  readonly iterations: number;
+  /** Proposals an iteration. */
+  readonly candidates: number;
+  /** Episodes an evaluation. */
+  readonly episodes: number;
+}
+
+/** A run of the study, as far as it has come. */
+export interface ControlRun {
+  readonly experiment: string;
+  readonly control: Control;
+  readonly seed: number;
+  /** Path below the study's directory. */
+  readonly path: string;
+  readonly status: ReturnType<typeof statusOf> | 'not begun';
+  readonly environment: string | null;
+  /** Number of parameters; null before the first evaluation. */
+  readonly parameters: number | null;
+  /** Mean return of the chosen policy on untouched seeds; null where the run is not complete. */
+  readonly confirmed: number | null;
+  /** Highest mean return that was seen: selected on noise. */
+  readonly observed: number | null;
+  /** Evaluations so far, of the warm-up too. */
+  readonly evaluations: number;
+}
+
+/** One control on one task. */
+export interface ControlRow {
+  readonly experiment: string;
+  readonly environment: string | null;
+  readonly parameters: number | null;
+  readonly control: Control;
+  /** Complete runs. */
+  readonly runs: number;
+  /** Of the confirmed returns over them; intervals are 95 %, null for a single run. */
+  readonly confirmed: Summary | null;
+  /** Mean number of evaluations of a complete run, of the warm-up too. */
+  readonly evaluations: number | null;
+}
+
+/** A run that could not be played. */
+export interface ControlFailure {
+  readonly experiment: string;
+  /** Path below the study's directory. */
+  readonly run: string;
+  readonly message: string;
+}
+
+/** `controls.json`. */
+export interface ControlsResult {
+  readonly version: 1;
+  readonly kind: 'controls';
+  readonly policyloop: string;
+  /** When it was written, ISO 8601. */
+  readonly date: string;
+  /** `incomplete` while runs are missing. */
+  readonly status: 'completed' | 'incomplete';
+  readonly budget: Budget;
+  readonly seeds: readonly number[];
+  readonly rows: readonly ControlRow[];
+  readonly failures: readonly ControlFailure[];
+  readonly runs: readonly ControlRun[];
+}
+
+/** Reads the runs of a study below `directory`, and keeps those that are complete, so that each is read once. */
+export function runReader(directory: string): (run: PlannedRun<Control>) => ControlRun {
+  const complete = new Map<string, ControlRun>();
+  return (run) => {
+    const known = complete.get(run.path);
+    if (known !== undefined) return known;
+    const read = readControlRun(run, join(directory, run.path));
+    if (read.status === 'completed') complete.set(run.path, read);
+    return read;
+  };
+}
+
+function readControlRun({ experiment, arm, config, path }: PlannedRun<Control>, at: string): ControlRun {
+  const named = { experiment, control: arm, seed: config.seed, path };
+  if (!existsSync(join(at, runFiles.manifest))) {
+    const nothing = { environment: null, parameters: null, confirmed: null, observed: null, evaluations: 0 };
+    return { ...named, status: 'not begun', ...nothing };
+  }
+  const manifest = readManifest(at);
+  const status = statusOf(at, manifest);
+  const { entries } = readRun(at);
+  return {
+    ...named,
+    status,
+    environment: manifest.environment,
+    parameters: entries[0]?.parameters.length ?? null,
+    confirmed: status === 'completed' ? (finalConfirmation(manifest.confirmations)?.mean ?? null) : null,
+    observed: manifest.best?.return ?? null,
+    evaluations: entries.length,
+  };
+}
+
+export function controlsResult(
+  study: ControlStudy,
+  facts: {
+    readonly budget: Budget;
+    readonly failures: readonly ControlFailure[];
+    readonly now: Date;
+    readonly read: (run: PlannedRun<Control>) => ControlRun;
+  },
+): ControlsResult {
+  const runs = plannedRuns(study).map(facts.read);
+  return {
+    version: 1,
+    kind: 'controls',
+    policyloop: version(),
+    date: facts.now.toISOString(),
+    status: runs.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete',
+    budget: facts.budget,
+    seeds: study.seeds,
+    rows: study.experiments.flatMap(({ name }) => {
+      const own = runs.filter(({ experiment }) => experiment === name);
+      return study.arms.map((arm) => rowOf(name, arm.name, own));
+    }),
+    failures: facts.failures,
+    runs,
+  };
+}
+
+function rowOf(experiment: string, control: Control, runs: readonly ControlRun[]): ControlRow {
+  const complete = runs.filter((run) => run.control === control && run.status === 'completed');
+  return {
+    experiment,
+    environment: runs.find(({ environment }) => environment !== null)?.environment ?? null,
+    parameters: runs.find(({ parameters }) => parameters !== null)?.parameters ?? null,
+    control,
+    runs: complete.length,
+    confirmed: summarize(complete.flatMap(({ confirmed }) => confirmed ?? [])) ?? null,
+    evaluations: complete.length === 0 ? null : mean(complete.map(({ evaluations }) => evaluations)),
+  };
+}

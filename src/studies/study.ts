@@ -1,0 +1,202 @@
+/** Several configs, each played by several arms, under several seeds; every run is an ordinary run directory. */
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import type { Config, ModelConfig } from '../config/config.js';
+import { loadConfig } from '../config/load.js';
+import { absolutePaths } from '../config/paths.js';
+import { UserError } from '../errors.js';
+import { repeatSeeds } from '../random/seeds.js';
+import { planFile } from '../runs/reader.js';
+import { replaceFile } from '../runs/writer.js';
+import { isControl } from '../search/controls.js';
+import { readJson } from '../storage/checked-json.js';
+import { lockRun } from '../storage/lock.js';
+import { makeDirectory } from '../storage/new-directory.js';
+
+/** Who plays all experiments. */
+export interface StudyArm {
+  readonly name: string;
+  readonly provider: ModelConfig['provider'];
+  /** `key=value` that put it in the place of a config's model. */
+  readonly overrides: readonly string[];
+}
+
+/** One config, and its form for each arm: they differ in the model alone. */
+export interface PlannedExperiment {
+  /** Name of its directory. */
+  readonly name: string;
+  /** By arm; the seed is still the config's own. */
+  readonly configs: Readonly<Record<string, Config>>;
+}
+
+export interface Study<Arm extends StudyArm> {
+  readonly arms: readonly Arm[];
+  readonly experiments: readonly PlannedExperiment[];
+  /** Root seed of each repeat, shared by all arms: the same warm-up, the same episodes. */
+  readonly seeds: readonly number[];
+}
+
+export interface PlannedRun<Name extends string = string> {
+  readonly experiment: string;
+  readonly arm: Name;
+  /** From 0. */
+  readonly repeat: number;
+  readonly config: Config;
+  /** Path below the study's directory. */
+  readonly path: string;
+}
+
+/** By repeat, then config, then arm: whenever it is interrupted, what there is comes in pairs. */
+export function plannedRuns<Arm extends StudyArm>({
+  arms,
+  experiments,
+  seeds,
+}: Study<Arm>): readonly PlannedRun<Arm['name']>[] {
+  return seeds.flatMap((seed, repeat) =>
+    experiments.flatMap(({ name, configs }) =>
+      arms.map(({ name: arm }) => ({
+        experiment: name,
+        arm,
+        repeat,
+        config: { ...configs[arm]!, seed, repeats: 1 },
+        path: join(name, `${arm}-${String(repeat + 1).padStart(2, '0')}`),
+      })),
+    ),
+  );
+}
+
+/**
+ * @param files configs, or names of ready ones
+ * @param overrides for all arms; those of the model for language models alone
+ * @param seed first root seed; undefined takes that of the first config
+ * @param field what the files were given by
+ * @param reserved keys that no override may set, with what to do instead
+ * @throws UserError where a config can't be used, or an override would undo the comparison
+ */
+export function planStudy<Arm extends StudyArm>(request: {
+  readonly arms: readonly Arm[];
+  readonly files: readonly string[];
+  readonly overrides: readonly string[];
+  readonly seed: number | undefined;
+  readonly repeats: number;
+  readonly cwd: string;
+  readonly field: string;
+  readonly reserved: Readonly<Record<string, string>>;
+}): { readonly study: Study<Arm>; readonly notes: readonly string[] } {
+  const { arms, cwd, field, files, overrides, repeats, reserved } = request;
+  refuseOverrides(overrides, reserved);
+  const notes = new Set<string>();
+  const experiments = files.map((file): PlannedExperiment => {
+    const configs = arms.map((arm): [string, Config] => {
+      const own = isControl(arm.provider)
+        ? overrides.filter((text) => !text.startsWith('model.'))
+        : overrides;
+      const loaded = loadConfig({ file, overrides: [...arm.overrides, ...own] });
+      // That a config's own model gives way is what was asked for.
+      for (const note of loaded.notes) if (!note.startsWith('model.provider=')) notes.add(note);
+      requireConfirmation(loaded.config, loaded.file);
+      return [arm.name, absolutePaths(loaded.config, loaded.file, cwd)];
+    });
+    return { name: nameOf(file), configs: Object.fromEntries(configs) };
+  });
+  const twice = experiments.find(
+    ({ name }, i) => experiments.findIndex((other) => other.name === name) !== i,
+  );
+  if (twice !== undefined) {
+    throw new UserError({
+      field,
+      message: 'two configs have this name',
+      value: twice.name,
+      remedy: 'name each config once; rename a file where two have one name',
+    });
+  }
+  const first = experiments[0]?.configs[arms[0]!.name];
+  if (first === undefined) {
+    throw new UserError({
+      field,
+      message: 'names no config',
+      remedy: `name the experiments to run: ${field} cartpole-numeric acrobot-numeric`,
+    });
+  }
+  return {
+    study: { arms, experiments, seeds: repeatSeeds(request.seed ?? first.seed, repeats) },
+    notes: [...notes],
+  };
+}
+
+const kinds = { evaluation: 'an evaluation', controls: 'a table of controls' } as const;
+export type StudyKind = keyof typeof kinds;
+
+/**
+ * Makes the directory of a study, or goes on with the one that is there. This process is then its only writer.
+ * @param kind what lies there: names its lock
+ * @param plan what to write as its plan, given what is written; throws where that is of another study
+ * @throws UserError when the directory holds something else, or another process writes there
+ */
+export function openStudy(
+  directory: string,
+  kind: StudyKind,
+  plan: (written: unknown) => object,
+): { readonly goesOn: boolean; release(): void } {
+  const file = join(directory, planFile);
+  const lock = `${kind}.lock`;
+  const goesOn = existsSync(file);
+  if (!goesOn) requireFree(directory, kind, lock);
+  makeDirectory(directory);
+  const release = lockRun(join(directory, lock));
+  try {
+    replaceFile(file, `${JSON.stringify(plan(readJson(file)), null, 2)}\n`);
+    return { goesOn, release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** What lies there would be mixed with the study, or written over. */
+function requireFree(directory: string, kind: StudyKind, lock: string): void {
+  if (!existsSync(directory)) return;
+  if (readdirSync(directory).every((name) => name === lock)) return;
+  throw new UserError({
+    field: '--out',
+    message: `holds something else than ${kinds[kind]}`,
+    value: directory,
+    remedy: 'name a new or an empty directory, or none: each then has its own',
+  });
+}
+
+/** The file's name, as a directory can have it. */
+const nameOf = (file: string) =>
+  basename(file, extname(file))
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[-._]+/, '') || 'config';
+
+/** `a b iterations=20`: what holds `=` and is no file was meant as an override. */
+export function withoutOverrides(given: readonly string[]): {
+  readonly files: readonly string[];
+  readonly overrides: readonly string[];
+} {
+  const isOverride = (text: string) => /^[A-Za-z][\w.]*=/.test(text) && !existsSync(text);
+  return { files: given.filter((text) => !isOverride(text)), overrides: given.filter(isOverride) };
+}
+
+function refuseOverrides(overrides: readonly string[], reserved: Readonly<Record<string, string>>): void {
+  for (const text of overrides) {
+    const key = text.split('=', 1)[0]!;
+    const remedy = Object.hasOwn(reserved, key) ? reserved[key] : undefined;
+    if (remedy !== undefined) {
+      throw new UserError({ field: key, message: "can't be overridden here", remedy });
+    }
+  }
+}
+
+function requireConfirmation({ confirmation }: Config, file: string): void {
+  if (confirmation.candidates > 0) return;
+  throw new UserError({
+    file,
+    field: 'confirmation.candidates',
+    message:
+      'is 0, but runs are compared by their confirmed returns: the observed ones are selected on noise',
+    remedy: 'confirmation.candidates=3',
+  });
+}

@@ -1,0 +1,309 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../support/experiments.js';
+
+const root = resolve(import.meta.dirname, '../..');
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the CLI from its source in another directory. */
+function cli(
+  cwd: string,
+  args: readonly string[],
+  onStderr?: (text: string, kill: () => void) => void,
+  onStdout?: (stdout: Readable) => void,
+): Promise<Ended> {
+  const child = spawn(
+    process.execPath,
+    ['--import', import.meta.resolve('tsx'), join(root, 'src/cli.ts'), ...args],
+    {
+      cwd,
+      env: { PATH: process.env.PATH, NO_COLOR: '1' },
+    },
+  );
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+    onStdout?.(child.stdout);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+    onStderr?.(stderr, () => child.kill('SIGINT'));
+  });
+  return new Promise((done) => child.on('close', (code) => done({ code, stdout, stderr })));
+}
+
+const config = `environment: CartPole-v1
+model: { provider: cma-es }
+iterations: 8
+warmup: 4
+evaluation: { episodes: 3 }
+confirmation: { episodes: 10 }
+`;
+
+function workplace(text = config): string {
+  const cwd = temporaryDirectory();
+  writeFileSync(join(cwd, 'config.yaml'), text);
+  return cwd;
+}
+
+const lastJson = (stdout: string) =>
+  JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as Record<string, unknown>;
+
+describe('policyloop', () => {
+  it('runs, shows, lists, evaluates and resumes', async () => {
+    const cwd = workplace();
+    const run = await cli(cwd, ['run', 'config.yaml', 'seed=3', '--run-dir', 'buffers/a', '--json']);
+    expect(run.code).toBe(0);
+    const events = run.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind?: string });
+    expect(events.slice(0, 2).map(({ kind }) => kind)).toEqual(['run-started', 'warmup-evaluated']);
+    const result = lastJson(run.stdout);
+    const evaluations = readFileSync(join(cwd, 'buffers/a/evaluations.jsonl'), 'utf8').trimEnd().split('\n');
+    const scores = evaluations.map((line) => (JSON.parse(line) as { score: number }).score);
+    expect(result).toMatchObject({
+      run: 'buffers/a',
+      status: 'completed',
+      iterations: 8,
+      best: { return: Math.max(...scores), parameters: expect.any(Array) },
+      confirmed: { mean: expect.any(Number), ci95: [expect.any(Number), expect.any(Number)], episodes: 10 },
+      usage: { calls: 8 },
+    });
+    expect(evaluations).toHaveLength(12);
+    expect(existsSync(join(cwd, 'buffers/a/report.html'))).toBe(true);
+
+    const again = await cli(cwd, ['run', 'config.yaml', '--run-dir', 'buffers/a']);
+    expect(again).toMatchObject({ code: 2, stdout: '' });
+    expect(again.stderr).toContain('there is a run in this directory already');
+    expect(again.stderr).toMatch(/remedy: policyloop resume /);
+    expect(readFileSync(join(cwd, 'buffers/a/evaluations.jsonl'), 'utf8').trimEnd().split('\n')).toEqual(
+      evaluations,
+    );
+
+    const resumed = await cli(cwd, ['resume', 'a', 'iterations=10', '--json']);
+    expect(resumed.code).toBe(0);
+    expect(lastJson(resumed.stdout)).toMatchObject({ run: 'buffers/a', iterations: 10 });
+
+    const list = await cli(cwd, ['list']);
+    expect(list.stdout).toMatch(/^run +status +environment/m);
+    expect(list.stdout).toMatch(/^a +completed +CartPole-v1 +control\/cma-es +10\/10/m);
+
+    const show = await cli(cwd, ['show', 'buffers/a']);
+    expect(show.stdout).toContain('finished, 10 of 10 iterations, 14 evaluations');
+    expect(show.stdout).toMatch(/observation\[3\] +-?\d\.\d +-?\d\.\d/);
+
+    const evaluated = await cli(cwd, ['evaluate', 'a', '--episodes', '7', '--json']);
+    expect(lastJson(evaluated.stdout)).toMatchObject({
+      episodes: 7,
+      ci95: [expect.any(Number), expect.any(Number)],
+    });
+
+    const report = await cli(cwd, ['report', 'a']);
+    expect(report.stdout.trim()).toBe(join('buffers', 'a', 'report.html'));
+  });
+
+  it('repeats with derived seeds, and continues a group', async () => {
+    const cwd = workplace();
+    const run = await cli(cwd, [
+      'run',
+      'config.yaml',
+      'repeats=3',
+      'iterations=3',
+      '--run-dir',
+      'group',
+      '--quiet',
+    ]);
+    expect(run.code).toBe(0);
+    expect(run.stdout).toMatch(/^repeat +iterations +observed +confirmed/m);
+    expect(run.stdout).toMatch(/confirmed over 3 repeats: mean /);
+    const seeds = [1, 2, 3].map(
+      (n) =>
+        (JSON.parse(readFileSync(join(cwd, `group/repeat-${n}/manifest.json`), 'utf8')) as { seed: number })
+          .seed,
+    );
+    expect(new Set(seeds).size).toBe(3);
+    const more = await cli(cwd, ['resume', 'group', 'iterations=4', '--json']);
+    expect(lastJson(more.stdout)).toMatchObject({
+      run: 'group',
+      status: 'completed',
+      iterations: 12,
+      usage: { calls: 12 },
+      summary: { repeats: 3 },
+    });
+    expect(
+      (lastJson(more.stdout).repeats as { iterations: number }[]).map(({ iterations }) => iterations),
+    ).toEqual([4, 4, 4]);
+    expect((await cli(cwd, ['list', '--runs-dir', '.'])).stdout).toMatch(/^group\/repeat-2 +completed/m);
+  });
+
+  it('closes cleanly at Ctrl-C, and goes on where it stopped', async () => {
+    const cwd = workplace(config.replace('iterations: 8', 'iterations: 100000'));
+    let killed = false;
+    const run = await cli(cwd, ['run', 'config.yaml', '--run-dir', 'r'], (stderr, kill) => {
+      if (!killed && stderr.includes('iteration 3/')) {
+        killed = true;
+        kill();
+      }
+    });
+    expect(run.code).toBe(130);
+    expect(run.stderr).toContain('finishing the iteration');
+    expect(run.stdout).toContain('interrupted after');
+    const lines = readFileSync(join(cwd, 'r/evaluations.jsonl'), 'utf8').trimEnd().split('\n').length;
+    const resumed = await cli(cwd, ['resume', 'r', `iterations=${lines}`, '--json']);
+    expect(resumed.code).toBe(0);
+    expect(lastJson(resumed.stdout)).toMatchObject({ iterations: lines });
+  });
+
+  it('refuses to resume with another experiment, by key', async () => {
+    const cwd = workplace();
+    await cli(cwd, ['run', 'config.yaml', '--run-dir', 'r', '--quiet']);
+    const resumed = await cli(cwd, ['resume', 'r', 'evaluation.episodes=5', 'iterations=20']);
+    expect(resumed.code).toBe(2);
+    expect(resumed.stderr).toContain("evaluation.episodes: can't change within a run: it was 3");
+    const complete = await cli(cwd, ['resume', 'r']);
+    expect(complete.code).toBe(2);
+    expect(complete.stderr).toContain('this run is complete: finished after 8 iterations');
+  });
+
+  it('continues a group only with what may change', async () => {
+    const cwd = workplace();
+    await cli(cwd, ['run', 'config.yaml', 'repeats=2', 'iterations=2', '--run-dir', 'g', '--quiet']);
+    const before = readFileSync(join(cwd, 'g/config.yaml'), 'utf8');
+    const refused = await cli(cwd, ['resume', 'g', 'candidates=5', 'repeats=3']);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("candidates: can't change within a run: it was 1");
+    expect(refused.stderr).toContain("repeats: can't change within a run: it was 2");
+    expect(readFileSync(join(cwd, 'g/config.yaml'), 'utf8')).toBe(before);
+    const shown = await cli(cwd, ['show', 'g']);
+    expect(shown.code).toBe(2);
+    expect(shown.stderr).toMatch(/holds repeats; name one of them[\s\S]*repeat-2/);
+  });
+
+  it('closes a run in order when its reader goes away', async () => {
+    const cwd = workplace(config.replace('iterations: 8', 'iterations: 100000'));
+    const run = cli(cwd, ['run', 'config.yaml', '--run-dir', 'r', '--json'], undefined, (stdout) => {
+      if (stdout.readableFlowing) stdout.destroy();
+    });
+    expect((await run).code).toBe(130);
+    expect(existsSync(join(cwd, 'r/run.lock'))).toBe(false);
+    expect(readFileSync(join(cwd, 'r/manifest.json'), 'utf8')).toContain('"status": "interrupted"');
+  });
+
+  it('lists what it can when a manifest is damaged', async () => {
+    const cwd = workplace();
+    await cli(cwd, ['run', 'config.yaml', '--run-dir', 'buffers/good', '--quiet']);
+    mkdirSync(join(cwd, 'buffers/bad'));
+    writeFileSync(join(cwd, 'buffers/bad/manifest.json'), '{}');
+    const list = await cli(cwd, ['list']);
+    expect(list.code).toBe(0);
+    expect(list.stdout).toMatch(/^good +completed/m);
+    expect(list.stderr).toContain('bad: its manifest is damaged');
+    const show = await cli(cwd, ['show', 'bad']);
+    expect(show.code).toBe(2);
+    expect(show.stderr).toMatch(/manifest\.json: this file is damaged: version/);
+  });
+
+  it('shows what it would do, and calls nothing', async () => {
+    const cwd = workplace();
+    const { code, stdout } = await cli(cwd, ['run', 'config.yaml', '--dry-run']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('kind: linear');
+    expect(stdout).toContain('# CartPole-v1, 10 parameters, control/cma-es');
+    expect(stdout).toMatch(/--- system ---[\s\S]+--- user ---/);
+    expect(existsSync(join(cwd, 'buffers'))).toBe(false);
+  });
+
+  it('explains itself', async () => {
+    const cwd = temporaryDirectory();
+    expect((await cli(cwd, ['--help'])).stdout).toContain('policyloop run <config> [overrides..]');
+    expect((await cli(cwd, ['environments'])).stdout).toMatch(/^CartPole-v1 +Box\(4\) +Discrete\(2\) +500$/m);
+    expect((await cli(cwd, ['environments', 'FrozenLake-v1'])).stdout).toContain('is_slippery');
+    expect((await cli(cwd, ['list'])).stderr).toContain('no runs in buffers');
+  });
+});
+
+describe('what is wrong gets one clear screen', () => {
+  const cases: readonly (readonly [string, string, readonly string[], readonly RegExp[]])[] = [
+    [
+      'an unknown key',
+      config.replace('iterations', 'iteration'),
+      [],
+      [/config\.yaml:3:1/, /iteration/, /iterations/],
+    ],
+    [
+      'a wrong type',
+      config.replace('iterations: 8', 'iterations: many'),
+      [],
+      [/config\.yaml:3:13/, /iterations/, /many/],
+    ],
+    [
+      'an unknown environment',
+      config.replace('CartPole-v1', 'CartPol-v1'),
+      [],
+      [/config\.yaml:1:14/, /CartPole-v1/],
+    ],
+    [
+      'an impossible pair',
+      config.replace('CartPole-v1', 'FrozenLake-v1'),
+      ['policy.kind=linear'],
+      [/q-table/],
+    ],
+    ['a missing key', config.replace('cma-es', 'openai, name: gpt-5'), [], [/OPENAI_API_KEY/]],
+    ['a missing file', config, ['prompts.set=./nowhere'], [/nowhere/]],
+    ['a bad override', config, ['iterations'], [/iterations/, /key=value/]],
+    ['an option without its value', config, ['--run-dir'], [/run-dir/]],
+    ['an option twice', config, ['--run-dir', 'a', '--run-dir', 'b'], [/--run-dir: give this option once/]],
+  ];
+
+  it.each(cases)('%s', async (_name, text, overrides, patterns) => {
+    const cwd = workplace(text);
+    const { code, stdout, stderr } = await cli(cwd, ['run', 'config.yaml', ...overrides]);
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    for (const pattern of patterns) expect(stderr).toMatch(pattern);
+    expect(stderr).not.toMatch(/^ +at /m);
+    expect(stderr.split('\n').length).toBeLessThan(24);
+    expect(existsSync(join(cwd, 'buffers'))).toBe(false);
+  });
+
+  it('a typo in a template', async () => {
+    const cwd = workplace();
+    mkdirSync(join(cwd, 'mine'));
+    for (const [name, text] of [
+      ['system', 'Maximise f.'],
+      ['user', 'So far:\n{{history.text}}\nIteration {{iteraton}}'],
+      ['format-correction', 'Again.'],
+    ]) {
+      writeFileSync(join(cwd, 'mine', `${name}.hbs`), text!);
+    }
+    const { code, stderr } = await cli(cwd, ['run', 'config.yaml', 'prompts.set=./mine']);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/user\.hbs:3:13/);
+    expect(stderr).toMatch(/iteration\b/);
+  });
+
+  it('a config that does not exist', async () => {
+    const { code, stderr } = await cli(workplace(), ['run', 'confg.yaml']);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/config\.yaml/);
+  });
+
+  it('an unknown command and an unknown option', async () => {
+    const cwd = temporaryDirectory();
+    const command = await cli(cwd, ['rnu']);
+    expect(command.code).toBe(2);
+    expect(command.stderr).toMatch(/run/);
+    const option = await cli(cwd, ['list', '--colour']);
+    expect(option.code).toBe(2);
+    expect(option.stderr).toMatch(/colour/);
+  });
+});

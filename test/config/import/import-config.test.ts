@@ -1,0 +1,370 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { importConfig, isForeignConfig } from '../../../src/config/import/import-config.js';
+import { importedYaml } from '../../../src/config/import/imported-yaml.js';
+import { loadConfig } from '../../../src/config/load.js';
+import { UserError } from '../../../src/errors.js';
+import { assemble } from '../../../src/experiment/assemble.js';
+import { runInDirectory } from '../../../src/experiment/session.js';
+import { readRun } from '../../../src/runs/reader.js';
+import { startRun } from '../../../src/studies/single-run.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+import { finetuneLinear, finetuneTables, propsLinear, propsTable } from './fixtures.js';
+
+const fixtures = {
+  'ProPS, linear': propsLinear,
+  'ProPS, a table': propsTable,
+  'LLM-RL-finetune, linear': finetuneLinear,
+  ...finetuneTables,
+};
+
+const load = (text: string, ...overrides: readonly string[]) =>
+  loadConfig({ file: 'theirs.yaml', overrides, readFile: () => text });
+
+const imported = (text: string) => importConfig(parse(text) as Record<string, unknown>);
+
+/** The note of a key, in words. */
+const noteOn = (text: string, key: string) =>
+  imported(text)
+    .notes.filter((note) => note.key === key)
+    .map((note) => (note.kind === 'carried' ? 'carried' : note.reason))
+    .join('; ');
+
+/** Every key that the two programs document. */
+const documented = {
+  props:
+    'task num_episodes gym_env_name render_mode logdir dim_actions dim_states max_traj_count max_traj_length template_dir llm_si_template_name llm_output_conversion_template_name llm_model_name num_evaluation_episodes warmup_episodes warmup_dir bias rank optimum search_step_size env_kwargs env_desc_file ollama_num_ctx ollama_num_predict include_trajectories param_min param_max include_feedback_with_params feedback_interval summary max_best_length',
+  finetune:
+    'task experiments num_episodes gym_env_name render_mode logdir continuous actions states num_position_bins num_velocity_bins num_theta_bins num_angular_velocity_bins num_costheta_bins num_sintheta_bins num_action_bins grid_size max_traj_count max_traj_length template_dir llm_si_template_name llm_ui_template_name llm_output_conversion_template_name env_desc_file llm_model_name model_type base_model num_evaluation_episodes warmup_episodes step_size record_video use_replay_buffer reset_llm_conversation print_episode max_limit title',
+};
+
+describe('every documented key', () => {
+  const given = (texts: readonly string[]) =>
+    new Set(texts.flatMap((text) => Object.keys(parse(text) as object)));
+
+  it('is in a fixture', () => {
+    expect(documented.props.split(' ').filter((key) => !given([propsLinear, propsTable]).has(key))).toEqual(
+      [],
+    );
+    const finetune = given([finetuneLinear, ...Object.values(finetuneTables)]);
+    expect(documented.finetune.split(' ').filter((key) => !finetune.has(key))).toEqual([]);
+  });
+
+  it.each(Object.entries(fixtures))('is mapped, or left out with a reason: %s', (_name, text) => {
+    const { notes } = imported(text);
+    for (const [key, value] of Object.entries(parse(text) as Record<string, unknown>)) {
+      const own = notes.filter((note) => note.key === key || note.key.startsWith(`${key}.`));
+      expect(own, key).not.toEqual([]);
+      for (const note of own) {
+        if (note.kind === 'carried') {
+          // Nothing became of it only where it says nothing, or what holds here anyway.
+          if (note.to.length === 0) expect([null, 'None', true, false]).toContain(value);
+        } else {
+          expect(note.reason.length, key).toBeGreaterThan(10);
+          expect(note.reason).not.toContain('no key of');
+        }
+      }
+    }
+  });
+
+  it.each(Object.entries(fixtures))('makes fields that are there: %s', (_name, text) => {
+    const { config, notes } = imported(text);
+    const paths = notes.flatMap((note) => (note.kind === 'dropped' ? [] : note.to));
+    for (const path of paths) {
+      const value = path
+        .split('.')
+        .reduce<unknown>((held, key) => (held as Record<string, unknown>)?.[key], config);
+      expect(value, path).toBeDefined();
+    }
+  });
+});
+
+describe.each(Object.entries(fixtures))('the import of %s', (_name, text) => {
+  it('runs for an iteration with a control in place of the model', async () => {
+    const { config, notes } = load(
+      text,
+      'model.provider=random',
+      'iterations=1',
+      'repeats=1',
+      'warmup=1',
+      'confirmation.candidates=0',
+      'evaluation.workers=1',
+      'evaluation.maxSteps=20',
+    );
+    const assembly = await assemble(config, {});
+    const path = `${temporaryDirectory()}/run`;
+    const now = () => new Date(0);
+    const directory = startRun(assembly, path, { now }, 'iteration', notes);
+    const stop = { finish: new AbortController().signal, abort: new AbortController().signal };
+    const display = { show: () => {}, close: () => {} };
+    await runInDirectory(assembly, directory, display, { now, milliseconds: () => 0, stop });
+    const { iteration, events } = readRun(path);
+    expect(iteration).toBe(1);
+    const warnings = events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []));
+    expect(warnings).toEqual(notes.map((note) => note.trim()));
+  });
+
+  it('reads back from its YAML as the same config', () => {
+    const theirs = load(text);
+    const ours = loadConfig({
+      file: 'ours.yaml',
+      readFile: () => importedYaml(theirs.imported!, 'theirs.yaml'),
+    });
+    expect(ours.config).toEqual(theirs.config);
+    expect(ours.notes).toEqual([]);
+  });
+});
+
+describe('what is mapped', () => {
+  it('a projected linear policy of ProPS', () => {
+    expect(imported(propsLinear).config).toEqual({
+      name: 'nav-run',
+      environment: { id: 'NavigationTrack-v0' },
+      policy: { kind: 'linear', bias: true, projection: { rank: 4 }, low: -3, high: 2.5 },
+      model: { provider: 'ollama', name: 'gpt-oss:120b', contextTokens: 16384, maxTokens: 2000 },
+      iterations: 40,
+      warmup: { policies: 2 },
+      evaluation: { episodes: 3, maxSteps: 250 },
+      memory: { recent: 30, best: 10, trajectories: 'rows', tokens: 12_884 },
+      prompts: { set: 'numeric', optimum: 2500, stepSize: 0.5 },
+    });
+  });
+
+  it('a table of ProPS', () => {
+    expect(imported(propsTable).config).toEqual({
+      name: 'lake',
+      environment: { id: 'FrozenLake-v1', options: { is_slippery: false, map_name: '4x4' } },
+      policy: { kind: 'q-table', form: 'actions' },
+      model: { provider: 'openai', name: 'gpt-4o' },
+      iterations: 10,
+      warmup: { policies: 0 },
+      evaluation: { episodes: 2, maxSteps: 100 },
+      memory: { recent: 1000 },
+      prompts: { set: 'semantic', optimum: 1 },
+    });
+  });
+
+  it('a linear policy of LLM-RL-finetune with a tuned adapter', () => {
+    expect(imported(finetuneLinear).config).toEqual({
+      name: 'cp',
+      environment: { id: 'CartPole-v1' },
+      policy: { kind: 'linear', bias: false },
+      model: { provider: 'local', path: './models/Llama-3.1-8B', adapter: 'runs/adapter-3' },
+      repeats: 2,
+      iterations: 30,
+      warmup: { policies: 4 },
+      evaluation: { episodes: 3, maxSteps: 900 },
+      memory: { recent: 50, trajectories: 'rows' },
+      prompts: { set: 'semantic', conversation: 'fresh', stepSize: 0.3 },
+    });
+  });
+
+  it('tables of LLM-RL-finetune over bins, and over states that are discrete', () => {
+    expect(imported(finetuneTables.pendulum).config).toMatchObject({
+      policy: {
+        kind: 'q-table',
+        form: 'values',
+        discretize: [
+          { low: -1, high: 1, bins: 4 },
+          { low: -1, high: 1, bins: 4 },
+          { low: -8, high: 8, bins: 5 },
+        ],
+        actions: [[-2], [-1], [0], [1], [2]],
+      },
+      memory: { recent: 1 },
+      prompts: { conversation: { turns: 12 } },
+      warmup: { policies: 1 },
+    });
+    expect(imported(finetuneTables.cartPole).config).toMatchObject({
+      policy: { discretize: [{ bins: 6 }, { bins: 1 }, { bins: 4 }, { bins: 1 }] },
+    });
+    expect(imported(finetuneTables.gridWorld).config).toMatchObject({
+      environment: { options: { map_name: '8x8' } },
+      policy: { kind: 'q-table', form: 'values' },
+    });
+    const listed = finetuneTables.mountainCar.replaceAll(/num_\w+_bins: 10\n/g, '');
+    expect(imported(listed).config).toMatchObject({ policy: { discretize: [{ bins: 10 }, { bins: 10 }] } });
+  });
+
+  it.each([
+    ['ollama:qwen3:14b', {}, { provider: 'ollama', name: 'qwen3:14b' }],
+    ['gpt-oss:120b', {}, { provider: 'ollama', name: 'gpt-oss:120b' }],
+    ['o3-mini', {}, { provider: 'openai', name: 'o3-mini' }],
+    ['mine', { model_type: 'openai' }, { provider: 'openai', name: 'mine' }],
+    [
+      'gemini-2.5-pro',
+      {},
+      {
+        provider: 'openai',
+        name: 'gemini-2.5-pro',
+        baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai/',
+        apiKeyEnv: 'GEMINI_API_KEY',
+      },
+    ],
+    [
+      'claude-sonnet-4-5',
+      {},
+      {
+        provider: 'openai',
+        name: 'claude-sonnet-4-5',
+        baseUrl: 'https://api.anthropic.com/v1/',
+        apiKeyEnv: 'ANTHROPIC_API_KEY',
+      },
+    ],
+    ['./tuned', { model_type: 'OFFLINE' }, { provider: 'local', path: './tuned' }],
+    [
+      './tuned',
+      { model_type: 'OFFLINE', base_model: './base' },
+      { provider: 'local', path: './base', adapter: './tuned' },
+    ],
+    ['Qwen/Qwen3-0.6B', {}, { provider: 'local', path: './models/Qwen3-0.6B' }],
+  ])('the model %s %o', (name, more, model) => {
+    expect(importConfig({ gym_env_name: 'CartPole-v1', llm_model_name: name, ...more }).config.model).toEqual(
+      model,
+    );
+  });
+
+  it('a context that leaves the reply and the prompt room', () => {
+    const small = importConfig({
+      gym_env_name: 'CartPole-v1',
+      llm_model_name: 'ollama:a',
+      ollama_num_ctx: 2048,
+      ollama_num_predict: -1,
+    });
+    expect(small.config.model).toMatchObject({ contextTokens: 2048, maxTokens: 1024 });
+    expect(small.config.memory).toEqual({ tokens: 512 });
+  });
+
+  it('overrides with their keys and with ours', () => {
+    const { config } = load(propsTable, 'num_episodes=7', 'env_kwargs.is_slippery=true', 'seed=4', 'rank=');
+    expect(config).toMatchObject({ iterations: 7, seed: 4, environment: { options: { is_slippery: true } } });
+  });
+});
+
+describe('well-known defects', () => {
+  it('an id in the wrong case', () => {
+    expect(noteOn(finetuneLinear, 'gym_env_name')).toBe('Cartpole-v1 is CartPole-v1 in the wrong case');
+  });
+
+  it('ids with a prefix, of an older version, or without one', () => {
+    const idOf = (id: string) => imported(`gym_env_name: ${id}`).config.environment;
+    expect(idOf('gym_maze:maze-sample-3x3-v0')).toEqual({ id: 'maze-sample-3x3-v0' });
+    expect(idOf('Hopper-v4')).toEqual({ id: 'Hopper-v5' });
+    expect(noteOn('gym_env_name: Hopper-v4', 'gym_env_name')).toContain('gymnasium:Hopper-v4');
+    expect(idOf('CliffWalking-v0')).toEqual({ id: 'CliffWalking-v1' });
+    expect(idOf('pendulum')).toEqual({ id: 'Pendulum-v1' });
+    expect(idOf('gymnasium:LunarLander-v3')).toEqual({ id: 'gymnasium:LunarLander-v3' });
+  });
+
+  it('a template that does not exist', () => {
+    const text = propsTable.replace('num_optim_candidates_semantics_feedback.j2', 'num_optim_semantics.j2');
+    expect(noteOn(text, 'llm_si_template_name')).toContain('num_optim_semantics.j2 does not exist there');
+    expect(load(text).config.prompts.set).toBe('semantic');
+  });
+
+  it('Nim whose table holds 0, 1 or 2', async () => {
+    const nim = (actions: string) => `
+task: dist_state_llm_num_optim
+gym_env_name: Nim-v0
+dim_actions: ${actions}
+dim_states: [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]
+llm_model_name: gpt-4o
+`;
+    expect(noteOn(nim('[[0, 1, 2]]'), 'dim_actions')).toContain('0 is an illegal move');
+    expect(noteOn(nim('[[1, 2, 3]]'), 'dim_actions')).not.toContain('illegal');
+    const { config } = load(nim('[[0, 1, 2]]'), 'model.provider=random');
+    expect((await assemble(config, {})).family.parameters.choices).toEqual([1, 2, 3]);
+  });
+
+  it('keys that are misspelt are named', () => {
+    expect(noteOn('gym_env_name: CartPole-v1\nnum_episods: 3', 'num_episods')).toContain(
+      'did you mean num_episodes?',
+    );
+  });
+
+  it('a task that the paper does not have', () => {
+    const text = propsTable.replace('dist_state_llm_num_optim_semantics_with_feedback', 'reverse_rl');
+    expect(noteOn(text, 'task')).toContain('read as a q-table policy with semantic prompts');
+  });
+});
+
+it('an option that the environment does not have is an error at its place', async () => {
+  const loaded = load('gym_env_name: FrozenLake-v1\nenv_kwargs:\n  slipery: true', 'model.provider=random');
+  const error = await assemble(loaded.config, {}).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(UserError);
+  expect(loaded.locate(error as UserError).message).toContain('theirs.yaml:3:12: slipery: ');
+});
+
+describe('what can mean nothing here is an error at its place', () => {
+  const screen = (text: string) => {
+    try {
+      load(text);
+    } catch (error) {
+      if (error instanceof UserError) return error.message;
+      throw error;
+    }
+    throw new Error('no error');
+  };
+
+  it.each([
+    [
+      'an environment that is not known',
+      'task: cartpole\ngym_env_name: Highway-v0',
+      'theirs.yaml:2:15: gym_env_name: there is no such environment',
+    ],
+    ['no environment', 'gym_env_name: null', 'theirs.yaml:1:15: gym_env_name: names no environment'],
+    [
+      'a map that there is not',
+      `${finetuneTables.gridWorld.replace('grid_size: 8', 'grid_size: 5')}`,
+      'grid_size: FrozenLake has maps',
+    ],
+    [
+      'options that are none',
+      'gym_env_name: CartPole-v1\nenv_kwargs: 3',
+      'theirs.yaml:2:13: env_kwargs: must hold options by name',
+    ],
+    [
+      'a value of the wrong kind',
+      `gym_env_name: CartPole-v1\nllm_model_name: o1\nnum_episodes: many`,
+      'theirs.yaml:3:15: iterations:',
+    ],
+    ['no model', 'gym_env_name: CartPole-v1', 'model'],
+  ])('%s', (_name, text, message) => {
+    expect(screen(text)).toContain(message);
+  });
+});
+
+it('is recognised by gym_env_name alone', () => {
+  expect(isForeignConfig({ gym_env_name: 'X' })).toBe(true);
+  expect(isForeignConfig({ environment: 'X' })).toBe(false);
+  expect(isForeignConfig([])).toBe(false);
+});
+
+it('whatever the values: it loads, or says what is wrong with them', () => {
+  const keys = [...documented.props.split(' '), ...documented.finetune.split(' '), 'constructor', 'odd'];
+  const value = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.constantFrom('None', '__proto__', 'constructor', 'FrozenLake-v1', 'Pendulum-v1', 'cartpole', 'o1'),
+    fc.dictionary(fc.constantFrom('__proto__.x', 'a.b', 'is_slippery', '__proto__'), fc.boolean()),
+  );
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom(...keys), value),
+      fc.constantFrom('CartPole-v1', 'Pendulum-v1', 'FrozenLake-v1', 'Nim-v0', 'toString'),
+      (content, id) => {
+        const text = JSON.stringify({ ...content, gym_env_name: id });
+        try {
+          const { notes } = load(text, 'model.provider=random').imported!;
+          for (const key of Object.keys(content)) {
+            expect(notes.some((note) => note.key === key || note.key.startsWith(`${key}.`))).toBe(true);
+          }
+        } catch (error) {
+          if (!(error instanceof UserError)) throw error;
+        }
+        expect(({} as Record<string, unknown>).x).toBeUndefined();
+      },
+    ),
+    { numRuns: 150 },
+  );
+});

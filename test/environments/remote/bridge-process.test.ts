@@ -1,0 +1,85 @@
+import process from 'node:process';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type BridgeProcess, startBridge } from '../../../src/environments/remote/bridge-process.js';
+import { EnvironmentError } from '../../../src/environments/remote/remote-environment.js';
+
+const opened: BridgeProcess[] = [];
+afterEach(async () => {
+  for (const bridge of opened.splice(0)) await bridge.close();
+});
+
+/** A child whose answer to the parsed line `request` is the expression `answer`. */
+function start(answer: string, timeoutMs = 20_000): BridgeProcess {
+  const script = `
+    require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const request = JSON.parse(line);
+      const answer = ${answer};
+      if (answer !== undefined) console.log(answer);
+    });`;
+  return open(process.execPath, ['-e', script], timeoutMs);
+}
+
+function open(command: string, args: readonly string[], timeoutMs = 20_000): BridgeProcess {
+  const bridge = startBridge({ name: 'a task', command, args, timeoutMs });
+  opened.push(bridge);
+  return bridge;
+}
+
+async function failureOf(bridge: BridgeProcess): Promise<EnvironmentError> {
+  const error: unknown = await bridge.request({ n: 1 }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(EnvironmentError);
+  return error as EnvironmentError;
+}
+
+describe('a process that answers lines', () => {
+  test('every request has its own answer, long ones too', async () => {
+    const bridge = start('JSON.stringify({ n: request.n, text: "ä".repeat(request.n) })');
+    for (const n of [1, 200_000, 3]) expect(await bridge.request({ n })).toEqual({ n, text: 'ä'.repeat(n) });
+  });
+
+  test('a program that is not there', async () => {
+    expect(await failureOf(open('/no/such/python', []))).toMatchObject({
+      kind: 'died',
+      message: 'a task: there is no /no/such/python',
+    });
+  });
+
+  test('an end in the middle says how, and what the process wrote last, on one screen', async () => {
+    const bridge = start(
+      '(process.stderr.write("noise\\n".repeat(500) + "the last words\\n"), process.exit(7))',
+    );
+    const { kind, message } = await failureOf(bridge);
+    expect(kind).toBe('died');
+    expect(message).toMatch(/^a task: its process ended \(exit code 7\)\n[\s\S]*the last words$/);
+    expect(message.split('\n').length).toBeLessThan(25);
+    await expect(bridge.request({ n: 2 })).rejects.toThrow(/exit code 7/);
+  });
+
+  test('an answer that does not come', async () => {
+    const bridge = start('undefined', 100);
+    expect(await failureOf(bridge)).toMatchObject({
+      kind: 'timeout',
+      message: expect.stringMatching(/no answer in 0.1 s/),
+    });
+  });
+
+  test('no answer of a process that ends when it is asked where it is', async () => {
+    const bridge = open('sleep', ['60'], 50);
+    expect(await failureOf(bridge)).toMatchObject({ kind: 'timeout' });
+  });
+
+  test('an answer that is none', async () => {
+    expect(await failureOf(start('"{ I am no JSON"'))).toMatchObject({
+      kind: 'protocol',
+      message: expect.stringContaining('{ I am no JSON'),
+    });
+  });
+
+  test('closing ends a process at work, and may be repeated', async () => {
+    const bridge = start('undefined');
+    const failure = failureOf(bridge);
+    await bridge.close();
+    await bridge.close();
+    expect(await failure).toMatchObject({ kind: 'died', message: 'a task: it was closed' });
+  });
+});

@@ -1,0 +1,261 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { ConfigInput } from '../../src/config/config.js';
+import { parseConfig } from '../../src/config/load.js';
+import { environmentIds, makeEnvironment } from '../../src/environments/open.js';
+import { UserError } from '../../src/errors.js';
+import {
+  type DrawnEpisode,
+  drawBounded,
+  drawEpisode,
+  makeAnimationsFolder,
+  notablePolicies,
+} from '../../src/experiment/animations.js';
+import { assemble } from '../../src/experiment/assemble.js';
+import { createPolicyFamily } from '../../src/policies/families.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { svgAnimation } from '../../src/render/svg-animation.js';
+import { writeRunReport } from '../../src/report/write-report.js';
+import { replay } from '../../src/rollout/replay.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import { readWholeRun } from '../../src/runs/open-run.js';
+import { elementTree } from '../render/xml-reader.js';
+import { visibleText } from '../report/markup.js';
+import {
+  quick,
+  readRunFile,
+  resumeExperiment,
+  runExperimentFrom,
+  temporaryDirectory,
+} from '../support/experiments.js';
+
+const config = {
+  ...quick,
+  model: { provider: 'cma-es' },
+  candidates: 2,
+  seed: 11,
+  render: { every: 2 },
+} as const satisfies ConfigInput;
+
+const pictures = (path: string) => readdirSync(join(path, 'animations')).toSorted();
+const picture = (path: string, name: string) => readFileSync(join(path, 'animations', name), 'utf8');
+
+let path: string;
+beforeAll(async () => {
+  ({ path } = await runExperimentFrom(config));
+});
+
+describe('drawEpisode', () => {
+  it.each(['common', 'fresh'] as const)('plays what was evaluated, on %s seeds', async (seeds) => {
+    const evaluation = { ...quick.evaluation, seeds };
+    const run = await runExperimentFrom({ ...config, iterations: 2, evaluation });
+    const { config: resolved, family, manifest, recorded } = await readWholeRun(run.path);
+    const environment = await makeEnvironment('CartPole-v1');
+    const stage = { config: resolved, family, environment, seed: manifest.seed };
+    expect(recorded.entries.length).toBe(7);
+    for (const entry of recorded.entries) {
+      for (const [episode, value] of entry.returns.entries()) {
+        const drawn = drawEpisode(stage, entry, { kind: 'evaluated', episode }, { maxFrames: 50 });
+        expect(drawn).toMatchObject({
+          recorded: value,
+          replay: { return: value, length: entry.lengths[episode] },
+        });
+        expect(drawn.animation.moments.at(-1)).toMatchObject({ return: value, step: entry.lengths[episode] });
+        const bySeed = drawEpisode(stage, entry, { kind: 'seed', seed: drawn.seed }, { maxFrames: 50 });
+        expect(bySeed).toMatchObject({ episode, recorded: value, replay: { return: value } });
+      }
+    }
+  });
+
+  it('draws the state of every moment', async () => {
+    const environment = await makeEnvironment('CartPole-v1');
+    const family = createPolicyFamily(
+      parseConfig({ ...config, policy: { kind: 'linear' } }).policy!,
+      environment,
+    );
+    const parameters = family.initial(createGenerator(1));
+    const { moments, pace, length } = replay({ environment, family, maxSteps: 60 }, parameters, 4, {
+      maxFrames: 60,
+      fps: 25,
+    });
+    expect(pace.stride).toBe(1);
+    expect(moments.length).toBe(length + 1);
+    const again = await makeEnvironment('CartPole-v1');
+    const policy = family.build(parameters);
+    let observation = again.reset(4);
+    for (const { frame, step } of moments) {
+      expect(frame).toEqual(again.frame!());
+      if (step < length) ({ observation } = again.step(policy(observation)));
+    }
+  });
+
+  it('refuses parameters of another policy', async () => {
+    const environment = await makeEnvironment('CartPole-v1');
+    const family = createPolicyFamily(
+      parseConfig({ ...config, policy: { kind: 'linear' } }).policy!,
+      environment,
+    );
+    const play = () => replay({ environment, family, maxSteps: 5 }, [1, 2], 0, { maxFrames: 5 });
+    expect(play).toThrow(/has 2 parameters, but those of the config have 10/);
+  });
+});
+
+describe('every environment that can be drawn', () => {
+  // Most synthetic tasks have no picture: their states stand for nothing.
+  const drawn = environmentIds().filter((id) => !/^synthetic:(?!mdp|grid)/.test(id));
+  it.each(drawn)('%s: as an SVG of bounded size', async (id) => {
+    const environment = await makeEnvironment(id);
+    const policy = {
+      discrete: { kind: 'q-table' },
+      box: { kind: 'linear' },
+      tuple: { kind: 'linear' },
+    } as const;
+    const { policy: written } = parseConfig({ ...config, policy: policy[environment.observationSpace.kind] });
+    const family = createPolicyFamily(written!, environment);
+    const setting = { environment, family, maxSteps: 150 };
+    const draw = (maxFrames: number) => {
+      const played = replay(setting, family.initial(createGenerator(2)), 3, { maxFrames });
+      return { seed: 3, replay: played, animation: { title: id, ...played } } satisfies DrawnEpisode;
+    };
+    const { svg, animation } = drawBounded(draw, 360);
+    expect(Buffer.byteLength(svg)).toBeLessThanOrEqual(60_000);
+    expect(elementTree(svg).children[0]).toMatchObject({ name: 'title', text: id });
+    expect(svgAnimation(draw(animation.moments.length).animation, 360)).toBe(svg);
+    environment.close?.();
+  });
+});
+
+describe('notablePolicies', () => {
+  const entry = (iteration: number, score: number, candidate = 0): BufferEntry => ({
+    iteration,
+    group: iteration,
+    candidate,
+    source: 'proposal',
+    parameters: [],
+    returns: [score],
+    lengths: [1],
+    score,
+  });
+  const entries = [entry(0, 3), entry(1, 1), entry(2, 9), entry(3, 8), entry(3, 1, 1)];
+
+  it('are the best, the worst and the first', () => {
+    const [first, worst, best] = entries;
+    expect(notablePolicies(entries, { confirmations: [] })).toEqual({ best, worst, first });
+    expect(notablePolicies([], { confirmations: [] })).toBeUndefined();
+  });
+
+  it('prefer what was confirmed to what was observed', () => {
+    const confirmed = {
+      stage: 'final',
+      iteration: 3,
+      candidate: 0,
+      parameters: [],
+      observed: 8,
+      mean: 7,
+      ci95: [6, 8],
+      episodes: 5,
+    } as const;
+    expect(notablePolicies(entries, { confirmations: [confirmed] })!.best).toBe(entries[3]);
+  });
+});
+
+describe('render.every', () => {
+  it('draws the best candidate of every Nth iteration', async () => {
+    expect(pictures(path)).toEqual(['iteration-0002.svg', 'iteration-0004.svg', 'iteration-0006.svg']);
+    const { recorded } = await readWholeRun(path);
+    const [one, two] = recorded.entries.filter(({ iteration }) => iteration === 4);
+    const best = two!.score > one!.score ? two! : one!;
+    const titles = elementTree(picture(path, 'iteration-0004.svg')).children[0]!.text;
+    expect(titles).toBe(`CartPole-v1 · iteration 4.${best.candidate + 1}`);
+  });
+
+  it('changes nothing else that is recorded', async () => {
+    const { render: _render, ...plain } = config;
+    const run = await runExperimentFrom(plain);
+    expect(existsSync(join(run.path, 'animations'))).toBe(false);
+    for (const file of ['evaluations', 'episodes'] as const)
+      expect(readRunFile(run.path, file)).toBe(readRunFile(path, file));
+  });
+
+  it('makes up for what was cut off, leaves what is there, and may change on resume', async () => {
+    const copy = join(temporaryDirectory(), 'run');
+    cpSync(path, copy, { recursive: true });
+    rmSync(join(copy, 'animations/iteration-0004.svg'));
+    writeFileSync(join(copy, 'animations/iteration-0002.svg'), 'kept');
+    writeFileSync(join(copy, 'animations/iteration-0008.svg'), 'of an iteration that was not recorded whole');
+    await resumeExperiment(copy, { overrides: ['iterations=8', 'render.every=4'] });
+    expect(pictures(copy)).toEqual([2, 4, 6, 8].map((iteration) => `iteration-000${iteration}.svg`));
+    expect(picture(copy, 'iteration-0004.svg')).toBe(picture(path, 'iteration-0004.svg'));
+    expect(picture(copy, 'iteration-0002.svg')).toBe('kept');
+    expect(elementTree(picture(copy, 'iteration-0008.svg')).name).toBe('svg');
+  });
+
+  it('warns of what could not be drawn, and the run goes on', async () => {
+    const run = join(temporaryDirectory(), 'run');
+    const { events } = await runExperimentFrom(config, {
+      path: run,
+      onEvent: ({ kind }) => kind === 'run-started' && writeFileSync(join(run, 'animations'), 'in the way'),
+    });
+    const warnings = events.flatMap((event) => (event.kind === 'warning' ? event.message : []));
+    expect(warnings.length).toBe(3);
+    expect(warnings[0]).toContain('iteration 2 could not be drawn');
+    expect(events.at(-1)).toMatchObject({ kind: 'run-finished', reason: { kind: 'iterations' } });
+  });
+
+  it('is refused where there is no drawing', async () => {
+    const remote = parseConfig({ ...config, environment: 'gymnasium:Ant-v5' });
+    await expect(assemble(remote, {})).rejects.toThrow(UserError);
+    await expect(assemble(remote, {})).rejects.toThrow(/render\.every: gymnasium:Ant-v5 has no drawing/);
+  });
+});
+
+describe('the report', () => {
+  it('shows the best, the worst and the first policy as they were evaluated', async () => {
+    const page = readRunFile(path, 'report');
+    const { recorded, manifest } = await readWholeRun(path);
+    const notable = notablePolicies(recorded.entries, manifest)!;
+    const images = [...page.matchAll(/<img src="data:image\/svg\+xml,([^"]*)" alt="([^"]*)">/g)];
+    expect(images.length).toBe(new Set(Object.values(notable)).size);
+    for (const [, source] of images) {
+      const svg = decodeURIComponent(source!);
+      expect(elementTree(svg).children[0]!.text).toMatch(/^CartPole-v1 · /);
+      expect(Buffer.byteLength(svg)).toBeLessThanOrEqual(60_000);
+    }
+    const text = visibleText(page);
+    expect(text).toContain(`in ${notable.best.lengths[0]} steps; its mean over the evaluation`);
+    expect(text).not.toContain('the environment is not what it was then');
+    expect(page).toContain('img-src data:');
+  });
+
+  it('links what was drawn as the run went', () => {
+    const page = readRunFile(path, 'report');
+    for (const name of pictures(path)) expect(page).toContain(`<a href="animations/${name}">`);
+  });
+
+  it('is the same each time', async () => {
+    const before = readRunFile(path, 'report');
+    await writeRunReport(path);
+    expect(readRunFile(path, 'report')).toBe(before);
+  });
+});
+
+describe('the folder of a run’s pictures', () => {
+  it('is not a way out of the run', () => {
+    const [run, elsewhere] = [temporaryDirectory(), temporaryDirectory()];
+    symlinkSync(elsewhere, join(run, 'animations'));
+    expect(() => makeAnimationsFolder(run)).toThrow(/no folder but a link/);
+    const plain = temporaryDirectory();
+    mkdirSync(join(plain, 'animations'));
+    expect(makeAnimationsFolder(plain)).toBe(join(plain, 'animations'));
+  });
+});

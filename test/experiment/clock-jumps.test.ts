@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import {
+  quick,
+  readRunFile,
+  resumeExperiment,
+  runExperimentFrom,
+  temporaryDirectory,
+} from '../support/experiments.js';
+
+const config = { ...quick, iterations: 8, model: { provider: 'hill-climb' } } as const;
+const day = 24 * 3600 * 1000;
+
+/** A clock that is set a day forwards, or back, at every third look. */
+function jumpingClock(direction: 1 | -1): () => Date {
+  let [time, looks] = [Date.UTC(2026, 5, 1), 0];
+  return () => {
+    if (++looks % 3 === 0) time += direction * day;
+    return new Date(time);
+  };
+}
+
+it.each([1, -1] as const)('a clock that is set (%d) changes no duration and no limit', async (direction) => {
+  const limited = { ...config, limits: { minutes: 60 } };
+  const whole = await runExperimentFrom(limited);
+  const { path } = await runExperimentFrom(limited, { now: jumpingClock(direction) });
+  expect(readManifest(path)).toMatchObject({ status: 'completed', reason: { kind: 'iterations' } });
+  expect(readManifest(path).activeMs).toBe(readManifest(whole.path).activeMs);
+  expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
+});
+
+it('a run that is resumed before it began, by the clock, goes on', async () => {
+  const whole = await runExperimentFrom(config);
+  const finish = new AbortController();
+  const path = `${temporaryDirectory()}/run`;
+  await runExperimentFrom(config, {
+    path,
+    finish: finish.signal,
+    onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 3 && finish.abort(),
+  });
+  const before = readManifest(path).activeMs;
+  expect(before).toBeGreaterThan(0);
+  await resumeExperiment(path, { now: () => new Date(Date.UTC(1999, 0, 1)) });
+  expect(readManifest(path).activeMs).toBeGreaterThan(before);
+  expect(readRun(path).iteration).toBe(8);
+  expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
+});

@@ -1,0 +1,557 @@
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ConfigInput } from '../../src/config/config.js';
+import { heldFor } from '../../src/experiment/experiment.js';
+import { ModelError } from '../../src/models/language-model.js';
+import { formatParameters } from '../../src/prompting/answer/format.js';
+import { confirmationSeeds, evaluationSeeds } from '../../src/random/seeds.js';
+import type { CallRecord, RunEvent } from '../../src/runs/events.js';
+import { readManifest, readRun, statusOf } from '../../src/runs/reader.js';
+import { controls } from '../../src/search/controls.js';
+import {
+  quick,
+  readRunFile,
+  resumeExperiment,
+  runExperimentFrom,
+  seededModel,
+  temporaryDirectory,
+} from '../support/experiments.js';
+import { createScriptedModel } from '../support/scripted-model.js';
+
+const scripted = { ...quick, model: { provider: 'ollama', name: 'scripted' } } as const satisfies ConfigInput;
+const kinds = (events: readonly RunEvent[]) => events.map(({ kind }) => kind);
+const calls = (path: string): CallRecord[] =>
+  readRunFile(path, 'calls')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as CallRecord);
+
+describe('the outer loop', () => {
+  it('warms up, then proposes, evaluates and records, then confirms', async () => {
+    const ones = Array.from({ length: 9 }, (_, i) => `params[${i + 1}]: 1`).join(', ');
+    const model = createScriptedModel((_call, index) =>
+      index === 2 ? 'I am not sure.' : `params[0]: ${index / 10}, ${ones}`,
+    );
+    const { events, path } = await runExperimentFrom({ ...scripted, iterations: 3, warmup: 2 }, { model });
+    expect(kinds(events)).toEqual([
+      'run-started',
+      'warmup-evaluated',
+      'warmup-evaluated',
+      'call-finished',
+      'candidate-evaluated',
+      'iteration-finished',
+      'call-finished',
+      'candidate-evaluated',
+      'iteration-finished',
+      'call-finished',
+      'call-finished',
+      'candidate-evaluated',
+      'iteration-finished',
+      'confirmed',
+      'confirmed',
+      'confirmed',
+      'run-finished',
+    ]);
+    expect(readManifest(path)).toMatchObject({
+      status: 'completed',
+      reason: { kind: 'iterations' },
+      iterations: { done: 3, of: 3 },
+      usage: { calls: 4 },
+    });
+  });
+
+  it('records every candidate of a group', async () => {
+    const { path } = await runExperimentFrom(
+      { ...scripted, candidates: 3, iterations: 2 },
+      { model: seededModel() },
+    );
+    const proposals = readRun(path).entries.filter(({ source }) => source === 'proposal');
+    expect(proposals.map(({ iteration, group, candidate }) => [iteration, group, candidate])).toEqual([
+      [1, 1, 0],
+      [1, 1, 1],
+      [1, 1, 2],
+      [2, 2, 0],
+      [2, 2, 1],
+      [2, 2, 2],
+    ]);
+  });
+
+  it('rejects what stays wrong, without evaluating an old policy as if it were new', async () => {
+    const model = createScriptedModel(() => 'no');
+    const { events, path } = await runExperimentFrom(
+      { ...scripted, iterations: 2, corrections: 1 },
+      { model },
+    );
+    expect(kinds(events).filter((kind) => kind === 'proposal-rejected')).toHaveLength(2);
+    expect(readRun(path).entries.every(({ source }) => source === 'warm-up')).toBe(true);
+    expect(readManifest(path).iterations.done).toBe(2);
+  });
+
+  it('plays all candidates on the same episodes, and confirms on untouched ones', async () => {
+    const { path, events } = await runExperimentFrom(
+      { ...scripted, record: 'all' },
+      { model: seededModel() },
+    );
+    const { episodes } = readRun(path);
+    const used = new Set(episodes.map(({ seed }) => seed));
+    expect([...used]).toEqual(evaluationSeeds(0, 3));
+    for (const stage of ['selection', 'final', 'inspection'] as const) {
+      for (const seed of confirmationSeeds(0, stage, 500)) expect(used.has(seed)).toBe(false);
+    }
+    const confirmations = events.flatMap((event) => (event.kind === 'confirmed' ? [event.confirmation] : []));
+    expect(confirmations.map(({ stage, episodes: n }) => [stage, n])).toEqual([
+      ['selection', 5],
+      ['selection', 5],
+      ['final', 5],
+    ]);
+  });
+
+  it('meets new episodes every iteration where the config says so', async () => {
+    const evaluation = { ...quick.evaluation, seeds: 'fresh' } as const;
+    const { path } = await runExperimentFrom(
+      { ...scripted, evaluation, record: 'all' },
+      { model: seededModel() },
+    );
+    const { episodes } = readRun(path);
+    const seeds = (iteration: number) =>
+      episodes.filter((e) => e.iteration === iteration).map(({ seed }) => seed);
+    expect(seeds(1)).toEqual(evaluationSeeds(0, 3, 1));
+    expect(seeds(2)).not.toEqual(seeds(1));
+  });
+
+  it('takes over the policies of an earlier run, and plays them on its own episodes', async () => {
+    const earlier = await runExperimentFrom(scripted, { model: seededModel() });
+    const config = { ...scripted, seed: 1, warmup: { from: earlier.path }, iterations: 2 };
+    const { path } = await runExperimentFrom(config, { model: seededModel() });
+    const [before, after] = [readRun(earlier.path).entries, readRun(path).entries];
+    expect(after.slice(0, before.length).map(({ parameters }) => parameters)).toEqual(
+      before.map(({ parameters }) => parameters),
+    );
+    expect(after.map(({ source }) => source)).toEqual([
+      ...before.map(() => 'imported'),
+      'proposal',
+      'proposal',
+    ]);
+    const [old, own] = [before[0]!, after[0]!];
+    const seeds = (run: string) => readRun(run).episodes.find(({ candidate }) => candidate === 0)!.seed;
+    expect(seeds(path)).not.toBe(seeds(earlier.path));
+    expect(own.returns).not.toEqual(old.returns);
+
+    // The earlier run is not needed any more, and what became of it doesn't matter.
+    rmSync(earlier.path, { recursive: true });
+    await resumeExperiment(path, { model: seededModel(), overrides: ['iterations=4'] });
+    expect(readRun(path).entries).toHaveLength(before.length + 4);
+  });
+});
+
+describe('a run ends', () => {
+  it('when the target was held', async () => {
+    const config = { ...scripted, iterations: 50, target: { return: 8, hold: 3 } };
+    const { path } = await runExperimentFrom(config, { model: seededModel() });
+    expect(readManifest(path)).toMatchObject({
+      reason: { kind: 'target', return: 8 },
+      iterations: { done: 3 },
+    });
+  });
+
+  it('at a limit of calls, before the call that would pass it', async () => {
+    const model = seededModel(0.5);
+    const { path } = await runExperimentFrom(
+      { ...scripted, iterations: 50, limits: { calls: 9 } },
+      { model },
+    );
+    expect(model.calls.length).toBeLessThanOrEqual(9);
+    expect(readManifest(path)).toMatchObject({
+      status: 'completed',
+      reason: { kind: 'limit', limit: 'calls' },
+    });
+  });
+
+  it('at a limit of minutes', async () => {
+    // The test's clock ticks a second whenever it is looked at.
+    const { path } = await runExperimentFrom(
+      { ...scripted, iterations: 5000, limits: { minutes: 1 } },
+      { model: seededModel() },
+    );
+    const { reason, iterations } = readManifest(path);
+    expect(reason).toEqual({ kind: 'limit', limit: 'minutes' });
+    expect(iterations.done).toBeLessThan(60);
+  });
+
+  it('at once when the model can’t ever answer, resumable', async () => {
+    const model = createScriptedModel([
+      new ModelError('authentication', 'bad key', { retries: 0, latencyMs: 1 }),
+    ]);
+    const { path } = await runExperimentFrom(scripted, { model });
+    expect(readManifest(path)).toMatchObject({
+      status: 'failed',
+      reason: { kind: 'model-error', message: 'bad key' },
+      iterations: { done: 0 },
+      usage: { calls: 1, errors: 1 },
+    });
+    await resumeExperiment(path, { model: seededModel() });
+    expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 6 } });
+  });
+
+  it('after three iterations in a row without any answer', async () => {
+    const model = createScriptedModel(() => new ModelError('server', 'down', { retries: 4, latencyMs: 1 }));
+    const { path } = await runExperimentFrom({ ...scripted, corrections: 0 }, { model });
+    expect(model.calls).toHaveLength(3);
+    expect(readManifest(path)).toMatchObject({
+      status: 'failed',
+      reason: { kind: 'model-error', message: 'down' },
+    });
+  });
+
+  it('after the iteration at the first Ctrl-C, at once at the second', async () => {
+    const finish = new AbortController();
+    const first = await runExperimentFrom(scripted, {
+      model: seededModel(),
+      finish: finish.signal,
+      onEvent: (event) => event.kind === 'call-finished' && event.call.iteration === 2 && finish.abort(),
+    });
+    expect(readManifest(first.path)).toMatchObject({ status: 'interrupted', iterations: { done: 2 } });
+
+    const abort = new AbortController();
+    const model = createScriptedModel((call) => {
+      if (call.options.task.history.length === 4) abort.abort();
+      return '';
+    });
+    const generate: typeof model.generate = async (messages, options) => {
+      await model.generate(messages, options);
+      options.signal?.throwIfAborted();
+      return seededModel().generate(messages, options);
+    };
+    const second = await runExperimentFrom(scripted, { model: { ...model, generate }, abort: abort.signal });
+    expect(readManifest(second.path)).toMatchObject({ status: 'interrupted', iterations: { done: 1 } });
+  });
+});
+
+describe('heldFor', () => {
+  const entry = (iteration: number, score: number) =>
+    ({
+      iteration,
+      score,
+      group: 0,
+      candidate: 0,
+      source: 'proposal',
+      parameters: [],
+      returns: [],
+      lengths: [],
+    }) as const;
+
+  it('counts the last iterations in a row that reached the target', () => {
+    const entries = [entry(0, 9), entry(1, 9), entry(2, 1), entry(3, 8), entry(4, 3), entry(4, 9)];
+    expect(heldFor(entries, 8, 4)).toBe(2);
+    expect(heldFor(entries, 9, 4)).toBe(1);
+    expect(heldFor(entries, 10, 4)).toBe(0);
+  });
+
+  it('is ended by an iteration whose proposals were all rejected', () => {
+    expect(heldFor([entry(1, 9), entry(2, 9)], 8, 3)).toBe(0);
+  });
+});
+
+const configs: readonly (readonly [
+  string,
+  ConfigInput,
+  (() => ReturnType<typeof seededModel>) | undefined,
+])[] = [
+  ...controls.map(
+    (provider) => [provider, { ...quick, iterations: 24, model: { provider } }, undefined] as const,
+  ),
+  ['scripted model', { ...scripted, iterations: 24 }, () => seededModel(0.4)],
+  [
+    'mixture, one of each group remembered',
+    {
+      ...quick,
+      iterations: 12,
+      candidates: 4,
+      model: { provider: 'mixture' },
+      memory: { best: 3, recent: 2, ofGroup: 2 },
+    },
+    undefined,
+  ],
+  [
+    'scripted model, conversation, one of each group remembered',
+    {
+      ...scripted,
+      iterations: 12,
+      candidates: 3,
+      prompts: { conversation: { turns: 4 } },
+      memory: { best: 3, recent: 2, ofGroup: 1 },
+    },
+    () => seededModel(0.4),
+  ],
+  ['scripted model, groups', { ...scripted, iterations: 12, candidates: 3 }, () => seededModel(0.4)],
+  [
+    'scripted model, conversation and trajectories',
+    {
+      ...scripted,
+      iterations: 12,
+      prompts: { conversation: { turns: 5 } },
+      memory: { best: 3, recent: 2, trajectories: 'rows' },
+    },
+    () => seededModel(0.4),
+  ],
+];
+
+describe.each(configs)('the same seed gives the same bytes: %s', (_name, config, model) => {
+  const options = () => (model === undefined ? {} : { model: model() });
+  const withoutTimes = (path: string) =>
+    calls(path).map(({ time: _time, completion: _completion, ...call }) => call);
+
+  it('in two runs', async () => {
+    const [first, second] = [
+      await runExperimentFrom(config, options()),
+      await runExperimentFrom(config, options()),
+    ];
+    expectSame(second.path, first.path);
+    const other = await runExperimentFrom({ ...config, seed: 1 }, options());
+    expect(readRunFile(other.path, 'evaluations')).not.toBe(readRunFile(first.path, 'evaluations'));
+  });
+
+  it('in a run that was interrupted and resumed', async () => {
+    const whole = await runExperimentFrom(config, options());
+    for (const at of [1, 5, 11]) {
+      const finish = new AbortController();
+      const part = await runExperimentFrom(config, {
+        ...options(),
+        finish: finish.signal,
+        onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === at && finish.abort(),
+      });
+      expect(readManifest(part.path).iterations.done).toBe(at);
+      await resumeExperiment(part.path, options());
+      expectSame(part.path, whole.path);
+      expect(withoutTimes(part.path)).toEqual(withoutTimes(whole.path));
+    }
+  });
+
+  it('in a run that crashed anywhere, even in the middle of a write', async () => {
+    const whole = await runExperimentFrom(config, options());
+    const files = ['evaluations', 'events', 'episodes', 'calls'] as const;
+    for (const [n, share] of [0.02, 0.3, 0.55, 0.8, 0.99].entries()) {
+      const path = join(temporaryDirectory(), 'run');
+      cpSync(whole.path, path, { recursive: true });
+      for (const [i, file] of files.entries()) {
+        // Files are written in step, but a crash may find each of them at another point.
+        const bytes = Buffer.from(readRunFile(path, file));
+        truncateSync(
+          join(path, fileName(file)),
+          Math.floor(bytes.length * Math.min(1, share + 0.01 * ((n + i) % 3))),
+        );
+      }
+      const manifest = JSON.parse(readRunFile(path, 'manifest')) as object;
+      writeFileSync(join(path, 'manifest.json'), JSON.stringify({ ...manifest, status: 'running' }));
+      expect(statusOf(path, readManifest(path))).toBe('crashed');
+      await resumeExperiment(path, options());
+      expectSame(path, whole.path);
+    }
+  });
+});
+
+/** Booleans, for the files are long. */
+function expectSame(path: string, other: string): void {
+  expect(readRunFile(path, 'evaluations')).toBe(readRunFile(other, 'evaluations'));
+  expect(readRunFile(path, 'episodes') === readRunFile(other, 'episodes')).toBe(true);
+}
+
+const fileName = (file: string) => `${file}.jsonl`;
+
+describe('resuming', () => {
+  it('does not pay again for the calls of the unfinished iteration', async () => {
+    const config = { ...scripted, candidates: 2 };
+    const whole = await runExperimentFrom(config, { model: seededModel() });
+    const path = join(temporaryDirectory(), 'run');
+    cpSync(whole.path, path, { recursive: true });
+    const events = readRunFile(path, 'events').split('\n');
+    const lastIteration = events.findLastIndex((line) => line.includes('"iteration-finished"'));
+    writeFileSync(join(path, 'events.jsonl'), `${events.slice(0, lastIteration).join('\n')}\n`);
+    const model = seededModel();
+    await resumeExperiment(path, { model });
+    expect(model.calls).toHaveLength(0);
+    expect(readManifest(path).usage.calls).toBe(readManifest(whole.path).usage.calls);
+    expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
+  });
+
+  it('puts a manifest right that a crash left behind the logs', async () => {
+    const config = { ...quick, model: { provider: 'hill-climb' } } as const;
+    const whole = await runExperimentFrom(config);
+    const path = join(temporaryDirectory(), 'run');
+    cpSync(whole.path, path, { recursive: true });
+    const stale = {
+      ...readManifest(path),
+      status: 'running',
+      iterations: { done: 1, of: 6 },
+      confirmations: [],
+    };
+    const { best: _best, reason: _reason, ...rest } = stale;
+    writeFileSync(join(path, 'manifest.json'), JSON.stringify(rest));
+    await resumeExperiment(path);
+    const { best, iterations, usage } = readManifest(path);
+    const expected = readManifest(whole.path);
+    expect({ best, iterations, calls: usage.calls }).toEqual({
+      best: expected.best,
+      iterations: expected.iterations,
+      calls: expected.usage.calls,
+    });
+  });
+
+  it('can do so from the first moment on', async () => {
+    const abort = new AbortController();
+    abort.abort();
+    const { path } = await runExperimentFrom(
+      { ...quick, model: { provider: 'random' } },
+      { abort: abort.signal },
+    );
+    expect(existsSync(join(path, 'evaluations.jsonl'))).toBe(false);
+    await resumeExperiment(path);
+    expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 6 } });
+  });
+
+  it('asks anew for a call that failed, with the same seed', async () => {
+    const whole = await runExperimentFrom(scripted, { model: seededModel() });
+    const abort = new AbortController();
+    const model = seededModel();
+    const generate: typeof model.generate = (messages, options) => {
+      if (options.task.history.length < 5) return model.generate(messages, options);
+      abort.abort();
+      return Promise.reject(new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 1 }));
+    };
+    const { path } = await runExperimentFrom(scripted, {
+      model: { ...model, generate },
+      abort: abort.signal,
+    });
+    expect(calls(path).at(-1)!.outcome.kind).toBe('error');
+    await resumeExperiment(path, { model: seededModel() });
+    expect(readRunFile(path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
+  });
+
+  it('confirms what an abort kept it from confirming', async () => {
+    const abort = new AbortController();
+    const { path } = await runExperimentFrom(
+      { ...quick, model: { provider: 'random' } },
+      { abort: abort.signal, onEvent: (event) => event.kind === 'confirmed' && abort.abort() },
+    );
+    expect(readManifest(path)).toMatchObject({ status: 'interrupted', iterations: { done: 6 } });
+    await resumeExperiment(path);
+    expect(readManifest(path).confirmations.map(({ stage }) => stage)).toEqual([
+      'selection',
+      'selection',
+      'final',
+    ]);
+  });
+
+  it('goes on for more iterations as if they had been asked for at first', async () => {
+    const config = { ...quick, model: { provider: 'cma-es' } } as const;
+    const whole = await runExperimentFrom({ ...config, iterations: 10 });
+    const part = await runExperimentFrom({ ...config, iterations: 4 });
+    await resumeExperiment(part.path, { overrides: ['iterations=10'] });
+    expect(readRunFile(part.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
+  });
+
+  it('refuses a log that is damaged in the middle, by file and line', async () => {
+    const { path } = await runExperimentFrom(scripted, { model: seededModel() });
+    const lines = readRunFile(path, 'evaluations').split('\n');
+    writeFileSync(
+      join(path, 'evaluations.jsonl'),
+      [...lines.slice(0, 2), '{"torn', ...lines.slice(2)].join('\n'),
+    );
+    await expect(resumeExperiment(path)).rejects.toThrow('evaluations.jsonl:3: this line is not valid JSON');
+    appendFileSync(join(path, 'events.jsonl'), '');
+    expect(readFileSync(join(path, 'evaluations.jsonl'), 'utf8')).toContain('{"torn');
+  });
+});
+
+describe('memory.ofGroup', () => {
+  const grouped = {
+    ...scripted,
+    iterations: 8,
+    candidates: 4,
+    memory: { best: 4, recent: 2, ofGroup: 2 },
+    prompts: { set: 'compact' },
+  } as const satisfies ConfigInput;
+
+  const oneDecimal = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
+
+  /** What the memory holds before an iteration, worked out anew from the log. */
+  const held = (path: string, iteration: number) => {
+    const before = readRun(path).entries.filter((entry) => entry.iteration < iteration);
+    return before.filter((entry) => {
+      if (entry.iteration === 0) return true;
+      const [first, second] = before.filter((other) => other.iteration === entry.iteration);
+      return entry === (second !== undefined && second.score > first!.score ? second : first);
+    });
+  };
+
+  it('shows a prompt what it holds and nothing else, and tells controls no more', async () => {
+    const inner = seededModel();
+    const histories: number[][] = [];
+    const model: typeof inner = {
+      ...inner,
+      generate: (messages, options) => {
+        histories.push(options.task.history.map(({ score }) => score));
+        return inner.generate(messages, options);
+      },
+    };
+    const { path } = await runExperimentFrom(grouped, { model });
+    const asked = calls(path).filter(({ attempt, candidate }) => attempt === 0 && candidate === 0);
+    expect(asked).toHaveLength(8);
+    for (const { iteration, messages } of asked) {
+      const memory = held(path, iteration);
+      expect(memory).toHaveLength(3 + iteration - 1);
+      const best = memory.toSorted((a, b) => b.score - a.score).slice(0, 4);
+      const shown = new Set([...best, ...memory.slice(-2)]);
+      const prompt = messages.at(-1)!.content;
+      const lines = prompt.split('\n').filter((line) => /^\d+ params\[0\]/.test(line));
+      expect(lines.map((line) => line.replace(/^\d+ /, '')).toSorted()).toEqual(
+        [...shown].map(({ parameters }) => formatParameters(parameters, oneDecimal)).toSorted(),
+      );
+      const stale = memory.length - 1 - memory.indexOf(best[0]!);
+      expect(prompt).toContain(`tried ${memory.length} stale ${stale}\n`);
+    }
+    expect(histories.at(-1)).toEqual(held(path, 8).map(({ score }) => score));
+  });
+
+  it('leaves the best of the run, and what was tried before, to everything evaluated', async () => {
+    const { path } = await runExperimentFrom(
+      { ...quick, candidates: 8, model: { provider: 'mixture' }, memory: { ofGroup: 1 } },
+      {},
+    );
+    const { entries } = readRun(path);
+    const top = entries.reduce((best, entry) => (entry.score > best.score ? entry : best));
+    expect(readManifest(path).best).toMatchObject({
+      iteration: top.iteration,
+      candidate: top.candidate,
+      return: top.score,
+    });
+    // One that the memory does not hold.
+    expect(top.candidate).toBeGreaterThan(0);
+    expect(new Set(entries.map(({ parameters }) => parameters.join())).size).toBe(entries.length);
+  });
+});
+
+describe('a continued conversation', () => {
+  it('shows only what is new, for as many turns as it may', async () => {
+    const model = seededModel();
+    const config = { ...scripted, iterations: 5, prompts: { conversation: { turns: 3 } } };
+    const { path } = await runExperimentFrom(config, { model });
+    const lengths = model.calls.map(({ messages }) => messages.map(({ role }) => role[0]).join(''));
+    expect(lengths).toEqual(['su', 'suau', 'suauau', 'su', 'suau']);
+    const second = model.calls[1]!.messages;
+    expect(second.slice(0, 2)).toEqual(model.calls[0]!.messages);
+    const { entries } = readRun(path);
+    const newest = entries.find(({ iteration }) => iteration === 1)!;
+    expect(second[3]!.content.match(/f\(params\): /g)?.length).toBeLessThan(4);
+    expect(second[3]!.content).toContain(`f(params): ${newest.score.toFixed(2)}`);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { createLedger } from '../../src/experiment/ledger.js';
+import type { Usage } from '../../src/models/language-model.js';
+import type { CallRecord } from '../../src/runs/events.js';
+
+const message = { role: 'user', content: 'x'.repeat(400) } as const;
+const price = { input: 1, cachedInput: 0.1, output: 10 };
+
+function call(usage: Usage, cost?: number): CallRecord {
+  return {
+    iteration: 1,
+    candidate: 0,
+    attempt: 0,
+    messages: [message],
+    seed: 1,
+    time: '2026-01-01T00:00:00.000Z',
+    outcome: { kind: 'accepted', parameters: [1] },
+    completion: { text: '', finishReason: 'stop', usage, latencyMs: 5, retries: 1 },
+    ...(cost !== undefined && { cost }),
+  };
+}
+
+const create = (limits: object, maxTokens?: number) =>
+  createLedger({ limits, price, maxTokens, usesTokens: true });
+
+describe('ledger', () => {
+  it('adds up usage, retries, time and cost', () => {
+    const ledger = create({});
+    const usage = { promptTokens: 1000, cachedTokens: 400, completionTokens: 50, reasoningTokens: 20 };
+    const cost = ledger.cost(usage)!;
+    expect(cost).toBeCloseTo((600 * 1 + 400 * 0.1 + 50 * 10) / 1e6, 15);
+    ledger.record(call(usage, cost));
+    ledger.record(call({}));
+    expect(ledger.totals).toMatchObject({
+      calls: 2,
+      errors: 0,
+      retries: 2,
+      promptTokens: 1000,
+      cachedTokens: 400,
+      completionTokens: 50,
+      reasoningTokens: 20,
+      latencyMs: 10,
+    });
+    expect(ledger.totals.cost).toBeCloseTo(cost, 15);
+  });
+
+  it('counts a failed call with its retries', () => {
+    const ledger = create({});
+    const { completion: _completion, ...rest } = call({});
+    ledger.record({
+      ...rest,
+      outcome: { kind: 'error', error: 'server', message: '', retries: 3, latencyMs: 70 },
+    });
+    expect(ledger.totals).toMatchObject({ calls: 1, errors: 1, retries: 3, latencyMs: 70 });
+  });
+
+  it('refuses the call that could pass a limit, counting those in flight', () => {
+    const ledger = create({ calls: 2 });
+    const first = ledger.reserve([[message]]);
+    expect(first.kind).toBe('granted');
+    expect(ledger.reserve([[message]]).kind).toBe('granted');
+    expect(ledger.reserve([[message]])).toEqual({ kind: 'refused', limit: 'calls' });
+    if (first.kind === 'granted') first.release();
+    expect(ledger.reserve([[message]]).kind).toBe('granted');
+  });
+
+  it('sets aside prompt and longest completion against the token limit', () => {
+    const ledger = create({ tokens: 1000 }, 300);
+    expect(ledger.reserve([[message]]).kind).toBe('granted');
+    expect(ledger.reserve([[message], [message]])).toEqual({ kind: 'refused', limit: 'tokens' });
+    const spent = create({ tokens: 1000 }, 300);
+    spent.record(call({ promptTokens: 600, completionTokens: 50 }));
+    expect(spent.reserve([[message]])).toEqual({ kind: 'refused', limit: 'tokens' });
+  });
+
+  it('sets aside cost', () => {
+    const ledger = create({ cost: 0.004 }, 300);
+    const granted = ledger.reserve([[message]]);
+    expect(granted.kind).toBe('granted');
+    expect(ledger.reserve([[message]])).toEqual({ kind: 'refused', limit: 'cost' });
+  });
+
+  it('costs nothing without a price', () => {
+    const ledger = createLedger({ limits: {}, price: undefined, maxTokens: undefined, usesTokens: true });
+    expect(ledger.cost({ promptTokens: 10 })).toBeUndefined();
+    expect(ledger.totals.cost).toBeUndefined();
+  });
+});

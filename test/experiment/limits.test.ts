@@ -1,0 +1,204 @@
+/** Limits hold: also for several candidates in flight, and for repeats that share them. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createLedger } from '../../src/experiment/ledger.js';
+import { createPurse } from '../../src/experiment/limits.js';
+import { type ProposalRequest, propose } from '../../src/experiment/proposal.js';
+import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
+import { mostTokens, mostTokensOf } from '../../src/models/reply-faults.js';
+import { createGenerator } from '../../src/random/generator.js';
+
+const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
+const price = { input: 2, cachedInput: 3, output: 9 };
+
+/** What a server bills, whatever it tells. */
+interface Billed {
+  calls: number;
+  tokens: number;
+  cost: number;
+}
+
+/**
+ * Answers as long as the request allows, at random; loses some answers after they were made, cuts connections, and
+ * leaves some token counts out. A call ends after others have begun.
+ */
+function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined): LanguageModel {
+  let calls = 0;
+  return {
+    id: 'greedy/model',
+    async generate(messages, { maxTokens, mayTryAgain }: GenerateOptions) {
+      const random = createGenerator(seed, [calls++]);
+      const failedTries: ModelError['kind'][] = [];
+      for (;;) {
+        const longest = Math.min(ownLimit ?? 100_000, maxTokens ?? 100_000);
+        const prompt = Math.floor(mostTokens(messages) * random.uniform(0.3, 1));
+        const completion = Math.max(1, Math.floor(longest * random.random() ** 0.3));
+        billed.tokens += prompt + completion;
+        billed.cost += (prompt * price.cachedInput + completion * price.output) / 1e6;
+        await new Promise((resolve) => setImmediate(resolve));
+        if (random.random() < 0.2) {
+          const kind = random.choice(['cut', 'malformed', 'empty', 'timeout'] as const);
+          const isOver = kind === 'timeout' || failedTries.length === 3 || mayTryAgain?.(kind) === false;
+          if (isOver) {
+            billed.calls++;
+            throw new ModelError(kind, kind, { retries: failedTries.length, failedTries, latencyMs: 0 });
+          }
+          failedTries.push(kind);
+          continue;
+        }
+        billed.calls++;
+        const text =
+          random.random() < 0.3
+            ? 'no idea'
+            : `params[0]: ${random.uniform(-6, 6).toFixed(1)}, params[1]: 2.0`;
+        return {
+          text,
+          finishReason: 'stop',
+          usage: {
+            promptTokens: prompt,
+            cachedTokens: prompt,
+            completionTokens: completion,
+            reasoningTokens: completion,
+          },
+          latencyMs: 0,
+          retries: failedTries.length,
+          failedTries,
+        };
+      }
+    },
+  };
+}
+
+type Ledger = ReturnType<typeof createLedger>;
+
+/** Goes on until a limit says no, or so many iterations are done. */
+async function play(ledger: Ledger, model: LanguageModel, candidates: number, seed: number) {
+  for (let iteration = 1; iteration <= 40; iteration++) {
+    const request: ProposalRequest = {
+      iteration,
+      candidates,
+      corrections: 2,
+      messages: [{ role: 'user', content: `Propose. ${'f(params) = 1.5\n'.repeat(iteration)}` }],
+      task: { parameters: spec, history: [], warmup: 0 },
+      seen: () => undefined,
+      seed: (candidate, attempt) => seed + iteration * 100 + candidate * 10 + attempt,
+      formatCorrection: () => 'Give both.',
+      recorded: () => undefined,
+      model,
+      concurrency: 4,
+      ledger,
+      signal: new AbortController().signal,
+      now: () => new Date(0),
+      onCall: (call) => ledger.record(call),
+    };
+    const { limit } = await propose(request);
+    if (limit !== undefined) return limit;
+  }
+  return undefined;
+}
+
+const settings = fc.record({
+  seed: fc.integer({ min: 0, max: 1e6 }),
+  candidates: fc.integer({ min: 1, max: 5 }),
+  repeats: fc.integer({ min: 1, max: 4 }),
+  maxTokens: fc.option(fc.integer({ min: 20, max: 3000 }), { nil: undefined }),
+  tokens: fc.integer({ min: 3000, max: 200_000 }),
+  cost: fc.double({ min: 0.02, max: 1, noNaN: true }),
+  calls: fc.integer({ min: 3, max: 60 }),
+});
+
+describe('limits', () => {
+  it('are never passed by concurrent repeats that share them, whatever a server bills within its bounds', async () => {
+    const ends = new Set<string | undefined>();
+    await fc.assert(
+      fc.asyncProperty(settings, async ({ seed, candidates, repeats, maxTokens, tokens, cost, calls }) => {
+        const billed = { calls: 0, tokens: 0, cost: 0 };
+        const purse = createPurse();
+        const limits = { total: { tokens, cost, calls } };
+        const model = greedyModel(seed, billed, maxTokens);
+        const played = Array.from({ length: repeats }, (_, i) =>
+          play(
+            createLedger({ limits, price, maxTokens, usesTokens: true, purse }),
+            model,
+            candidates,
+            seed + i,
+          ),
+        );
+        for (const limit of await Promise.all(played)) ends.add(limit);
+        expect(billed.tokens).toBeLessThanOrEqual(tokens);
+        expect(billed.cost).toBeLessThanOrEqual(cost + 1e-9);
+        expect(billed.calls).toBeLessThanOrEqual(calls);
+        expect(purse.reserved.completionTokens).toBe(0);
+      }),
+      { numRuns: 60, seed: 3 },
+    );
+    expect(ends).toContain('total.tokens');
+    expect(ends).toContain('total.cost');
+    expect(ends).toContain('total.calls');
+  });
+
+  it('are each their own, and the largest call is looked at for those of a call', async () => {
+    const names = ['promptTokens', 'cachedTokens', 'completionTokens', 'reasoningTokens'] as const;
+    for (const name of names) {
+      const ledger = createLedger({ limits: { [name]: 9000 }, price, maxTokens: 500, usesTokens: true });
+      expect(await play(ledger, greedyModel(1, { calls: 0, tokens: 0, cost: 0 }, 500), 2, 0)).toBe(name);
+      const [cap] = ledger.caps(0);
+      expect(cap).toMatchObject({ limit: name, cap: 9000 });
+      expect(cap!.used).toBeLessThanOrEqual(9000);
+    }
+    const limits = { perCall: { promptTokens: 700, completionTokens: 100 } };
+    const ledger = createLedger({ limits, price, maxTokens: 500, usesTokens: true });
+    const billed = { calls: 0, tokens: 0, cost: 0 };
+    expect(await play(ledger, greedyModel(2, billed, 500), 1, 0)).toBe('perCall.promptTokens');
+    for (const { used, cap } of ledger.caps(0)) expect(used).toBeLessThanOrEqual(cap);
+  });
+
+  it('count what a provider does not report, and calls of an earlier process once', () => {
+    const purse = createPurse();
+    const ledger = createLedger({ limits: { tokens: 5000 }, price, maxTokens: 100, usesTokens: true, purse });
+    const unreported = { promptTokens: 300, completionTokens: mostTokensOf('params[0]: 1.0') };
+    const call = {
+      ...{ iteration: 1, candidate: 0, attempt: 0, messages: [], seed: 1, time: '' },
+      outcome: { kind: 'accepted', parameters: [1] },
+      completion: {
+        text: '',
+        finishReason: 'stop',
+        usage: { unreported },
+        latencyMs: 0,
+        retries: 0,
+        faults: ['usage-missing'],
+      },
+    } as const;
+    ledger.record(call, true);
+    expect(purse.spent.calls).toBe(0);
+    ledger.record(call);
+    expect(purse.spent).toMatchObject({ calls: 1, promptTokens: 300 });
+    expect(ledger.totals).toMatchObject({
+      promptTokens: 0,
+      unreported: 2 * (300 + unreported.completionTokens),
+      faults: { 'usage-missing': 2 },
+    });
+    expect(ledger.cost(call.completion.usage)).toBeCloseTo(
+      (300 * 2 + unreported.completionTokens * 9) / 1e6,
+      12,
+    );
+    expect(ledger.caps(0)).toEqual([
+      { limit: 'tokens', used: 2 * (300 + unreported.completionTokens), cap: 5000 },
+    ]);
+  });
+
+  it('ask for answers that have room, where the model has no limit of its own', () => {
+    const messages = [{ role: 'user', content: 'Propose.' }] as const;
+    const room = (tokens: number) => {
+      const ledger = createLedger({ limits: { tokens }, price, maxTokens: undefined, usesTokens: true });
+      return ledger.reserve([messages, messages]);
+    };
+    const wide = room(1e6);
+    expect(wide).toMatchObject({ kind: 'granted', maxTokens: 8192 });
+    const narrow = room(8000);
+    expect(narrow).toMatchObject({ kind: 'granted', maxTokens: Math.floor(4000 - mostTokens(messages)) });
+    expect(room(4000)).toEqual({ kind: 'refused', limit: 'tokens' });
+    const free = createLedger({ limits: {}, price, maxTokens: undefined, usesTokens: true });
+    expect(free.reserve([messages])).toMatchObject({ kind: 'granted', maxTokens: undefined });
+  });
+});

@@ -1,0 +1,184 @@
+import type { ChildProcess } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { runCommand } from '../../src/commands/run.js';
+import type { ConfigInput } from '../../src/config/config.js';
+import { parseConfig } from '../../src/config/load.js';
+import { absolutePaths } from '../../src/config/paths.js';
+import type { CallRecord } from '../../src/runs/events.js';
+import { differences } from '../../src/runs/fingerprint.js';
+import { referenceDirectory } from '../models/local/fixture.js';
+import {
+  readRunFile,
+  recordingContext,
+  resumeExperiment,
+  runExperimentFrom,
+  temporaryDirectory,
+} from '../support/experiments.js';
+
+/** Told of every process that the program starts. */
+const onFork = vi.hoisted(() => ({ listener: undefined as ((child: ChildProcess) => void) | undefined }));
+vi.mock('node:child_process', async (importOriginal) => {
+  const original = await importOriginal<typeof import('node:child_process')>();
+  const fork = (...given: Parameters<typeof original.fork>) => {
+    const child = original.fork(...given);
+    onFork.listener?.(child);
+    return child;
+  };
+  return { ...original, fork };
+});
+
+/** A reference model with room for a prompt: random weights, so that only the mask keeps its answers valid. */
+function spaciousModel(): string {
+  const directory = join(temporaryDirectory(), 'tiny');
+  cpSync(referenceDirectory('qwen3-fp32'), directory, { recursive: true });
+  const file = join(directory, 'config.json');
+  const config = JSON.parse(readFileSync(file, 'utf8')) as object;
+  writeFileSync(file, JSON.stringify({ ...config, max_position_embeddings: 8192 }));
+  return directory;
+}
+
+const path = spaciousModel();
+const experiment = {
+  environment: 'CartPole-v1',
+  model: { provider: 'local', path, device: 'cpu', threads: 1, format: 'constrained', maxTokens: 120 },
+  iterations: 4,
+  candidates: 2,
+  warmup: 2,
+  evaluation: { episodes: 2, maxSteps: 40 },
+  confirmation: { candidates: 0 },
+  memory: { best: 2, recent: 2 },
+  prompts: { set: 'numeric' },
+} as const satisfies ConfigInput;
+
+const callsOf = (run: string) =>
+  readRunFile(run, 'calls')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as CallRecord);
+
+test('every proposal is valid, and the same seed gives the same run', async () => {
+  const first = await runExperimentFrom(experiment);
+  const calls = callsOf(first.path);
+  expect(calls).toHaveLength(8);
+  for (const call of calls) {
+    expect(call.outcome).toMatchObject({ kind: 'accepted', parameters: { length: 10 } });
+    expect(call.completion?.usage.promptTokens ?? 1).toBeGreaterThan(0);
+  }
+  const second = await runExperimentFrom(experiment);
+  expect(readRunFile(second.path, 'evaluations')).toBe(readRunFile(first.path, 'evaluations'));
+  const other = await runExperimentFrom({ ...experiment, seed: 1 });
+  expect(readRunFile(other.path, 'evaluations')).not.toBe(readRunFile(first.path, 'evaluations'));
+});
+
+test('a table of choices is proposed as validly, from a prompt that describes the task', async () => {
+  const { path: run } = await runExperimentFrom({
+    ...experiment,
+    environment: { id: 'FrozenLake-v1', options: { is_slippery: false } },
+    model: { ...experiment.model, maxTokens: 200 },
+    iterations: 3,
+    prompts: { set: 'semantic' },
+  });
+  const calls = callsOf(run);
+  // An answer that was tried before is asked again; nothing else can be wrong with one.
+  for (const { outcome } of calls)
+    if (outcome.kind !== 'accepted') expect(outcome).toMatchObject({ failure: { kind: 'repeated' } });
+  expect(calls.filter(({ outcome }) => outcome.kind === 'accepted')).toHaveLength(6);
+});
+
+test('a run that was interrupted and resumed is the uninterrupted one', async () => {
+  const whole = await runExperimentFrom(experiment);
+  const finish = new AbortController();
+  const half = await runExperimentFrom(experiment, {
+    finish: finish.signal,
+    onEvent: (event) => {
+      if (event.kind === 'iteration-finished' && event.iteration === 2) finish.abort();
+    },
+  });
+  expect(readRunFile(half.path, 'evaluations')).not.toBe(readRunFile(whole.path, 'evaluations'));
+  // Where and how fast it runs may change within a run.
+  await resumeExperiment(half.path, { overrides: ['model.threads=2', 'model.device=auto'] });
+  expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
+});
+
+test('when the process of the model is killed in the middle of an answer, one more call mends it', async () => {
+  let killed = 0;
+  onFork.listener = (child) => {
+    child.on('message', (message: { kind: string }) => {
+      if (message.kind !== 'text' || killed > 0) return;
+      killed++;
+      child.kill('SIGKILL');
+    });
+  };
+  const { path: run } = await runExperimentFrom({ ...experiment, candidates: 1 });
+  onFork.listener = undefined;
+  expect(killed).toBe(1);
+  const calls = callsOf(run);
+  expect(calls.map(({ outcome }) => outcome.kind)).toEqual(['error', ...Array(4).fill('accepted')]);
+  expect(calls[0]!.outcome).toMatchObject({ error: 'server', message: expect.stringContaining('SIGKILL') });
+});
+
+const screen = async (lines: string, model = path) => {
+  const cwd = temporaryDirectory();
+  writeFileSync(
+    join(cwd, 'config.yaml'),
+    `environment: CartPole-v1\nwarmup: 1\nmodel:\n  provider: local\n${lines}\nmemory: { best: 2, recent: 2 }\n`,
+  );
+  const { context } = recordingContext(cwd);
+  const args = {
+    config: join(cwd, 'config.yaml'),
+    overrides: model === path ? [] : [`model.path=${model}`],
+    runsDir: 'buffers',
+    dryRun: false,
+    quiet: true,
+    json: false,
+  };
+  const error: unknown = await runCommand(args, context).catch((reason: unknown) => reason);
+  return error instanceof Error ? error.message : String(error);
+};
+
+test('what is wrong with the model is reported at its line of the config', async () => {
+  expect(await screen('  path: ./nowhere')).toMatch(
+    /config\.yaml:5:9: model\.path: there is no such directory\n[\s\S]*remedy: name the directory/,
+  );
+  const gemma = spaciousModel();
+  writeFileSync(join(gemma, 'config.json'), JSON.stringify({ model_type: 'gemma3' }));
+  expect(await screen(`  path: ${gemma}`)).toMatch(
+    /config\.yaml:5:9: model\.path: config\.json, model_type \("gemma3"\): this architecture is not supported\n[\s\S]*llama, mistral/,
+  );
+  const absent = process.platform === 'win32' ? 'coreml' : 'dml';
+  expect(await screen(`  path: ${path}\n  device: ${absent}`)).toMatch(
+    /config\.yaml:6:11: model\.device: this device can't be used[\s\S]*one of: auto, cpu/,
+  );
+});
+
+test('a limit on cost, which a local model does not have, is refused', () => {
+  expect(() => parseConfig({ ...experiment, limits: { cost: 1 } })).toThrow(
+    /limits\.cost: has no effect: a local model has no price/,
+  );
+});
+
+test('where it runs may change within a run; what it is and how it samples may not', () => {
+  const config = parseConfig(experiment);
+  const changed = (model: object) =>
+    differences(config, parseConfig({ ...experiment, model: { ...experiment.model, ...model } })).map(
+      ({ key }) => key,
+    );
+  expect(changed({ device: 'auto', threads: 3 })).toEqual([]);
+  expect(changed({ path: '/elsewhere' })).toEqual(['model.path']);
+  expect(changed({ quantization: 'int4' })).toEqual(['model.quantization']);
+  expect(changed({ temperature: 0.5, format: 'text' })).toEqual(['model.format', 'model.temperature']);
+});
+
+test('a relative path is looked up beside the config, then in the working directory', () => {
+  const [beside, cwd] = [temporaryDirectory(), temporaryDirectory()];
+  mkdirSync(join(beside, 'here'));
+  const at = (given: string) => {
+    const config = parseConfig({ ...experiment, model: { provider: 'local', path: given } });
+    return absolutePaths(config, join(beside, 'config.yaml'), cwd).model;
+  };
+  expect(at('./here')).toMatchObject({ path: join(beside, 'here') });
+  expect(at('./there')).toMatchObject({ path: join(cwd, 'there') });
+  expect(at('package:models/any')).toMatchObject({ path: 'package:models/any' });
+});

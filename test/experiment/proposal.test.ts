@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest';
+import { createLedger } from '../../src/experiment/ledger.js';
+import { type ProposalRequest, propose } from '../../src/experiment/proposal.js';
+import {
+  type ChatMessage,
+  type Completion,
+  type LanguageModel,
+  ModelError,
+} from '../../src/models/language-model.js';
+import type { CallRecord } from '../../src/runs/events.js';
+import { createScriptedModel, type ScriptedReply } from '../support/scripted-model.js';
+
+const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
+const prompt: readonly ChatMessage[] = [
+  { role: 'system', content: 'optimise' },
+  { role: 'user', content: 'propose' },
+];
+const good = (a: number, b: number) => `params[0]: ${a}, params[1]: ${b}`;
+const failing = (kind: 'server' | 'authentication') =>
+  new ModelError(kind, 'no answer', { retries: 2, latencyMs: 9 });
+
+function request(model: LanguageModel, changes: Partial<ProposalRequest> = {}) {
+  const calls: CallRecord[] = [];
+  const ledger = createLedger({ limits: {}, price: undefined, maxTokens: 100, usesTokens: true });
+  const whole: ProposalRequest = {
+    iteration: 7,
+    candidates: 1,
+    corrections: 2,
+    messages: prompt,
+    task: { parameters: spec, history: [], warmup: 0 },
+    seen: () => undefined,
+    seed: (candidate, attempt) => 100 * candidate + attempt,
+    formatCorrection: (failure) => `correct this: ${failure.kind}`,
+    recorded: () => undefined,
+    model,
+    concurrency: 2,
+    ledger,
+    signal: new AbortController().signal,
+    now: () => new Date(0),
+    onCall: (call) => {
+      calls.push(call);
+      ledger.record(call);
+    },
+    ...changes,
+  };
+  return { calls, ledger: whole.ledger, proposals: propose(whole) };
+}
+
+describe('propose', () => {
+  it('takes a good answer at once', async () => {
+    const model = createScriptedModel([good(1, -2)]);
+    const { calls, proposals } = request(model);
+    expect(await proposals).toMatchObject({
+      proposals: [{ kind: 'accepted', candidate: 0, parameters: [1, -2] }],
+    });
+    expect(model.calls[0]).toMatchObject({ messages: prompt, options: { seed: 0 } });
+    expect(calls).toMatchObject([
+      { iteration: 7, candidate: 0, attempt: 0, seed: 0, outcome: { kind: 'accepted' } },
+    ]);
+  });
+
+  it('asks again with what was wrong, in one growing conversation', async () => {
+    const model = createScriptedModel(['no idea', good(9, 0), good(1, 2)]);
+    const { calls, proposals } = request(model);
+    expect(await proposals).toMatchObject({ proposals: [{ kind: 'accepted', parameters: [1, 2] }] });
+    expect(model.calls[2]!.messages).toEqual([
+      ...prompt,
+      { role: 'assistant', content: 'no idea' },
+      { role: 'user', content: 'correct this: missing' },
+      { role: 'assistant', content: good(9, 0) },
+      { role: 'user', content: 'correct this: range' },
+    ]);
+    expect(calls.map(({ attempt, outcome }) => [attempt, outcome.kind])).toEqual([
+      [0, 'rejected'],
+      [1, 'rejected'],
+      [2, 'accepted'],
+    ]);
+  });
+
+  it('rejects after the last correction and keeps every call', async () => {
+    const { calls, proposals } = request(createScriptedModel(() => 'nothing'));
+    expect(await proposals).toMatchObject({ proposals: [{ kind: 'rejected', candidate: 0 }] });
+    expect(calls).toHaveLength(3);
+  });
+
+  it('refuses parameters that were evaluated before, or proposed by an earlier candidate of the group', async () => {
+    const replies = [[good(1, 1)], [good(2, 2), good(3, 3)], [good(2, 2), good(4, 4)]];
+    const next = [0, 0, 0];
+    const model = createScriptedModel(({ options }) => {
+      const candidate = Math.floor(options.seed / 100);
+      return replies[candidate]![next[candidate]!++] ?? good(5, 5);
+    });
+    const { calls, proposals } = request(model, {
+      candidates: 3,
+      seen: (parameters) => (parameters[0] === 1 ? { iteration: 3, score: 8 } : undefined),
+    });
+    const { proposals: group } = await proposals;
+    expect(group.map((proposal) => proposal.kind === 'accepted' && proposal.parameters)).toEqual([
+      [5, 5],
+      [2, 2],
+      [4, 4],
+    ]);
+    expect(calls.map(({ candidate, outcome }) => [candidate, outcome])).toMatchObject([
+      [0, { kind: 'rejected', failure: { kind: 'repeated', iteration: 3, score: 8 } }],
+      [1, { kind: 'accepted' }],
+      [2, { kind: 'rejected', failure: { kind: 'repeated', iteration: 7 } }],
+      [0, { kind: 'accepted' }],
+      [2, { kind: 'accepted' }],
+    ]);
+  });
+
+  it('judges in candidate order, however the replies arrive', async () => {
+    const delays = [30, 0, 10];
+    const scripted = createScriptedModel(() => good(1, 1));
+    const model: LanguageModel = {
+      id: 'slow',
+      async generate(messages, options) {
+        await new Promise((resolve) => setTimeout(resolve, delays[Math.floor(options.seed / 100)]));
+        return scripted.generate(messages, options);
+      },
+    };
+    const { proposals } = request(model, { candidates: 3, corrections: 0, concurrency: 3 });
+    expect((await proposals).proposals.map(({ kind }) => kind)).toEqual(['accepted', 'rejected', 'rejected']);
+  });
+
+  it('asks again after a failed call, with the same messages', async () => {
+    const model = createScriptedModel([failing('server'), good(1, 2)]);
+    const { calls, ledger, proposals } = request(model);
+    expect(await proposals).toMatchObject({ proposals: [{ kind: 'accepted' }] });
+    expect(model.calls[1]!.messages).toEqual(prompt);
+    expect(calls[0]!.outcome).toMatchObject({ kind: 'error', error: 'server', retries: 2 });
+    expect(ledger.totals).toMatchObject({ calls: 2, errors: 1, retries: 2 });
+  });
+
+  it('stops on an error that trying again can’t mend, with the call on record', async () => {
+    const { calls, proposals } = request(createScriptedModel([failing('authentication')]));
+    await expect(proposals).rejects.toThrow('no answer');
+    expect(calls).toHaveLength(1);
+  });
+
+  it('never asks beyond a limit, and says which', async () => {
+    const model = createScriptedModel(() => 'nothing');
+    const ledger = createLedger({ limits: { calls: 2 }, price: undefined, maxTokens: 100, usesTokens: true });
+    const { proposals } = request(model, { ledger, onCall: (call) => ledger.record(call) });
+    expect(await proposals).toMatchObject({ limit: 'calls', proposals: [{ kind: 'rejected' }] });
+    expect(model.calls).toHaveLength(2);
+  });
+
+  it('does not pay again for a call that an interrupted run has on record', async () => {
+    const first = request(createScriptedModel(['no idea', good(1, 2)]));
+    const before = await first.proposals;
+    const model = createScriptedModel([good(1, 2)]);
+    const { calls, proposals } = request(model, {
+      recorded: (candidate, attempt, messages) =>
+        first.calls.find(
+          (call) =>
+            call.candidate === candidate &&
+            call.attempt === attempt &&
+            attempt === 0 &&
+            JSON.stringify(call.messages) === JSON.stringify(messages),
+        ),
+    });
+    expect(await proposals).toEqual(before);
+    expect(calls.map(({ attempt }) => attempt)).toEqual([1]);
+  });
+
+  describe('with a model that answers a group in one call', () => {
+    function grouping(group: readonly ScriptedReply[], single: readonly ScriptedReply[]) {
+      const grouped = createScriptedModel(group);
+      const alone = createScriptedModel(single);
+      const model: LanguageModel = {
+        id: 'grouping',
+        generate: alone.generate,
+        async generateGroup(messages, options): Promise<readonly Completion[]> {
+          const completions: Completion[] = [];
+          for (const seed of options.seeds.slice(0, group.length)) {
+            completions.push(await grouped.generate(messages, { ...options, seed }));
+          }
+          return completions;
+        },
+      };
+      return { model, alone, grouped };
+    }
+
+    it('asks once for all, then singly for what failed', async () => {
+      const { model, alone, grouped } = grouping([good(1, 1), 'no', good(3, 3)], [good(2, 2)]);
+      const { proposals } = request(model, { candidates: 3 });
+      expect((await proposals).proposals).toMatchObject([
+        { parameters: [1, 1] },
+        { parameters: [2, 2] },
+        { parameters: [3, 3] },
+      ]);
+      expect(grouped.calls.map(({ options }) => options.seed)).toEqual([0, 100, 200]);
+      expect(alone.calls).toHaveLength(1);
+    });
+
+    it('fills up when the group comes back short', async () => {
+      const { model, alone } = grouping([good(1, 1)], [good(2, 2), good(3, 3)]);
+      const { proposals } = request(model, { candidates: 3, corrections: 0 });
+      expect((await proposals).proposals.map(({ kind }) => kind)).toEqual([
+        'accepted',
+        'accepted',
+        'accepted',
+      ]);
+      expect(alone.calls.map(({ options }) => options.seed)).toEqual([100, 200]);
+    });
+  });
+});

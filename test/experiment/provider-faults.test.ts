@@ -1,0 +1,149 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ConfigInput } from '../../src/config/config.js';
+import { parseConfig } from '../../src/config/load.js';
+import type { ChatMessage } from '../../src/models/language-model.js';
+import { createModel } from '../../src/models/providers.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import { quick, runExperimentFrom } from '../support/experiments.js';
+import { startFakeOllama } from '../support/fake-ollama.js';
+import { startFakeOpenAI } from '../support/fake-openai.js';
+import type { FakeServer } from '../support/fake-server.js';
+
+const key = 'sk-canary-9f8e7d6c5b4a';
+
+/** Answers as a model of middling discipline does: a function of what it was asked and of `salt`. */
+function reply(messages: readonly ChatMessage[], salt: number): string {
+  const random = createGenerator(salt, [messages.length, messages.at(-1)!.content.length]);
+  const value = () => random.uniform(-6, 6).toFixed(1);
+  const answer = Array.from({ length: 10 }, (_, i) => `params[${i}]: ${value()}`).join(', ');
+  const kind = random.random();
+  if (kind < 0.1) return 'I would need more information to answer.';
+  if (kind < 0.2) return answer.split(', ').slice(0, 4).join(', ');
+  if (kind < 0.3) return `<think>The third weight seems too low.</think>\n${answer}`;
+  return `${answer}\nI moved away from the worst of the recent evaluations.`;
+}
+
+const experiment = {
+  ...quick,
+  iterations: 25,
+  candidates: 2,
+  evaluation: { episodes: 2, maxSteps: 30 },
+} as const;
+
+/** Every wait is over at once: the back-off itself has tests of its own. */
+const noWaiting = () => Promise.resolve();
+
+async function run(config: ConfigInput, server: FakeServer) {
+  const model = createModel(parseConfig(config).model, { OPENAI_API_KEY: key }, noWaiting);
+  const { path } = await runExperimentFrom(config, { model, env: { OPENAI_API_KEY: key } });
+  return { path, manifest: readManifest(path), counts: server.counts };
+}
+
+/** The ledger against what the server knows. */
+function expectRightLedger({ path, manifest, counts }: Awaited<ReturnType<typeof run>>): void {
+  expect(manifest).toMatchObject({ status: 'completed', iterations: { done: 25, of: 25 } });
+  const { usage } = manifest;
+  expect(usage.promptTokens).toBe(counts.promptTokens);
+  expect(usage.completionTokens).toBe(counts.completionTokens);
+  expect(usage.reasoningTokens).toBe(counts.reasoningTokens);
+  // Every request was the first try of a call or a retry of one.
+  const faults = Object.values(counts.faults).reduce((sum, n) => sum + n, 0) - counts.faults.slow;
+  expect(faults).toBeGreaterThan(0.2 * counts.requests);
+  expect(counts.requests).toBe(counts.succeeded + faults);
+  const recorded = readRun(path);
+  expect(recorded.calls).toHaveLength(usage.calls);
+  const completed = recorded.calls.filter(({ completion }) => completion !== undefined);
+  expect(completed).toHaveLength(usage.calls - usage.errors);
+  const accepted = recorded.calls.filter(({ outcome }) => outcome.kind === 'accepted');
+  const proposals = recorded.entries.filter(({ source }) => source === 'proposal');
+  expect(proposals.map(({ parameters }) => parameters)).toEqual(
+    accepted
+      .toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate)
+      .map(({ outcome }) => outcome.kind === 'accepted' && outcome.parameters),
+  );
+  expect(accepted.length).toBeGreaterThan(30);
+}
+
+describe('a whole experiment while 30 % of the requests fail', () => {
+  it('completes over the openai client, and its ledger is right', async () => {
+    const server = await startFakeOpenAI({
+      apiKey: key,
+      reply: ({ messages, choice, seed }) => reply(messages, (seed ?? 0) + choice),
+      faults: { rate: 0.3, seed: 11 },
+    });
+    try {
+      const result = await run(
+        { ...experiment, model: { provider: 'openai', name: 'fake', baseUrl: server.url, maxRetries: 8 } },
+        server,
+      );
+      expectRightLedger(result);
+      for (const file of readdirSync(result.path)) {
+        expect(readFileSync(join(result.path, file), 'utf8').includes(key), file).toBe(false);
+      }
+      expect(existsSync(join(result.path, 'report.html'))).toBe(true);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('completes over the ollama client, and its ledger is right', async () => {
+    const server = await startFakeOllama({
+      reply: ({ messages, options }) => reply(messages, Number(options.seed)),
+      faults: { rate: 0.3, seed: 12 },
+    });
+    try {
+      const result = await run(
+        { ...experiment, model: { provider: 'ollama', name: 'fake', host: server.url, maxRetries: 8 } },
+        server,
+      );
+      expectRightLedger(result);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('goes on where calls fail for good, and counts them', async () => {
+    const server = await startFakeOpenAI({
+      reply: ({ messages, seed }) => reply(messages, seed ?? 0),
+      faults: { rate: 0.3, seed: 13, kinds: [{ kind: 'status' }, { kind: 'drop' }] },
+    });
+    try {
+      const config = {
+        ...experiment,
+        candidates: 1,
+        corrections: 0,
+        model: { provider: 'openai', name: 'fake', baseUrl: server.url, maxRetries: 0 },
+      } as const;
+      const { manifest, path } = await run(config, server);
+      expect(manifest.status).toBe('completed');
+      expect(manifest.usage.errors).toBe(server.counts.faults.status + server.counts.faults.drop);
+      const failed = readRun(path).calls.filter(({ outcome }) => outcome.kind === 'error');
+      expect(new Set(failed.map(({ outcome }) => outcome.kind === 'error' && outcome.error))).toEqual(
+        new Set(['server', 'cut']),
+      );
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describe('a server that can’t be used', () => {
+  it('ends the run at once with what is wrong', async () => {
+    const server = await startFakeOpenAI({ apiKey: 'another', reply: () => '' });
+    try {
+      const config = {
+        ...experiment,
+        model: { provider: 'openai', name: 'fake', baseUrl: server.url },
+      } as const;
+      const { manifest } = await run(config, server);
+      expect(manifest).toMatchObject({ status: 'failed', reason: { kind: 'model-error' } });
+      expect(manifest.reason?.kind === 'model-error' && manifest.reason.message).toMatch(/401/);
+      expect(server.requests).toHaveLength(1);
+    } finally {
+      await server.close();
+    }
+  });
+});

@@ -1,0 +1,241 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { resumeCommand } from '../../src/commands/resume.js';
+import { runCommand } from '../../src/commands/run.js';
+import type { ConfigInput } from '../../src/config/config.js';
+import { UserError } from '../../src/errors.js';
+import { type LanguageModel, ModelError, type ModelErrorKind } from '../../src/models/language-model.js';
+import { packageRoot } from '../../src/package.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import {
+  quick,
+  readRunFile,
+  recordingContext,
+  resumeExperiment,
+  runExperimentFrom,
+  seededModel,
+  temporaryDirectory,
+} from '../support/experiments.js';
+
+const original = {
+  ...quick,
+  model: { provider: 'ollama', name: 'scripted', price: { input: 1, cachedInput: 0.1, output: 4 } },
+} as const satisfies ConfigInput;
+
+const replayOf = (run: string, more: object = {}) =>
+  ({ ...original, ...more, model: { provider: 'replayed', run } }) as const satisfies ConfigInput;
+
+/** Fails now and then, as the seed has it. */
+function unreliable(model: LanguageModel, kind: ModelErrorKind = 'rate-limit'): LanguageModel {
+  return {
+    id: 'ollama/scripted',
+    async generate(messages, options) {
+      if (options.seed % 4 === 0) throw new ModelError(kind, 'HTTP 429', { retries: 2, latencyMs: 31 });
+      return model.generate(messages, options);
+    },
+  };
+}
+
+const results = (path: string) =>
+  (['evaluations', 'episodes'] as const).map((file) => readRunFile(path, file));
+const costs = (path: string) => readRun(path).calls.map(({ cost }) => cost);
+
+function expectSame(replayed: string, recorded: string): void {
+  expect(results(replayed)).toEqual(results(recorded));
+  expect(costs(replayed)).toEqual(costs(recorded));
+  const [is, was] = [readManifest(replayed), readManifest(recorded)];
+  expect(is.usage).toEqual(was.usage);
+  expect(is.confirmations).toEqual(was.confirmations);
+  expect(is.reason).toEqual(was.reason);
+}
+
+describe('a replayed run', () => {
+  it.each<readonly [string, Partial<ConfigInput>]>([
+    ['with corrections', {}],
+    ['with candidates', { candidates: 3 }],
+    ['in conversations', { prompts: { conversation: { turns: 3 } } }],
+    ['stopped by a cap', { limits: { tokens: 30_000 } }],
+    ['showing trajectories', { memory: { best: 2, recent: 2, trajectories: 'rows' } }],
+  ])('%s equals the recorded one, errors, usage and cost included', async (_, more) => {
+    const { path } = await runExperimentFrom(
+      { ...original, ...more },
+      { model: unreliable(seededModel(0.3)) },
+    );
+    const { calls } = readRun(path);
+    expect(new Set(calls.map(({ outcome }) => outcome.kind))).toEqual(
+      new Set(['accepted', 'rejected', 'error']),
+    );
+    const replayed = await runExperimentFrom(replayOf(path, more));
+    expectSame(replayed.path, path);
+    expect(readRunFile(replayed.path, 'calls')).toBe(readRunFile(path, 'calls'));
+    expect(readManifest(replayed.path).model).toBe('replayed/ollama/scripted');
+    // A replay is a run like any other.
+    const twice = await runExperimentFrom(replayOf(replayed.path, more));
+    expectSame(twice.path, path);
+    expect(readManifest(twice.path).model).toBe('replayed/ollama/scripted');
+  });
+
+  it('equals a run that was stopped within an iteration and resumed', async () => {
+    const stop = new AbortController();
+    const model = seededModel(0.3);
+    let calls = 0;
+    const stopping: LanguageModel = {
+      id: 'ollama/scripted',
+      async generate(messages, options) {
+        if (++calls === 8) {
+          stop.abort();
+          throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
+        }
+        return model.generate(messages, options);
+      },
+    };
+    const config = { ...original, candidates: 2 };
+    const { path } = await runExperimentFrom(config, { model: stopping, abort: stop.signal });
+    expect(readManifest(path).status).toBe('interrupted');
+    await resumeExperiment(path, { model });
+    const replayed = await runExperimentFrom(replayOf(path, { candidates: 2 }));
+    expect(results(replayed.path)).toEqual(results(path));
+  });
+
+  it('can itself be stopped and resumed', async () => {
+    const { path } = await runExperimentFrom(original, { model: unreliable(seededModel(0.3)) });
+    const finish = new AbortController();
+    const replayed = await runExperimentFrom(replayOf(path), {
+      finish: finish.signal,
+      onEvent: (event) => {
+        if (event.kind === 'iteration-finished' && event.iteration === 3) finish.abort();
+      },
+    });
+    expect(readManifest(replayed.path).iterations.done).toBe(3);
+    await resumeExperiment(replayed.path);
+    expectSame(replayed.path, path);
+  });
+
+  it('fails for good where the recorded run did', async () => {
+    const { path } = await runExperimentFrom(original, {
+      model: unreliable(seededModel(0.3), 'authentication'),
+    });
+    expect(readManifest(path).reason).toEqual({ kind: 'model-error', message: 'HTTP 429' });
+    expectSame((await runExperimentFrom(replayOf(path))).path, path);
+  });
+
+  it('ends with a clear error where the recorded run was shorter', async () => {
+    const { path } = await runExperimentFrom({ ...original, limits: { calls: 2 } }, { model: seededModel() });
+    const replayed = await runExperimentFrom(replayOf(path));
+    expect(readManifest(replayed.path)).toMatchObject({
+      status: 'failed',
+      iterations: { done: 2 },
+      reason: {
+        kind: 'model-error',
+        message: expect.stringContaining(`iteration 3, candidate 0, attempt 0: ${path} holds no such call`),
+      },
+    });
+  });
+});
+
+describe('a changed prompt', () => {
+  function changedTemplates(): string {
+    const set = join(temporaryDirectory(), 'set');
+    cpSync(join(packageRoot(), 'prompts', 'semantic'), set, { recursive: true });
+    const file = join(set, 'format-correction.hbs');
+    writeFileSync(file, `${readFileSync(file, 'utf8').trimEnd()}\nTake your time.\n`);
+    return set;
+  }
+
+  it('ends the replay at the first call that has it, and shows where', async () => {
+    const { path } = await runExperimentFrom({ ...original, seed: 2 }, { model: seededModel(0.5) });
+    const first = readRun(path).calls.find(({ attempt }) => attempt > 0)!;
+    const replayed = await runExperimentFrom(
+      replayOf(path, { seed: 2, prompts: { set: changedTemplates() } }),
+    );
+    const { reason, iterations } = readManifest(replayed.path);
+    expect(iterations.done).toBe(first.iteration - 1);
+    const message = reason?.kind === 'model-error' ? reason.message : '';
+    expect(message).toContain(
+      `iteration ${first.iteration}, candidate 0, attempt ${first.attempt}: the prompt is not the recorded one. Message ${first.messages.length} (user), line`,
+    );
+    expect(message).toContain('recorded no such line, now “Take your time.”');
+    expect(message).toContain('model.onChange');
+    expect(message.length).toBeLessThan(600);
+  });
+
+  it('is said once, and the recorded replies taken, where the config wants that', async () => {
+    const { path } = await runExperimentFrom({ ...original, seed: 2 }, { model: seededModel(0.5) });
+    const set = changedTemplates();
+    const replayed = await runExperimentFrom({
+      ...replayOf(path, { seed: 2, prompts: { set } }),
+      model: { provider: 'replayed', run: path, onChange: 'warn' },
+    });
+    expect(results(replayed.path)).toEqual(results(path));
+    const warnings = replayed.events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []));
+    expect(warnings).toEqual([expect.stringContaining('now “Take your time.”')]);
+  });
+
+  it('is found where an evaluation came out differently', async () => {
+    const { path } = await runExperimentFrom(original, { model: seededModel() });
+    const replayed = await runExperimentFrom(
+      replayOf(path, { evaluation: { ...quick.evaluation, maxSteps: 20 } }),
+    );
+    const { reason } = readManifest(replayed.path);
+    expect(reason?.kind === 'model-error' && reason.message).toMatch(
+      /^iteration 1, candidate 0, attempt 0: .*Message \d \(\w+\), line \d+: recorded “/,
+    );
+  });
+});
+
+describe('the run to be replayed', () => {
+  const file = `environment: CartPole-v1
+model: { provider: mixture }
+seed: 3
+repeats: 3
+candidates: 2
+iterations: 4
+warmup: 2
+evaluation: { episodes: 2, maxSteps: 50 }
+confirmation: { candidates: 1, episodes: 2 }
+`;
+  const args = { runsDir: 'buffers', dryRun: false, quiet: true, json: false } as const;
+  const replayed = ['model.provider=replayed', 'model.run=recorded'];
+
+  async function group(text = file) {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, 'config.yaml'), text);
+    const { context } = recordingContext(cwd);
+    const run = (overrides: readonly string[], runDir: string) =>
+      runCommand({ ...args, config: join(cwd, 'config.yaml'), overrides, runDir }, context);
+    expect(await run([], 'recorded')).toBe(0);
+    return { cwd, run, context };
+  }
+
+  it('may be repeats: each replays its own, also alone and resumed', async () => {
+    const { cwd, run, context } = await group();
+    expect(await run(replayed, 'again')).toBe(0);
+    for (const repeat of ['repeat-1', 'repeat-2', 'repeat-3']) {
+      expectSame(join(cwd, 'again', repeat), join(cwd, 'recorded', repeat));
+    }
+    const { seed } = readManifest(join(cwd, 'recorded', 'repeat-2'));
+    expect(await run([...replayed, 'repeats=1', `seed=${seed}`], 'second')).toBe(0);
+    expectSame(join(cwd, 'second'), join(cwd, 'recorded', 'repeat-2'));
+    await expect(
+      resumeCommand(
+        { run: join(cwd, 'second'), overrides: [], runsDir: 'buffers', quiet: true, json: false },
+        context,
+      ),
+    ).rejects.toThrow('complete');
+  });
+
+  it('has to have the seeds of the config', async () => {
+    const { run } = await group(file.replace('repeats: 3', 'repeats: 2'));
+    await expect(run([...replayed, 'seed=4'], 'a')).rejects.toThrow(/model\.run: .*seed 4/);
+    await expect(run([...replayed, 'repeats=3'], 'b')).rejects.toThrow(/a repeat of this config/);
+    const alone = ['model.provider=replayed', 'model.run=recorded/repeat-1'];
+    await expect(run([...alone, 'repeats=1', 'seed=9'], 'c')).rejects.toThrow(/seed=3/);
+  });
+
+  it('has to be there', async () => {
+    const assembling = runExperimentFrom(replayOf(join(temporaryDirectory(), 'none')));
+    await expect(assembling).rejects.toThrow(UserError);
+    await expect(assembling).rejects.toThrow(/model\.run: there is no such run/);
+  });
+});

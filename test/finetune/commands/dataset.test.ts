@@ -1,0 +1,132 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type DatasetArguments, datasetCommand } from '../../../finetune/commands/dataset.js';
+import { recipes } from '../../../finetune/dataset/example.js';
+import { rowFormats } from '../../../finetune/dataset/row-formats.js';
+import type { DatasetManifest } from '../../../finetune/dataset/write-dataset.js';
+import { pageScript } from '../../../src/report/page/page-script.js';
+import { elementsOf, scriptContent, visibleText } from '../../report/markup.js';
+import { recordingContext, seededModel, temporaryDirectory } from '../../support/experiments.js';
+import { jsonLines, played } from '../dataset/runs.js';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+async function workplace(...runs: readonly Parameters<typeof played>[]) {
+  const cwd = temporaryDirectory();
+  for (const [i, [config, options]] of runs.entries()) {
+    await played(config, { ...options, root: join(cwd, 'buffers'), name: `run-${i}` });
+  }
+  const { context, printed, noted } = recordingContext(cwd);
+  const command = (changes: Partial<DatasetArguments> = {}) =>
+    datasetCommand(
+      {
+        runs: ['buffers/*'],
+        runsDir: 'buffers',
+        recipe: 'weighted',
+        out: 'dataset',
+        validation: '0.5',
+        format: 'jsonl',
+        seed: 0,
+        json: true,
+        ...changes,
+      },
+      context,
+    );
+  return { cwd, command, printed, noted };
+}
+
+describe('finetune dataset', () => {
+  it('writes a dataset of the runs and prints its manifest', async () => {
+    const { cwd, command, printed, noted } = await workplace([{ seed: 1 }], [{ seed: 2 }]);
+    expect(await command()).toBe(0);
+    const manifest = JSON.parse(readFileSync(join(cwd, 'dataset/manifest.json'), 'utf8')) as DatasetManifest;
+    expect(printed.map((text) => JSON.parse(text) as object)).toEqual([{ out: 'dataset', ...manifest }]);
+    expect(manifest.sources.map(({ run }) => run)).toEqual(['buffers/run-0', 'buffers/run-1']);
+    expect(jsonLines(join(cwd, 'dataset'), 'train.jsonl')).toHaveLength(6);
+    expect(jsonLines(join(cwd, 'dataset'), 'validation.jsonl')).toHaveLength(6);
+    expect(noted).toEqual([]);
+  });
+
+  it('tells a person what there is', async () => {
+    const { command, printed } = await workplace([{ seed: 1 }], [{ seed: 2 }]);
+    expect(await command({ json: false })).toBe(0);
+    expect(printed.join('\n')).toContain('weighted: 12 examples, 0 duplicates left out');
+    expect(printed.join('\n')).toMatch(/train +1 +6 +6/);
+    expect(printed.join('\n')).toContain('dataset/index.html');
+  });
+
+  it('fails, and says why, when there is nothing to train on', async () => {
+    const { command, noted } = await workplace([{ environment: 'MountainCar-v0' }]);
+    expect(await command({ recipe: 'improvement', validation: 'none' })).toBe(1);
+    expect(noted.join('\n')).toMatch(
+      /no training example has an answer[\s\S]*remedy: [\s\S]*nothing is left/,
+    );
+  });
+
+  it('refuses what it can not do before it reads or writes anything', async () => {
+    const { command } = await workplace([{ seed: 1 }]);
+    await expect(command({ format: 'trl-dpo' })).rejects.toThrow(/pairs of answers/);
+    await expect(command({ seed: -1 })).rejects.toThrow(/--seed/);
+    await expect(command({ samples: 0 })).rejects.toThrow(/--samples/);
+    await expect(command({ augment: -1 })).rejects.toThrow(/--augment/);
+    await expect(command({ augment: 1 })).rejects.toThrow(/--augment: prompts that tell/);
+    await expect(command({ context: 0.5 })).rejects.toThrow(/--context/);
+    await expect(command({ out: 'buffers' })).rejects.toThrow(/not empty/);
+    await expect(command({ out: 'buffers/run-0/config.yaml' })).rejects.toThrow(/this is a file/);
+    await expect(command({ runs: ['nothing-*'] })).rejects.toThrow(/no run matches/);
+  });
+
+  it('offers on the command line the recipes and formats there are', () => {
+    const { stdout } = spawnSync(
+      process.execPath,
+      ['--import', import.meta.resolve('tsx'), join(root, 'src/cli.ts'), 'finetune', 'dataset', '--help'],
+      { encoding: 'utf8', env: { PATH: process.env.PATH, NO_COLOR: '1' } },
+    );
+    const choices = [...stdout.replace(/\s+/g, ' ').matchAll(/choices: ([^\]]*)\]/g)].map(([, names]) =>
+      [...names!.matchAll(/"([^"]+)"/g)].map(([, name]) => name),
+    );
+    expect(choices).toEqual([[...recipes], [...rowFormats]]);
+  });
+});
+
+describe('the page', () => {
+  const hostile = `</pre><script>alert(1)</script><img src=x onerror="alert(2)">`;
+
+  it('shows samples, and runs nothing that a reply holds', async () => {
+    const model = seededModel();
+    const { cwd, command } = await workplace([
+      { seed: 1, name: 'x' },
+      {
+        model: {
+          id: `evil/${hostile}`,
+          generate: async (messages, options) => {
+            const completion = await model.generate(messages, options);
+            return { ...completion, text: `${completion.text} ${hostile}` };
+          },
+        },
+      },
+    ]);
+    await command({ validation: 'none' });
+    const page = readFileSync(join(cwd, 'dataset/index.html'), 'utf8');
+    const elements = elementsOf(page);
+    expect(elements.filter(({ name }) => name === 'script')).toHaveLength(1);
+    expect(scriptContent(page)).toBe(pageScript);
+    expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
+    expect(elements.filter(({ name }) => name === 'article')).toHaveLength(6);
+    const text = visibleText(page);
+    expect(text).toContain(`A step from the best. ${hostile}`);
+    expect(text).toContain('You are an expert in reinforcement learning');
+    expect(text).toContain('There are none.');
+  });
+
+  it('shows both sides of a pair, and the alarms', async () => {
+    const { cwd, command } = await workplace([{ seed: 1, candidates: 3 }]);
+    await command({ recipe: 'preference', context: 50 });
+    const text = visibleText(readFileSync(join(cwd, 'dataset/index.html'), 'utf8'));
+    expect(text).toMatch(/chosen params\[0\]: .* rejected params\[0\]:/);
+    expect(text).toContain('need more than the 50 tokens of the context');
+    expect(text).toContain('there is no validation example');
+  });
+});

@@ -1,0 +1,329 @@
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ggufCommand } from '../../../finetune/commands/gguf.js';
+import { mergeCommand } from '../../../finetune/commands/merge.js';
+import { ollamaCommand } from '../../../finetune/commands/ollama.js';
+import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
+import { UserError } from '../../../src/errors.js';
+import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
+import { openWeights, readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
+import { lockRun } from '../../../src/storage/lock.js';
+import { referenceDirectory } from '../../models/local/fixture.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+
+const place = temporaryDirectory();
+const at = (...parts: readonly string[]) => path.join(place, ...parts);
+
+/** A model and an adapter that names it, as a training leaves them. */
+function prepare(name: string, reference: string): void {
+  cpSync(referenceDirectory(reference), at('models', name), { recursive: true });
+  cpSync(path.join(referenceDirectory(reference), 'adapter-after-12-steps'), at(name, 'adapter'), {
+    recursive: true,
+  });
+  const file = at(name, 'adapter', 'adapter_config.json');
+  const config = JSON.parse(readFileSync(file, 'utf8')) as object;
+  writeFileSync(file, JSON.stringify({ ...config, base_model_name_or_path: `models/${name}` }));
+}
+
+beforeAll(() => {
+  prepare('llama', 'llama3-rope-bf16');
+  prepare('qwen', 'qwen2-tied-bf16-sharded');
+});
+
+const merge = (adapter: string, out: string, more: object = {}, changes = {}) => {
+  const recorded = recordingContext(place, changes);
+  return mergeCommand({ adapter, out, dtype: 'stored', json: true, ...more }, recorded.context).then(
+    (code) => ({
+      code,
+      ...recorded,
+    }),
+  );
+};
+const toGguf = (model: string, out: string, more: object = {}, changes = {}) => {
+  const recorded = recordingContext(place, changes);
+  return ggufCommand({ model, out, dtype: 'f16', json: true, ...more }, recorded.context).then((code) => ({
+    code,
+    ...recorded,
+  }));
+};
+const refusal = (result: Promise<unknown>) =>
+  result.then(
+    () => '',
+    (error: unknown) => (error instanceof UserError ? error.message : String(error)),
+  );
+
+/** Ctrl-C has been pressed. */
+function pressed(): AbortSignal {
+  const controller = new AbortController();
+  controller.abort();
+  return controller.signal;
+}
+const interrupted = { stop: { finish: pressed(), abort: new AbortController().signal } };
+
+describe('finetune merge', () => {
+  it('finds the base that the adapter names, and says what rounding did', async () => {
+    const { code, printed } = await merge('llama/adapter', 'merged');
+    expect(code).toBe(0);
+    const result = JSON.parse(printed[0]!) as { roundingError: number };
+    expect(result).toMatchObject({ out: 'merged', base: path.join('models', 'llama'), dtype: 'stored' });
+    // Recomputed from the two merged models: error of rounding over the change.
+    await merge('llama/adapter', 'merged-exactly', { dtype: 'float32' });
+    const [base, rounded, exact] = ['models/llama', 'merged', 'merged-exactly'].map((model) =>
+      openWeights(at(model)),
+    );
+    let [error, change] = [0, 0];
+    for (const name of base!.keys()) {
+      const [a, b, c] = [base!, rounded!, exact!].map((weights) => {
+        const tensor = weights.get(name)!;
+        return toFloat32(readTensorBytes(tensor), tensor.dtype);
+      });
+      for (let i = 0; i < a!.length; i++) {
+        error += (b![i]! - c![i]!) ** 2;
+        change += (c![i]! - a![i]!) ** 2;
+      }
+    }
+    expect(change).toBeGreaterThan(0);
+    expect(result.roundingError).toBeCloseTo(Math.sqrt(error / change), 5);
+    expect(result.roundingError).toBeGreaterThan(0);
+  });
+
+  it('rounds nothing in float32, where it says so', async () => {
+    const { printed } = await merge('llama/adapter', 'in-float32', { dtype: 'float32' });
+    expect(JSON.parse(printed[0]!)).toMatchObject({ roundingError: 0, dtype: 'float32' });
+  });
+
+  it('leaves the lineage of the adapter, not that of its base', async () => {
+    cpSync(at('llama'), at('with-lineage'), { recursive: true });
+    writeFileSync(at('with-lineage', 'adapter', 'training.json'), '{"of":"adapter"}');
+    cpSync(at('models', 'llama'), at('models', 'trained'), { recursive: true });
+    writeFileSync(at('models', 'trained', 'training.json'), '{"of":"base"}');
+    await merge('with-lineage/adapter', 'lineage', { model: 'models/trained' });
+    expect(readFileSync(at('lineage', 'training.json'), 'utf8')).toBe('{"of":"adapter"}');
+    await merge('llama/adapter', 'no-lineage', { model: 'models/trained' });
+    expect(existsSync(at('no-lineage', 'training.json'))).toBe(false);
+  });
+
+  it('leaves out weights that the model does not use', async () => {
+    cpSync(at('models', 'llama'), at('models', 'twice'), { recursive: true });
+    cpSync(at('models', 'twice', 'model.safetensors'), at('models', 'twice', 'consolidated.safetensors'));
+    await merge('llama/adapter', 'once', { model: 'models/twice' });
+    expect(readdirSync(at('once')).filter((name) => name.endsWith('.safetensors'))).toEqual([
+      'model.safetensors',
+    ]);
+  });
+
+  it('leaves nothing behind when it is interrupted or fails, and clears what a crash left', async () => {
+    expect(await merge('qwen/adapter', 'stopped', {}, interrupted)).toMatchObject({ code: 130, printed: [] });
+    mkdirSync(at('again.partial'));
+    writeFileSync(at('again.partial', 'half'), '');
+    // Of a process that is gone.
+    writeFileSync(at('again.partial.lock'), '');
+    await merge('qwen/adapter', 'again');
+    expect(readdirSync(place).filter((name) => /stopped|partial/.test(name))).toEqual([]);
+    expect(readdirSync(at('again'))).not.toContain('half');
+  });
+
+  it('writes where no other process does, and removes nothing that it did not make', async () => {
+    mkdirSync(at('mine.partial'));
+    writeFileSync(at('mine.partial', 'notes.txt'), 'precious');
+    expect(await refusal(merge('llama/adapter', 'mine'))).toMatch(
+      /something else has it[\s\S]*move that away/,
+    );
+    expect(readFileSync(at('mine.partial', 'notes.txt'), 'utf8')).toBe('precious');
+    expect(existsSync(at('mine.partial.lock'))).toBe(false);
+    const release = lockRun(at('busy.partial.lock'));
+    expect(await refusal(merge('llama/adapter', 'busy'))).toMatch(/another process is writing here/);
+    const releaseFile = lockRun(at('busy.gguf.partial.lock'));
+    expect(await refusal(toGguf('models/llama', 'busy.gguf'))).toMatch(/another process is writing here/);
+    release();
+    releaseFile();
+    await toGguf('models/llama', 'busy.gguf');
+    // Not the link to an empty directory is replaced, but the directory.
+    mkdirSync(at('disk'));
+    symlinkSync(at('disk'), at('link'));
+    await merge('llama/adapter', 'link');
+    expect(existsSync(at('disk', 'config.json'))).toBe(true);
+  });
+
+  it('tells what is wrong', async () => {
+    expect(await refusal(merge('nowhere', 'x'))).toMatch(/there is no such directory/);
+    expect(await refusal(merge('llama/adapter', 'x', { model: 'models/nowhere' }))).toMatch(
+      /there is no such directory/,
+    );
+    expect(await refusal(merge('llama/adapter', 'x', { model: 'qwen/adapter' }))).toMatch(
+      /holds an adapter, not a model/,
+    );
+    expect(await refusal(merge('llama/adapter', 'models/llama'))).toMatch(/already holds a model/);
+    expect(await refusal(merge('llama/adapter', '.'))).toMatch(/is not empty/);
+    cpSync(at('llama'), at('lost'), { recursive: true });
+    const file = at('lost', 'adapter', 'adapter_config.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('models/llama', 'org/elsewhere'));
+    expect(await refusal(merge('lost/adapter', 'x'))).toMatch(
+      /base_model_name_or_path: there is no such model directory here[\s\S]*org\/elsewhere[\s\S]*--model/,
+    );
+    expect(existsSync(at('x'))).toBe(false);
+    // Its option for the base is another one.
+    expect(await refusal(toGguf('lost/adapter', 'x.gguf'))).toMatch(
+      /finetune gguf models\/… --adapter lost\/adapter/,
+    );
+  });
+});
+
+describe('finetune gguf', () => {
+  it('makes a file and a Modelfile of an adapter alone, and names the next command', async () => {
+    const { code, printed } = await toGguf('qwen/adapter', 'out/tuned.gguf', { json: false });
+    expect(code).toBe(0);
+    expect(printed[0]).toContain(`ollama create tuned -f ${path.join('out', 'tuned.Modelfile')}`);
+    expect(readdirSync(at('out')).sort()).toEqual(['tuned.Modelfile', 'tuned.gguf']);
+    await toGguf('models/qwen', 'same.gguf', { adapter: 'qwen/adapter' });
+    expect(readFileSync(at('same.gguf')).equals(readFileSync(at('out', 'tuned.gguf')))).toBe(true);
+    await toGguf('models/qwen', 'base.gguf');
+    expect(readFileSync(at('base.gguf')).equals(readFileSync(at('same.gguf')))).toBe(false);
+  });
+
+  it('the Modelfile has the model’s template, ends and sampling', async () => {
+    cpSync(at('models', 'llama'), at('models', 'sampled'), { recursive: true });
+    writeFileSync(
+      at('models', 'sampled', 'generation_config.json'),
+      JSON.stringify({ eos_token_id: [2, 0], temperature: 0.7, top_k: 20 }),
+    );
+    await toGguf('models/sampled', 'sampled.gguf');
+    const text = readFileSync(at('sampled.Modelfile'), 'utf8');
+    expect(text).toMatch(/^FROM \.\/sampled\.gguf\n/);
+    expect(text).toContain(
+      'TEMPLATE """{{ range $i, $_ := .Messages }}{{ if eq .Role "system" }}<|im_start|>system\n{{ .Content }}<|im_end|>\n' +
+        '{{ else if eq .Role "user" }}<|im_start|>user\n{{ .Content }}<|im_end|>\n' +
+        '{{ else if eq .Role "assistant" }}<|im_start|>assistant\n{{ .Content }}<|im_end|>\n{{ end }}{{ end }}<|im_start|>assistant\n"""',
+    );
+    const parameters = [...text.matchAll(/^PARAMETER (.*)$/gm)].map(([, parameter]) => parameter);
+    expect(parameters).toEqual([
+      'stop "<|endoftext|>"',
+      'stop "<|im_end|>"',
+      'temperature 0.7',
+      'top_p 1',
+      'top_k 20',
+      'min_p 0',
+      'repeat_penalty 1',
+      'num_ctx 512',
+    ]);
+  });
+
+  it('says so where the template can’t be derived', async () => {
+    cpSync(at('models', 'llama'), at('models', 'odd'), { recursive: true });
+    writeFileSync(at('models', 'odd', 'chat_template.jinja'), '{{ messages[-1].content }}');
+    const { printed, noted } = await toGguf('models/odd', 'odd.gguf');
+    expect(JSON.parse(printed[0]!)).toMatchObject({ template: false });
+    expect(noted.join()).toContain('odd.Modelfile holds no TEMPLATE');
+    expect(readFileSync(at('odd.Modelfile'), 'utf8')).not.toMatch(/^TEMPLATE/m);
+  });
+
+  it('renders the template as the adapter was trained with it', async () => {
+    cpSync(at('models', 'qwen'), at('models', 'thinking'), { recursive: true });
+    const file = at('models', 'thinking', 'chat_template.jinja');
+    writeFileSync(
+      file,
+      `${readFileSync(file, 'utf8')}{% if enable_thinking is false %}{{ '<think></think>' }}{% endif %}`,
+    );
+    cpSync(at('qwen', 'adapter'), at('unthinking'), { recursive: true });
+    writeLineage(
+      at('unthinking'),
+      trainingLineage({
+        method: 'lora',
+        model: 'models/thinking',
+        dataset: { path: 'data', recipe: null, sources: null, files: {}, changed: false },
+        config: { template: { enable_thinking: false } },
+        outcome: { ended: 'complete', step: 1 },
+      }),
+    );
+    await toGguf('models/thinking', 'thinking.gguf');
+    await toGguf('models/thinking', 'unthinking.gguf', { adapter: 'unthinking' });
+    const text = (name: string) => readFileSync(at(`${name}.Modelfile`), 'utf8');
+    expect(text('unthinking')).toContain('assistant\n<think></think>"""');
+    expect(text('thinking')).not.toContain('<think>');
+  });
+
+  it('caps the context at a sliding window, and says so', async () => {
+    cpSync(at('models', 'qwen'), at('models', 'window'), { recursive: true });
+    const file = at('models', 'window', 'config.json');
+    const config = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(
+      file,
+      JSON.stringify({
+        ...config,
+        use_sliding_window: true,
+        sliding_window: 64,
+        max_window_layers: 0,
+        layer_types: null,
+      }),
+    );
+    const { printed, noted } = await toGguf('models/window', 'window.gguf');
+    expect(JSON.parse(printed[0]!)).toMatchObject({ contextTokens: 64, cappedFrom: 512 });
+    expect(noted.join()).toMatch(/context is 64 tokens, not 512/);
+  });
+
+  it('leaves nothing behind when it is interrupted', async () => {
+    expect(await toGguf('models/qwen', 'halted/x.gguf', {}, interrupted)).toMatchObject({
+      code: 130,
+      printed: [],
+    });
+    expect(readdirSync(at('halted'))).toEqual([]);
+  });
+
+  it('tells what is wrong', async () => {
+    expect(await refusal(toGguf('models/qwen', 'x.bin'))).toMatch(/ends in \.gguf/);
+    writeFileSync(at('taken.Modelfile'), '');
+    expect(await refusal(toGguf('models/qwen', 'taken.gguf'))).toMatch(/taken\.Modelfile is there already/);
+    writeFileSync(at('there.gguf'), '');
+    expect(await refusal(toGguf('models/qwen', 'there.gguf'))).toMatch(/there already/);
+    expect(await refusal(toGguf('models/nowhere', 'x.gguf'))).toMatch(/there is no such directory/);
+    expect(await refusal(toGguf('models/qwen', 'x.gguf', { adapter: 'models/llama' }))).toMatch(
+      /adapter_config\.json/,
+    );
+  });
+});
+
+describe('finetune ollama', () => {
+  const write = (adapter: string, out: string, model?: string) => {
+    const recorded = recordingContext(place);
+    return ollamaCommand({ adapter, from: 'llama3.2:1b', model, out, json: false }, recorded.context).then(
+      () => recorded,
+    );
+  };
+
+  it('puts an adapter on a model of Ollama’s', async () => {
+    mkdirSync(at('files'));
+    const { printed } = await write('llama/adapter', 'files/Modelfile');
+    expect(printed[0]).toContain('ollama create adapter -f files');
+    const text = readFileSync(at('files', 'Modelfile'), 'utf8');
+    expect(text).toMatch(/^FROM llama3\.2:1b\nADAPTER \.\.\/llama\/adapter$/m);
+    expect(await refusal(write('llama/adapter', 'files/Modelfile'))).toMatch(/there already/);
+    const named = await write('lost/adapter', "files/it's", 'models/llama');
+    expect(named.printed[0]).toContain("-f 'files/it'\\''s'");
+  });
+
+  it('sends architectures without adapters to finetune gguf', async () => {
+    expect(await refusal(write('qwen/adapter', 'Modelfile'))).toMatch(
+      /takes no adapters[\s\S]*policyloop finetune gguf/,
+    );
+  });
+});
+
+it('the commands explain themselves', () => {
+  const cli = path.resolve(import.meta.dirname, '../../../src/cli.ts');
+  const help = (command: string) =>
+    execFileSync(process.execPath, ['--import', 'tsx', cli, 'finetune', command, '--help'], {
+      encoding: 'utf8',
+    });
+  expect(help('gguf')).toMatch(/q8_0[\s\S]*finetune gguf tuned\/adapter --out/);
+  expect(help('merge')).toMatch(/--dtype[\s\S]*stored[\s\S]*float32/);
+});

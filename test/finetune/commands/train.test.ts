@@ -1,0 +1,301 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { datasetCommand } from '../../../finetune/commands/dataset.js';
+import { trainCommand } from '../../../finetune/commands/train.js';
+import { UserError } from '../../../src/errors.js';
+import { readManifest, readRun } from '../../../src/runs/reader.js';
+import { lockRun } from '../../../src/storage/lock.js';
+import { visibleText } from '../../report/markup.js';
+import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
+
+const model = resolve(import.meta.dirname, '../../fixtures/reference-models/qwen3-fp32');
+const place = temporaryDirectory();
+const path = (...parts: readonly string[]) => join(place, ...parts);
+
+/** Prompts that fit the 512 tokens of the reference models. */
+function writePrompts(): string {
+  const prompts = path('prompts');
+  mkdirSync(prompts);
+  writeFileSync(join(prompts, 'system.hbs'), 'Maximise f.\n');
+  writeFileSync(join(prompts, 'user.hbs'), '{{history.text}}\nnext\n');
+  writeFileSync(join(prompts, 'format-correction.hbs'), 'again\n');
+  return prompts;
+}
+
+const experiment = (prompts: string) =>
+  ({
+    environment: 'MountainCarContinuous-v0',
+    iterations: 12,
+    warmup: 2,
+    evaluation: { episodes: 2, maxSteps: 50 },
+    confirmation: { candidates: 1, episodes: 2 },
+    memory: { best: 1, recent: 1 },
+    prompts: { set: prompts },
+  }) as const;
+
+let prompts: string;
+
+beforeAll(async () => {
+  prompts = writePrompts();
+  for (const seed of [0, 1, 2]) {
+    await runExperimentFrom(
+      { ...experiment(prompts), seed, model: { provider: 'hill-climb' } },
+      { path: path('buffers', `run-${seed}`) },
+    );
+  }
+  const { context } = recordingContext(place);
+  await datasetCommand(
+    {
+      runs: ['buffers/run-*'],
+      runsDir: 'buffers',
+      recipe: 'weighted',
+      out: path('data'),
+      validation: '0.34',
+      format: 'jsonl',
+      seed: 0,
+      json: true,
+    },
+    context,
+  );
+});
+
+function writeConfig(name: string, text: string): string {
+  const file = path(`${name}.yaml`);
+  writeFileSync(
+    file,
+    `model: ${model}\ndataset: data\noutput: ${name}\nepochs: 2\nevaluateEvery: 2\nthreads: 1\n${text}`,
+  );
+  return file;
+}
+
+/** Of every step in the metrics. */
+const losses = (name: string) =>
+  readFileSync(path(name, 'metrics.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { kind: string; step: number; loss: number })
+    .flatMap(({ kind, step, loss }) => (kind === 'step' ? [[step, loss]] : []));
+
+const train = (config: string, changes: Parameters<typeof recordingContext>[1] = {}) => {
+  const recorded = recordingContext(place, changes);
+  return trainCommand({ config, overrides: [], quiet: false, json: true }, recorded.context).then((code) => ({
+    code,
+    result: JSON.parse(recorded.printed.at(-1)!) as Record<string, unknown>,
+  }));
+};
+
+describe('from runs to a tuned model that plays', () => {
+  it('trains an adapter on logged runs, with its metrics on record', async () => {
+    const { code, result } = await train(writeConfig('tuned', 'learningRate: 0.01\nwarmupSteps: 1\n'));
+    expect(code).toBe(0);
+    expect(result).toMatchObject({ ended: 'complete', result: join('tuned', 'adapter') });
+    const metrics = readFileSync(path('tuned', 'metrics.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind: string; loss: number });
+    const validations = metrics.filter(({ kind }) => kind === 'validation');
+    expect(validations.at(-1)!.loss).toBeLessThan(validations[0]!.loss);
+    expect(existsSync(path('tuned', 'adapter', 'adapter_config.json'))).toBe(true);
+  });
+
+  it('leaves a page and event files beside the result', async () => {
+    const text = visibleText(readFileSync(path('tuned', 'index.html'), 'utf8'));
+    expect(text).toContain('qwen3-fp32 trained on data');
+    expect(text).toContain('completed after all steps');
+    expect(text).toContain(`model.adapter=${join('tuned', 'adapter')}`);
+    expect(text).toMatch(/recipe weighted/);
+    expect(text).toContain('Made of 3 runs');
+    expect(readdirSync(path('tuned', 'tensorboard'))).toHaveLength(1);
+  });
+
+  it('goes on after Ctrl-C to the same adapter', async () => {
+    const finish = new AbortController();
+    finish.abort();
+    const never = new AbortController().signal;
+    const config = writeConfig('resumed', 'learningRate: 0.01\nwarmupSteps: 1\n');
+    const interrupted = await train(config, { stop: { finish: finish.signal, abort: never } });
+    expect(interrupted).toMatchObject({ code: 130, result: { ended: 'interrupted', step: 1, result: null } });
+    expect(visibleText(readFileSync(path('resumed', 'index.html'), 'utf8'))).toContain(
+      'interrupted by the user',
+    );
+    expect((await train(config)).code).toBe(0);
+    const adapter = (name: string) => readFileSync(path(name, 'adapter', 'adapter_model.safetensors'));
+    expect(adapter('resumed').equals(adapter('tuned'))).toBe(true);
+    expect(losses('resumed')).toEqual(losses('tuned'));
+    expect(readdirSync(path('resumed', 'tensorboard'))).toHaveLength(2);
+  });
+
+  it('tells a person how it goes and how to use what came of it', async () => {
+    const recorded = recordingContext(place);
+    const config = writeConfig('told', 'learningRate: 0.01\nwarmupSteps: 1\n');
+    await trainCommand({ config, overrides: [], quiet: false, json: false }, recorded.context);
+    const noted = recorded.noted.join('\n');
+    expect(noted).toMatch(/^memory: about 0\.\d GiB at the peak, .* free\n/);
+    expect(noted).toMatch(/^\d+ steps over \d+ examples \(.* tokens\), \d+ examples \(.* tokens\) held out/m);
+    expect(noted).toMatch(/step 1\/\d+ {2}loss \d\.\d{3} {2}.* tok\/s {2}\d\.\d GiB {2}.* left/);
+    expect(noted).toMatch(/step 2 {2}validation loss \d\.\d{4}, the lowest so far/);
+    const printed = recorded.printed.join('\n');
+    expect(printed).toContain(join('told', 'index.html'));
+    expect(printed).toContain(`model.adapter=${join('told', 'adapter')}`);
+  });
+
+  it('leaves a page of a training that diverged', async () => {
+    const config = writeConfig('diverged', 'learningRate: 1.0e+30\nwarmupSteps: 0\nmethod: { kind: full }\n');
+    await expect(train(config)).rejects.toThrow(/training has diverged/);
+    const text = visibleText(readFileSync(path('diverged', 'index.html'), 'utf8'));
+    expect(text).toMatch(/failed training has diverged: in step \d/);
+    expect(text).toContain('lower the learning rate');
+  });
+
+  it('plays with the adapter, and answers otherwise than without', async () => {
+    const local = {
+      provider: 'local',
+      path: model,
+      format: 'constrained',
+      maxTokens: 120,
+      threads: 1,
+    } as const;
+    const play = (name: string, adapter?: string) =>
+      runExperimentFrom(
+        {
+          ...experiment(prompts),
+          environment: 'MountainCarContinuous-v0',
+          iterations: 2,
+          model: { ...local, ...(adapter !== undefined && { adapter }) },
+        },
+        { path: path('buffers', name) },
+      );
+    const tuned = await play('with', path('tuned', 'adapter'));
+    const base = await play('without');
+    expect(readManifest(tuned.path)).toMatchObject({
+      status: 'completed',
+      model: 'local/qwen3-fp32+adapter',
+    });
+    const proposals = (run: string) =>
+      readRun(run)
+        .entries.filter(({ source }) => source === 'proposal')
+        .map(({ parameters }) => parameters);
+    expect(proposals(tuned.path)).toHaveLength(2);
+    expect(proposals(tuned.path)).not.toEqual(proposals(base.path));
+  });
+});
+
+describe('alarms before a training starts', () => {
+  /** A dataset of the model's own answers, and how its training is told of. */
+  const told = async (name: string, directory: string) => {
+    const recorded = recordingContext(place);
+    const config = path(`${name}.yaml`);
+    writeFileSync(config, `model: ${directory}\ndataset: own\noutput: ${name}\nepochs: 1\nthreads: 1\n`);
+    await trainCommand({ config, overrides: [], quiet: true, json: false }, recorded.context);
+    return recorded.noted.join('\n');
+  };
+
+  it('tell of prompts that the model was served otherwise', async () => {
+    const local = {
+      provider: 'local',
+      path: model,
+      format: 'constrained',
+      maxTokens: 120,
+      threads: 1,
+    } as const;
+    for (const seed of [7, 8]) {
+      await runExperimentFrom(
+        { ...experiment(prompts), seed, iterations: 2, model: local },
+        { path: path('buffers', `own-${seed}`) },
+      );
+    }
+    const { context } = recordingContext(place);
+    const own = { recipe: 'weighted', validation: 'none', format: 'jsonl', seed: 0, json: true } as const;
+    await datasetCommand({ ...own, runs: ['buffers/own-*'], runsDir: 'buffers', out: path('own') }, context);
+    expect(await told('as-served', model)).not.toMatch(/alarm/);
+    const changed = path('models', 'qwen3-fp32');
+    cpSync(model, changed, { recursive: true });
+    const template = join(changed, 'chat_template.jinja');
+    writeFileSync(template, `Think. ${readFileSync(template, 'utf8')}`);
+    const other = await told('otherwise', changed);
+    expect(other).toMatch(/alarm .*prompts that local\/qwen3-fp32 was served have another number of tokens/);
+    expect(other).toMatch(/remedy: give `template`/);
+    expect(readFileSync(path('otherwise', 'metrics.jsonl'), 'utf8')).toMatch(/"alarm":"other-prompts"/);
+  });
+});
+
+describe('training from random weights', () => {
+  const scratch = 'method: { kind: scratch }\nlearningRate: 0.003\n';
+
+  it('takes Muon and a floor of the learning rate, which make another training than AdamW to 0', async () => {
+    const lossesOf = async (name: string, more: string) => {
+      await train(writeConfig(name, `${scratch}warmupSteps: 1\nbatchExamples: 6\n${more}`));
+      const steps = readFileSync(path(name, 'metrics.jsonl'), 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { kind: string; loss: number; learningRate: number })
+        .filter(({ kind }) => kind === 'step');
+      return { losses: steps.map(({ loss }) => loss), rates: steps.map(({ learningRate }) => learningRate) };
+    };
+    const adamw = await lossesOf('adamw', '');
+    const muon = await lossesOf('muon', 'optimizer: { kind: muon }\nlearningRateFloor: 0.5\n');
+    expect(muon.rates.length).toBeGreaterThan(5);
+    expect(muon.losses[0]).toBe(adamw.losses[0]);
+    expect(muon.losses.at(-1)).not.toBe(adamw.losses.at(-1));
+    expect(Math.min(...muon.rates)).toBeGreaterThanOrEqual(0.0015);
+    expect(adamw.rates.at(-1)).toBeLessThan(0.0015);
+  });
+});
+
+describe('what is wrong with a training', () => {
+  const refusal = async (config: string) =>
+    trainCommand({ config, overrides: [], quiet: true, json: false }, recordingContext(place).context).then(
+      () => '',
+      (error: unknown) => (error instanceof UserError ? error.message : String(error)),
+    );
+
+  it('is told by line, key and remedy', async () => {
+    const message = await refusal(writeConfig('typo', 'learningrate: 1\nmethod: { kind: lora, rank: 0 }\n'));
+    expect(message).toMatch(/typo\.yaml:7:1: learningrate: unknown key[\s\S]*did you mean learningRate\?/);
+    expect(message).toMatch(/typo\.yaml:8:29: method\.rank: /);
+  });
+
+  it('is told of another process that trains there', async () => {
+    mkdirSync(path('shared'));
+    const release = lockRun(path('shared', 'training.lock'));
+    const config = writeConfig('shared', '');
+    expect(await refusal(config)).toMatch(/training\.lock: another process is writing here/);
+    release();
+    expect(readdirSync(path('shared'))).toEqual([]);
+  });
+
+  it('is told that Muon is not for adapters', async () => {
+    expect(await refusal(writeConfig('thin', 'optimizer: { kind: muon }\n'))).toMatch(
+      /thin\.yaml:7:12: optimizer: muon trains whole matrices: it needs method full or scratch/,
+    );
+  });
+
+  it('is told of a dataset in Parquet', async () => {
+    const recorded = recordingContext(place);
+    const out = path('parquet');
+    const dataset = { runs: ['buffers/run-0'], runsDir: 'buffers', recipe: 'weighted', out } as const;
+    await datasetCommand(
+      { ...dataset, validation: 'none', format: 'parquet', seed: 0, json: true },
+      recorded.context,
+    );
+    const file = path('from-parquet.yaml');
+    writeFileSync(file, `model: ${model}\ndataset: parquet\noutput: none\n`);
+    expect(await refusal(file)).toMatch(/in Parquet \(train\.parquet\)[\s\S]*--format jsonl/);
+  });
+
+  it('is told of a dataset that is not there, or holds pairs', async () => {
+    const file = path('none.yaml');
+    writeFileSync(file, `model: ${model}\ndataset: nowhere\noutput: none\n`);
+    expect(await refusal(file)).toMatch(
+      /dataset: there is no train\.jsonl[\s\S]*policyloop finetune dataset/,
+    );
+    mkdirSync(path('pairs'));
+    writeFileSync(
+      path('pairs', 'train.jsonl'),
+      '{"prompt":[{"role":"user","content":"a"}],"chosen":"b","rejected":"c"}\n',
+    );
+    writeFileSync(file, `model: ${model}\ndataset: pairs\noutput: none\n`);
+    expect(await refusal(file)).toMatch(/train\.jsonl:1: completion: this row is no answer to learn/);
+  });
+});

@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatAnswer, reasonIn } from '../../../finetune/dataset/source-run.js';
+import type { ParameterSpec } from '../../../src/policies/policy.js';
+import { parseParameters } from '../../../src/prompting/answer/format.js';
+
+const floats: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
+
+const specAndVector = fc
+  .record({
+    count: fc.integer({ min: 1, max: 12 }),
+    decimals: fc.integer({ min: 0, max: 4 }),
+    high: fc.integer({ min: 1, max: 50 }),
+  })
+  .chain(({ count, decimals, high }) => {
+    const spec: ParameterSpec = {
+      count,
+      kind: decimals === 0 ? 'integer' : 'float',
+      low: -high,
+      high,
+      decimals,
+    };
+    const value = fc
+      .integer({ min: -high * 10 ** decimals, max: high * 10 ** decimals })
+      .map((steps) => Number((steps / 10 ** decimals).toFixed(decimals)));
+    return fc.tuple(fc.constant(spec), fc.array(value, { minLength: count, maxLength: count }));
+  });
+
+const anyReason = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 80 }),
+  fc.constantFrom(
+    'params[0]: 5, params[1]: 5',
+    '<think>no',
+    'The best had params[0]: 1.0; params[1]: 2.0; f(params): 9.',
+    '{"params": [1, 2]}',
+    '',
+  ),
+);
+
+describe('a completion', () => {
+  it.each(['text', 'json'] as const)('reads back as its parameters, whatever the reason (%s)', (format) => {
+    fc.assert(
+      fc.property(specAndVector, anyReason, ([spec, vector], reason) => {
+        const result = parseParameters(formatAnswer(vector, spec, format, reason), spec);
+        expect(result).toEqual({ ok: true, value: vector.map((value) => (value === 0 ? 0 : value)) });
+      }),
+    );
+  });
+
+  it('is the answer line with the reason below it', () => {
+    expect(formatAnswer([1, -0.5], floats, 'text', 'A smaller step.')).toBe(
+      'params[0]: 1.0, params[1]: -0.5\nA smaller step.',
+    );
+    expect(formatAnswer([1, -0.5], floats, 'text')).toBe('params[0]: 1.0, params[1]: -0.5');
+  });
+
+  it('is the object of the JSON schema where the prompt asks for one', () => {
+    const answer = formatAnswer([1, -0.5], floats, 'json', 'It said "go".\n');
+    expect(answer).toBe('{"reason": "It said \\"go\\".\\n", "params": [1.0, -0.5]}');
+    expect(JSON.parse(formatAnswer([1, -0.5], floats, 'json'))).toEqual({ reason: '', params: [1, -0.5] });
+  });
+
+  it('leaves out a reason that would be taken for thinking', () => {
+    expect(formatAnswer([1, 2], floats, 'text', 'as said</think>')).toBe('params[0]: 1.0, params[1]: 2.0');
+  });
+});
+
+describe('the reason of a reply', () => {
+  it('is what it says beside the parameters, without its label', () => {
+    expect(reasonIn('params[0]: 1, params[1]: 2\nReason: more\nspeed.')).toBe('more speed.');
+  });
+
+  it('is left out when it is an essay', () => {
+    const essay = 'On and on. '.repeat(100);
+    expect(reasonIn(`params[0]: 1, params[1]: 2\n${essay}`)).toBe('');
+  });
+});

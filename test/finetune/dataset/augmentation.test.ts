@@ -1,0 +1,141 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  augmented,
+  drawSymmetry,
+  type Symmetry,
+  transformed,
+  transformedRun,
+} from '../../../finetune/dataset/augmentation.js';
+import { buildDataset } from '../../../finetune/dataset/dataset.js';
+import { recipes } from '../../../finetune/dataset/example.js';
+import type { SourceRun } from '../../../finetune/dataset/source-run.js';
+import type { ConfigInput } from '../../../src/config/config.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { answerOf, named, played, playedSource, read } from './runs.js';
+
+const compact = {
+  prompts: { set: 'compact' },
+  memory: { best: 3, recent: 2 },
+  iterations: 6,
+  candidates: 3,
+  seed: 1,
+} as const satisfies Partial<ConfigInput>;
+
+let run: SourceRun;
+let held: SourceRun;
+let table: SourceRun;
+beforeAll(async () => {
+  run = await playedSource(compact);
+  held = await playedSource({ ...compact, memory: { ...compact.memory, ofGroup: 2 } });
+  table = await playedSource({ ...compact, environment: 'FrozenLake-v1', prompts: { set: 'numeric' } });
+});
+
+const still = (count: number) => Array.from({ length: count }, (_, from) => ({ from, sign: 1 }) as const);
+/** Of CartPole: the two actions change places, nothing else. */
+const exchange: Symmetry = {
+  kind: 'linear',
+  observations: still(4),
+  outputs: [
+    { from: 1, sign: 1 },
+    { from: 0, sign: 1 },
+  ],
+};
+
+describe('a transformed run', () => {
+  it('has the logged prompts where nothing moves', () => {
+    for (const logged of [run, held]) {
+      const same = transformedRun(logged, { kind: 'linear', observations: still(4), outputs: still(2) });
+      expect(same.steps.map(({ prompt }) => prompt)).toEqual(logged.steps.map(({ prompt }) => prompt));
+    }
+    const description = table.family.description as { states: number; actions: readonly string[] };
+    const order = (count: number) => still(count).map(({ from }) => from);
+    const { states, actions } = description;
+    const same = transformedRun(table, {
+      kind: 'table',
+      states: order(states),
+      actions: order(actions.length),
+    });
+    expect(same.steps.map(({ promptHash }) => promptHash)).toEqual(
+      table.steps.map(({ promptHash }) => promptHash),
+    );
+  });
+
+  it('says in its prompts what its evaluations are, and nothing of what they were', () => {
+    const moved = transformedRun(run, exchange);
+    for (const [i, { prompt, incumbent, proposals }] of moved.steps.entries()) {
+      const logged = run.steps[i]!;
+      expect(prompt).not.toEqual(logged.prompt);
+      expect(prompt[1]!.content.split('\n')[0]).toBe(logged.prompt[1]!.content.split('\n')[0]);
+      const best = prompt[1]!.content.split('\n').at(-2)!;
+      expect(read(best, run)).toEqual(
+        transformed(read(logged.prompt[1]!.content.split('\n').at(-2)!, run), exchange, run.family),
+      );
+      expect(read(best, run)).toEqual(incumbent!.parameters);
+      for (const [j, { entry }] of proposals.entries()) {
+        const before = logged.proposals[j]!.entry;
+        expect(entry).toEqual({
+          ...before,
+          parameters: transformed(before.parameters, exchange, run.family),
+        });
+      }
+    }
+  });
+
+  it('evaluates to what was logged, in the environment that the symmetry makes', () => {
+    const image = transformedRun(run, exchange).recorded.entries;
+    for (const [i, { parameters }] of image.entries()) {
+      const policy = run.family.build(run.recorded.entries[i]!.parameters);
+      const other = run.family.build(parameters);
+      for (const state of [
+        [0.1, 0.2, -0.05, 0.3],
+        [-1, 0.4, 0.1, -2],
+      ])
+        expect(other(state)).toBe(1 - (policy(state) as number));
+    }
+  });
+
+  it('is drawn by the content of the run, the seed and the number of the copy', () => {
+    const copies = augmented(run, 3, 0);
+    const prompts = copies.map(({ steps }) => steps[0]!.promptHash);
+    expect(copies.map(({ copy }) => copy)).toEqual([1, 2, 3]);
+    expect(new Set(prompts).size).toBe(3);
+    expect(augmented(run, 2, 0).map(({ steps }) => steps[0]!.promptHash)).toEqual(prompts.slice(0, 2));
+    expect(augmented(run, 1, 1)[0]!.steps[0]!.promptHash).not.toBe(prompts[0]);
+    expect(augmented(run, 0, 0)).toEqual([]);
+    // Made again at another time, the same run has files with another hash.
+    const again = augmented({ ...run, hash: 'f'.repeat(64) }, 2, 0);
+    expect(again.map(({ steps }) => steps[0]!.promptHash)).toEqual(prompts.slice(0, 2));
+  });
+
+  it('is refused where prompts tell of the environment', async () => {
+    const refused = async (changes: Partial<ConfigInput>, message: RegExp) => {
+      const source = await playedSource({ ...compact, ...changes });
+      const symmetry = drawSymmetry(source.family, createGenerator(0));
+      expect(() => transformedRun(source, symmetry)).toThrow(message);
+    };
+    await refused({ prompts: { set: 'semantic' } }, /untrue.*\n.*semantic[\s\S]*numeric, compact/);
+    await refused({ memory: { trajectories: 'summary' }, prompts: { set: 'numeric' } }, /trajectories tell/);
+    await refused({ prompts: { set: 'numeric', conversation: { turns: 2 } } }, /earlier replies/);
+    expect(() => transformedRun({ ...run, prompts: undefined }, exchange)).toThrow(/templates of a are gone/);
+  });
+});
+
+describe('a dataset with copies', () => {
+  it('has as many more examples of every recipe, and measures on what was logged', async () => {
+    const paths = [await played(compact), await played({ ...compact, seed: 2 })];
+    const runs = paths.map((path, i) => named(path, `run-${i}`));
+    for (const recipe of recipes) {
+      const options = { recipe, validation: { kind: 'share', share: 0.5 }, seed: 0 } as const;
+      const plain = await buildDataset(runs, options);
+      const more = await buildDataset(runs, { ...options, augment: 2 });
+      expect(more.validation).toEqual(plain.validation);
+      expect(more.train.filter(({ lineage }) => lineage.copy === undefined)).toEqual(plain.train);
+      expect(plain.train.length).toBeGreaterThan(0);
+      expect(more.train).toHaveLength(3 * plain.train.length);
+      const source = more.sources.find(({ split }) => split === 'train')!;
+      expect(source.kept).toBe(more.train.length);
+      for (const example of more.train)
+        expect(read(answerOf(example), run)).toHaveLength(run.family.parameters.count);
+    }
+  });
+});

@@ -1,0 +1,238 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { buildDataset, type Dataset, type DatasetOptions } from '../../../finetune/dataset/dataset.js';
+import { sha256, withoutDuplicates } from '../../../finetune/dataset/example.js';
+import { distribution } from '../../../finetune/dataset/token-statistics.js';
+import { writeDataset } from '../../../finetune/dataset/write-dataset.js';
+import { seededModel, temporaryDirectory } from '../../support/experiments.js';
+import { jsonLines, named, played } from './runs.js';
+
+const root = temporaryDirectory();
+const options = { recipe: 'weighted', validation: { kind: 'share', share: 0.3 }, seed: 0 } as const;
+
+/** CartPole with three seeds, two of them by two models; FrozenLake with one. */
+let runs: { readonly path: string; readonly name: string }[];
+
+beforeAll(async () => {
+  const play = async (name: string, ...args: Parameters<typeof played>) =>
+    named(await played(args[0], { ...args[1], root, name }), name);
+  runs = [
+    await play('climb-1', { seed: 1 }),
+    await play('climb-2', { seed: 2 }),
+    await play('climb-3', { seed: 3 }),
+    await play('random-1', { seed: 1, model: { provider: 'random' } }),
+    await play('random-2', { seed: 2, model: { provider: 'random' } }),
+    await play('lake', { environment: 'FrozenLake-v1', seed: 1 }, { model: seededModel(0.2) }),
+  ];
+});
+
+const build = (changes: Partial<DatasetOptions> = {}, of = runs) =>
+  buildDataset(of, { ...options, ...changes });
+const alarms = (dataset: Dataset) => dataset.alarms.map(({ kind }) => kind);
+const splitOf = (dataset: Dataset) =>
+  Object.fromEntries(dataset.sources.map(({ run, split }) => [run, split]));
+
+/** A copy of a run, its manifest changed. */
+function copied(path: string, changes: object = {}): string {
+  const copy = join(temporaryDirectory(), 'copy');
+  cpSync(path, copy, { recursive: true });
+  const file = join(copy, 'manifest.json');
+  const manifest = JSON.parse(readFileSync(file, 'utf8')) as object;
+  writeFileSync(file, JSON.stringify({ ...manifest, ...changes }));
+  return copy;
+}
+
+describe('the split', () => {
+  it('never puts a prompt, a run or runs of one seed on both sides', async () => {
+    for (const recipe of ['weighted', 'preference', 'hindsight'] as const) {
+      for (let seed = 0; seed < 8; seed++) {
+        const dataset = await build({ recipe, seed });
+        const { train, validation } = dataset;
+        expect(train.length).toBeGreaterThan(0);
+        expect(validation.length).toBeGreaterThan(0);
+        const prompts = new Set(train.map(({ lineage }) => lineage.prompt));
+        expect(validation.filter(({ lineage }) => prompts.has(lineage.prompt))).toEqual([]);
+        const sides = splitOf(dataset);
+        expect(sides['climb-1']).toBe(sides['random-1']);
+        expect(sides['climb-2']).toBe(sides['random-2']);
+        for (const { lineage } of train) expect(sides[lineage.run]).toBe('train');
+        for (const { lineage } of validation) expect(sides[lineage.run]).toBe('validation');
+        expect(alarms(dataset)).not.toContain('leakage');
+      }
+    }
+  });
+
+  it('keeps a run with the one whose policies it took over', async () => {
+    const heir = named(await played({ seed: 77, warmup: { policies: 2, from: runs[1]!.path } }), 'heir');
+    for (let seed = 0; seed < 8; seed++) {
+      const sides = splitOf(await build({ seed }, [...runs, heir]));
+      expect(sides.heir).toBe(sides['climb-2']);
+    }
+  });
+
+  it('holds out an environment by name', async () => {
+    const { train, validation } = await build({ validation: { kind: 'named', names: ['FrozenLake-v1'] } });
+    expect(new Set(validation.map(({ lineage }) => lineage.environment))).toEqual(new Set(['FrozenLake-v1']));
+    expect(new Set(train.map(({ lineage }) => lineage.environment))).toEqual(new Set(['CartPole-v1']));
+  });
+
+  it('raises an alarm where what was named shares prompts with the rest', async () => {
+    const dataset = await build({ validation: { kind: 'named', names: ['random-1'] } });
+    expect(alarms(dataset)).toEqual(['leakage']);
+    expect(dataset.alarms[0]!.message).toMatch(/^1 validation example of 6 have a prompt/);
+  });
+});
+
+describe('duplicates', () => {
+  it('of a copied run are left out', async () => {
+    const copy = named(copied(runs[0]!.path), 'copy');
+    for (const recipe of ['weighted', 'hindsight'] as const) {
+      const once = await build({ recipe });
+      const twice = await build({ recipe }, [...runs, copy]);
+      expect(twice.train.length + twice.validation.length).toBe(once.train.length + once.validation.length);
+      expect(twice.sources.at(-1)).toMatchObject({ run: 'copy', kept: 0, hash: once.sources[0]!.hash });
+      expect(twice.sources.at(-1)!.made).toBeGreaterThan(0);
+    }
+  });
+
+  it('are those with the same prompt and the same answer', async () => {
+    const { train } = await build({ validation: { kind: 'none' } });
+    expect(withoutDuplicates([...train, ...train])).toEqual(train);
+    const [first] = train;
+    const other = { ...first!, kind: 'imitation', completion: 'params[0]: 9' } as const;
+    expect(withoutDuplicates([first!, other])).toHaveLength(2);
+  });
+
+  it('raise an alarm when they are most of it', async () => {
+    const copies = ['b', 'c', 'd'].map((name) => named(copied(runs[0]!.path), name));
+    const dataset = await build({ validation: { kind: 'none' } }, [runs[0]!, ...copies]);
+    expect(alarms(dataset)).toEqual(['duplicates']);
+    expect(dataset.duplicates).toBe(18);
+  });
+});
+
+describe('alarms', () => {
+  it('are silent for sound runs', async () => {
+    expect(alarms(await build({ context: 100_000 }))).toEqual([]);
+  });
+
+  it('tell of runs from which nothing can be learnt', async () => {
+    // Within 60 steps no car leaves the valley: every score is -60.
+    const flat = [named(await played({ environment: 'MountainCar-v0' }))];
+    const found = async (recipe: DatasetOptions['recipe']) =>
+      alarms(await build({ recipe, validation: { kind: 'none' } }, flat));
+    expect(await found('weighted')).toEqual(['no-positive-signal', 'equal-weights']);
+    for (const recipe of ['improvement', 'best-of-group', 'preference', 'hindsight'] as const) {
+      expect(await found(recipe)).toEqual(['no-positive-signal', 'empty-split']);
+    }
+  });
+
+  it('tell of examples that the model could not read', async () => {
+    const dataset = await build();
+    const needs = [...dataset.lengths.values()].map(({ prompt, completion }) => prompt + completion);
+    const context = needs.toSorted((a, b) => a - b).at(-3)!;
+    const beyond = needs.filter((tokens) => tokens > context).length;
+    const checked = await build({ context });
+    expect(alarms(checked)).toEqual(['too-long']);
+    expect(checked.alarms[0]!.message).toContain(`${beyond} example`);
+    expect(alarms(await build({ context: needs.toSorted((a, b) => a - b).at(-1)! }))).toEqual([]);
+  });
+
+  it('tell of an empty split', async () => {
+    const lone = await build({}, runs.slice(0, 1));
+    expect(alarms(lone)).toEqual(['no-validation']);
+    const all = await build({ validation: { kind: 'named', names: ['*'] } });
+    expect(alarms(all)).toEqual(['empty-split']);
+    expect(all.train).toEqual([]);
+  });
+
+  it('tell of templates that are no longer those of the run', async () => {
+    const old = named(copied(runs[2]!.path, { prompts: 'another hash' }), 'old');
+    const dataset = await build({}, [...runs.slice(0, 2), old]);
+    expect(alarms(dataset)).toEqual(['templates-changed']);
+    expect(dataset.alarms[0]!.message).toContain('of old are not');
+  });
+});
+
+describe('statistics', () => {
+  it('count by the tokenizer that is given', async () => {
+    const words = { name: 'words', count: (text: string) => text.split(/\s+/).length };
+    const { statistics, tokens, train } = await build({ tokens: words, validation: { kind: 'none' } });
+    expect(tokens).toBe('words');
+    const lengths = train.map(({ prompt }) =>
+      prompt.reduce((sum, { content }) => sum + content.split(/\s+/).length, 0),
+    );
+    expect(statistics.train.promptTokens).toMatchObject({
+      least: Math.min(...lengths),
+      most: Math.max(...lengths),
+    });
+    expect(statistics.train).toMatchObject({
+      examples: train.length,
+      environments: { 'CartPole-v1': 30, 'FrozenLake-v1': train.length - 30 },
+      history: { least: 3, most: 8 },
+    });
+    expect(statistics.validation).toEqual({ examples: 0, prompts: 0, environments: {} });
+  });
+
+  it('describe values by nearest rank', () => {
+    const values = Array.from({ length: 100 }, (_, i) => 100 - i);
+    expect(distribution(values)).toEqual({ least: 1, median: 50, p95: 95, most: 100, mean: 50.5 });
+    expect(distribution([7])).toEqual({ least: 7, median: 7, p95: 7, most: 7, mean: 7 });
+    expect(distribution([])).toBeUndefined();
+  });
+});
+
+describe('the directory of a dataset', () => {
+  const content = (path: string) =>
+    Object.fromEntries(readdirSync(path).map((name) => [name, readFileSync(join(path, name), 'utf8')]));
+
+  it('has the same bytes for the same runs and options, and others for another seed', async () => {
+    const write = async (seed: number) => {
+      const path = join(temporaryDirectory(), 'dataset');
+      writeDataset(await build({ recipe: 'hindsight', seed }), 'jsonl', path);
+      return content(path);
+    };
+    const [first, second, other] = [await write(1), await write(1), await write(2)];
+    expect(Object.keys(first).toSorted()).toEqual([
+      'index.html',
+      'manifest.json',
+      'train.jsonl',
+      'validation.jsonl',
+    ]);
+    expect(second).toEqual(first);
+    expect(other['train.jsonl']).not.toBe(first['train.jsonl']);
+    expect(first['manifest.json']).not.toContain(root);
+  });
+
+  it('says what it holds', async () => {
+    const path = join(temporaryDirectory(), 'dataset');
+    const dataset = await build();
+    const manifest = writeDataset(dataset, 'trl-sft', path);
+    expect(JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8'))).toEqual(manifest);
+    for (const split of ['train', 'validation'] as const) {
+      const rows = jsonLines<{ prompt: unknown; completion: { content: string }[] }>(path, `${split}.jsonl`);
+      const lineage = jsonLines(path, `${split}.lineage.jsonl`);
+      expect(manifest.files[`${split}.jsonl`]).toEqual({
+        rows: rows.length,
+        sha256: sha256(readFileSync(join(path, `${split}.jsonl`))),
+      });
+      expect(lineage).toEqual(dataset[split].map((example) => example.lineage));
+      expect(rows.map(({ prompt }) => prompt)).toEqual(dataset[split].map(({ prompt }) => prompt));
+      expect(manifest.statistics[split].examples).toBe(rows.length);
+    }
+    expect(manifest.sources.map(({ run, made, kept }) => [run, made, kept])).toEqual(
+      runs.map(({ name }) => [name, 6, expect.any(Number)]),
+    );
+    expect(manifest.alarms.map(({ kind }) => kind)).toEqual(['weights-dropped']);
+  });
+
+  it('is never written over something else', async () => {
+    const path = temporaryDirectory();
+    mkdirSync(join(path, 'mine'));
+    const dataset = await build();
+    expect(() => writeDataset(dataset, 'jsonl', path)).toThrow(/this directory is not empty/);
+    expect(() => writeDataset(dataset, 'trl-kto', join(path, 'new'))).toThrow(/pairs of answers/);
+    expect(readdirSync(path)).toEqual(['mine']);
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { type Imitation, type Preference, recipes } from '../../../finetune/dataset/example.js';
+import { exportRows, requireExportable } from '../../../finetune/dataset/export-rows.js';
+import { rowFormats } from '../../../finetune/dataset/row-formats.js';
+import { UserError } from '../../../src/errors.js';
+
+const prompt = [
+  { role: 'system', content: 'Rules' },
+  { role: 'user', content: 'First' },
+  { role: 'assistant', content: 'params[0]: 1.0' },
+  { role: 'user', content: 'Next' },
+] as const;
+
+const lineage = {
+  run: 'a',
+  environment: 'CartPole-v1',
+  model: 'control/random',
+  prompt: 'hash',
+  promptIteration: 2,
+  history: 3,
+  incumbent: 10,
+  iteration: 2,
+  candidate: 0,
+  score: 20,
+} as const;
+
+const imitation: Imitation = {
+  kind: 'imitation',
+  prompt,
+  completion: 'params[0]: 2.0',
+  weight: 0.5,
+  lineage: { ...lineage, recipe: 'weighted' },
+};
+
+const preference: Preference = {
+  kind: 'preference',
+  prompt,
+  chosen: 'params[0]: 2.0',
+  rejected: 'params[0]: 3.0',
+  weight: 1,
+  lineage: { ...lineage, recipe: 'preference', rejected: { iteration: 2, candidate: 1, score: 5 } },
+};
+
+const contents = (...args: Parameters<typeof exportRows>) =>
+  exportRows(...args).map(({ content }) => content);
+const says = (content: string) => [{ role: 'assistant', content }];
+
+describe('rows', () => {
+  it('of our own hold weight and lineage', () => {
+    expect(contents([imitation, preference], 'jsonl')).toEqual([
+      { prompt, completion: 'params[0]: 2.0', weight: 0.5, lineage: imitation.lineage },
+      {
+        prompt,
+        chosen: 'params[0]: 2.0',
+        rejected: 'params[0]: 3.0',
+        weight: 1,
+        lineage: preference.lineage,
+      },
+    ]);
+  });
+
+  it('for TRL are conversational', () => {
+    expect(contents([imitation], 'trl-sft')).toEqual([{ prompt, completion: says('params[0]: 2.0') }]);
+    expect(contents([preference], 'trl-dpo')).toEqual([
+      { prompt, chosen: says('params[0]: 2.0'), rejected: says('params[0]: 3.0') },
+    ]);
+  });
+
+  it('for KTO give each answer once with its label', () => {
+    const other: Preference = { ...preference, rejected: 'params[0]: 4.0' };
+    expect(contents([preference, other], 'trl-kto')).toEqual([
+      { prompt, completion: says('params[0]: 2.0'), label: true },
+      { prompt, completion: says('params[0]: 3.0'), label: false },
+      { prompt, completion: says('params[0]: 4.0'), label: false },
+    ]);
+  });
+
+  it('for OpenAI-compatible APIs learn the last answer only', () => {
+    expect(contents([imitation], 'openai-sft')).toEqual([
+      {
+        messages: [
+          prompt[0],
+          prompt[1],
+          { role: 'assistant', content: 'params[0]: 1.0', weight: 0 },
+          prompt[3],
+          { role: 'assistant', content: 'params[0]: 2.0' },
+        ],
+      },
+    ]);
+    expect(contents([preference], 'openai-dpo')).toEqual([
+      {
+        input: { messages: prompt },
+        preferred_output: says('params[0]: 2.0'),
+        non_preferred_output: says('params[0]: 3.0'),
+      },
+    ]);
+  });
+
+  it('carry their lineage beside them', () => {
+    for (const format of ['trl-sft', 'openai-sft'] as const) {
+      expect(exportRows([imitation], format)[0]!.lineage).toBe(imitation.lineage);
+    }
+    expect(exportRows([preference], 'trl-kto').map((row) => row.lineage)).toEqual([
+      preference.lineage,
+      preference.lineage,
+    ]);
+  });
+});
+
+describe('a format that does not suit the recipe', () => {
+  it('is refused with those that do', () => {
+    const accepted = recipes.map((recipe) =>
+      rowFormats.filter((format) => {
+        try {
+          requireExportable(recipe, format);
+          return true;
+        } catch (error) {
+          expect(error).toBeInstanceOf(UserError);
+          expect((error as UserError).problems[0]!.alternatives).toContain('jsonl');
+          expect((error as UserError).problems[0]!.alternatives).not.toContain(format);
+          return false;
+        }
+      }),
+    );
+    const single = ['jsonl', 'parquet', 'trl-sft', 'trl-sft-parquet', 'openai-sft'];
+    const pairs = [
+      'jsonl',
+      'parquet',
+      'trl-dpo',
+      'trl-kto',
+      'trl-dpo-parquet',
+      'trl-kto-parquet',
+      'openai-dpo',
+    ];
+    expect(accepted).toEqual([single, single, single, pairs, single]);
+    expect(() => exportRows([imitation], 'trl-dpo')).toThrow(/pairs of answers/);
+    expect(() => exportRows([preference], 'trl-sft')).toThrow(/single answers/);
+  });
+});

@@ -1,0 +1,470 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { buildDataset } from '../../../finetune/dataset/dataset.js';
+import { type Example, recipes } from '../../../finetune/dataset/example.js';
+import { hindsight, renderPrompt } from '../../../finetune/dataset/hindsight.js';
+import {
+  advantageWeights,
+  bestOfGroup,
+  improvement,
+  preference,
+  weighted,
+} from '../../../finetune/dataset/recipes.js';
+import { readSourceRun, type SourceRun } from '../../../finetune/dataset/source-run.js';
+import type { ConfigInput } from '../../../src/config/config.js';
+import type { LanguageModel } from '../../../src/models/language-model.js';
+import { formatParameters } from '../../../src/prompting/answer/format.js';
+import { mean } from '../../../src/statistics/descriptive.js';
+import { seededModel } from '../../support/experiments.js';
+import { answerOf, callsOf, evaluationsOf, played, playedSource, read } from './runs.js';
+
+const exampleRun = resolve(import.meta.dirname, '../../../buffers/example-cartpole');
+
+const openai = { provider: 'openai', name: 'any', format: 'json' } as const;
+const env = { OPENAI_API_KEY: 'none' };
+
+let groups: SourceRun;
+let table: SourceRun;
+let alone: SourceRun;
+
+beforeAll(async () => {
+  groups = await playedSource({ iterations: 8, candidates: 3, seed: 1 });
+  table = await playedSource(
+    { environment: 'FrozenLake-v1', candidates: 2, evaluation: { episodes: 20 } },
+    { model: seededModel(0.4) },
+  );
+  alone = await playedSource({ iterations: 12, seed: 1 });
+});
+
+const every = (run: SourceRun): readonly Example[] => [
+  ...improvement(run),
+  ...bestOfGroup(run),
+  ...weighted(run),
+  ...preference(run),
+  ...hindsight(run, 0),
+];
+
+describe('lineage', () => {
+  it('leads every example back to what the run has on disk', () => {
+    for (const run of [groups, table, alone]) {
+      const entries = evaluationsOf(run.path);
+      const examples = every(run);
+      expect(new Set(examples.map(({ lineage }) => lineage.recipe))).toEqual(new Set(recipes));
+      for (const example of examples) {
+        const { lineage } = example;
+        const at = ({ iteration, candidate }: { iteration: number; candidate: number }) =>
+          entries.find((entry) => entry.iteration === iteration && entry.candidate === candidate)!;
+        expect(at(lineage).score).toBe(lineage.score);
+        expect(read(answerOf(example), run)).toEqual(at(lineage).parameters);
+        if (example.kind === 'preference') {
+          expect(read(example.rejected, run)).toEqual(at(lineage.rejected!).parameters);
+          expect(lineage.rejected!.score).toBe(at(lineage.rejected!).score);
+        }
+        const pairs = example.prompt.map(({ role, content }) => [role, content]);
+        expect(lineage.prompt).toBe(createHash('sha256').update(JSON.stringify(pairs)).digest('hex'));
+        expect(lineage).toMatchObject({
+          run: 'a',
+          environment: run.environment.id,
+          model: run.manifest.model,
+        });
+      }
+    }
+  });
+
+  it('names the logged prompt, without corrections, and the best before it', () => {
+    for (const run of [groups, table, alone]) {
+      const entries = evaluationsOf(run.path);
+      const calls = callsOf(run.path);
+      for (const { prompt, lineage } of [...improvement(run), ...weighted(run), ...preference(run)]) {
+        const before = entries.filter(({ iteration }) => iteration < lineage.promptIteration);
+        expect(lineage.incumbent).toBe(Math.max(...before.map(({ score }) => score)));
+        expect(lineage.history).toBe(before.length);
+        const first = calls.find(
+          ({ iteration, attempt }) => iteration === lineage.promptIteration && attempt === 0,
+        )!;
+        expect(prompt).toEqual(first.messages);
+        expect(prompt.map(({ role }) => role)).toEqual(['system', 'user']);
+      }
+    }
+    expect(callsOf(table.path).some(({ attempt }) => attempt > 0)).toBe(true);
+  });
+
+  it('of the example run is as it was', async () => {
+    const run = await readSourceRun(exampleRun, 'buffers/example-cartpole');
+    const rows = [...improvement(run), ...preference(run).slice(0, 3), ...weighted(run).slice(0, 5)].map(
+      ({ prompt: _, ...rest }) => rest,
+    );
+    await expect(`${JSON.stringify(rows, null, 1)}\n`).toMatchFileSnapshot(
+      '../fixtures/datasets/example-cartpole.json',
+    );
+  });
+});
+
+describe('improvement', () => {
+  it('is every proposal above the best before its iteration, and nothing else', () => {
+    for (const run of [groups, table, alone]) {
+      const entries = evaluationsOf(run.path);
+      const improved = entries.filter(
+        ({ source, iteration, score }) =>
+          source === 'proposal' &&
+          entries.every((other) => other.iteration >= iteration || other.score < score),
+      );
+      const found = improvement(run).map(({ lineage }) => [lineage.iteration, lineage.candidate]);
+      expect(found).toEqual(improved.map(({ iteration, candidate }) => [iteration, candidate]));
+      expect(found.length).toBeGreaterThan(0);
+    }
+  });
+
+  it('keeps the stated reason', async () => {
+    const run = await playedSource({}, { model: seededModel() });
+    for (const { completion } of improvement(run))
+      expect(completion).toMatch(/^params.*\nA step from the best\.$/);
+  });
+
+  it('learns nothing of an iteration that had nothing before it', async () => {
+    const run = await playedSource({ warmup: 0, iterations: 3 });
+    expect(improvement(run).every(({ lineage }) => lineage.promptIteration > 1)).toBe(true);
+    expect(weighted(run)).toHaveLength(2);
+  });
+
+  it('answers in JSON where the prompt asks for it', async () => {
+    const run = await playedSource({ model: openai }, { model: seededModel(), env });
+    for (const { completion, prompt } of weighted(run)) {
+      expect(prompt[0]!.content).toContain('"params"');
+      expect(JSON.parse(completion)).toMatchObject({ reason: 'A step from the best.' });
+    }
+  });
+
+  it('takes no proposal of an iteration that was not finished', async () => {
+    const path = await played({ iterations: 4 });
+    const before = improvement(await readSourceRun(path, 'a'));
+    const last = evaluationsOf(path).at(-1)!;
+    appendFileSync(
+      join(path, 'evaluations.jsonl'),
+      `${JSON.stringify({ ...last, iteration: 5, group: 5, score: 1e6 })}\n`,
+    );
+    const call = callsOf(path).at(-1)!;
+    appendFileSync(join(path, 'calls.jsonl'), `${JSON.stringify({ ...call, iteration: 5 })}\n`);
+    expect(improvement(await readSourceRun(path, 'a'))).toEqual(before);
+  });
+});
+
+describe('best of group', () => {
+  it('is one winner an iteration, the best of its candidates', () => {
+    const entries = evaluationsOf(groups.path);
+    const found = bestOfGroup(groups);
+    expect(found.length).toBeGreaterThan(0);
+    expect(new Set(found.map(({ lineage }) => lineage.iteration)).size).toBe(found.length);
+    for (const { lineage } of found) {
+      const group = entries.filter(({ iteration }) => iteration === lineage.iteration);
+      expect(lineage.score).toBe(Math.max(...group.map(({ score }) => score)));
+      expect(lineage.score).toBeGreaterThan(lineage.incumbent!);
+    }
+  });
+});
+
+describe('best of group, several winners', () => {
+  it('are the best that beat the best so far, with equal prompts and each with an answer of its own', () => {
+    const found = bestOfGroup(groups, { winners: 2 });
+    for (const { lineage, prompt } of found) {
+      const same = found.filter((other) => other.lineage.iteration === lineage.iteration);
+      for (const other of same) expect(other.prompt).toBe(prompt);
+      const better = evaluationsOf(groups.path)
+        .filter(({ iteration, score }) => iteration === lineage.iteration && score > lineage.incumbent!)
+        .map(({ score }) => score)
+        .toSorted((a, b) => b - a);
+      expect(same.map((other) => other.lineage.score)).toEqual(better.slice(0, 2));
+    }
+    expect(new Set(found.map(({ completion }) => completion)).size).toBe(found.length);
+    expect(found.length).toBeGreaterThan(bestOfGroup(groups).length);
+    expect(bestOfGroup(groups, { winners: 1 })).toEqual(bestOfGroup(groups));
+    expect(new Set(bestOfGroup(groups, { winners: 3 }).map(answerOf))).toEqual(
+      new Set(improvement(groups).map(answerOf)),
+    );
+  });
+
+  it('come from later iterations, too, where that is asked for', () => {
+    const lookAhead = [0, 3];
+    const found = bestOfGroup(groups, { lookAhead });
+    const entries = evaluationsOf(groups.path);
+    for (const { iteration: asked, incumbent, promptHash } of groups.steps) {
+      const best = lookAhead.flatMap((further) => {
+        const scores = entries
+          .filter(({ iteration }) => iteration >= asked && iteration <= asked + further)
+          .map(({ score }) => score);
+        const highest = Math.max(...scores);
+        return highest > incumbent!.score ? [highest] : [];
+      });
+      const own = found.filter(
+        ({ lineage }) => lineage.promptIteration === asked && lineage.prompt === promptHash,
+      );
+      expect(new Set(own.map(({ lineage }) => lineage.score))).toEqual(new Set(best));
+    }
+    expect(found.some(({ lineage }) => lineage.iteration > lineage.promptIteration)).toBe(true);
+    expect(bestOfGroup(groups, { lookAhead: [0] })).toEqual(bestOfGroup(groups));
+  });
+
+  it('go into a dataset', async () => {
+    const made = (winners?: number) =>
+      buildDataset([{ path: groups.path, name: 'a' }], {
+        recipe: 'best-of-group',
+        validation: { kind: 'none' },
+        seed: 0,
+        winners,
+      });
+    expect((await made()).train).toHaveLength(bestOfGroup(groups).length);
+    expect((await made(2)).train).toHaveLength(bestOfGroup(groups, { winners: 2 }).length);
+  });
+});
+
+describe('a memory of one evaluation an iteration', () => {
+  let run: SourceRun;
+
+  beforeAll(async () => {
+    run = await playedSource({
+      iterations: 10,
+      candidates: 6,
+      seed: 1,
+      model: { provider: 'mixture' },
+      memory: { best: 8, recent: 4, ofGroup: 1 },
+      prompts: { set: 'compact' },
+    });
+  });
+
+  it('is what proposals are compared with: the best that the prompt knows', () => {
+    const entries = evaluationsOf(run.path);
+    const better = run.steps.filter(({ iteration, history, incumbent, proposals }) => {
+      const held = entries.filter(
+        (one) => one.iteration < iteration && (one.iteration === 0 || one.candidate === 0),
+      );
+      expect(history).toBe(held.length);
+      expect(incumbent!.score).toBe(Math.max(...held.map(({ score }) => score)));
+      expect(proposals).toHaveLength(6);
+      return (
+        incumbent!.score <
+        Math.max(...entries.filter((one) => one.iteration < iteration).map(({ score }) => score))
+      );
+    });
+    // In some iterations the run had found better already, which the memory did not hold.
+    expect(better.length).toBeGreaterThan(0);
+    for (const { lineage, prompt } of bestOfGroup(run, { winners: 6 })) {
+      expect(lineage.score).toBeGreaterThan(lineage.incumbent!);
+      expect(prompt.at(-1)!.content).toContain(`tried ${lineage.history} `);
+    }
+  });
+
+  it('is what hindsight draws histories from, as long as the run had them', () => {
+    const found = hindsight(run, 3, 40);
+    expect(found.length).toBe(40);
+    const held = evaluationsOf(run.path).filter((one) => one.iteration === 0 || one.candidate === 0);
+    const lines = new Set(held.map((one) => formatParameters(one.parameters, run.family.parameters)));
+    for (const { lineage, prompt } of found) {
+      expect(lineage.history).toBe(3 + lineage.promptIteration - 1);
+      const content = prompt.at(-1)!.content;
+      expect(content).toContain(`tried ${lineage.history} `);
+      for (const [, shown] of content.matchAll(/^\d+ (params.*)$/gm)) expect(lines).toContain(shown);
+    }
+  });
+
+  it('renders the logged prompts anew', () => {
+    const held = run.recorded.entries.filter((one) => one.iteration === 0 || one.candidate === 0);
+    for (const { iteration, prompt } of run.steps) {
+      expect(
+        renderPrompt(
+          run,
+          iteration,
+          held.filter((one) => one.iteration < iteration),
+        ),
+      ).toEqual(prompt);
+    }
+  });
+});
+
+describe('weighted', () => {
+  it('is every proposal, weighed by how far it lies above the best before', () => {
+    for (const run of [groups, table, alone]) {
+      const found = weighted(run);
+      expect(found).toHaveLength(
+        evaluationsOf(run.path).filter(({ source }) => source === 'proposal').length,
+      );
+      const byGain = found.toSorted(
+        (a, b) => a.lineage.score - a.lineage.incumbent! - (b.lineage.score - b.lineage.incumbent!),
+      );
+      const weights = byGain.map(({ weight }) => weight);
+      expect(weights).toEqual(weights.toSorted((a, b) => a - b));
+      expect(mean(weights)).toBeCloseTo(1, 4);
+    }
+  });
+
+  it('is exp of the standardised gain, scaled to a mean of 1', () => {
+    // Mean 0 and standard deviation 1.
+    const [low, middle, high] = [Math.exp(-1), 1, Math.E];
+    const average = (low + middle + high) / 3;
+    const expected = [low, middle, high].map((weight) => Number((weight / average).toPrecision(6)));
+    expect(advantageWeights([-1, 0, 1])).toEqual(expected);
+    expect(advantageWeights([-50, 0, 50])).toEqual(expected);
+    expect(advantageWeights([3, 3])).toEqual([1, 1]);
+    expect(advantageWeights([])).toEqual([]);
+  });
+
+  it('caps what one outlier weighs', () => {
+    const weights = advantageWeights([...Array.from({ length: 999 }, () => 0), 1]);
+    expect(weights.at(-1)! / weights[0]!).toBeLessThan(20.8);
+  });
+});
+
+describe('preference', () => {
+  it('sets the winner of a group against each that scored lower', () => {
+    const entries = evaluationsOf(groups.path);
+    const found = preference(groups);
+    for (let iteration = 1; iteration <= 8; iteration++) {
+      const group = entries.filter((entry) => entry.iteration === iteration);
+      const best = Math.max(...group.map(({ score }) => score));
+      const lower = group.filter(({ score }) => score < best).map(({ candidate }) => candidate);
+      const own = found.filter(({ lineage }) => lineage.promptIteration === iteration);
+      expect(own.map(({ lineage }) => lineage.rejected!.candidate)).toEqual(lower);
+      for (const { lineage } of own) expect(lineage).toMatchObject({ iteration, score: best });
+    }
+  });
+
+  it('sets a single candidate against the next proposal, which its prompt does not show', () => {
+    const found = preference(alone);
+    expect(found.length).toBeGreaterThan(4);
+    for (const { lineage, chosen, rejected, prompt } of found) {
+      expect(lineage.score).toBeGreaterThan(lineage.rejected!.score);
+      const { promptIteration: at } = lineage;
+      expect([lineage.iteration, lineage.rejected!.iteration].toSorted((a, b) => a - b)).toEqual([
+        at,
+        at + 1,
+      ]);
+      for (const answer of [chosen, rejected]) {
+        expect(prompt.at(-1)!.content).not.toContain(answer.replaceAll(', ', '; '));
+      }
+    }
+  });
+
+  it('gives reasons on both sides or on none', async () => {
+    const talkative = seededModel();
+    const moody: LanguageModel = {
+      id: 'scripted/moody',
+      generate: async (messages, options) => {
+        const completion = await talkative.generate(messages, options);
+        return options.seed % 3 > 0 ? completion : { ...completion, text: completion.text.split('\n')[0]! };
+      },
+    };
+    const run = await playedSource({ candidates: 3, iterations: 8 }, { model: moody });
+    const stated = (iteration: number, candidate: number) =>
+      callsOf(run.path)
+        .find((call) => call.iteration === iteration && call.candidate === candidate)!
+        .completion!.text.includes('step');
+    const found = preference(run);
+    for (const { chosen, rejected, lineage } of found) {
+      const both = [lineage, lineage.rejected!].every(({ iteration, candidate }) =>
+        stated(iteration, candidate),
+      );
+      expect([chosen.includes('step'), rejected.includes('step')]).toEqual([both, both]);
+    }
+    expect(new Set(found.map(({ chosen }) => chosen.includes('step'))).size).toBe(2);
+  });
+});
+
+describe('hindsight', () => {
+  const variants: Readonly<Record<string, Partial<ConfigInput>>> = {
+    'all evaluations': {},
+    'the best and the most recent': { memory: { best: 3, recent: 2, order: 'best-last' } },
+    'a summary of each trajectory': { memory: { trajectories: 'summary' } },
+    'sampled steps': { memory: { trajectories: 'rows', rows: 3 }, candidates: 2 },
+    'numbers only': { prompts: { set: 'numeric', optimum: 60 }, candidates: 3 },
+    'a token budget': { memory: { tokens: 400 } },
+  };
+
+  it.each(Object.entries(variants))('renders what the run was shown: %s', async (_name, changes) => {
+    const run = await playedSource(changes);
+    expect(run.steps.length).toBe(6);
+    for (const { iteration, prompt } of run.steps) {
+      const before = run.recorded.entries.filter((entry) => entry.iteration < iteration);
+      expect(renderPrompt(run, iteration, before)).toEqual(prompt);
+    }
+  });
+
+  it('shows as much as serving does, all of it older and worse than the target', () => {
+    for (const run of [groups, table, alone]) {
+      const { entries } = run.recorded;
+      const warmup = entries.filter(({ iteration }) => iteration === 0).length;
+      const found = hindsight(run, 5, 40);
+      expect(found).toHaveLength(40);
+      for (const { lineage, prompt } of found) {
+        expect(lineage.history).toBe(warmup + (lineage.promptIteration - 1) * run.config.candidates);
+        const shown = linesOf(prompt.at(-1)!.content);
+        expect(shown).toHaveLength(lineage.history);
+        const position = entries.findIndex(
+          ({ iteration, candidate }) => iteration === lineage.iteration && candidate === lineage.candidate,
+        );
+        const older = entries.slice(0, position).map(({ parameters }) => parameters.join());
+        const places = shown.map(({ parameters }) => older.indexOf(parameters.join()));
+        expect(places).toEqual(places.toSorted((a, b) => a - b));
+        for (const { parameters, score } of shown) {
+          expect(older).toContain(parameters.join());
+          expect(score).toBeLessThan(lineage.score);
+        }
+        expect(Math.max(...shown.map(({ score }) => score))).toBeCloseTo(lineage.incumbent!, 1);
+        expect(prompt.at(-1)!.content).toContain(`This is iteration ${lineage.promptIteration} of`);
+      }
+    }
+  });
+
+  it('draws other prompts with another seed, and the same with the same', () => {
+    const hashes = (seed: number) => hindsight(alone, seed, 20).map(({ lineage }) => lineage.prompt);
+    expect(hashes(1)).toEqual(hashes(1));
+    expect(hashes(1)).not.toEqual(hashes(2));
+    expect(new Set(alone.steps.map(({ promptHash }) => promptHash)).size).toBe(12);
+  });
+
+  it('varies the length of the history', () => {
+    const lengths = new Set(hindsight(alone, 0, 60).map(({ lineage }) => lineage.history));
+    expect(lengths.size).toBeGreaterThan(3);
+  });
+
+  it('starts anew where serving goes on with a conversation', async () => {
+    const run = await playedSource({ prompts: { conversation: { turns: 3 } }, iterations: 7, seed: 1 });
+    const lengths = weighted(run).map(({ prompt }) => prompt.length);
+    expect(lengths).toEqual([2, 4, 6, 2, 4, 6, 2]);
+    for (const { iteration, prompt } of run.steps.filter((step) => step.prompt.length === 2)) {
+      const before = run.recorded.entries.filter((entry) => entry.iteration < iteration);
+      expect(renderPrompt(run, iteration, before)).toEqual(prompt);
+    }
+    expect(new Set(hindsight(run, 0, 20).map(({ prompt }) => prompt.length))).toEqual(new Set([2]));
+  });
+
+  it('says which templates are missing', async () => {
+    expect(() => hindsight({ ...alone, prompts: undefined }, 0)).toThrow(/prompt templates of a are gone/);
+  });
+});
+
+/** The evaluations of a history, as the prompt writes them. */
+function linesOf(
+  prompt: string,
+): readonly { readonly parameters: readonly number[]; readonly score: number }[] {
+  const [history = ''] = prompt.split('This is iteration');
+  return [...history.matchAll(/^(params\[0\].*); f\(params\): (-?[\d.]+)$/gm)].map(([, line, score]) => ({
+    parameters: line!.split('; ').map((item) => Number(item.split(': ')[1])),
+    score: Number(score),
+  }));
+}
+
+describe('every recipe', () => {
+  it.each(recipes)('%s makes examples of the example run, each once', async (recipe) => {
+    const { train, duplicates } = await buildDataset([{ path: exampleRun, name: 'a' }], {
+      recipe,
+      validation: { kind: 'none' },
+      seed: 0,
+    });
+    expect(train.length).toBeGreaterThan(0);
+    const keys = train.map((example) => `${example.lineage.prompt} ${answerOf(example)}`);
+    expect(new Set(keys).size).toBe(train.length);
+    expect(duplicates).toBe(recipe === 'hindsight' ? 30 - train.length : 0);
+    for (const { weight } of train) expect(weight).toBeGreaterThan(0);
+  });
+});

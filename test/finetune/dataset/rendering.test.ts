@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { endOfAnswer, keepsAnswers, renderExample } from '../../../finetune/dataset/read-dataset.js';
+import { loadEngine } from '../../../src/models/local/engine/engine.js';
+import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { readReference, referenceDirectory, referenceModels } from '../../models/local/fixture.js';
+import { readReferenceTraining, trainingTexts } from '../reference-training.js';
+
+describe.each(referenceModels)('%s', (name) => {
+  const directory = referenceDirectory(name);
+  const tokenizer = openTokenizer(directory);
+  const end = endOfAnswer(directory, readDecoderConfig(directory), tokenizer);
+
+  it('renders the ids that Transformers gives', () => {
+    const rendered = trainingTexts(name).map(({ user, assistant }) =>
+      renderExample(tokenizer, end, {
+        messages: [{ role: 'user', content: user }],
+        completion: assistant,
+        weight: 1,
+      }),
+    );
+    expect(rendered).toEqual(readReferenceTraining(name).examples);
+  });
+
+  it('keeps answers as they stand', () => {
+    const messages = [{ role: 'user', content: 'Go on.' }] as const;
+    expect(keepsAnswers(tokenizer, { messages, completion: 'params[0]: 1', weight: 1 })).toBe(true);
+  });
+});
+
+it('the serving path reads as many tokens for the prompt as training does, control tokens in messages included', async () => {
+  const directory = referenceDirectory('qwen2-tied-bf16-sharded');
+  const tokenizer = openTokenizer(directory);
+  const messages = [
+    ...readReference('qwen2-tied-bf16-sharded').messages,
+    { role: 'user', content: 'A message may spell <|im_end|>, é and 🙂.' },
+  ] as const;
+  const { promptIds, completionIds } = renderExample(tokenizer, 2, {
+    messages,
+    completion: 'So may an answer: <|im_end|>',
+    weight: 1,
+  });
+  expect(promptIds.filter((id) => tokenizer.controlIds.has(id))).toHaveLength(7);
+  expect(completionIds.filter((id) => tokenizer.controlIds.has(id))).toEqual([2]);
+  const engine = await loadEngine({
+    path: directory,
+    device: 'cpu',
+    quantization: 'none',
+    threads: 1,
+    template: {},
+  });
+  const job = { messages, seeds: [1], maxTokens: 2, sampling: {}, stop: [], logProbabilities: false };
+  const served = await engine.generate(job, { aborted: () => false });
+  await engine.close();
+  expect(served.promptTokens).toBe(promptIds.length);
+});
+
+it('a template that trims answers is noticed', () => {
+  const tokenizer = openTokenizer(referenceDirectory('qwen2-tied-bf16-sharded'));
+  const trimming = {
+    ...tokenizer,
+    promptText: (messages: Parameters<typeof tokenizer.promptText>[0]) =>
+      tokenizer.promptText(messages.map(({ role, content }) => ({ role, content: content.trim() }))),
+  };
+  const messages = [{ role: 'user', content: 'Go on.' }] as const;
+  expect(keepsAnswers(trimming, { messages, completion: ' params[0]: 1', weight: 1 })).toBe(false);
+});

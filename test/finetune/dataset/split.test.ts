@@ -1,0 +1,140 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findRuns } from '../../../finetune/dataset/find-runs.js';
+import {
+  dependentGroups,
+  parseValidation,
+  type SplitRun,
+  validationRuns,
+} from '../../../finetune/dataset/split.js';
+import { UserError } from '../../../src/errors.js';
+import { matches } from '../../../src/storage/folder-patterns.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+import { played } from './runs.js';
+
+const someRuns = fc
+  .array(fc.array(fc.integer({ min: 0, max: 12 }).map(String), { minLength: 1, maxLength: 3 }), {
+    minLength: 1,
+    maxLength: 12,
+  })
+  .map((keys) => keys.map((own, i) => ({ name: `run-${i}`, environment: `E${i % 3}`, keys: own })));
+
+const byNumber = (a: SplitRun, b: SplitRun) => Number(a.name.slice(4)) - Number(b.name.slice(4));
+
+describe('runs that depend on each other', () => {
+  it('are in one group exactly when a chain of shared keys joins them', () => {
+    fc.assert(
+      fc.property(someRuns, (runs) => {
+        const groups = dependentGroups(runs);
+        expect(groups.flat().toSorted(byNumber)).toEqual(runs);
+        for (const [i, run] of runs.entries()) {
+          const reached = new Set([run]);
+          for (const from of reached) {
+            for (const to of runs) if (to.keys.some((key) => from.keys.includes(key))) reached.add(to);
+          }
+          const group = groups.find((members) => members.includes(run))!;
+          expect(new Set(group), `run ${i}`).toEqual(reached);
+        }
+      }),
+    );
+  });
+
+  it('are held out together, with something on either side where that is possible', () => {
+    fc.assert(
+      fc.property(
+        someRuns,
+        fc.double({ min: 0.01, max: 0.99, noNaN: true }),
+        fc.nat(),
+        (runs, share, seed) => {
+          const held = validationRuns(runs, { kind: 'share', share }, seed);
+          const groups = dependentGroups(runs);
+          for (const group of groups) {
+            expect(new Set(group.map(({ name }) => held.has(name))).size).toBe(1);
+          }
+          const out = groups.filter((group) => held.has(group[0]!.name)).length;
+          expect(out).toBe(
+            groups.length === 1
+              ? 0
+              : Math.min(groups.length - 1, Math.max(1, Math.round(share * groups.length))),
+          );
+          expect(validationRuns(runs, { kind: 'share', share }, seed)).toEqual(held);
+        },
+      ),
+    );
+  });
+
+  it('are drawn by the seed', () => {
+    const runs = Array.from({ length: 8 }, (_, i) => ({ name: `${i}`, environment: 'E', keys: [`${i}`] }));
+    const drawn = (seed: number) => [...validationRuns(runs, { kind: 'share', share: 0.25 }, seed)].join();
+    expect(new Set(Array.from({ length: 20 }, (_, seed) => drawn(seed))).size).toBeGreaterThan(5);
+  });
+});
+
+describe('--validation', () => {
+  const runs = [
+    { name: 'buffers/a', environment: 'CartPole-v1', keys: ['1'] },
+    { name: 'buffers/b', environment: 'Pendulum-v1', keys: ['1'] },
+    { name: 'buffers/c', environment: 'Pendulum-v1', keys: ['2'] },
+  ];
+  const held = (text: string) => [...validationRuns(runs, parseValidation(text), 0)];
+
+  it('names environments, runs and patterns of both', () => {
+    expect(held('Pendulum-v1')).toEqual(['buffers/b', 'buffers/c']);
+    expect(held('CartPole-*, buffers/c')).toEqual(['buffers/a', 'buffers/c']);
+    expect(held('buffers/?')).toEqual(['buffers/a', 'buffers/b', 'buffers/c']);
+    expect(held('none')).toEqual([]);
+  });
+
+  it('refuses what names nothing', () => {
+    expect(() => held('Pendulum-v2')).toThrow(/no source is a run or of an environment/);
+    for (const text of ['0', '1', '1.5', '-0.1']) expect(() => parseValidation(text)).toThrow(/a share lies/);
+    for (const text of ['', 'a,,b']) expect(() => parseValidation(text)).toThrow(/a name is empty/);
+  });
+});
+
+describe('patterns', () => {
+  it('match whole names', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (a, b) => {
+        const literal = a.replaceAll(/[*?]/g, '');
+        expect(matches(literal, literal)).toBe(true);
+        expect(matches(`${literal}*`, literal + b)).toBe(true);
+        expect(matches(literal, `${literal}x`)).toBe(false);
+      }),
+    );
+    expect(matches('a?c', 'abc')).toBe(true);
+    expect(matches('a?c', 'ac')).toBe(false);
+  });
+
+  it('find runs below the working directory or the runs directory, groups as their repeats', async () => {
+    const cwd = temporaryDirectory();
+    const root = join(cwd, 'buffers');
+    const paths = [];
+    for (const name of ['cart-1', 'cart-2', 'other']) {
+      paths.push(await played({ iterations: 1, confirmation: { candidates: 0 } }, { root, name }));
+    }
+    mkdirSync(join(root, 'no-run'));
+    const group = join(root, 'repeated');
+    paths.push(
+      await played({ iterations: 1, confirmation: { candidates: 0 } }, { root: group, name: 'repeat-1' }),
+    );
+    writeFileSync(
+      join(group, 'group.json'),
+      JSON.stringify({ version: 1, seeds: [0, 1], runs: ['repeat-1', 'repeat-2'] }),
+    );
+    const find = (...names: string[]) => findRuns(names, { cwd, runsDir: 'buffers' });
+    expect(find('buffers/cart-*')).toEqual(paths.slice(0, 2));
+    expect(find('cart-?')).toEqual(paths.slice(0, 2));
+    expect(find('**')).toEqual(paths);
+    expect(find('./buffers/../buffers/*')).toEqual(paths);
+    expect(find('other', 'buffers/cart-1', 'cart-*')).toEqual(paths.slice(0, 3));
+    expect(find('buffers/*')).toEqual(paths);
+    expect(find('repeated')).toEqual(paths.slice(3));
+    expect(find(paths[2]!)).toEqual([paths[2]]);
+    expect(() => find('none-*')).toThrow(UserError);
+    expect(() => find('none')).toThrow(/no such run/);
+    expect(() => find(join(root, 'no-run'))).toThrow(/holds no run/);
+  });
+});

@@ -1,0 +1,131 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { makeBatch, totalWeight } from '../../../finetune/engine/batch.js';
+import { initialAdapter, writeAdapter } from '../../../finetune/engine/lora.js';
+import { adamWStep, zeroMoments } from '../../../finetune/engine/optimisers.js';
+import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
+import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { mergeAdapter } from '../../../finetune/export/merge.js';
+import { ownRows } from '../../../finetune/train/packing.js';
+import { readAdapter } from '../../../src/models/local/graph/adapter.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
+import { lastLogits } from '../last-logits.js';
+import {
+  adapterValues,
+  largestDifference,
+  readReferenceTraining,
+  relativeDistance,
+} from '../reference-training.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'adapter-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe.each(referenceModels)('%s', (name) => {
+  const directory = referenceDirectory(name);
+  const config = readDecoderConfig(directory);
+  const reference = readReferenceTraining(name);
+  const trained = path.join(folder, name);
+
+  it('12 AdamW steps give PEFT’s losses and adapter', async () => {
+    const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
+    const start = adapterValues(path.join(directory, 'adapter-start'));
+    const parameters = trainedParameters(config, trainable).map(
+      (one): Parameter => ({ ...one, values: start.get(one.name)! }),
+    );
+    const moments = parameters.map(zeroMoments);
+    const graph = buildTrainingGraph({ config, trainable, precision: 'float32', purpose: 'train' });
+    const session = await openTrainingSession(graph, { device: 'cpu', threads: 1, optimize: true });
+    const batch = makeBatch(ownRows(reference.examples), totalWeight(reference.examples));
+    const { lr, betas, eps, weight_decay: weightDecay } = reference.adamw;
+    const losses: number[] = [];
+    for (let step = 1; step <= 12; step++) {
+      const { loss, gradients } = await session.run(parameters, batch, 0);
+      losses.push(loss);
+      parameters.forEach(({ name: key, values }, i) => {
+        adamWStep(values, gradients.get(key)!, moments[i]!, lr, step, { betas, epsilon: eps, weightDecay });
+      });
+    }
+    await session.close();
+    expect(largestDifference(losses, reference.losses)).toBeLessThan(1e-4);
+    const after = adapterValues(path.join(directory, 'adapter-after-12-steps'));
+    for (const { name: key, values } of parameters)
+      expect(relativeDistance(values, after.get(key)!), key).toBeLessThan(1e-3);
+    writeAdapter(trained, parameters, reference.lora, name);
+  });
+
+  it('the adapter, loaded again, gives PEFT’s merged logits', async () => {
+    const logits = await lastLogits(directory, reference.promptIds, trained);
+    expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(1e-3);
+  });
+
+  it('so does the merged model, and its other files are the same', async () => {
+    const merged = path.join(folder, `${name}-merged`);
+    await mergeAdapter(directory, readAdapter(trained), merged, 'float32');
+    const logits = await lastLogits(merged, reference.promptIds);
+    expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(1e-3);
+    expect(differingFiles(directory, merged)).toEqual(name.includes('bf16') ? ['config.json'] : []);
+  });
+
+  it('merged in its stored dtype, it differs by the rounding alone', async () => {
+    const merged = path.join(folder, `${name}-stored`);
+    await mergeAdapter(directory, readAdapter(trained), merged, 'stored');
+    const logits = await lastLogits(merged, reference.promptIds);
+    const bound = name.includes('bf16') ? 0.1 : 1e-3;
+    expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(bound);
+    expect(differingFiles(directory, merged)).toEqual([]);
+    const shapes = (model: string) =>
+      [...openWeights(model).values()].map(({ name: key, dtype, shape }) => ({ key, dtype, shape }));
+    expect(shapes(merged)).toEqual(shapes(directory));
+  });
+});
+
+/** Config, tokenizer and template files that are not byte for byte the same. */
+function differingFiles(model: string, merged: string): string[] {
+  return readdirSync(model)
+    .filter((file) => /\.(json|jinja)$/.test(file))
+    .filter((file) => !readFileSync(path.join(merged, file)).equals(readFileSync(path.join(model, file))));
+}
+
+const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
+const hasPeft = spawnSync(python, ['-c', 'import torch, peft, transformers']).status === 0;
+
+describe.skipIf(!hasPeft)('PEFT (needs Python with torch, transformers and peft: POLICYLOOP_PYTHON)', () => {
+  const model = referenceDirectory('qwen2-tied-bf16-sharded');
+  const lora: LoraSettings = {
+    rank: 3,
+    alpha: 5,
+    dropout: 0.1,
+    rankStabilized: true,
+    modules: ['q_proj', 'v_proj', 'down_proj'],
+  };
+  const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(model) };
+  const random = createGenerator(11);
+  const parameters = initialAdapter(trainedParameters(readDecoderConfig(model), trainable), 1).map(
+    ({ values, ...one }) => ({ ...one, values: values.map((value) => value + random.normal(0, 0.1)) }),
+  );
+
+  it('loads our adapter and our merged model with the same logits', async () => {
+    const adapter = path.join(folder, 'for-peft');
+    const merged = path.join(folder, 'for-transformers');
+    writeAdapter(adapter, parameters, lora, model);
+    await mergeAdapter(model, readAdapter(adapter), merged, 'float32');
+    const ids = readReferenceTraining('qwen2-tied-bf16-sharded').promptIds;
+    const script = path.join(import.meta.dirname, '../peft-logits.py');
+    const output = execFileSync(python, [script, model, adapter, merged, JSON.stringify(ids)], {
+      encoding: 'utf8',
+    });
+    const theirs = JSON.parse(output) as { adapter: number[]; merged: number[] };
+    const ours = await lastLogits(model, ids, adapter);
+    const plain = await lastLogits(model, ids);
+    expect(largestDifference(ours, plain)).toBeGreaterThan(0.01);
+    expect(largestDifference(ours, theirs.adapter)).toBeLessThan(1e-4);
+    expect(largestDifference(ours, theirs.merged)).toBeLessThan(1e-4);
+  }, 120_000);
+});

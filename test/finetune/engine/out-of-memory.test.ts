@@ -1,0 +1,99 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, expect, it, vi } from 'vitest';
+import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
+import { UserError } from '../../../src/errors.js';
+import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
+import { referenceDirectory } from '../../models/local/fixture.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'out-of-memory-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(() => vi.restoreAllMocks());
+
+function job(output: string, batchTokens: number): FineTuning {
+  const lora = { rank: 4, alpha: 8, dropout: 0, rankStabilized: false, modules: ['q_proj'] } as const;
+  return {
+    model: referenceDirectory('qwen3-fp32'),
+    method: { kind: 'lora', lora },
+    training: Array.from({ length: 8 }, (_, i) => ({
+      messages: [{ role: 'user', content: `f(params): ${i}. Propose.` }],
+      completion: `params[0]: ${i}.5`,
+      weight: 1,
+    })),
+    validation: [],
+    settings: {
+      seed: 4,
+      epochs: 2,
+      batchExamples: 4,
+      batchTokens,
+      packing: 'rows',
+      learningRate: 0.01,
+      schedule: 'constant',
+      warmupSteps: 0,
+      learningRateFloor: 0,
+      adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 },
+      maxGradientNorm: 1,
+      evaluateEvery: 10,
+      patience: undefined,
+      checkpointEvery: 1,
+    },
+    template: {},
+    output: path.join(folder, output),
+    device: 'cpu',
+    threads: 1,
+  };
+}
+
+const failure = async (running: Promise<unknown>) => {
+  const error = await running.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(UserError);
+  return (error as UserError).message;
+};
+
+it('loading: says what ran out and what to lower', async () => {
+  vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(new Error('std::bad_alloc'));
+  const message = await failure(fineTune(job('loading', 64)));
+  expect(message).toMatch(/memory ran out while loading the model/);
+  expect(message).toMatch(/batchTokens.*method\.quantization int4/s);
+});
+
+it('a step: the checkpoint stays, and training goes on from it with a smaller batchTokens', async () => {
+  const create = ort.InferenceSession.create.bind(ort.InferenceSession);
+  let runs = 0;
+  vi.spyOn(ort.InferenceSession, 'create').mockImplementation(async (...args: unknown[]) => {
+    const session = await (create as (...all: unknown[]) => Promise<ort.InferenceSession>)(...args);
+    const run = session.run.bind(session);
+    session.run = async (feeds: ort.InferenceSession.FeedsType) => {
+      if (++runs > 1) throw new Error('Failed to allocate memory for requested buffer of size 8589934592');
+      return run(feeds);
+    };
+    return session;
+  });
+  const message = await failure(fineTune(job('step', 1000)));
+  expect(message).toMatch(/memory ran out while reading 4 × \d+ tokens at once/);
+  expect(existsSync(path.join(folder, 'step', 'checkpoint.safetensors'))).toBe(true);
+  vi.restoreAllMocks();
+  const steps: number[] = [];
+  const outcome = await fineTune(job('step', 64), {
+    onEvent: (event) => void (event.kind === 'step' && steps.push(event.step)),
+  });
+  expect(steps).toEqual([2, 3, 4]);
+  expect(outcome.ended).toBe('complete');
+});
+
+it('outside of the runtime: says so too', async () => {
+  const stop = () => {
+    throw new RangeError('Array buffer allocation failed');
+  };
+  expect(await failure(fineTune(job('outside', 64), { stop }))).toMatch(/memory ran out while training/);
+});
+
+it('any other failure stays as it is', async () => {
+  const other = new Error('an operator is missing');
+  vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(other);
+  await expect(fineTune(job('other', 64))).rejects.toBe(other);
+});

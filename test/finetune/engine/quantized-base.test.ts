@@ -1,0 +1,282 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it, test } from 'vitest';
+import { gradients } from '../../../finetune/engine/autodiff.js';
+import { makeBatch, type TokenExample, totalWeight } from '../../../finetune/engine/batch.js';
+import { initialAdapter, writeAdapter } from '../../../finetune/engine/lora.js';
+import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
+import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
+import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { ownRows } from '../../../finetune/train/packing.js';
+import { fineTune } from '../../../finetune/train/sft.js';
+import { buildGraph } from '../../../src/models/local/engine/engine.js';
+import { KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
+import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
+import { openSession } from '../../../src/models/local/engine/runtime.js';
+import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
+import { type BuiltGraph, GraphBuilder } from '../../../src/models/local/graph/graph.js';
+import { writeOnnxModel } from '../../../src/models/local/graph/onnx-writer.js';
+import {
+  type QuantizedWeights,
+  quantizedWeights,
+} from '../../../src/models/local/graph/quantized-weights.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { type Bits, toFloat32 } from '../../../src/models/local/weights/quantization.js';
+import {
+  openWeights,
+  readSafetensors,
+  readTensorBytes,
+  type StoredTensor,
+} from '../../../src/models/local/weights/safetensors.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { referenceDirectory } from '../../models/local/fixture.js';
+import {
+  adapterValues,
+  largestDifference,
+  readReferenceTraining,
+  relativeDistance,
+  values,
+} from '../reference-training.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'quantized-base-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** What codes [rows, blocks·32·bits/8] and scales [rows, blocks] stand for: [rows, columns]. */
+function dequantize(codes: Uint8Array, scales: Float32Array, rows: number, columns: number, bits: Bits) {
+  const blocks = Math.ceil(columns / 32);
+  const result = new Float32Array(rows * columns);
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++) {
+      const place = row * blocks * 32 + column;
+      const code = bits === 8 ? codes[place]! : (codes[place >> 1]! >> (4 * (place & 1))) & 15;
+      result[row * columns + column] = (code - 2 ** (bits - 1)) * scales[row * blocks + (column >> 5)]!;
+    }
+  return result;
+}
+
+describe('gradient of a product with quantised weights', () => {
+  /** The last is dequantised in more than one part. */
+  test.each([
+    [4, 6, 64],
+    [4, 5, 80],
+    [8, 6, 96],
+    [8, 7, 40],
+    [4, 540_000, 32],
+  ] as const)('%i bits, [%i, %i]', async (bits, rows, columns) => {
+    const random = createGenerator(bits + columns);
+    const blocks = Math.ceil(columns / 32);
+    const codesShape = [rows, blocks, 4 * bits];
+    // Any bytes are weights.
+    const codes = Uint8Array.from({ length: rows * blocks * 4 * bits }, (_, i) => Math.imul(i, 40_503) >>> 5);
+    const scales = Float32Array.from({ length: rows * blocks }, (_, i) => 0.1 + ((i * 7) % 13) / 100);
+    const g = new GraphBuilder();
+    const inputs = [
+      g.input('x', 'float32', ['N', columns]),
+      g.input('codes', 'uint8', codesShape),
+      g.input('scales', 'float32', [rows, blocks]),
+    ];
+    const attributes = { K: columns, N: rows, bits, block_size: 32, accuracy_level: 4 };
+    const product = g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
+    const weighted = g.op('Mul', [product, g.input('dy', 'float32', ['N', rows])]);
+    const loss = g.op('ReduceSum', [weighted], { keepdims: 0 });
+    g.output('dx', gradients(g, loss, ['x'], 'float32').get('x')!, 'float32', ['N', columns]);
+    const session = await ort.InferenceSession.create(g.build('product').model);
+    const n = rows > 1000 ? 1 : 2;
+    const normal = (length: number) => Float32Array.from({ length }, () => random.normal());
+    const dy = normal(n * rows);
+    const { dx } = await session.run({
+      x: new ort.Tensor('float32', normal(n * columns), [n, columns]),
+      dy: new ort.Tensor('float32', dy, [n, rows]),
+      codes: new ort.Tensor('uint8', codes, codesShape),
+      scales: new ort.Tensor('float32', scales, [rows, blocks]),
+    });
+    await session.release();
+    const matrix = dequantize(codes, scales, rows, columns, bits);
+    const expected = new Float64Array(n * columns);
+    for (let i = 0; i < n; i++)
+      for (let row = 0; row < rows; row++)
+        for (let column = 0; column < columns; column++)
+          expected[i * columns + column]! += dy[i * rows + row]! * matrix[row * columns + column]!;
+    expect(relativeDistance(dx!.data as Float32Array, expected)).toBeLessThan(1e-5);
+  });
+});
+
+function copyModel(name: string): string {
+  const directory = path.join(folder, name);
+  cpSync(referenceDirectory(name), directory, { recursive: true });
+  return directory;
+}
+
+/** The stored weights with the matrices that the quantised ones stand for. */
+function dequantizedBase(directory: string, { tensors, bits }: QuantizedWeights) {
+  const weights = new Map(openWeights(directory));
+  const read = (tensor: StoredTensor) => readTensorBytes(tensor);
+  const dense = [...weights.values()]
+    .filter(({ name }) => tensors.has(`${name}.codes`))
+    .map(({ name, shape }) => {
+      const scales = toFloat32(read(tensors.get(`${name}.scales`)!), 'F32');
+      const [rows, columns] = shape as [number, number];
+      const codes = read(tensors.get(`${name}.codes`)!);
+      return tensorOf({ name, shape }, dequantize(codes, scales, rows, columns, bits));
+    });
+  const file = path.join(folder, `dequantized-${bits}.safetensors`);
+  writeSafetensors(file, dense);
+  for (const tensor of readSafetensors(file).tensors) weights.set(tensor.name, tensor);
+  return weights;
+}
+
+/** The same graph with products that don't round their activations. */
+function exactProducts(built: BuiltGraph): BuiltGraph {
+  const nodes = built.graph.nodes.map((node) =>
+    node.op === 'MatMulNBits'
+      ? { ...node, attributes: { ...node.attributes, accuracy_level: { kind: 'int', value: 1 } as const } }
+      : node,
+  );
+  const graph = { ...built.graph, nodes };
+  return { ...built, graph, model: writeOnnxModel(graph) };
+}
+
+const lora: LoraSettings = {
+  rank: 4,
+  alpha: 8,
+  dropout: 0,
+  rankStabilized: false,
+  modules: adaptableModules,
+};
+
+/** An adapter of which both factors count. */
+function someAdapter(shapes: ReturnType<typeof trainedParameters>): Parameter[] {
+  const random = createGenerator(11);
+  return shapes.map(({ name, shape }) => {
+    const values = Float32Array.from({ length: shape[0]! * shape[1]! }, () => random.normal(0, 0.1));
+    return { name, shape, values };
+  });
+}
+
+describe.each([4, 8] as const)('a base of %i bits', (bits) => {
+  // Its head is apart from its embedding, so that the dense graph can have a quantised one without the other.
+  const directory = copyModel('llama-untied-fp32');
+  const config = readDecoderConfig(directory);
+  const quantized = quantizedWeights(directory, config, openWeights(directory), bits);
+  const { examples } = readReferenceTraining('llama-untied-fp32');
+  const batch = makeBatch(ownRows(examples), totalWeight(examples));
+  const step = async (base: Trainable, change: (built: BuiltGraph) => BuiltGraph = (built) => built) => {
+    const graph = buildTrainingGraph({ config, trainable: base, precision: 'float32', purpose: 'train' });
+    const session = await openTrainingSession(change(graph), { device: 'cpu', threads: 1, optimize: true });
+    const result = await session.run(someAdapter(trainedParameters(config, base)), batch, 0);
+    await session.close();
+    return result;
+  };
+  const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(directory), quantized };
+
+  it('loss and every gradient equal those over the dequantised weights', async () => {
+    const dense = await step({ kind: 'adapter', lora, base: dequantizedBase(directory, quantized) });
+    const exact = await step(trainable, exactProducts);
+    expect(Math.abs(exact.loss - dense.loss)).toBeLessThan(1e-5);
+    const errors = (of: typeof exact) =>
+      [...of.gradients].map(([name, gradient]) => relativeDistance(gradient, dense.gradients.get(name)!));
+    expect(exact.gradients.size).toBe(dense.gradients.size);
+    expect(Math.max(...errors(exact))).toBeLessThan(1e-4);
+    // As it is trained, activations are rounded to 8 bits in each product, as in serving.
+    const rounded = await step(trainable);
+    expect(Math.abs(rounded.loss - dense.loss)).toBeLessThan(0.02);
+    expect(Math.max(...errors(rounded))).toBeLessThan(0.15);
+  });
+
+  it('the served model gives the log-probabilities of the training', async () => {
+    const [example] = examples as [TokenExample];
+    const one = makeBatch(ownRows([example]), 1);
+    const parameters = someAdapter(trainedParameters(config, trainable));
+    const graph = buildTrainingGraph({ config, trainable, precision: 'float32', purpose: 'evaluate' });
+    const training = await openTrainingSession(graph, { device: 'cpu', threads: 1, optimize: true });
+    const { logp } = await training.run(parameters, one, 0);
+    const expected = Float32Array.from(logp);
+    await training.close();
+    const adapter = path.join(folder, `adapter-${bits}`);
+    writeAdapter(adapter, parameters, lora, directory);
+    const served = buildGraph(
+      { path: directory, adapter, quantization: bits === 4 ? 'int4' : 'int8' },
+      config,
+      openWeights(directory),
+    );
+    const session = await openSession(served, config, { device: 'cpu', threads: 1 });
+    const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+    const { logits } = await session.forward({
+      ids: one.ids,
+      rows: 1,
+      position: 0,
+      prompt: new KeyValueCache(shape),
+      own: new KeyValueCache(shape),
+      logitsOf: [...one.selected],
+    });
+    const found = [...one.targets].map((target, row) => {
+      const own = logits.slice(row * config.vocabulary, (row + 1) * config.vocabulary);
+      const highest = own.reduce((a, b) => Math.max(a, b));
+      return own[target]! - highest - Math.log(own.reduce((sum, x) => sum + Math.exp(x - highest), 0));
+    });
+    await session.close();
+    expect(largestDifference(found, expected)).toBeLessThan(1e-3);
+  });
+});
+
+test.each(['int4', 'int8'] as const)(
+  'training over %s weights lowers the loss and moves the adapter alone',
+  async (quantization) => {
+    const model = path.join(folder, `trained-${quantization}`);
+    cpSync(referenceDirectory('qwen2-tied-bf16-sharded'), model, { recursive: true });
+    const config = readDecoderConfig(model);
+    const frozen = () => {
+      const { file } = quantizedWeights(model, config, openWeights(model), quantization === 'int4' ? 4 : 8);
+      return [readFileSync(file), values(openWeights(model))];
+    };
+    const before = frozen();
+    const losses: number[] = [];
+    const conversations = Array.from({ length: 8 }, (_, i) => ({
+      messages: [{ role: 'user' as const, content: `f(params): ${'9'.repeat(1 + (i % 4))}. Propose.` }],
+      completion: `params[0]: ${i}.5`,
+      weight: 1,
+    }));
+    const outcome = await fineTune(
+      {
+        model,
+        method: { kind: 'lora', lora, quantization },
+        training: conversations,
+        validation: [],
+        settings: {
+          seed: 4,
+          epochs: 8,
+          batchExamples: 4,
+          batchTokens: 256,
+          packing: 'rows',
+          learningRate: 0.01,
+          schedule: 'cosine',
+          warmupSteps: 1,
+          learningRateFloor: 0,
+          adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 },
+          maxGradientNorm: 1,
+          evaluateEvery: 10,
+          patience: undefined,
+          checkpointEvery: 100,
+        },
+        template: {},
+        output: path.join(folder, `out-${quantization}`),
+        device: 'cpu',
+        threads: 1,
+      },
+      { onEvent: (event) => void (event.kind === 'step' && losses.push(event.loss)) },
+    );
+    expect(outcome.ended).toBe('complete');
+    expect(losses.at(-1)).toBeLessThan(losses[0]! - 0.5);
+    expect(frozen()).toEqual(before);
+    const trained = adapterValues(outcome.result!);
+    const first = initialAdapter(trainedParameters(config, { kind: 'adapter', lora, base: new Map() }), 4);
+    expect(first.map(({ name }) => name).sort()).toEqual([...trained.keys()].sort());
+    for (const { name, values: start } of first)
+      expect(
+        start.every((value, i) => value !== trained.get(name)![i]),
+        name,
+      ).toBe(true);
+  },
+);

@@ -1,0 +1,137 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { makeBatch, type TokenExample, totalWeight } from '../../../finetune/engine/batch.js';
+import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
+import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { ownRows } from '../../../finetune/train/packing.js';
+import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
+import type { Precision } from '../../../src/models/local/graph/graph.js';
+import { type DecoderConfig, readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights, readSafetensors } from '../../../src/models/local/weights/safetensors.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
+import { adapterValues, readReferenceTraining, relativeDistance, values } from '../reference-training.js';
+
+function open(config: DecoderConfig, trainable: Trainable, precision: Precision, threads = 1) {
+  const graph = buildTrainingGraph({ config, trainable, precision, purpose: 'train' });
+  return openTrainingSession(graph, { device: 'cpu', threads, optimize: precision === 'float32' });
+}
+
+describe.each(referenceModels)('%s', (name) => {
+  const directory = referenceDirectory(name);
+  const config = readDecoderConfig(directory);
+  const reference = readReferenceTraining(name);
+  const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
+  const start = adapterValues(path.join(directory, 'adapter-start'));
+  const batch = makeBatch(ownRows(reference.examples), totalWeight(reference.examples));
+  const { tensors } = readSafetensors(path.join(directory, 'gradients-step0.safetensors'));
+  const expected = values(
+    new Map(tensors.map((tensor) => [tensor.name.slice(adapterPrefix.length), tensor])),
+  );
+
+  it.each(['float32', 'float64'] as const)(
+    'first loss and every gradient equal PEFT’s, %s',
+    async (precision) => {
+      const parameters = trainedParameters(config, trainable).map(
+        (one): Parameter => ({
+          ...one,
+          values: precision === 'float32' ? start.get(one.name)! : Float64Array.from(start.get(one.name)!),
+        }),
+      );
+      const session = await open(config, trainable, precision);
+      const { loss, gradients } = await session.run(parameters, batch, 0);
+      await session.close();
+      expect(Math.abs(loss - reference.losses[0]!)).toBeLessThan(1e-5);
+      expect([...gradients.keys()].sort()).toEqual([...expected.keys()].sort());
+      const errors = [...gradients].map(([key, gradient]) => relativeDistance(gradient, expected.get(key)!));
+      // PEFT's own gradients are float32, so that float64 can be no nearer to them than they are to the truth.
+      expect(Math.max(...errors)).toBeLessThan(1e-5);
+    },
+  );
+});
+
+/** Gradients of some random elements of every parameter against central differences. */
+async function gradientError(config: DecoderConfig, trainable: Trainable, examples: readonly TokenExample[]) {
+  const random = createGenerator(3);
+  const parameters = trainedParameters(config, trainable).map(
+    ({ name, shape }): Parameter => ({
+      name,
+      shape,
+      values: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.normal(0, 0.3)),
+    }),
+  );
+  const batch = makeBatch(ownRows(examples), totalWeight(examples));
+  const session = await open(config, trainable, 'float64');
+  const { gradients } = await session.run(parameters, batch, 5);
+  let largest = 0;
+  for (const { name, values: numbers } of parameters) {
+    const place = random.integers(0, numbers.length);
+    const middle = numbers[place]!;
+    const lossAt = async (x: number) => {
+      numbers[place] = x;
+      return (await session.run(parameters, batch, 5)).loss;
+    };
+    const slope = ((await lossAt(middle + 1e-5)) - (await lossAt(middle - 1e-5))) / 2e-5;
+    numbers[place] = middle;
+    largest = Math.max(
+      largest,
+      Math.abs(slope - gradients.get(name)![place]!) / Math.max(1, Math.abs(slope)),
+    );
+  }
+  await session.close();
+  return largest;
+}
+
+const examples: readonly TokenExample[] = [
+  { promptIds: [1, 4, 4, 9], completionIds: [3, 7, 2], weight: 1 },
+  { promptIds: [1, 5], completionIds: [8, 2], weight: -0.5 },
+];
+
+describe('whole decoders in float64 against central differences', () => {
+  it.each(referenceModels)('every weight of %s trained', async (name) => {
+    const config = readDecoderConfig(referenceDirectory(name));
+    expect(await gradientError(config, { kind: 'all' }, examples)).toBeLessThan(1e-6);
+  });
+
+  it('with dropout and rank-stabilised scaling', async () => {
+    const directory = referenceDirectory('qwen3-fp32');
+    const lora = { ...readReferenceTraining('qwen3-fp32').lora, dropout: 0.3, rankStabilized: true };
+    const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(directory) };
+    expect(await gradientError(readDecoderConfig(directory), trainable, examples)).toBeLessThan(1e-6);
+  });
+});
+
+describe('dropout', () => {
+  const directory = referenceDirectory('llama-untied-fp32');
+  const config = readDecoderConfig(directory);
+  const start = adapterValues(path.join(directory, 'adapter-start'));
+  const openWith = async (dropout: number) => {
+    const lora = { ...readReferenceTraining('llama-untied-fp32').lora, dropout };
+    const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(directory) };
+    const session = await open(config, trainable, 'float32');
+    const parameters = trainedParameters(config, trainable).map((one) => ({
+      ...one,
+      values: start.get(one.name)!,
+    }));
+    return {
+      loss: async (seed: number) =>
+        (await session.run(parameters, makeBatch(ownRows(examples), 1), seed)).loss,
+      close: () => session.close(),
+    };
+  };
+
+  it('follows from its seed and keeps the loss of the undropped model on average', async () => {
+    const dropping = await openWith(0.02);
+    const plain = await openWith(0);
+    const losses: number[] = [];
+    for (let seed = 0; seed < 200; seed++) losses.push(await dropping.loss(seed));
+    expect(await dropping.loss(4)).toBe(losses[4]);
+    expect(new Set(losses).size).toBeGreaterThan(190);
+    const mean = losses.reduce((a, b) => a + b) / losses.length;
+    const variance = losses.reduce((sum, loss) => sum + (loss - mean) ** 2, 0) / (losses.length - 1);
+    expect(Math.abs(mean - (await plain.loss(0)))).toBeLessThan(4 * Math.sqrt(variance / losses.length));
+    await dropping.close();
+    await plain.close();
+  });
+});

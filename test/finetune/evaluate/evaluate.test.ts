@@ -1,0 +1,481 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EvaluateArguments, evaluateCommand } from '../../../finetune/commands/evaluate.js';
+import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
+import { initialAdapter, writeAdapter } from '../../../finetune/engine/lora.js';
+import { trainedParameters } from '../../../finetune/engine/trainable.js';
+import { openArms, trainedOn } from '../../../finetune/evaluate/arms.js';
+import type { Evaluation } from '../../../finetune/evaluate/evaluate.js';
+import { UserError } from '../../../src/errors.js';
+import type { CommandContext } from '../../../src/format/console.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { readManifest, readRun } from '../../../src/runs/reader.js';
+import { lockRun } from '../../../src/storage/lock.js';
+import { elementsOf, visibleText } from '../../report/markup.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { type OpenAIRequest, startFakeOpenAI } from '../../support/fake-openai.js';
+import type { FakeServer } from '../../support/fake-server.js';
+
+const reference = resolve(import.meta.dirname, '../../fixtures/reference-models/qwen3-fp32');
+const place = temporaryDirectory();
+const path = (...parts: readonly string[]) => join(place, ...parts);
+
+/**
+ * `hopeless` pushes against the fall, every second time after a reply that can't be read; others catch the pole. A bias
+ * of both actions alike changes nothing, but makes every proposal a new one.
+ */
+function reply({ model, messages, seed = 0 }: OpenAIRequest): string {
+  if (model === 'mute') return 'Well.';
+  const isHopeless = model === 'hopeless';
+  if (isHopeless && seed % 2 === 1 && messages.at(-1)!.role === 'user' && messages.length === 2)
+    return 'Well.';
+  const push = isHopeless ? [6, 6, -6, -6] : [0, 1, 6, 6];
+  const bias = ((seed % 121) - 60) / 10;
+  const values = [...push.flatMap((weight) => [0, weight]), bias, bias];
+  return values.map((value, i) => `params[${i}]: ${value.toFixed(1)}`).join(', ');
+}
+
+let server: FakeServer;
+const served = () => [`model.baseUrl=${server.url}`];
+
+afterAll(() => server.close());
+
+beforeAll(async () => {
+  server = await startFakeOpenAI({ reply });
+  const short = 'warmup: 3\nevaluation: { episodes: 4 }\nconfirmation: { candidates: 2, episodes: 20 }\n';
+  writeFileSync(
+    path('cartpole.yaml'),
+    `environment: CartPole-v1\nmodel: { provider: random }\niterations: 5\n${short}`,
+  );
+  writeFileSync(
+    path('car.yaml'),
+    `environment: MountainCarContinuous-v0\nmodel: { provider: random }\niterations: 3\n${short}`,
+  );
+});
+
+type Printed = Evaluation & {
+  readonly out: string;
+  readonly cautions: readonly string[];
+  readonly conclusions: readonly {
+    readonly scope: string;
+    readonly verdict: string;
+    readonly text: string;
+  }[];
+};
+
+async function run(changes: Partial<EvaluateArguments>, context: Partial<CommandContext> = {}) {
+  const recorded = recordingContext(place, context);
+  const code = await evaluateCommand(
+    {
+      base: 'random',
+      tuned: 'hill-climb',
+      configs: [path('cartpole.yaml')],
+      control: [],
+      repeats: 6,
+      runsDir: 'buffers',
+      overrides: [],
+      quiet: false,
+      json: true,
+      ...changes,
+    },
+    recorded.context,
+  );
+  return {
+    ...recorded,
+    code,
+    printed: recorded.printed,
+    result: JSON.parse(recorded.printed.at(-1)!) as Printed,
+  };
+}
+
+const stored = (out: string) => JSON.parse(readFileSync(path(out, 'evaluation.json'), 'utf8')) as Evaluation;
+
+/** Without what the clock says. */
+const timeless = (evaluation: Evaluation) =>
+  JSON.parse(
+    JSON.stringify(evaluation, (key, value: unknown) => (key === 'activeMs' ? 0 : value)),
+  ) as Evaluation;
+
+const onReturn = ({ experiments }: Evaluation, against = 'base') =>
+  experiments[0]!.comparisons.find((comparison) => comparison.against === against)!.metrics.confirmed!;
+
+const scripted = { base: 'openai:hopeless', tuned: 'openai:good' };
+
+describe('finetune evaluate', () => {
+  it('finds a better model better, and keeps it beside a control of the same budget', async () => {
+    const { code, result } = await run({
+      ...scripted,
+      out: 'better',
+      overrides: served(),
+      control: ['cma-es'],
+      trainedOn: 'none',
+    });
+    expect(code).toBe(0);
+    expect(result.status).toBe('completed');
+    expect(onReturn(result)).toMatchObject({ pairs: 6, verdict: 'higher' });
+    expect(onReturn(result, 'cma-es').pairs).toBe(6);
+    expect(result.conclusions).toHaveLength(1);
+    expect(result.conclusions[0]).toMatchObject({
+      scope: 'CartPole-v1, not trained on',
+      text: expect.stringMatching(
+        /^Improvement: tuned − base is \+[\d.]+ in return \(95 % interval \+.* 6 pairs are few/,
+      ),
+    });
+    // The same seeds and budget: every arm starts from the same warm-up and takes as many evaluations.
+    for (const repeat of ['01', '06']) {
+      const runs = ['base', 'tuned', 'cma-es'].map((arm) =>
+        readRun(path('better', 'cartpole', `${arm}-${repeat}`)),
+      );
+      const warmups = runs.map(({ entries }) => entries.filter(({ iteration }) => iteration === 0));
+      expect(warmups[1]).toEqual(warmups[0]);
+      expect(warmups[2]).toEqual(warmups[0]);
+      expect(runs.map(({ entries }) => entries.length)).toEqual([8, 8, 8]);
+    }
+    const { base, tuned } = result.experiments[0]!.arms;
+    expect(tuned!.confirmed!.mean).toBeGreaterThan(490);
+    expect([tuned!.validFirst!.mean, tuned!.valid!.mean, base!.valid!.mean]).toEqual([1, 1, 1]);
+    expect(base!.validFirst!.mean).toBeGreaterThan(0.2);
+    expect(base!.validFirst!.mean).toBeLessThan(0.8);
+    // The first good proposal improves on the warm-up; no later one on that.
+    expect(tuned!.improvementRate!.mean).toBeCloseTo(1 / 5, 12);
+  });
+
+  it('takes equals for equal, and is proud to say so', async () => {
+    const { result } = await run({
+      out: 'equal',
+      base: 'openai:good',
+      tuned: 'openai:another',
+      overrides: served(),
+      repeats: 6,
+    });
+    expect(onReturn(result)).toMatchObject({
+      difference: 0,
+      interval: [0, 0],
+      winRate: 0.5,
+      verdict: 'no-evidence',
+    });
+    expect(result.conclusions[0]!.text).toContain('No evidence of improvement');
+  });
+
+  it('gives no verdict on few repeats, and goes on from them to more', async () => {
+    const few = await run({ ...scripted, overrides: served(), out: 'more', repeats: 2 });
+    expect(few.result.conclusions[0]!.text).toMatch(/^Too few pairs for a verdict: .* at least 6 are needed/);
+    const before = readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl'));
+    const more = await run({ ...scripted, overrides: served(), out: 'more', repeats: 6 });
+    expect(readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl')).equals(before)).toBe(true);
+    expect(onReturn(more.result)).toEqual(onReturn(stored('better')));
+  });
+
+  it('is interrupted in order, and goes on to the same result', async () => {
+    const whole = await run({ out: 'whole', repeats: 2, configs: [path('cartpole.yaml'), path('car.yaml')] });
+    const finish = new AbortController();
+    const never = new AbortController().signal;
+    const clock = recordingContext(place).context.now;
+    const first = await run(
+      { out: 'parts', repeats: 2, configs: [path('cartpole.yaml'), path('car.yaml')] },
+      {
+        // In the middle of the second run.
+        now: () => {
+          if (existsSync(path('parts', 'cartpole', 'tuned-01', 'calls.jsonl'))) finish.abort();
+          return clock();
+        },
+        stop: { finish: finish.signal, abort: never },
+      },
+    );
+    expect(first.code).toBe(130);
+    expect(first.result.status).toBe('incomplete');
+    expect(stored('parts').runs.map(({ figures }) => figures?.status)).toContain('interrupted');
+    const second = await run({
+      out: 'parts',
+      repeats: 2,
+      configs: [path('cartpole.yaml'), path('car.yaml')],
+    });
+    expect(second.code).toBe(0);
+    expect(timeless(stored('parts'))).toEqual(timeless(stored('whole')));
+    expect(whole.result.groups.map(({ group }) => group)).toEqual(['all']);
+  });
+
+  it('reports environments that were not trained on apart, in normalised returns', async () => {
+    const { result } = await run({
+      out: 'transfer',
+      configs: [path('cartpole.yaml'), path('car.yaml'), 'iterations=4'],
+      trainedOn: 'CartPole-v1',
+      repeats: 6,
+    });
+    expect(result.experiments.map(({ name, familiarity }) => [name, familiarity])).toEqual([
+      ['cartpole', 'trained'],
+      ['car', 'transfer'],
+    ]);
+    expect(result.groups.map(({ group, experiments }) => [group, experiments])).toEqual([
+      ['all', ['cartpole', 'car']],
+      ['trained', ['cartpole']],
+      ['transfer', ['car']],
+    ]);
+    expect(result.conclusions).toHaveLength(3);
+    const all = result.groups[0]!;
+    expect(all.comparisons[0]!.metrics.confirmed!.pairs).toBe(6);
+    for (const arm of Object.values(all.arms)) {
+      expect(arm.confirmed!.mean).toBeGreaterThanOrEqual(0);
+      expect(arm.confirmed!.mean).toBeLessThanOrEqual(1);
+    }
+    // What stands behind --configs and holds `=` was an override.
+    expect(readManifest(path('transfer', 'car', 'base-01')).iterations).toEqual({ done: 4, of: 4 });
+  });
+
+  it('loses nothing of the other models when one fails', async () => {
+    const { code, result, noted } = await run({
+      out: 'failing',
+      tuned: 'openai:absent',
+      repeats: 2,
+      overrides: ['model.baseUrl=http://127.0.0.1:9/v1', 'model.maxRetries=0'],
+    });
+    expect(code).toBe(1);
+    expect(noted.join('\n')).toMatch(/tuned-01: .*; the other models go on/);
+    expect(result.failures.map(({ arm }) => arm)).toEqual(['tuned']);
+    expect(stored('failing').runs.map(({ arm, figures }) => [arm, figures?.status])).toEqual([
+      ['base', 'completed'],
+      ['tuned', 'failed'],
+      ['base', 'completed'],
+      ['tuned', undefined],
+    ]);
+    expect(result.conclusions[0]!.text).toMatch(/nothing to compare/);
+  });
+
+  it('tells of budgets that were not used up, and of runs that found nothing', async () => {
+    const { result } = await run({ out: 'target', repeats: 1, overrides: ['target=5', 'iterations=2'] });
+    expect(result.cautions).toEqual([
+      expect.stringMatching(/^base: 1 of its 1 complete run ended before the last .*target 5 reached/),
+      expect.stringMatching(/^tuned: 1 of its 1/),
+    ]);
+    const silent = await run({
+      out: 'silent',
+      ...scripted,
+      base: 'openai:mute',
+      repeats: 1,
+      overrides: [...served(), 'warmup=0', 'iterations=1', 'corrections=0'],
+    });
+    expect(silent.result.cautions).toEqual([
+      'base: 1 of its 1 complete run found no policy to confirm; their pairs are left out',
+    ]);
+    expect(visibleText(readFileSync(path('silent', 'index.html'), 'utf8'))).toContain('no policy to confirm');
+    // So few failures in a row that the run ends as planned.
+    const unreachable = await run({
+      out: 'unreachable',
+      tuned: 'openai:absent',
+      repeats: 1,
+      overrides: ['model.baseUrl=http://127.0.0.1:9/v1', 'model.maxRetries=0', 'iterations=1'],
+    });
+    expect(unreachable.code).toBe(0);
+    expect(unreachable.result.cautions).toEqual([
+      'tuned: 1 of its 1 proposals got no answer: its calls failed',
+    ]);
+  });
+
+  it('prints tables for people', async () => {
+    const { context, printed } = recordingContext(place);
+    await evaluateCommand(
+      {
+        ...scripted,
+        configs: [path('cartpole.yaml')],
+        control: ['cma-es'],
+        repeats: 6,
+        out: 'better',
+        runsDir: 'buffers',
+        trainedOn: 'none',
+        overrides: served(),
+        quiet: false,
+        json: false,
+      },
+      context,
+    );
+    const text = printed.join('\n');
+    expect(text).toMatch(/cartpole \(transfer\) +base +6 +[\d.]+/);
+    expect(text).toMatch(/base +cartpole \(transfer\) +6 +\+[\d.]+ +\+[\d.]+ … \+[\d.]+ .* higher/);
+    expect(text).toContain('Improvement: tuned − base');
+    expect(text).toContain(join('better', 'index.html'));
+  });
+
+  it('finds its directory again when none is named', async () => {
+    const first = await run({ repeats: 1, overrides: ['iterations=1'] });
+    const again = await run({ repeats: 1, overrides: ['iterations=1'] });
+    const other = await run({ repeats: 1, overrides: ['iterations=2'] });
+    expect(first.result.out).toMatch(/^buffers\/evaluate-[0-9a-f]{10}$/);
+    expect(again.result.out).toBe(first.result.out);
+    expect(other.result.out).not.toBe(first.result.out);
+  });
+});
+
+describe('an adapter of a training', () => {
+  /** As a training leaves it, on a model that can be run. */
+  function training(name: string, environments: readonly string[], changed = false): string {
+    const lora = { rank: 2, alpha: 4, rankStabilized: false, dropout: 0, modules: ['q_proj'] as const };
+    const trainable = { kind: 'adapter', lora, base: openWeights(reference) } as const;
+    const parameters = initialAdapter(trainedParameters(readDecoderConfig(reference), trainable), 1);
+    for (const { values } of parameters)
+      for (let i = 0; i < values.length; i++) values[i] = 0.2 * Math.sin(i);
+    writeAdapter(path(name, 'adapter'), parameters, lora, reference);
+    const lineage = trainingLineage({
+      method: 'lora',
+      model: reference,
+      dataset: {
+        path: 'data',
+        recipe: 'weighted',
+        sources: environments.map((environment) => ({
+          run: 'a',
+          environment,
+          model: 'random',
+          seed: 0,
+          hash: '',
+          split: 'train' as const,
+          kept: 3,
+        })),
+        files: {},
+        changed,
+      },
+      config: { template: { enable_thinking: false } },
+      outcome: { ended: 'complete', step: 1 },
+    });
+    writeLineage(path(name, 'adapter'), lineage);
+    return name;
+  }
+
+  it('is played against the model that it names, and its lineage tells transfer', async () => {
+    const prompts = path('prompts');
+    mkdirSync(prompts);
+    writeFileSync(join(prompts, 'system.hbs'), 'Maximise f.\n');
+    writeFileSync(join(prompts, 'user.hbs'), '{{history.text}}\nnext\n');
+    writeFileSync(join(prompts, 'format-correction.hbs'), 'again\n');
+    const { code, result } = await run({
+      base: undefined,
+      tuned: training('tuned', ['CartPole-v1']),
+      configs: [path('car.yaml')],
+      control: ['random'],
+      repeats: 1,
+      out: 'local',
+      overrides: [
+        'iterations=2',
+        'memory.best=1',
+        `prompts.set=${prompts}`,
+        'model.format=constrained',
+        'model.maxTokens=120',
+        'model.threads=1',
+      ],
+    });
+    expect(code).toBe(0);
+    expect(result.arms.map(({ name, label }) => [name, label])).toEqual([
+      ['base', 'qwen3-fp32'],
+      ['tuned', 'qwen3-fp32 + tuned/adapter'],
+      ['random', 'random search'],
+    ]);
+    expect(result.trainedOn).toEqual({ kind: 'lineage', environments: ['CartPole-v1'], validation: [] });
+    expect(result.experiments[0]!.familiarity).toBe('transfer');
+    expect(result.experiments[0]!.arms.tuned!.validFirst!.mean).toBe(1);
+    expect(readManifest(path('local', 'car', 'tuned-01')).model).toBe('local/qwen3-fp32+adapter');
+    expect(readManifest(path('local', 'car', 'base-01')).model).toBe('local/qwen3-fp32');
+    // Both are asked with the template variables of the training.
+    for (const arm of ['base', 'tuned']) {
+      expect(readFileSync(path('local', 'car', `${arm}-01`, 'config.yaml'), 'utf8')).toContain(
+        'enable_thinking: false',
+      );
+    }
+    // Trained again meanwhile: that would be another evaluation.
+    writeAdapterByte(path('tuned', 'adapter', 'adapter_model.safetensors'));
+    await expect(
+      run({
+        base: undefined,
+        tuned: 'tuned',
+        configs: [path('car.yaml')],
+        control: ['random'],
+        repeats: 1,
+        out: 'local',
+      }),
+    ).rejects.toThrow(/--out: holds an evaluation of other models/);
+  });
+
+  it('tells no transfer where the rows were changed since they were made', () => {
+    const adapter = training('changed', ['CartPole-v1'], true);
+    const { arms } = openArms(undefined, adapter, [], place);
+    expect(trainedOn(arms[1]!, undefined)).toMatchObject({
+      kind: 'unknown',
+      reason: expect.stringContaining('other rows than its manifest says'),
+    });
+  });
+
+  function writeAdapterByte(file: string): void {
+    const bytes = readFileSync(file);
+    bytes[bytes.length - 1]! ^= 1;
+    writeFileSync(file, bytes);
+  }
+});
+
+describe('what is wrong is said before anything is played', () => {
+  const refusal = (changes: Partial<EvaluateArguments>) =>
+    run({ out: 'refused', ...changes }).then(
+      () => '',
+      (error: unknown) => (error instanceof UserError ? error.message : String(error)),
+    );
+
+  it('by option, with a remedy', async () => {
+    mkdirSync(path('interrupted'));
+    writeFileSync(path('interrupted', 'checkpoint.safetensors'), '');
+    expect(await refusal({ tuned: 'nowhere' })).toMatch(
+      /--tuned: there is no such directory[\s\S]*ollama:NAME/,
+    );
+    expect(await refusal({ tuned: 'interrupted' })).toMatch(/has not come to its end[\s\S]*finetune train/);
+    expect(await refusal({ base: reference, tuned: reference })).toMatch(/--tuned: holds the same weights/);
+    expect(await refusal({ base: undefined, tuned: reference })).toMatch(/--base: is needed/);
+    mkdirSync(path('elsewhere'));
+    writeFileSync(path('elsewhere', 'adapter_config.json'), '{"base_model_name_or_path": "org/model"}');
+    expect(await refusal({ base: undefined, tuned: 'elsewhere' })).toMatch(/org\/model[\s\S]*--base models/);
+    expect(await refusal({ overrides: ['model.path=x'] })).toMatch(/model\.path: can't be overridden/);
+    expect(await refusal({ overrides: ['seed=3'] })).toMatch(/use --seed/);
+    expect(await refusal({ overrides: ['confirmation.candidates=0'] })).toMatch(/selected on noise/);
+    expect(await refusal({ configs: [path('car.yaml'), path('car.yaml')] })).toMatch(
+      /two configs have this name/,
+    );
+    expect(await refusal({ trainedOn: 'CartPol-v1' })).toMatch(/CartPole-v1/);
+    expect(await refusal({ repeats: 0 })).toMatch(/--repeats/);
+    // A training's page and results would be written over.
+    expect(await refusal({ out: 'interrupted' })).toMatch(/--out: holds something else than an evaluation/);
+    expect(readdirSync(path('interrupted'))).toEqual(['checkpoint.safetensors']);
+    mkdirSync(path('torn'));
+    writeFileSync(path('torn', 'plan.json'), '{"version": 1, "ha');
+    expect(await refusal({ out: 'torn' })).toMatch(/plan\.json: this is not JSON/);
+    const release = lockRun(path('torn', 'evaluation.lock'));
+    expect(await refusal({ out: 'torn' })).toMatch(/another process is writing/);
+    release();
+    expect(existsSync(path('refused'))).toBe(false);
+  });
+});
+
+describe('the page', () => {
+  it('links to the runs, draws each model, and escapes what comes from outside', async () => {
+    const page = readFileSync(path('transfer', 'index.html'), 'utf8');
+    const elements = elementsOf(page);
+    const links = elements.flatMap(({ name, attributes }) => (name === 'a' ? (attributes.href ?? []) : []));
+    const runs = links.filter((link) => !link.startsWith('#'));
+    expect(runs).toHaveLength(24);
+    for (const link of runs) expect(existsSync(path('transfer', link))).toBe(true);
+    const lines = elements.filter(({ attributes }) => attributes.class?.startsWith('arm-line'));
+    expect(lines).toHaveLength(4);
+    expect(visibleText(page)).toContain('Trained on: CartPole-v1 (as stated by --trained-on)');
+
+    const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
+    const evaluation = stored('transfer');
+    const { renderEvaluationPage } = await import('../../../finetune/evaluate/page.js');
+    const evil = renderEvaluationPage({
+      ...evaluation,
+      arms: evaluation.arms.map((arm) => ({ ...arm, label: hostile, weights: hostile })),
+      trainedOn: { kind: 'stated', environments: [hostile] },
+      experiments: evaluation.experiments.map((one) => ({ ...one, name: hostile, environment: hostile })),
+      failures: [{ arm: 'tuned', run: hostile, message: hostile }],
+      runs: evaluation.runs.map((one) => ({ ...one, experiment: hostile, path: hostile })),
+    });
+    const made = elementsOf(evil);
+    expect(made.filter(({ name }) => name === 'img')).toEqual([]);
+    expect(made.filter(({ name }) => name === 'script')).toHaveLength(1);
+    expect(visibleText(evil)).toContain(hostile);
+  });
+});

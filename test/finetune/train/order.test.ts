@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { exampleLength, rowLength, type TokenExample } from '../../../finetune/engine/batch.js';
+import { type OrderSettings, planEpoch, stepsPerEpoch, unitsOf } from '../../../finetune/train/order.js';
+import { layOut } from '../../../finetune/train/packing.js';
+
+/** 103 examples of 20 to 110 tokens; with `answers`, that many to each prompt. */
+function someExamples(answers = 1): TokenExample[] {
+  return Array.from({ length: 103 }, (_, i) => {
+    const prompt = Math.floor(i / answers);
+    return {
+      promptIds: [prompt, ...Array<number>(14 + ((prompt * 37) % 90)).fill(5)],
+      completionIds: [...Array<number>(4).fill(7), i],
+      weight: 1,
+    };
+  });
+}
+
+const settings: OrderSettings = { seed: 1, batchExamples: 8, batchTokens: 256, packing: 'none' };
+
+const plan = (examples: readonly TokenExample[], epoch: number, change: Partial<OrderSettings> = {}) =>
+  planEpoch(unitsOf(examples, { ...settings, ...change }), { ...settings, ...change }, epoch);
+
+describe.each(['none', 'rows', 'prompts'] as const)('order with packing %s', (packing) => {
+  const examples = someExamples(3);
+
+  it('has every example once an epoch, as many a step as are asked for', () => {
+    const steps = plan(examples, 0, { packing });
+    expect(steps.flat().sort((a, b) => a - b)).toEqual([...examples.keys()]);
+    expect(steps).toHaveLength(stepsPerEpoch(103, settings));
+    expect(steps.map((step) => step.length).sort()).toEqual([7, ...Array(12).fill(8)]);
+  });
+
+  it('follows from seed and epoch', () => {
+    expect(plan(examples, 0, { packing })).toEqual(plan(examples, 0, { packing }));
+    expect(plan(examples, 0, { packing })).not.toEqual(plan(examples, 1, { packing }));
+    expect(plan(examples, 0, { packing })).not.toEqual(plan(examples, 0, { packing, seed: 2 }));
+  });
+});
+
+it('similar lengths come together, so that little is padding', () => {
+  const examples = someExamples();
+  const parts = plan(examples, 0).flatMap((step) =>
+    layOut(
+      step.map((index) => examples[index]!),
+      settings,
+    ),
+  );
+  const padded = parts.reduce((sum, part) => sum + part.length * Math.max(...part.map(rowLength)), 0);
+  const own = examples.reduce((sum, example) => sum + exampleLength(example) - 1, 0);
+  expect(padded / own).toBeLessThan(1.1);
+});
+
+it('with packing by prompts, answers to one prompt come in one step, or in two where it is full', () => {
+  const examples = someExamples(3);
+  const steps = plan(examples, 0, { packing: 'prompts' });
+  const stepsOf = new Map<number, number[]>();
+  steps.forEach((step, number) => {
+    for (const index of step) {
+      const prompt = Math.floor(index / 3);
+      stepsOf.set(prompt, [...new Set([...(stepsOf.get(prompt) ?? []), number])]);
+    }
+  });
+  const spread = [...stepsOf.values()].map((one) => one.length);
+  expect(Math.max(...spread)).toBe(2);
+  // At most one prompt is cut by the end of each of the 13 steps.
+  expect(spread.filter((count) => count === 2).length).toBeLessThan(13);
+});

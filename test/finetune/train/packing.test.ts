@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  exampleLength,
+  makeBatch,
+  rowLength,
+  type TokenExample,
+  totalWeight,
+} from '../../../finetune/engine/batch.js';
+import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
+import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
+import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { layOut, type Part, packings } from '../../../finetune/train/packing.js';
+import type { Precision } from '../../../src/models/local/graph/graph.js';
+import { type DecoderConfig, readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
+import { readReferenceTraining, relativeDistance } from '../reference-training.js';
+
+const random = createGenerator(6);
+const someIds = (length: number) => Array.from({ length }, () => random.integers(0, 250));
+
+/** Strangers of different lengths, and prompts with several answers, one of them the token of the end alone. */
+const examples: readonly TokenExample[] = [
+  { promptIds: someIds(23), completionIds: someIds(9), weight: 1 },
+  { promptIds: someIds(4), completionIds: someIds(3), weight: -0.5 },
+  ...[someIds(11), someIds(17)].flatMap((promptIds) =>
+    [5, 1, 8].map((answer) => ({ promptIds, completionIds: someIds(answer), weight: 1 / answer })),
+  ),
+  { promptIds: someIds(1), completionIds: someIds(6), weight: 2 },
+];
+
+const tokensOf = (parts: readonly Part[]) =>
+  parts.reduce((sum, part) => sum + part.length * Math.max(...part.map(rowLength)), 0);
+
+describe('packing', () => {
+  it('keeps every example, within the limits of tokens', () => {
+    const example = fc.record({
+      prompt: fc.integer({ min: 1, max: 12 }),
+      completionIds: fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 20 }),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(example, { minLength: 1, maxLength: 40 }),
+        fc.integer({ min: 1, max: 200 }),
+        fc.constantFrom(...packings),
+        (drawn, batchTokens, packing) => {
+          const all = drawn.map(({ prompt, completionIds }) => ({
+            promptIds: Array<number>(3 * prompt).fill(prompt),
+            completionIds,
+            weight: 1,
+          }));
+          const parts = layOut(all, { packing, batchTokens });
+          expect(new Set(parts.flat(3))).toEqual(new Set(all));
+          expect(parts.flat(3)).toHaveLength(all.length);
+          const longest = Math.max(...all.map(exampleLength));
+          for (const part of parts) {
+            expect(tokensOf([part]) <= batchTokens || part.length === 1).toBe(true);
+            for (const row of part) {
+              const alone = row.length === 1;
+              expect(rowLength(row)).toBeLessThanOrEqual(alone ? Math.max(longest, batchTokens) : longest);
+              for (const family of row)
+                expect(new Set(family.map(({ promptIds }) => promptIds.join())).size).toBe(1);
+            }
+          }
+        },
+      ),
+    );
+  });
+
+  it('reads a prompt once for its answers, and fills rows with strangers', () => {
+    const prompt = someIds(40);
+    const answers = Array.from({ length: 8 }, () => ({
+      promptIds: prompt,
+      completionIds: someIds(6),
+      weight: 1,
+    }));
+    const [part, ...others] = layOut(answers, { packing: 'rows', batchTokens: 1000 });
+    expect(others).toHaveLength(0);
+    expect(part!.map(rowLength)).toEqual([40 + 8 * 5]);
+    const strangers = [30, 10, 10, 10].map((length) => ({
+      promptIds: someIds(length),
+      completionIds: someIds(2),
+      weight: 1,
+    }));
+    expect(tokensOf(layOut(strangers, { packing: 'none', batchTokens: 1000 }))).toBe(4 * 31);
+    // Two rows of 32 tokens at most: 31, and 11 + 11; the last 11 would make 33.
+    expect(tokensOf(layOut(strangers, { packing: 'rows', batchTokens: 1000 }))).toBe(3 * 31);
+  });
+});
+
+async function sumOverParts(
+  config: DecoderConfig,
+  trainable: Trainable,
+  precision: Precision,
+  layouts: readonly (readonly Part[])[],
+) {
+  const values = createGenerator(8);
+  const parameters = trainedParameters(config, trainable).map(({ name, shape }): Parameter => {
+    const drawn = Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () =>
+      values.normal(0, 0.2),
+    );
+    return { name, shape, values: precision === 'float64' ? drawn : Float32Array.from(drawn) };
+  });
+  const graph = buildTrainingGraph({ config, trainable, precision, purpose: 'train' });
+  const session = await openTrainingSession(graph, {
+    device: 'cpu',
+    threads: 1,
+    optimize: precision === 'float32',
+  });
+  const results: { loss: number; gradients: Map<string, Float64Array> }[] = [];
+  for (const parts of layouts) {
+    const gradients = new Map<string, Float64Array>();
+    let loss = 0;
+    for (const part of parts) {
+      const result = await session.run(parameters, makeBatch(part, totalWeight(examples)), 0);
+      loss += result.loss;
+      for (const [name, gradient] of result.gradients) {
+        const sum = gradients.get(name) ?? new Float64Array(gradient.length);
+        gradients.set(
+          name,
+          sum.map((value, i) => value + gradient[i]!),
+        );
+      }
+    }
+    results.push({ loss, gradients });
+  }
+  await session.close();
+  return results;
+}
+
+/** The reference models: biases and grouped queries (Qwen2), norms of heads (Qwen3), scaled positions (Llama 3). */
+describe.each(referenceModels)('packed batches of %s', (name) => {
+  const directory = referenceDirectory(name);
+  const config = readDecoderConfig(directory);
+  const adapter: Trainable = {
+    kind: 'adapter',
+    lora: { ...readReferenceTraining(name).lora, dropout: 0 },
+    base: openWeights(directory),
+  };
+  /** Layers that see the last few tokens only. */
+  const near = { ...config, layers: config.layers.map((layer) => ({ ...layer, window: 7 })) };
+  const layouts = [
+    examples.flatMap((example) => layOut([example], { packing: 'none', batchTokens: 1 })),
+    layOut(examples, { packing: 'rows', batchTokens: 1000 }),
+    layOut(examples, { packing: 'none', batchTokens: 1000 }),
+  ];
+
+  it.each([
+    ['an adapter', config, adapter],
+    ['all weights', config, { kind: 'all' }],
+    ['all weights within a window', near, { kind: 'all' }],
+  ] as const)('%s: loss and every gradient are those of the examples alone', async (_, model, trainable) => {
+    for (const precision of ['float64', 'float32'] as const) {
+      const [alone, ...others] = await sumOverParts(model, trainable, precision, layouts);
+      const limit = precision === 'float64' ? 1e-9 : 1e-5;
+      for (const { loss, gradients } of others) {
+        expect(Math.abs(loss / alone!.loss - 1)).toBeLessThan(limit);
+        expect(gradients.size).toBe(alone!.gradients.size);
+        for (const [parameter, gradient] of gradients)
+          expect(relativeDistance(gradient, alone!.gradients.get(parameter)!), parameter).toBeLessThan(limit);
+      }
+    }
+  });
+});
+
+it('a prompt’s answers do not see one another', async () => {
+  const config = readDecoderConfig(referenceDirectory('qwen3-fp32'));
+  const family = examples.slice(2, 5);
+  const changed = family.with(1, { ...family[1]!, completionIds: someIds(30), weight: 0 });
+  const silent = family.with(1, { ...family[1]!, weight: 0 });
+  const [one, other] = await sumOverParts(config, { kind: 'all' }, 'float64', [[[[silent]]], [[[changed]]]]);
+  expect(other!.loss).toBeCloseTo(one!.loss, 12);
+});

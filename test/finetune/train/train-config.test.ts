@@ -1,0 +1,48 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadTrainConfig } from '../../../finetune/train/train-config.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+
+function load(content: string) {
+  const directory = temporaryDirectory();
+  const file = join(directory, 'tune.yaml');
+  writeFileSync(file, content);
+  return { directory, read: () => loadTrainConfig(file) };
+}
+
+describe("a training's config", () => {
+  it('has paths relative to its file', () => {
+    const { directory, read } = load('{model: base, dataset: data/a, output: /tuned}');
+    const { dataset, model, output } = read();
+    expect([model, dataset, output]).toEqual([join(directory, 'base'), join(directory, 'data/a'), '/tuned']);
+  });
+
+  it("finds the package's model, wherever the package is", () => {
+    const { model } = load('{model: "package:models/tiny-improver", dataset: a, output: b}').read();
+    expect(existsSync(join(model, 'config.json'))).toBe(true);
+    const { read } = load('{model: "package:models/none", dataset: a, output: b}');
+    expect(read).toThrow(/holds no such model/);
+  });
+
+  it('takes key=value, and tells of what is wrong in one', () => {
+    const directory = temporaryDirectory();
+    const file = join(directory, 'tune.yaml');
+    writeFileSync(file, '{model: a, dataset: b, output: c, method: {kind: lora, rank: 4}}');
+    const { epochs, method, output } = loadTrainConfig(file, ['epochs=7', 'method.rank=16', 'output=d']);
+    expect({ epochs, method, output }).toMatchObject({
+      epochs: 7,
+      method: { kind: 'lora', rank: 16 },
+      output: join(directory, 'd'),
+    });
+    expect(() => loadTrainConfig(file, ['epochs=none'])).toThrow(/override epochs=none.*epochs/);
+    expect(() => loadTrainConfig(file, ['epoch=2'])).toThrow(/did you mean epochs/);
+    expect(() => loadTrainConfig(file, ['epochs'])).toThrow(/written key=value.*method\.rank=16/s);
+  });
+
+  it('tells of an unknown key by its place, with what is meant', () => {
+    expect(load('model: a\ndataset: b\noutput: c\nlearningrate: 1').read).toThrow(
+      /tune\.yaml:4:1.*learningrate[\s\S]*did you mean learningRate/,
+    );
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import type { Conversation } from '../../../finetune/dataset/read-dataset.js';
+import { templateAlarms, watchDivergence } from '../../../finetune/train/training-alarms.js';
+import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
+import { referenceDirectory } from '../../models/local/fixture.js';
+
+describe('templates', () => {
+  const model = referenceDirectory('qwen2-tied-bf16-sharded');
+  const tokenizer = openTokenizer(model);
+  const conversation = (name: string, promptTokens: (counted: number) => number): Conversation => {
+    const messages = [{ role: 'user', content: 'Maximise f.' }] as const;
+    const counted = tokenizer.encodePrompt(messages).length;
+    return {
+      messages,
+      completion: ' params[0]: 1',
+      weight: 1,
+      served: { model: name, promptTokens: promptTokens(counted) },
+    };
+  };
+  const same = (count: number) => count;
+  const more = (count: number) => count + 4;
+
+  it('raise no alarm where training reads what was served', () => {
+    const own = conversation('local/qwen2-tied-bf16-sharded', same);
+    const { served: _served, ...unserved } = own;
+    expect(templateAlarms(model, tokenizer, [own, unserved])).toEqual([]);
+  });
+
+  it('raise one where the model was served prompts of another length, with an adapter or not', () => {
+    const alarms = templateAlarms(model, tokenizer, [
+      conversation('local/qwen2-tied-bf16-sharded', same),
+      conversation('local/qwen2-tied-bf16-sharded+adapter', more),
+    ]);
+    expect(alarms).toMatchObject([{ alarm: 'other-prompts' }]);
+    expect(alarms[0]!.message).toMatch(/^1 of 2 prompts/);
+  });
+
+  it('are not compared with what another model counted', () => {
+    expect(
+      templateAlarms(model, tokenizer, [
+        conversation('gpt-5', more),
+        conversation('local/qwen2-tied-bf16-sharded-2', more),
+      ]),
+    ).toEqual([]);
+  });
+
+  it('raise one where earlier answers are shown otherwise than they were given', () => {
+    const trimming = {
+      ...tokenizer,
+      promptText: (messages: Parameters<typeof tokenizer.promptText>[0]) =>
+        tokenizer.promptText(messages.map(({ role, content }) => ({ role, content: content.trim() }))),
+    };
+    const alarms = templateAlarms(model, trimming, [conversation('random', same)]);
+    expect(alarms).toMatchObject([{ alarm: 'answers-changed' }]);
+    expect(alarms[0]!.message).toMatch(/1 of 1 answers/);
+  });
+});
+
+describe('divergence', () => {
+  /** Alarms by validation, for [training loss, validation loss] of each. */
+  const alarms = (points: readonly (readonly [number, number])[]) => {
+    const watch = watchDivergence();
+    return points.map(([training, validation]) => {
+      watch.step(training + 0.1);
+      watch.step(training - 0.1);
+      return watch.validation(validation)?.alarm;
+    });
+  };
+  const alarm = 'validation-diverging';
+  const none = undefined;
+
+  it('is three rises in a row while the training loss falls, told once a rise', () => {
+    expect(
+      alarms([
+        [3, 3],
+        [2, 2],
+        [1.5, 2.1],
+        [1.2, 2.2],
+        [1, 2.3],
+        [0.8, 2.4],
+      ]),
+    ).toEqual([none, none, none, none, alarm, none]);
+    expect(
+      alarms([
+        [3, 2],
+        [2, 2.1],
+        [1.5, 2.2],
+        [1.2, 2.3],
+        [1, 2.1],
+        [0.9, 2.2],
+        [0.8, 2.3],
+        [0.7, 2.4],
+      ]),
+    ).toEqual([none, none, none, alarm, none, none, none, alarm]);
+  });
+
+  it('is not a rise with the training loss, nor noise', () => {
+    expect(
+      alarms([
+        [1, 2],
+        [1.1, 2.1],
+        [1.2, 2.2],
+        [1.3, 2.3],
+      ]),
+    ).toEqual([none, none, none, none]);
+    expect(
+      alarms([
+        [4, 2],
+        [3, 2.001],
+        [2, 2.002],
+        [1, 2.003],
+      ]),
+    ).toEqual([none, none, none, none]);
+  });
+});

@@ -1,0 +1,240 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createMeter, type Metric } from '../../../finetune/train/metrics.js';
+import { createPace, createSmoother } from '../../../finetune/train/pace.js';
+import { trainConfigSchema } from '../../../finetune/train/train-config.js';
+import type { TrainingEvent } from '../../../finetune/train/trainer.js';
+import { openTrainingRecord } from '../../../finetune/train/training-record.js';
+import { pageScript } from '../../../src/report/page/page-script.js';
+import { elementsOf, visibleText } from '../../report/markup.js';
+import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
+
+const split = { examples: 40, tokens: 4000 };
+const totalSteps = 120;
+const intervals = { evaluateEvery: 20, checkpointEvery: 50 };
+
+/** A meter whose clock goes on by 2 s an event, by 10 s for a validation. */
+function meter() {
+  let milliseconds = 0;
+  const measured = createMeter({
+    now: tickingClock(),
+    milliseconds: () => milliseconds,
+    memory: () => 3 * 2 ** 30,
+  });
+  return (event: TrainingEvent) => {
+    milliseconds += event.kind === 'validation' ? 10_000 : 2000;
+    return measured(event);
+  };
+}
+
+function step(number: number, loss = 1 / number): TrainingEvent {
+  return { kind: 'step', step: number, totalSteps, loss, gradientNorm: 2, learningRate: 1e-4, tokens: 100 };
+}
+
+/** What happens in a session that does the steps after `from` up to `to`. */
+function events(from: number, to: number): readonly TrainingEvent[] {
+  return [
+    { kind: 'start', step: from, totalSteps, training: split, validation: split },
+    ...Array.from({ length: to - from }, (_, i) => from + 1 + i).flatMap((number): TrainingEvent[] => [
+      step(number),
+      ...(number % intervals.evaluateEvery === 0
+        ? [{ kind: 'validation', step: number, loss: 2 / number, best: true } as const]
+        : []),
+      ...(number % intervals.checkpointEvery === 0 ? [{ kind: 'checkpoint', step: number } as const] : []),
+    ]),
+  ];
+}
+
+function recordIn(output: string, dataset = 'data') {
+  return openTrainingRecord({
+    command: 'policyloop finetune train tune.yaml',
+    config: trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output }),
+    dataset: {
+      path: dataset,
+      recipe: 'weighted',
+      sources: null,
+      files: { 'train.jsonl': 'abc' },
+      changed: false,
+    },
+  });
+}
+
+const lines = (output: string) =>
+  readFileSync(join(output, 'metrics.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Metric);
+
+const stepsOf = (metrics: readonly Metric[]) =>
+  metrics.flatMap((metric) => (metric.kind === 'step' ? [metric.step] : []));
+
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+
+describe('metrics', () => {
+  it('say how long a step took, apart from validations and checkpoints', () => {
+    const measured = meter();
+    const [start, first] = events(0, 1).map(measured);
+    expect(start).toMatchObject({ kind: 'start', seconds: 2 });
+    expect(first).toMatchObject({ seconds: 2, tokensPerSecond: 50, rssBytes: 3 * 2 ** 30 });
+    const validation = measured({ kind: 'validation', step: 1, loss: 1, best: true });
+    expect(validation).toMatchObject({ seconds: 10 });
+    expect(measured(step(2))).toMatchObject({ seconds: 2, tokensPerSecond: 50 });
+  });
+
+  it('of a training that was cut off and resumed hold every step once', async () => {
+    const output = temporaryDirectory();
+    const killed = recordIn(output);
+    for (const event of events(0, 57).map(meter())) killed.add(event);
+    // As a crash leaves it: no end, and a torn line.
+    writeFileSync(join(output, 'metrics.jsonl'), '{"kind":"st', { flag: 'a' });
+    const resumed = recordIn(output);
+    for (const event of events(50, 60).map(meter())) resumed.add(event);
+    await resumed.end({ kind: 'interrupted' });
+    expect(stepsOf(lines(output))).toEqual(upTo(60));
+    expect(stepsOf(resumed.metrics)).toEqual(upTo(60));
+    expect(lines(output).filter(({ kind }) => kind === 'start')).toHaveLength(2);
+  });
+
+  it('begin anew with a training that does', async () => {
+    const output = temporaryDirectory();
+    for (const last of [30, 10]) {
+      const record = recordIn(output);
+      for (const event of events(0, last).map(meter())) record.add(event);
+      await record.end({ kind: 'interrupted' });
+    }
+    expect(stepsOf(lines(output))).toEqual(upTo(10));
+    expect(lines(output).filter(({ kind }) => kind === 'start')).toHaveLength(1);
+  });
+});
+
+describe('pace', () => {
+  it('tells the time left with the validations and checkpoints to come', () => {
+    const pace = createPace(intervals);
+    const measured = meter();
+    expect(pace.secondsLeft).toBeUndefined();
+    for (const event of events(0, 100)) pace.take(measured(event));
+    // 20 steps and the checkpoint after the last one of 2 s each, one validation of 10 s.
+    expect(pace.secondsLeft).toBeCloseTo(20 * 2 + 10 + 2);
+    expect(pace.tokensPerSecond).toBeCloseTo(50);
+  });
+
+  it('counts on validations before the first one is timed', () => {
+    const pace = createPace({ evaluateEvery: 1000, checkpointEvery: 1000 });
+    for (const event of events(0, 1)) pace.take(meter()(event));
+    const steps = 119 * 2;
+    expect(pace.secondsLeft).toBeGreaterThan(steps);
+    expect(pace.secondsLeft).toBeLessThan(steps + 4000 / 50);
+  });
+
+  it('forgets how fast it was long ago', () => {
+    const pace = createPace(intervals);
+    const slow = {
+      kind: 'step',
+      step: 1,
+      totalSteps,
+      loss: 1,
+      gradientNorm: 1,
+      learningRate: 1,
+      tokens: 100,
+    } as const;
+    const common = { time: '', rssBytes: 0 };
+    pace.take({ ...slow, ...common, seconds: 1000 });
+    for (let i = 0; i < 20; i++) pace.take({ ...slow, ...common, step: 2 + i, seconds: 1 });
+    expect(pace.tokensPerSecond).toBeCloseTo(100);
+  });
+
+  it('smooths without a bias to its start', () => {
+    const smooth = createSmoother(10);
+    expect(smooth(4)).toBe(4);
+    expect(smooth(4)).toBeCloseTo(4);
+    expect(smooth(0)).toBeGreaterThan(2);
+    for (let i = 0; i < 200; i++) smooth(1);
+    expect(smooth(1)).toBeCloseTo(1);
+  });
+});
+
+describe('the page of a training', () => {
+  const page = (output: string) => readFileSync(join(output, 'index.html'), 'utf8');
+
+  it('is there from the start, and tells at the end what came of it', async () => {
+    const output = temporaryDirectory();
+    const record = recordIn(output);
+    const [start, ...rest] = events(0, totalSteps).map(meter());
+    record.add(start!);
+    expect(visibleText(page(output))).toContain('There was no step yet');
+    for (const event of rest) record.add(event);
+    expect(visibleText(page(output))).toContain('running');
+    await record.end({ kind: 'complete', result: 'tuned/adapter' });
+    const text = visibleText(page(output));
+    expect(text).toContain('completed');
+    expect(text).toContain(
+      'Lowest validation loss 0.0167 at step 120; 0.1000 at the first validation, step 20',
+    );
+    expect(text).toContain('policyloop run CONFIG model.provider=local');
+    expect(text).toContain('model.adapter=tuned/adapter');
+    expect(text).toContain('longer ones are cut to 1: 100 % of the steps');
+    expect(text).toContain('learningRate: 0.0002');
+  });
+
+  it('shows a diverged training with the message and what to do', async () => {
+    const output = temporaryDirectory();
+    const record = recordIn(output);
+    for (const event of events(0, 7).map(meter())) record.add(event);
+    await record.end({ kind: 'failed', message: 'training has diverged', remedy: 'lower the learning rate' });
+    const text = visibleText(page(output));
+    expect(text).toMatch(/failed training has diverged/);
+    expect(text).toMatch(/Alarms training has diverged lower the learning rate/);
+    expect(text).toContain('policyloop finetune train tune.yaml');
+  });
+
+  it('tells an alarm once, however many sessions raised it', async () => {
+    const output = temporaryDirectory();
+    const record = recordIn(output);
+    const alarm = { alarm: 'other-prompts', message: 'other prompts', remedy: 'see to it' } as const;
+    for (const event of events(0, 3).map(meter())) record.add(event);
+    for (const number of [2, 3]) record.add(meter()({ kind: 'alarm', step: number, ...alarm }));
+    await record.end({ kind: 'complete', result: 'tuned/adapter' });
+    expect(visibleText(page(output)).match(/other prompts see to it/g)).toHaveLength(1);
+  });
+
+  it('is not made for a training that does not start', async () => {
+    const output = temporaryDirectory();
+    await recordIn(output).end({ kind: 'failed', message: 'no such model' });
+    expect(existsSync(join(output, 'index.html'))).toBe(false);
+    expect(existsSync(join(output, 'metrics.jsonl'))).toBe(false);
+  });
+
+  it('stays small and draws every extreme of a long training', async () => {
+    const output = temporaryDirectory();
+    const record = recordIn(output);
+    const measured = meter();
+    record.add(measured({ kind: 'start', step: 0, totalSteps: 8000, training: split, validation: split }));
+    for (let i = 1; i <= 8000; i++) record.add(measured(step(i, i === 5234 ? 0.25 : 1 + (i % 2))));
+    await record.end({ kind: 'interrupted' });
+    expect(page(output).length).toBeLessThan(300_000);
+    const [raw] = elementsOf(page(output)).filter(
+      ({ name, attributes }) => name === 'path' && attributes.class === 'repeat',
+    );
+    // The only step below 1 is the lowest point of the curve.
+    const points = raw!.attributes
+      .d!.split(/[ML]/)
+      .slice(1)
+      .map((point) => point.split(' ').map(Number));
+    const lowest = points.reduce((a, b) => (b[1]! > a[1]! ? b : a));
+    expect(lowest[0]).toBe(5233.5);
+  });
+
+  it('runs nothing that comes from outside', async () => {
+    const evil = '<script>alert(1)</script><img src=x onerror=alert(2)>';
+    const output = temporaryDirectory();
+    const record = recordIn(output, `data${evil}`);
+    for (const event of events(0, 3).map(meter())) record.add(event);
+    await record.end({ kind: 'failed', message: evil, remedy: evil });
+    const elements = elementsOf(page(output));
+    expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
+    expect(elements.filter(({ name }) => name === 'script')).toHaveLength(1);
+    expect(page(output)).toContain(pageScript);
+    expect(visibleText(page(output))).toContain(evil);
+  });
+});

@@ -1,0 +1,64 @@
+/** What is promised of the language model that comes with the package. */
+import { describe, expect, it } from 'vitest';
+import { compactRun, LoadedModels, localModel, play } from '../../scripts/tiny-improver/play.js';
+import { shippedModel } from '../../scripts/tiny-improver/recipe.js';
+import { validityOf } from '../../scripts/tiny-improver/validity.js';
+import { loadConfig } from '../../src/config/load.js';
+import { openModelProcess } from '../../src/models/local/process/model-process.js';
+import { localSchema } from '../../src/models/local/settings.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { startServer } from '../../src/serve/server.js';
+
+const cartpole = (overrides: readonly string[]) => loadConfig({ file: 'cartpole-numeric', overrides }).config;
+
+describe('the embedded model', () => {
+  it('answers validly as sampled, in at least 98 of 100 cases', async () => {
+    const { asked, valid } = await validityOf(shippedModel, 'text', 4);
+    expect(asked).toBe(192);
+    expect(valid / asked).toBeGreaterThanOrEqual(0.98);
+  }, 120_000);
+
+  it('always answers validly where the answer is constrained', async () => {
+    const { asked, valid } = await validityOf(shippedModel, 'constrained', 2);
+    expect(valid).toBe(asked);
+  }, 120_000);
+
+  it('plays the same run behind an OpenAI-compatible endpoint', async () => {
+    const run = [...compactRun, 'warmup=4', 'iterations=8', 'evaluation.episodes=3', 'seed=5'];
+    const models = new LoadedModels();
+    const here = await play(
+      cartpole([...run, ...localModel(shippedModel), 'model.temperature=1']),
+      models,
+      'here',
+    );
+    await here.close();
+    await models.close();
+
+    const name = 'tiny-improver';
+    const process = openModelProcess(`local/${name}`, {
+      ...localSchema.parse({ provider: 'local', path: shippedModel, threads: 1, device: 'cpu' }),
+      adapters: [],
+    });
+    const server = await startServer({
+      host: '127.0.0.1',
+      port: 0,
+      model: { served: [{ name }], created: 1, process, bytes: () => openTokenizer(shippedModel).bytes },
+      now: () => new Date(0),
+      note: () => undefined,
+    });
+    const clients = new LoadedModels();
+    try {
+      const model = `model={provider: openai, name: ${name}, baseUrl: "${server.url}", temperature: 1}`;
+      const there = await play(cartpole([...run, model]), clients, 'there');
+      await there.close();
+      expect(there.entries).toEqual(here.entries);
+      expect(there.entries.length).toBeGreaterThan(8);
+    } finally {
+      await clients.close();
+      const finished = server.finish();
+      server.abort();
+      await finished;
+      await process.close();
+    }
+  }, 120_000);
+});

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { answerSchema } from '../../../src/models/hosted/answer-schema.js';
+import type { ParameterSpec } from '../../../src/policies/policy.js';
+import { parseParameters } from '../../../src/prompting/answer/format.js';
+
+const float: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
+const choices: ParameterSpec = {
+  count: 16,
+  kind: 'integer',
+  low: 0,
+  high: 3,
+  decimals: 0,
+  choices: [0, 1, 2, 3],
+};
+
+describe('answerSchema', () => {
+  it('requires every property and allows no other, as strict schemas must', () => {
+    const schema = answerSchema(float);
+    expect(schema.additionalProperties).toBe(false);
+    expect(schema.required).toEqual(Object.keys(schema.properties as object));
+  });
+
+  it('bounds floats and lists choices', () => {
+    expect(answerSchema(float)).toMatchObject({
+      properties: {
+        params: { minItems: 3, maxItems: 3, items: { type: 'number', minimum: -6, maximum: 6 } },
+      },
+    });
+    expect(answerSchema(choices)).toMatchObject({
+      properties: { params: { minItems: 16, items: { type: 'integer', enum: [0, 1, 2, 3] } } },
+    });
+  });
+
+  it.each([float, choices])('asks for a shape that the parser reads', (spec) => {
+    const value = fc.integer({ min: 0, max: 3 });
+    fc.assert(
+      fc.property(
+        fc.array(value, { minLength: spec.count, maxLength: spec.count }),
+        fc.string(),
+        (params, reason) => {
+          const properties = Object.keys(answerSchema(spec).properties as object);
+          const answer = Object.fromEntries(
+            properties.map((name) => [name, name === 'params' ? params : reason]),
+          );
+          expect(parseParameters(JSON.stringify(answer), spec)).toEqual({ ok: true, value: params });
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,266 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { OpenAIConfig } from '../../../src/config/config.js';
+import { UserError } from '../../../src/errors.js';
+import type { ModelError } from '../../../src/models/language-model.js';
+import { createModel } from '../../../src/models/providers.js';
+import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { startFakeOpenAI } from '../../support/fake-openai.js';
+import type { FakeServer } from '../../support/fake-server.js';
+import { messages, openaiConfig, options, recordWaits, task } from '../model-configs.js';
+
+const key = 'sk-test-0123456789abcdef';
+const servers: FakeServer[] = [];
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
+
+async function start(
+  given: Parameters<typeof startFakeOpenAI>[0],
+  config: Partial<OpenAIConfig> = {},
+  environment: Record<string, string> = {},
+) {
+  const server = await startFakeOpenAI(given);
+  servers.push(server);
+  return { server, model: createModel(openaiConfig({ baseUrl: server.url, ...config }), environment) };
+}
+
+describe('the request', () => {
+  it('holds the messages, the seed and nothing that was not configured', async () => {
+    const { server, model } = await start({ reply: () => 'ok' });
+    await model.generate(messages, options);
+    expect(server.requests[0]?.path).toBe('/v1/chat/completions');
+    expect(server.requests[0]?.body).toEqual({ model: 'test-model', messages, seed: 11 });
+  });
+
+  it('holds what was configured', async () => {
+    const { server, model } = await start(
+      { reply: () => 'ok' },
+      { temperature: 0.7, topP: 0.9, maxTokens: 500, reasoningEffort: 'low' },
+    );
+    await model.generate(messages, options);
+    expect(server.requests[0]?.body).toMatchObject({
+      temperature: 0.7,
+      top_p: 0.9,
+      max_tokens: 500,
+      reasoning_effort: 'low',
+    });
+  });
+
+  it('asks for a strict schema that holds the count and the range, where JSON is wanted', async () => {
+    const { server, model } = await start(
+      { reply: () => '{"reason":"closer","params":[1.5,-2]}' },
+      { format: 'json' },
+    );
+    const { text } = await model.generate(messages, options);
+    expect(parseParameters(text, task.parameters)).toEqual({ ok: true, value: [1.5, -2] });
+    expect(server.requests[0]?.body.response_format).toMatchObject({
+      type: 'json_schema',
+      json_schema: {
+        strict: true,
+        schema: {
+          properties: {
+            params: { minItems: 2, maxItems: 2, items: { type: 'number', minimum: -6, maximum: 6 } },
+          },
+        },
+      },
+    });
+  });
+
+  it('carries the key, and none to a server on this machine unless one is set', async () => {
+    const { server, model } = await start({ reply: () => 'ok' }, { apiKeyEnv: 'MY_KEY' }, { MY_KEY: key });
+    await model.generate(messages, options);
+    expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${key}`);
+    const keyless = createModel(openaiConfig({ baseUrl: server.url }), {});
+    await keyless.generate(messages, options);
+    expect(server.requests[1]?.headers.authorization).not.toContain('sk-');
+  });
+
+  it('goes to OPENAI_BASE_URL unless the config names an address', async () => {
+    const { server } = await start({ reply: () => 'ok' });
+    const model = createModel(openaiConfig(), { OPENAI_BASE_URL: server.url });
+    await model.generate(messages, options);
+    expect(server.counts.succeeded).toBe(1);
+  });
+});
+
+describe('the completion', () => {
+  it('has the tokens that the server reports', async () => {
+    const { server, model } = await start({ reply: () => ({ text: 'one two', reasoningTokens: 7 }) });
+    const { usage } = await model.generate(messages, options);
+    const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = server.counts;
+    expect(usage).toEqual({ promptTokens, cachedTokens, completionTokens, reasoningTokens });
+    expect(usage).toMatchObject({ completionTokens: 9, reasoningTokens: 7 });
+  });
+
+  it.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['content_filter', 'content-filter'],
+    ['tool_calls', 'other'],
+  ])('maps the finish reason %s to %s', async (finishReason, expected) => {
+    const { model } = await start({ reply: () => ({ text: 'x', finishReason }) });
+    expect((await model.generate(messages, options)).finishReason).toBe(expected);
+  });
+
+  it.each([
+    ['reasoning_content', 'DeepSeek, vLLM and llama.cpp'],
+    ['reasoning', 'OpenRouter'],
+  ])('takes the reasoning from %s, as %s send it', async (field) => {
+    const { model } = await start({
+      reply: () => ({ text: 'the answer', message: { [field]: 'the thought' } }),
+    });
+    const completion = await model.generate(messages, options);
+    expect(completion).toMatchObject({ text: 'the answer', reasoning: 'the thought' });
+  });
+
+  it('takes text and reasoning from content parts, as Mistral sends them', async () => {
+    const content = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'the thought' }] },
+      { type: 'text', text: 'the ' },
+      { type: 'text', text: 'answer' },
+    ];
+    const { model } = await start({ reply: () => ({ text: null, message: { content } }) });
+    const completion = await model.generate(messages, options);
+    expect(completion).toMatchObject({ text: 'the answer', reasoning: 'the thought' });
+  });
+
+  it('leaves thinking that stands in the text where it is', async () => {
+    const { model } = await start({ reply: () => '<think>hm</think>params[0]: 1.0' });
+    const completion = await model.generate(messages, options);
+    expect(completion.text).toBe('<think>hm</think>params[0]: 1.0');
+    expect(completion.reasoning).toBeUndefined();
+  });
+
+  it('is empty, not an error, where the model said nothing; a refusal is its text', async () => {
+    const silent = await start({ reply: () => ({ text: null }) });
+    expect((await silent.model.generate(messages, options)).text).toBe('');
+    const refusing = await start({ reply: () => ({ text: null, message: { refusal: 'I can’t.' } }) });
+    expect((await refusing.model.generate(messages, options)).text).toBe('I can’t.');
+  });
+});
+
+describe('a group', () => {
+  it('asks once for all and counts the tokens once', async () => {
+    const { server, model } = await start({ reply: ({ choice }) => `reply ${choice}` });
+    const group = await model.generateGroup!(messages, { task, seeds: [5, 6, 7] });
+    expect(group.map(({ text }) => text)).toEqual(['reply 0', 'reply 1', 'reply 2']);
+    expect(server.requests).toHaveLength(1);
+    expect(server.requests[0]?.body).toMatchObject({ n: 3, seed: 5 });
+    expect(group.map(({ usage }) => usage.promptTokens ?? 0)).toEqual([server.counts.promptTokens, 0, 0]);
+    expect(group.map(({ usage }) => usage.completionTokens ?? 0)).toEqual([
+      server.counts.completionTokens,
+      0,
+      0,
+    ]);
+  });
+
+  it('gives what the server gives, where that is fewer', async () => {
+    const { model } = await start({ reply: ({ choice }) => `reply ${choice}`, maxChoices: 1 });
+    expect(await model.generateGroup!(messages, { task, seeds: [5, 6, 7] })).toHaveLength(1);
+  });
+
+  it('gives one where the server refuses to give several, and does not ask it again', async () => {
+    const { server, model } = await start({ reply: () => 'alone', refuses: ['n'] });
+    const [only] = await model.generateGroup!(messages, { task, seeds: [5, 6] });
+    expect(only).toMatchObject({ text: 'alone', retries: 1 });
+    await model.generateGroup!(messages, { task, seeds: [8, 9] });
+    expect(server.requests.map(({ body }) => body.n)).toEqual([2, undefined, undefined]);
+  });
+});
+
+describe('a server that takes no seed', () => {
+  it('is asked without one, and the user is told', async () => {
+    const { server, model } = await start({ reply: () => 'ok', refuses: ['seed'] });
+    const first = await model.generate(messages, options);
+    expect(first).toMatchObject({ text: 'ok', retries: 1 });
+    expect(first.warnings?.[0]).toMatch(/no seed/);
+    expect((await model.generate(messages, options)).retries).toBe(0);
+    expect(server.requests.map(({ body }) => body.seed)).toEqual([11, undefined, undefined]);
+  });
+});
+
+describe('a server that knows the newer name of the token limit only', () => {
+  it('is asked by that name from then on', async () => {
+    const { server, model } = await start(
+      { reply: () => 'ok', refuses: ['max_tokens'], hint: "use 'max_completion_tokens' instead" },
+      { maxTokens: 50 },
+    );
+    expect(await model.generate(messages, options)).toMatchObject({ text: 'ok', retries: 1 });
+    expect(await model.generate(messages, options)).toMatchObject({ text: 'ok', retries: 0 });
+    expect(server.requests.map(({ body }) => body.max_tokens)).toEqual([50, undefined, undefined]);
+    expect(server.requests[2]?.body.max_completion_tokens).toBe(50);
+  });
+});
+
+describe('what the user is told', () => {
+  it('names the variable of a missing key, the field and the remedy', () => {
+    const create = () => createModel(openaiConfig({ apiKeyEnv: 'MY_KEY' }), { OPENAI_API_KEY: key });
+    expect(create).toThrow(UserError);
+    expect(create).toThrow(/model\.apiKeyEnv: .*MY_KEY is not set[\s\S]*remedy: export MY_KEY=/);
+  });
+
+  it.each(['http://localhost:8000/v1', 'http://127.0.0.1:1/v1', 'http://[::1]:8000/v1'])(
+    'asks for no key for %s',
+    (baseUrl) => {
+      expect(createModel(openaiConfig({ baseUrl }), {}).id).toBe('openai/test-model');
+    },
+  );
+
+  it.each(['https://api.example.com/v1', 'http://localhost.example.com/v1', 'http://192.168.0.2:8000/v1'])(
+    'asks for a key for %s',
+    (baseUrl) => {
+      expect(() => createModel(openaiConfig({ baseUrl }), {})).toThrow(UserError);
+    },
+  );
+
+  it('refuses a key that can be none without showing it', () => {
+    const secret = 'two words';
+    try {
+      createModel(openaiConfig(), { OPENAI_API_KEY: secret });
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toBeInstanceOf(UserError);
+      expect(String(error)).toContain('OPENAI_API_KEY');
+      expect(String(error)).not.toContain(secret);
+    }
+  });
+
+  it('refuses an address that is none', () => {
+    const create = () => createModel(openaiConfig(), { OPENAI_API_KEY: key, OPENAI_BASE_URL: 'my-server' });
+    expect(create).toThrow(/model\.baseUrl: OPENAI_BASE_URL/);
+  });
+
+  const failureOf = (call: Promise<unknown>): Promise<ModelError> =>
+    call.then(
+      () => expect.unreachable(),
+      (error: ModelError) => error,
+    );
+
+  it('never shows a key, even where the server repeats it', async () => {
+    const wrong = 'private-key-of-unusual-form';
+    const { model } = await start({ reply: () => 'ok', apiKey: 'another' }, {}, { OPENAI_API_KEY: wrong });
+    const error = await failureOf(model.generate(messages, options));
+    expect(error).toMatchObject({ kind: 'authentication', fatal: true });
+    expect(error.message).toContain(
+      'Incorrect API key provided: [redacted]; the key was that of OPENAI_API_KEY',
+    );
+    expect(error.message).not.toContain(wrong);
+  });
+
+  it('names model and address when there is no such model', async () => {
+    const { server, model } = await start({ reply: () => 'ok', models: ['other'] });
+    const error = await failureOf(model.generate(messages, options));
+    expect(error).toMatchObject({ kind: 'not-found', fatal: true });
+    expect(error.message).toContain('The model `test-model` does not exist');
+    expect(error.message).toContain(server.url);
+  });
+
+  it('names the address where nothing listens', async () => {
+    const { server } = await start({ reply: () => 'ok' });
+    await server.close();
+    const { wait, waits } = recordWaits();
+    const model = createModel(openaiConfig({ baseUrl: server.url, maxRetries: 1 }), {}, wait);
+    const error = await failureOf(model.generate(messages, options));
+    expect(error).toMatchObject({ kind: 'network', retries: 1 });
+    expect(error.message).toContain(`no answer from ${server.url}/chat/completions: nothing listens there`);
+    expect(waits).toHaveLength(1);
+  });
+});

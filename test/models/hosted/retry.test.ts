@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { redact } from '../../../src/errors.js';
+import { callWithRetries } from '../../../src/models/hosted/retry.js';
+import { recordWaits } from '../model-configs.js';
+
+describe('callWithRetries', () => {
+  it('does not take a mistake of ours for a failure of the model', async () => {
+    const { wait, waits } = recordWaits();
+    const call = callWithRetries({
+      attempt: async () => {
+        throw new TypeError('a bug');
+      },
+      policy: { timeoutSeconds: 10, maxRetries: 3, maxRetryAfterSeconds: 1 },
+      wait,
+      id: 'test/model',
+      secrets: [],
+      seed: 0,
+      signal: undefined,
+    });
+    await expect(call).rejects.toThrow(TypeError);
+    expect(waits).toEqual([]);
+  });
+
+  it('has a deadline even where the config’s is longer than a timer can be', async () => {
+    const call = callWithRetries({
+      attempt: async (signal) => signal.aborted,
+      policy: { timeoutSeconds: 1e9, maxRetries: 0, maxRetryAfterSeconds: 1 },
+      wait: recordWaits().wait,
+      id: 'test/model',
+      secrets: [],
+      seed: 0,
+      signal: undefined,
+    });
+    expect(await call).toMatchObject({ value: false, retries: 0 });
+  });
+});
+
+describe('redact', () => {
+  it('hides secrets wherever they stand, and what looks like a key', () => {
+    expect(redact('the key abc.def (abc.def) of sk-proj-12345678_9', ['abc.def', ''])).toBe(
+      'the key [redacted] ([redacted]) of [redacted]',
+    );
+  });
+
+  it('hides what is left of a secret that was cut short', () => {
+    expect(redact('HTTP 401: no such key: abc.d…', ['abc.def'])).toBe('HTTP 401: no such key: [redacted]…');
+  });
+
+  it('hides logins and queries of addresses', () => {
+    expect(redact('to https://me:a@b/c@host/v1?api-key=12+3&v=1#x: give that', [])).toBe(
+      'to https://[redacted]@host/v1?api-key=[redacted]&v=[redacted] give that',
+    );
+    expect(redact('http://me:two words@host', [])).toBe('http://[redacted]@host');
+  });
+
+  it('leaves other words alone', () => {
+    const message = 'HTTP 404: model "sky-high-1b" at http://127.0.0.1:11434 risk-averse';
+    expect(redact(message, [])).toBe(message);
+  });
+});

@@ -1,0 +1,356 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
+import {
+  exampleAnswer,
+  formatParameters,
+  formatValue,
+  parseParameters,
+  statedReason,
+} from '../../../src/prompting/answer/format.js';
+
+const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
+
+/** A spec, and a vector that it allows. */
+const specAndVector = fc
+  .record({
+    count: fc.integer({ min: 1, max: 60 }),
+    decimals: fc.integer({ min: 0, max: 6 }),
+    low: fc.integer({ min: -1000, max: 0 }),
+    span: fc.integer({ min: 1, max: 2000 }),
+    asChoices: fc.boolean(),
+  })
+  .chain(({ count, decimals, low, span, asChoices }) => {
+    const high = low + span;
+    const choices = Array.from({ length: Math.min(span, 5) + 1 }, (_, i) => low + i);
+    const chosen: ParameterSpec = asChoices
+      ? { count, kind: 'integer', low, high: choices.at(-1)!, decimals: 0, choices }
+      : { count, kind: decimals === 0 ? 'integer' : 'float', low, high, decimals };
+    const scale = 10 ** decimals;
+    const value = asChoices
+      ? fc.constantFrom(...choices)
+      : fc
+          .integer({ min: low * scale, max: high * scale })
+          .map((n) => Number((n / scale).toFixed(decimals)) + 0);
+    return fc.tuple(fc.constant(chosen), fc.array(value, { minLength: count, maxLength: count }));
+  });
+
+describe('formatParameters', () => {
+  it('writes every value with the decimals of the spec', () => {
+    expect(formatParameters([1.2, -0.5, 3], spec)).toBe('params[0]: 1.2, params[1]: -0.5, params[2]: 3.0');
+    expect(formatParameters([2, 0, 3], { ...spec, kind: 'integer', decimals: 0 })).toBe(
+      'params[0]: 2, params[1]: 0, params[2]: 3',
+    );
+  });
+
+  it('never writes a negative zero', () => {
+    expect(formatValue(-0, 1)).toBe('0.0');
+    expect(formatValue(-0.04, 1)).toBe('0.0');
+    expect(formatValue(-0.05, 2)).toBe('-0.05');
+  });
+
+  it('is undone by parseParameters', () => {
+    fc.assert(
+      fc.property(specAndVector, ([chosen, vector]) => {
+        expect(parseParameters(formatParameters(vector, chosen), chosen)).toEqual({
+          ok: true,
+          value: vector,
+        });
+      }),
+    );
+  });
+});
+
+describe('exampleAnswer', () => {
+  it('shows the first two and the last of many', () => {
+    expect(exampleAnswer({ count: 10, kind: 'float' })).toBe(
+      'params[0]: <number>, params[1]: <number>, ..., params[9]: <number>',
+    );
+    expect(exampleAnswer({ count: 2, kind: 'integer' })).toBe('params[0]: <integer>, params[1]: <integer>');
+  });
+
+  it('is an echo when a model sends it back', () => {
+    fc.assert(
+      fc.property(specAndVector, ([chosen]) => {
+        expect(parseParameters(exampleAnswer(chosen), chosen)).toEqual({
+          ok: false,
+          failure: { kind: 'echo' },
+        });
+      }),
+    );
+  });
+});
+
+/** Ways in which models dress an answer, none of which changes it. */
+type Dress = (items: readonly string[], vector: ParameterVector) => string;
+const line: Dress = (items) => items.join(', ');
+const dresses: Record<string, Dress> = {
+  fence: (items, v) => `\`\`\`\n${line(items, v)}\n\`\`\``,
+  'fence with a language': (items, v) => `\`\`\`text\n${line(items, v)}\n\`\`\`\nDone.`,
+  think: (items, v) =>
+    `<think>\nparams[0]: 3.3 was bad, ${line(items.slice(1), v)}\n</think>\n${line(items, v)}`,
+  reason: (items, v) => `${line(items, v)}\nI changed params[0]: 0.4 because f(params) fell.`,
+  reordered: (items, v) => line(items.toReversed(), v),
+  'repeated equally': (items, v) => `${line(items, v)}, ${items[0]}`,
+  'one per line': (items) => items.join('\n'),
+  bullets: (items) => items.map((item) => `* **${item}** — as before`).join('\n'),
+  numbered: (items) => `Proposal:\n\n${items.map((item, i) => `${i + 1}. ${item}`).join('\n')}\n\nGood luck!`,
+  'semicolons and equals signs': (items) => items.map((item) => item.replace(': ', '=')).join(';'),
+  'typographic minus': (items, v) => line(items, v).replaceAll('-', '\u2212'),
+  'windows line ends': (items) => `${items.join(',\r\n')}\r\n\r\nBecause.\r\n`,
+  'json list': (_items, v) => JSON.stringify({ params: v, reason: 'params[0]: 1' }),
+  'json by index': (_items, v) =>
+    JSON.stringify(Object.fromEntries(v.map((x, i) => [`params[${i}]`, x])), null, 2),
+  'json in a fence': (_items, v) =>
+    `Sure!\n\`\`\`json\n${JSON.stringify({ parameters: v }, null, 1)}\n\`\`\``,
+  'bare list': (_items, v) => JSON.stringify(v),
+  'after a history line': (items, v) =>
+    `${items.map(() => '').join('')}params[0]: 9; f(params): 3.00\n\n${line(items, v)}`,
+};
+
+describe('parseParameters', () => {
+  it.each(Object.entries(dresses))('reads an answer dressed as: %s', (_name, dress) => {
+    fc.assert(
+      fc.property(specAndVector, ([chosen, vector]) => {
+        const reply = dress(formatParameters(vector, chosen).split(', '), vector);
+        expect(parseParameters(reply, chosen)).toEqual({ ok: true, value: vector });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('reads scientific notation', () => {
+    expect(parseParameters('params[0]: 1e-1, params[1]: -2.5E0, params[2]: 0.03e2', spec)).toEqual({
+      ok: true,
+      value: [0.1, -2.5, 3],
+    });
+  });
+
+  it('judges the number and not its digits', () => {
+    expect(parseParameters('params[0]: 0.30, params[1]: 01.0, params[2]: 5.0000', spec)).toEqual({
+      ok: true,
+      value: [0.3, 1, 5],
+    });
+  });
+
+  it('gives no negative zero', () => {
+    const result = parseParameters('params[0]: -0, params[1]: -0.0, params[2]: 1', spec);
+    expect(result).toStrictEqual({ ok: true, value: [0, 0, 1] });
+  });
+
+  it.each([
+    ['params[0]: 1, params[1]: 2', { kind: 'count', expected: 3, found: 2, absent: [2], unknown: [] }],
+    [
+      'params[0]: 1, params[1]: 2, params[3]: 2',
+      { kind: 'count', expected: 3, found: 3, absent: [2], unknown: [3] },
+    ],
+    [
+      'params[0]: 1, params[1]: -6.1, params[2]: 1e9',
+      {
+        kind: 'range',
+        values: [
+          { index: 1, text: '-6.1' },
+          { index: 2, text: '1e9' },
+        ],
+        low: -6,
+        high: 6,
+      },
+    ],
+    [
+      'params[0]: 1, params[1]: 0.35, params[2]: 1',
+      { kind: 'decimals', values: [{ index: 1, text: '0.35' }], decimals: 1 },
+    ],
+    ['params[0]: 1, params[1]: 2, params[2]: 3, params[0]: 2', { kind: 'duplicate-index', indices: [0] }],
+    [
+      'params[0]: 1, params[1]: -Infinity, params[2]: 1e999',
+      {
+        kind: 'not-finite',
+        values: [
+          { index: 1, text: '-Infinity' },
+          { index: 2, text: '1e999' },
+        ],
+      },
+    ],
+    [
+      'params[0]: 1.2.3, params[1]: 1, params[2]: 2',
+      { kind: 'not-finite', values: [{ index: 0, text: '1.2.3' }] },
+    ],
+    [
+      'params[0]: 1 + 2, params[1]: 1, params[2]: 2',
+      { kind: 'not-finite', values: [{ index: 0, text: '1 + 2' }] },
+    ],
+    ['params[0]: 1; params[1]: 2; params[2]: 3; f(params): 12.50', { kind: 'echo' }],
+    ['', { kind: 'missing' }],
+    ['What is f?', { kind: 'missing' }],
+  ])('says what is wrong with: %s', (reply, failure) => {
+    expect(parseParameters(reply, spec)).toEqual({ ok: false, failure });
+  });
+
+  it('takes no number outside the choices', () => {
+    const choices = [1, 3];
+    const table: ParameterSpec = { count: 2, kind: 'integer', low: 1, high: 3, decimals: 0, choices };
+    expect(parseParameters('params[0]: 1, params[1]: 2', table)).toEqual({
+      ok: false,
+      failure: { kind: 'range', values: [{ index: 1, text: '2' }], low: 1, high: 3, choices },
+    });
+  });
+
+  it('refuses what was evaluated before, and tells when and with what score', () => {
+    const seen = (v: ParameterVector) => (v[0] === 1 ? { iteration: 4, score: 12.5 } : undefined);
+    expect(parseParameters('params[0]: 1, params[1]: 2, params[2]: 3', spec, { seen })).toEqual({
+      ok: false,
+      failure: { kind: 'repeated', iteration: 4, score: 12.5 },
+    });
+  });
+
+  it('takes the first line before any other complete answer', () => {
+    const reply =
+      'params[0]: 1, params[1]: 2, params[2]: 3\nBetter than params[0]: 0, params[1]: 0, params[2]: 0.';
+    expect(parseParameters(reply, spec)).toEqual({ ok: true, value: [1, 2, 3] });
+  });
+
+  it('takes the last complete answer when the first line is none', () => {
+    const reply =
+      'Maybe\nparams[0]: 1, params[1]: 2, params[2]: 3\nor rather\nparams[0]: 0, params[1]: 0, params[2]: 1';
+    expect(parseParameters(reply, spec)).toEqual({ ok: true, value: [0, 0, 1] });
+  });
+
+  it('prefers an answer that was not evaluated before to one that is only quoted', () => {
+    const reply =
+      'I propose: params[0]: 1, params[1]: 2, params[2]: 3. The best was: params[0]: 0, params[1]: 0, params[2]: 1';
+    const seen = (v: ParameterVector) => (v[0] === 0 ? { score: 9 } : undefined);
+    expect(parseParameters(reply, spec, { seen })).toEqual({ ok: true, value: [1, 2, 3] });
+  });
+
+  it('trusts no number at the end of a reply that was cut', () => {
+    const reply = 'params[0]: 1, params[1]: 2, params[2]: 3';
+    expect(parseParameters(reply, spec, { finishReason: 'length' })).toEqual({
+      ok: false,
+      failure: { kind: 'truncated' },
+    });
+    expect(parseParameters(`${reply}\nI ch`, spec, { finishReason: 'length' })).toEqual({
+      ok: true,
+      value: [1, 2, 3],
+    });
+    expect(parseParameters('{"params": [1, 2, 3', spec)).toMatchObject({
+      ok: false,
+      failure: { kind: 'count' },
+    });
+  });
+
+  it('never throws and never yields what the spec forbids, whatever the reply', () => {
+    const fragments = fc.constantFrom(
+      ...[
+        'params[0]: 1',
+        'params[1]',
+        ': ',
+        '= ',
+        '-',
+        '\u2212',
+        '1e',
+        '999',
+        '.',
+        '[',
+        ']',
+        '{',
+        '}',
+        '"params": [',
+        '\n',
+      ],
+      ...[
+        '```json',
+        '<think>',
+        '</think>',
+        'f(params): ',
+        ', ',
+        '; ',
+        'NaN',
+        '*',
+        '(',
+        ')',
+        '\u0000',
+        '\ud800',
+        '   ',
+      ],
+      ...['params[2]: 3', 'params[999999999999]: 1', 'param', '<number>', '\r\n', '- ', '1. '],
+    );
+    const junk = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 300 }),
+      fc
+        .array(fc.oneof(fragments, fc.double().map(String)), { maxLength: 60 })
+        .map((parts) => parts.join('')),
+    );
+    fc.assert(
+      fc.property(junk, fc.boolean(), (reply, cut) => {
+        const result = parseParameters(reply, spec, cut ? { finishReason: 'length' } : {});
+        if (result.ok) {
+          expect(result.value).toHaveLength(3);
+          for (const value of result.value) {
+            expect(Math.abs(value)).toBeLessThanOrEqual(6);
+            expect(Number(value.toFixed(1))).toBe(value);
+          }
+        }
+        expect(statedReason(reply).length).toBeLessThanOrEqual(600);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('never takes a damaged answer for another one', () => {
+    fc.assert(
+      fc.property(specAndVector, fc.nat(), fc.string({ maxLength: 2 }), ([chosen, vector], at, inserted) => {
+        const text = formatParameters(vector, chosen);
+        const position = at % (text.length + 1);
+        const result = parseParameters(text.slice(0, position) + inserted + text.slice(position), chosen);
+        if (!result.ok) return;
+        // An inserted digit, sign or dot may make another number; all other values must be untouched.
+        const changed = result.value.filter((value, i) => value !== vector[i]);
+        expect(changed.length).toBeLessThanOrEqual(1);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('reads ten megabytes of anything', () => {
+    const units = [
+      'params[0]: 1,',
+      'params[0] (',
+      'params: [',
+      '[',
+      '1,',
+      '\n',
+      ' ',
+      'a',
+      '9',
+      '<think>',
+      '```\n',
+      '-',
+      '[1,\n',
+      '.',
+    ];
+    for (const unit of units) {
+      const reply = unit.repeat(Math.ceil(1e7 / unit.length));
+      expect(parseParameters(reply, spec).ok).toBe(false);
+      const answered = `params[0]: 1, params[1]: 2, params[2]: 3\n${reply}`;
+      expect(parseParameters(answered, spec)).toEqual({ ok: true, value: [1, 2, 3] });
+    }
+  });
+});
+
+describe('statedReason', () => {
+  it.each([
+    ['params[0]: 1, params[1]: 2\nReason: it climbs.', 'it climbs.'],
+    ['params[0]: 1, params[1]: 2\n\n**Explanation:** raised\nparams[0]: 3', 'raised params[0]: 3'],
+    ['{"params": [1, 2], "reason": "a \\"steep\\" slope\\nhere"}', 'a "steep" slope here'],
+    ['{"params": [1, 2], "reason": "cut off', 'cut off'],
+    ['<think>secret</think>params[0]: 1', ''],
+    ['I refuse.', 'I refuse.'],
+    ['', ''],
+  ])('%j -> %j', (reply, reason) => {
+    expect(statedReason(reply)).toBe(reason);
+  });
+
+  it('is bounded', () => {
+    expect(statedReason(`params[0]: 1\n${'word '.repeat(1000)}`, 100)).toHaveLength(100);
+  });
+});

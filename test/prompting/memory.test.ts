@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { remembered, selectHistory } from '../../src/prompting/memory.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+
+function entry(score: number, iteration = 0): BufferEntry {
+  return {
+    iteration,
+    group: iteration,
+    candidate: 0,
+    source: 'proposal',
+    parameters: [score],
+    returns: [score],
+    lengths: [1],
+    score,
+  };
+}
+
+const entriesOf = (...scores: readonly number[]) => scores.map((score, i) => entry(score, i));
+const scoresOf = (entries: readonly BufferEntry[]) => entries.map(({ score }) => score);
+const unlimited = { order: 'chronological', tokens: Number.MAX_SAFE_INTEGER } as const;
+const one = () => 1;
+
+describe('remembered', () => {
+  /** Warm-up entries, then iterations of up to five candidates, of which some were rejected; scores with ties. */
+  const runs = fc
+    .record({
+      warmup: fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 6 }),
+      groups: fc.array(fc.array(fc.option(fc.integer({ min: 0, max: 5 })), { minLength: 1, maxLength: 5 }), {
+        maxLength: 8,
+      }),
+    })
+    .map(({ warmup, groups }) => [
+      ...warmup.map((score, candidate) => ({ ...entry(score), candidate })),
+      ...groups.flatMap((scores, i) =>
+        scores.flatMap((score, candidate) => (score === null ? [] : [{ ...entry(score, i + 1), candidate }])),
+      ),
+    ]);
+
+  it('is the warm-up, and of each iteration the best of the first evaluated, in order', () => {
+    fc.assert(
+      fc.property(runs, fc.integer({ min: 1, max: 6 }), (entries, ofGroup) => {
+        const held = remembered(entries, { ofGroup });
+        expect(entries.filter((one) => held.includes(one))).toEqual(held);
+        expect(held.filter(({ iteration }) => iteration === 0)).toEqual(
+          entries.filter(({ iteration }) => iteration === 0),
+        );
+        for (const iteration of new Set(entries.map((one) => one.iteration))) {
+          if (iteration === 0) continue;
+          const first = entries.filter((one) => one.iteration === iteration).slice(0, ofGroup);
+          const top = Math.max(...scoresOf(first));
+          expect(held.filter((one) => one.iteration === iteration)).toEqual([
+            first.find(({ score }) => score === top),
+          ]);
+        }
+      }),
+    );
+  });
+
+  it('only ever grows as iterations are added', () => {
+    fc.assert(
+      fc.property(runs, fc.nat(8), fc.integer({ min: 1, max: 6 }), (entries, last, ofGroup) => {
+        const earlier = remembered(
+          entries.filter(({ iteration }) => iteration <= last),
+          { ofGroup },
+        );
+        expect(remembered(entries, { ofGroup }).slice(0, earlier.length)).toEqual(earlier);
+      }),
+    );
+  });
+
+  it('is everything where nothing is said, and with one candidate an iteration', () => {
+    const entries = entriesOf(5, 1, 9, 3);
+    expect(remembered(entries, {})).toBe(entries);
+    expect(remembered(entries, { ofGroup: 1 })).toEqual(entries);
+  });
+});
+
+describe('selectHistory', () => {
+  const entries = entriesOf(5, 1, 9, 3, 7, 2);
+
+  it('shows everything without best and recent', () => {
+    expect(selectHistory(entries, unlimited, one)).toEqual(entries);
+  });
+
+  it('shows nothing when both are zero', () => {
+    expect(selectHistory(entries, { ...unlimited, best: 0, recent: 0 }, one)).toEqual([]);
+  });
+
+  it.each([
+    [{ best: 2 }, [9, 7]],
+    [{ recent: 2 }, [7, 2]],
+    [{ best: 2, recent: 2 }, [9, 7, 2]],
+    [{ best: 1, recent: 0 }, [9]],
+    [{ best: 100 }, [5, 1, 9, 3, 7, 2]],
+    [{ recent: 100 }, [5, 1, 9, 3, 7, 2]],
+  ])('shows the union of best and recent: %j', (memory, scores) => {
+    expect(scoresOf(selectHistory(entries, { ...unlimited, ...memory }, one))).toEqual(scores);
+  });
+
+  it('prefers the earlier of equal scores', () => {
+    const equal = entriesOf(4, 4, 4);
+    expect(selectHistory(equal, { ...unlimited, best: 1 }, one)).toEqual([equal[0]]);
+  });
+
+  it('orders by score, equal scores by age', () => {
+    const equal = [entry(4, 0), entry(9, 1), entry(4, 2), entry(1, 3)];
+    const at = (order: 'best-first' | 'best-last') =>
+      selectHistory(equal, { ...unlimited, order }, one).map(({ iteration }) => iteration);
+    expect(at('best-first')).toEqual([1, 0, 2, 3]);
+    expect(at('best-last')).toEqual([3, 0, 2, 1]);
+  });
+
+  it('drops the oldest to three quarters of the budget, and then nothing for a while', () => {
+    const shown = (n: number) =>
+      scoresOf(
+        selectHistory(entriesOf(...Array.from({ length: n }, (_, i) => i)), { ...unlimited, tokens: 8 }, one),
+      );
+    expect(shown(8)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(shown(9)).toEqual([3, 4, 5, 6, 7, 8]);
+    expect(shown(10)).toEqual([3, 4, 5, 6, 7, 8, 9]);
+    expect(shown(11)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(shown(12)).toEqual([6, 7, 8, 9, 10, 11]);
+  });
+
+  it('drops what is merely recent before what is among the best', () => {
+    const memory = { ...unlimited, best: 2, recent: 3, tokens: 3 };
+    expect(scoresOf(selectHistory(entries, memory, one))).toEqual([9, 7, 2]);
+    expect(scoresOf(selectHistory(entries, { ...memory, tokens: 2 }, one))).toEqual([9, 7]);
+    expect(scoresOf(selectHistory(entries, { ...memory, tokens: 1 }, one))).toEqual([7]);
+  });
+
+  it('leaves one entry however small the budget is', () => {
+    expect(selectHistory(entries, { ...unlimited, tokens: 1 }, () => 100)).toEqual([entries[5]]);
+    expect(selectHistory(entries, { ...unlimited, best: 2, tokens: 1 }, () => 100)).toHaveLength(1);
+    expect(selectHistory([], { ...unlimited, tokens: 1 }, () => 100)).toEqual([]);
+  });
+
+  it('keeps within the budget, shows each entry once and changes nothing that it is given', () => {
+    const optional = fc.option(fc.nat({ max: 8 }), { nil: undefined });
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.integer({ min: -5, max: 5 }), fc.integer({ min: 1, max: 9 })), {
+          maxLength: 40,
+        }),
+        fc.record({ best: optional, recent: optional, tokens: fc.integer({ min: 1, max: 60 }) }),
+        (items, { best, recent, tokens }) => {
+          const all = items.map(([score], i) => entry(score, i));
+          const before = [...all];
+          const cost = ({ iteration }: BufferEntry) => items[iteration]![1];
+          const memory = {
+            order: 'chronological' as const,
+            tokens,
+            ...(best !== undefined && { best }),
+            ...(recent !== undefined && { recent }),
+          };
+          const shown = selectHistory(all, memory, cost);
+          expect(all).toEqual(before);
+          expect(shown.length).toBe(new Set(shown).size);
+          expect(shown).toEqual(all.filter((item) => shown.includes(item)));
+          const used = shown.reduce((sum, item) => sum + cost(item), 0);
+          if (shown.length > 1) expect(used).toBeLessThanOrEqual(tokens);
+          if (all.length > 0 && (best ?? recent ?? 1) > 0) expect(shown.length).toBeGreaterThan(0);
+        },
+      ),
+    );
+  });
+
+  it('moves the window only forwards, so that a prompt never shows again what it had dropped', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 2, maxLength: 60 }),
+        fc.integer({ min: 5, max: 60 }),
+        (costs, tokens) => {
+          const all = costs.map((cost, i) => entry(cost, i));
+          let first = 0;
+          for (let n = 1; n <= all.length; n++) {
+            const shown = selectHistory(all.slice(0, n), { ...unlimited, tokens }, ({ score }) => score);
+            const start = all.indexOf(shown[0]!);
+            expect(start).toBeGreaterThanOrEqual(first);
+            expect(shown).toEqual(all.slice(start, n));
+            first = start;
+          }
+        },
+      ),
+    );
+  });
+});

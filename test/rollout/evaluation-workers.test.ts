@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { PolicyConfig } from '../../src/config/config.js';
+import { makeEnvironment } from '../../src/environments/open.js';
+import { UserError } from '../../src/errors.js';
+import { createPolicyFamily } from '../../src/policies/families.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { type EvaluationSetting, evaluate } from '../../src/rollout/evaluation.js';
+import { createWorkers, type EvaluationWorkers } from '../../src/rollout/evaluation-workers.js';
+import { readManifest } from '../../src/runs/reader.js';
+import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
+
+const linear = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
+const table = { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 } as const;
+const opened: EvaluationWorkers[] = [];
+afterEach(async () => {
+  for (const workers of opened.splice(0)) await workers.close();
+});
+
+async function settings(id: string, policy: PolicyConfig, options = {}, maxSteps = 200) {
+  const environment = await makeEnvironment(id, options);
+  const family = createPolicyFamily(policy, environment);
+  const workers = createWorkers({ environment: { id, options }, policy, maxSteps }, 2)!;
+  opened.push(workers);
+  const here: EvaluationSetting = { environment, family, maxSteps, record: 'all' };
+  return { here, spread: { ...here, workers }, workers, family };
+}
+
+describe('evaluation in workers', { timeout: 120_000 }, () => {
+  test.each([
+    ['HalfCheetah-v5', linear, { forward_reward_weight: 2 }],
+    ['Hopper-v5', linear, {}],
+    ['FrozenLake-v1', table, { map_name: '8x8' }],
+  ])('%s gives what it gives in this thread, bit by bit and in order', async (id, policy, options) => {
+    const { here, spread, workers, family } = await settings(id, policy, options);
+    const random = createGenerator(1);
+    for (const seeds of [[3, 1, 4, 1, 5, 9, 2], [6]]) {
+      const parameters = family.initial(random);
+      expect(await evaluate(spread, parameters, seeds)).toEqual(await evaluate(here, parameters, seeds));
+    }
+    expect(workers.running).toBe(2);
+  });
+
+  test('a policy that the environment refuses is refused in the same words', async () => {
+    const { here, spread, workers, family } = await settings('Pendulum-v1', linear);
+    const bad = family.initial(createGenerator(1)).map(() => Number.NaN);
+    const said = await evaluate(here, bad, [1, 2]).catch((error: unknown) => error);
+    expect(said).toBeInstanceOf(UserError);
+    await expect(evaluate(spread, bad, [1, 2])).rejects.toEqual(said);
+    const good = bad.map(() => 0);
+    expect(await evaluate(spread, good, [1, 2])).toEqual(await evaluate(here, good, [1, 2]));
+    expect(workers.running).toBe(2);
+  });
+
+  test('an abort ends the threads in the middle of an episode; they start again when needed', async () => {
+    const { here, spread, workers, family } = await settings(
+      'HalfCheetah-v5',
+      linear,
+      { max_episode_steps: -1 },
+      3000,
+    );
+    const parameters = family.initial(createGenerator(1));
+    const stop = new AbortController();
+    const many = Array.from({ length: 5000 }, (_, i) => i);
+    const evaluation = evaluate(spread, parameters, many, stop.signal);
+    setTimeout(() => stop.abort(), 300);
+    await expect(evaluation).rejects.toMatchObject({ name: 'AbortError' });
+    await expect.poll(() => workers.running).toBe(0);
+    expect(await evaluate(spread, parameters, [1])).toEqual(await evaluate(here, parameters, [1]));
+  });
+
+  test('one worker is none; `auto` begins when as much was spent as starting costs, on episodes that are long enough', () => {
+    const setting = { environment: { id: 'CartPole-v1', options: {} }, policy: linear, maxSteps: 10 };
+    expect(createWorkers(setting, 1)).toBeUndefined();
+    const always = createWorkers(setting, 2)!;
+    expect(always.wanted(20)).toBe(true);
+    const [long, short] = [createWorkers(setting, 'auto'), createWorkers(setting, 'auto')];
+    // On a machine with one core there is nothing to be had.
+    if (long === undefined || short === undefined) return;
+    expect(long.wanted(20)).toBe(false);
+    for (let episode = 0; episode < 100; episode++) long.count(50);
+    expect(long.wanted(20)).toBe(true);
+    expect(long.wanted(1)).toBe(false);
+    for (let episode = 0; episode < 100_000; episode++) short.count(0.05);
+    expect(short.wanted(20)).toBe(false);
+    expect(long.running).toBe(0);
+  });
+
+  test('a run may change their number when it goes on, and records the same', async () => {
+    const config = { ...quick, model: { provider: 'hill-climb' }, record: 'all' } as const;
+    const serial = await runExperimentFrom({ ...config, evaluation: { ...quick.evaluation, workers: 1 } });
+    const stop = new AbortController();
+    const { path } = await runExperimentFrom(
+      { ...config, evaluation: { ...quick.evaluation, workers: 2 } },
+      {
+        finish: stop.signal,
+        onEvent: (event) => {
+          if (event.kind === 'iteration-finished' && event.iteration === 2) stop.abort();
+        },
+      },
+    );
+    expect(readManifest(path)).toMatchObject({
+      status: 'interrupted',
+      fingerprint: readManifest(serial.path).fingerprint,
+    });
+    await resumeExperiment(path, { overrides: ['evaluation.workers=3'] });
+    for (const file of ['evaluations', 'episodes'] as const) {
+      expect(readRunFile(path, file)).toBe(readRunFile(serial.path, file));
+    }
+  });
+});

@@ -1,0 +1,124 @@
+import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../../src/errors.js';
+import { readManifest } from '../../src/runs/reader.js';
+import { createGroupDirectory, createRunDirectory, replaceFile } from '../../src/runs/writer.js';
+import { requireEmpty } from '../../src/storage/new-directory.js';
+import {
+  quick,
+  readRunFile,
+  resumeExperiment,
+  runExperimentFrom,
+  temporaryDirectory,
+} from '../support/experiments.js';
+
+const config = { ...quick, model: { provider: 'random' } } as const;
+
+/** Every file of a directory, with its content. */
+const filesOf = (path: string) => readdirSync(path).toSorted();
+
+describe('a directory for a new run', () => {
+  it('is refused with anything in it', () => {
+    const path = temporaryDirectory();
+    requireEmpty(path);
+    writeFileSync(join(path, 'config.yaml'), 'environment: CartPole-v1\n');
+    expect(() => requireEmpty(path)).toThrow('this directory is not empty');
+  });
+
+  it('may hold what a killed start left, while nobody holds its lock', async () => {
+    const path = join(temporaryDirectory(), 'run');
+    mkdirSync(path);
+    writeFileSync(join(path, 'config.yaml'), 'half');
+    writeFileSync(join(path, 'manifest.json.new'), '{');
+    writeFileSync(join(path, 'run.lock'), '999999999 elsewhere\n');
+    expect(() => requireEmpty(path)).toThrow(UserError);
+    // Of no process.
+    writeFileSync(join(path, 'run.lock'), '');
+    await runExperimentFrom(config, { path });
+    expect(readManifest(path)).toMatchObject({ status: 'completed' });
+    expect(filesOf(path).filter((name) => name.endsWith('.new') || name.includes('lock'))).toEqual([]);
+  });
+
+  it('may hold what a start left that was killed before it had the lock', async () => {
+    const path = join(temporaryDirectory(), 'run');
+    mkdirSync(path);
+    // No process has so high a number.
+    writeFileSync(join(path, 'run.lock.999999999'), '9999');
+    await runExperimentFrom(config, { path });
+    expect(readManifest(path)).toMatchObject({ status: 'completed' });
+    expect(filesOf(path).filter((name) => name.includes('lock'))).toEqual([]);
+  });
+
+  it('is empty again after a start that failed', async () => {
+    const { path: other } = await runExperimentFrom({ ...config, iterations: 1 });
+    const path = join(temporaryDirectory(), 'run');
+    // In the way of the manifest.
+    mkdirSync(join(path, 'manifest.json.new'), { recursive: true });
+    const content = {
+      configYaml: '',
+      manifest: readManifest(other),
+      imported: [],
+      now: () => new Date(0),
+    };
+    expect(() => createRunDirectory(path, content)).toThrow('this directory is not empty');
+    writeFileSync(join(path, 'run.lock'), '');
+    expect(() => createRunDirectory(path, content)).toThrow('manifest.json.new');
+    expect(filesOf(path)).toEqual(['manifest.json.new']);
+  });
+
+  it('of repeats is made in one step as well', () => {
+    const path = join(temporaryDirectory(), 'repeats');
+    createGroupDirectory(path, 'environment: CartPole-v1\n', { version: 1 });
+    expect(filesOf(path)).toEqual(['config.yaml', 'group.json']);
+    expect(() => createGroupDirectory(path, '', {})).toThrow('there is a run in this directory already');
+  });
+});
+
+describe('replaceFile', () => {
+  it('leaves the old file and nothing else when it fails, and names what it wrote', () => {
+    const path = temporaryDirectory();
+    mkdirSync(join(path, 'taken'));
+    expect(() => replaceFile(join(path, 'taken'), 'new')).toThrow(join(path, 'taken.new'));
+    expect(filesOf(path)).toEqual(['taken']);
+  });
+});
+
+describe('a run whose logs lack lines is not cut to what is left', () => {
+  const damaged = async (damage: (path: string) => void) => {
+    const whole = await runExperimentFrom(config);
+    const path = join(temporaryDirectory(), 'run');
+    cpSync(whole.path, path, { recursive: true });
+    damage(path);
+    return path;
+  };
+
+  it.each(['events', 'episodes', 'calls'] as const)('no %s', async (file) => {
+    const path = await damaged((run) => rmSync(join(run, `${file}.jsonl`)));
+    const evaluations = readRunFile(path, 'evaluations');
+    const from = evaluations.split('\n').slice(0, 3).join('\n').length + 1;
+    await expect(resumeExperiment(path)).rejects.toThrow(
+      `${join(path, 'evaluations.jsonl')}:4: evaluations of 6 iterations stand here (from byte ${from} on)`,
+    );
+    expect(readRunFile(path, 'evaluations')).toBe(evaluations);
+    expect(existsSync(join(path, 'run.lock'))).toBe(false);
+  });
+
+  it.each([
+    ['evaluations', '{}', 'this line has no number iteration'],
+    ['evaluations', 'null', 'this line has no number iteration'],
+    ['evaluations', '{"iteration":1,"candidate":0}', 'this line has no number parameters.0'],
+    ['calls', '{"iteration":1,"candidate":0,"attempt":0}', 'this line has no string outcome.kind'],
+    ['events', '[]', 'this line has no string kind'],
+    ['episodes', '\ud800', 'this line is not valid JSON'],
+    ['events', Buffer.from([0x22, 0xff, 0x22]), 'this line is not valid UTF-8'],
+  ] as const)('a line of %s that is %s', async (file, line, message) => {
+    let bytes = 0;
+    const path = await damaged((run) => {
+      bytes = Buffer.byteLength(readRunFile(run, file));
+      appendFileSync(join(run, `${file}.jsonl`), line);
+      appendFileSync(join(run, `${file}.jsonl`), '\n');
+    });
+    await expect(resumeExperiment(path)).rejects.toThrow(`${message} (byte ${bytes})`);
+  });
+});

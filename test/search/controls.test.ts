@@ -1,0 +1,154 @@
+/** What holds for all controls. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ModelConfig } from '../../src/config/config.js';
+import type { Evaluated, LanguageModel, Task } from '../../src/models/language-model.js';
+import { createModel } from '../../src/models/providers.js';
+import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
+import { formatParameters, parseParameters } from '../../src/prompting/answer/format.js';
+import { createGenerator } from '../../src/random/generator.js';
+
+const configs: readonly ModelConfig[] = [
+  { provider: 'random' },
+  { provider: 'hill-climb', sigma: 1 },
+  { provider: 'cma-es', sigma: 2 },
+  { provider: 'cma-es', sigma: 0.5, population: 4 },
+  { provider: 'one-plus-one-es', sigma: 2 },
+  { provider: 'mixture' },
+];
+
+const linear: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };
+const table: ParameterSpec = {
+  count: 16,
+  kind: 'integer',
+  low: 0,
+  high: 3,
+  decimals: 0,
+  choices: [0, 1, 2, 3],
+};
+
+async function propose(model: LanguageModel, task: Task, seed: number): Promise<ParameterVector> {
+  const { text } = await model.generate([], { task, seed });
+  const parsed = parseParameters(text, task.parameters);
+  if (!parsed.ok) throw new Error(`${JSON.stringify(parsed.failure)} in: ${text}`);
+  expect(formatParameters(parsed.value, task.parameters)).toBe(text);
+  return parsed.value;
+}
+
+const score = (parameters: ParameterVector) =>
+  -parameters.reduce((sum, value, i) => sum + (value - (i % 3)) ** 2, 0);
+
+/** A search of so many proposals after five random points. `modelAt` gives the model that makes proposal i. */
+async function search(parameters: ParameterSpec, proposals: number, modelAt: (i: number) => LanguageModel) {
+  const random = createGenerator(1);
+  const history: Evaluated[] = Array.from({ length: 5 }, () => {
+    const start = Array.from({ length: parameters.count }, () => random.integers(0, 4));
+    return { parameters: start, score: score(start) };
+  });
+  for (let i = 0; i < proposals; i++) {
+    const point = await propose(modelAt(i), { parameters, history, warmup: 5 }, 100 + i);
+    history.push({ parameters: point, score: score(point) });
+  }
+  return history;
+}
+
+describe.each(configs)('$provider', (config) => {
+  it.each([linear, table])('goes on after a resumption as if nothing had happened: %o', async (spec) => {
+    const one = createModel(config, {});
+    const uninterrupted = await search(spec, 60, () => one);
+    expect(await search(spec, 60, () => createModel(config, {}))).toEqual(uninterrupted);
+  });
+
+  it('keeps two searches apart that share it', async () => {
+    const shared = createModel(config, {});
+    const [a, b] = await Promise.all([search(linear, 40, () => shared), search(table, 40, () => shared)]);
+    expect(a).toEqual(await search(linear, 40, () => createModel(config, {})));
+    expect(b).toEqual(await search(table, 40, () => createModel(config, {})));
+  });
+
+  it('knows its history by what is in it, not by the object', async () => {
+    const model = createModel(config, {});
+    const copying: LanguageModel = {
+      id: model.id,
+      generate: (messages, options) =>
+        model.generate(messages, {
+          ...options,
+          task: { ...options.task, history: options.task.history.map((evaluated) => ({ ...evaluated })) },
+        }),
+    };
+    expect(await search(linear, 40, () => copying)).toEqual(
+      await search(linear, 40, () => createModel(config, {})),
+    );
+  });
+
+  it('proposes allowed values, whatever the spec', async () => {
+    const bounded = fc
+      .record({
+        count: fc.integer({ min: 1, max: 12 }),
+        low: fc.integer({ min: -50, max: 50 }),
+        width: fc.integer({ min: 1, max: 40 }),
+        decimals: fc.integer({ min: 0, max: 3 }),
+        choices: fc.option(fc.uniqueArray(fc.integer({ min: -5, max: 5 }), { minLength: 1, maxLength: 5 })),
+        seed: fc.nat(),
+      })
+      .map(({ count, low, width, decimals, choices, seed }) => ({
+        seed,
+        spec: (choices === null
+          ? { count, kind: 'float', low: low / 7, high: (low + width) / 7, decimals: decimals + 1 }
+          : {
+              count,
+              kind: 'integer',
+              low: Math.min(...choices),
+              high: Math.max(...choices),
+              decimals: 0,
+              choices,
+            }) satisfies ParameterSpec as ParameterSpec,
+      }));
+    await fc.assert(
+      fc.asyncProperty(bounded, async ({ seed, spec }) => {
+        const model = createModel(config, {});
+        const history: Evaluated[] = [];
+        for (let i = 0; i < 15; i++) {
+          const point = await propose(model, { parameters: spec, history, warmup: 0 }, seed % 2 ** 20);
+          history.push({ parameters: point, score: score(point) });
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('proposes nothing twice while there is something new', async () => {
+    const small: ParameterSpec = {
+      count: 2,
+      kind: 'integer',
+      low: 0,
+      high: 2,
+      decimals: 0,
+      choices: [0, 1, 2],
+    };
+    const model = createModel(config, {});
+    const history: Evaluated[] = [];
+    for (let i = 0; i < 8; i++) {
+      const point = await propose(model, { parameters: small, history, warmup: 0 }, i);
+      history.push({ parameters: point, score: score(point) });
+    }
+    expect(new Set(history.map(({ parameters }) => parameters.join())).size).toBe(8);
+  });
+
+  it('still answers when everything has been evaluated', async () => {
+    const spec: ParameterSpec = { count: 1, kind: 'integer', low: 0, high: 1, decimals: 0, choices: [0, 1] };
+    const history = [0, 1].map((value) => ({ parameters: [value], score: value }));
+    expect(await propose(createModel(config, {}), { parameters: spec, history, warmup: 2 }, 1)).toHaveLength(
+      1,
+    );
+  });
+
+  it('changes nothing that it is given', async () => {
+    const history = Object.freeze([
+      Object.freeze({ parameters: Object.freeze(Array<number>(10).fill(1)), score: 1 }),
+      Object.freeze({ parameters: Object.freeze(Array<number>(10).fill(2)), score: 0 }),
+    ]);
+    const task = Object.freeze({ parameters: Object.freeze(linear), history, warmup: 1 });
+    expect(await propose(createModel(config, {}), task, 4)).toHaveLength(10);
+  });
+});

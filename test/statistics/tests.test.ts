@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
+import { mean, tQuantile975 } from '../../src/statistics/descriptive.js';
+import {
+  holmAdjusted,
+  pairedTest,
+  studentQuantile975,
+  studentTwoSided,
+  welchTest,
+} from '../../src/statistics/tests.js';
+
+/** Two examples of Welch's test: equal sizes, then 10 against 20. */
+const [a1, b1] = [
+  [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4],
+  [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 30.4, 24.6],
+];
+const [a2, b2] = [
+  [17.2, 20.9, 22.6, 18.1, 21.7, 21.4, 23.5, 24.2, 14.7, 21.8],
+  [
+    21.5, 22.8, 21.0, 23.0, 21.6, 23.6, 22.5, 20.7, 23.4, 21.8, 20.7, 21.7, 21.5, 22.5, 23.6, 21.5, 22.5,
+    23.5, 21.5, 21.8,
+  ],
+];
+
+describe('Student’s t', () => {
+  // mpmath with 30 digits: betainc(v/2, 1/2, 0, v/(v + t²), regularized=True).
+  it.each([
+    [0, 5, 1],
+    [1, 1, 0.5],
+    [2.5, 4, 0.06676654481198815],
+    [0.3, 7.3, 0.77254053617971],
+    [12, 3, 0.001245015800789337],
+    [5, 29.6, 2.409204477890487e-5],
+    [1.96, 1000, 0.05027318495574872],
+    [40, 2.5, 0.0001419563429049338],
+  ])('beyond %d with %d degrees of freedom', (t, degrees, p) => {
+    expect(Math.abs(studentTwoSided(t, degrees) / p - 1)).toBeLessThan(1e-10);
+    expect(studentTwoSided(-t, degrees)).toBe(studentTwoSided(t, degrees));
+  });
+
+  it('has quantiles for degrees of freedom between whole numbers', () => {
+    const known = { 1: 12.7062047362, 1.5: 6.01666310443, 2.7: 3.39214838317, 17.42: 2.10594728328 };
+    for (const [degrees, quantile] of Object.entries(known)) {
+      expect(studentQuantile975(Number(degrees))).toBeCloseTo(quantile, 9);
+    }
+    for (const degrees of [1, 7, 30, 64]) {
+      expect(studentQuantile975(degrees)).toBeCloseTo(tQuantile975(degrees), 5);
+    }
+  });
+});
+
+describe('welchTest', () => {
+  // The formulas of Welch and Satterthwaite in mpmath with 30 digits.
+  it.each([
+    [
+      a1,
+      b1,
+      [-2.84, -2.8667445235018, 27.867933962113, 0.0078091590021456, -4.8697304193767, -0.81026958062332],
+    ],
+    [
+      a2,
+      b2,
+      [-1.525, -1.5654335235985, 9.9047412486508, 0.14884169660533, -3.6984213253752, 0.64842132537517],
+    ],
+  ])('agrees with an exact computation', (a, b, expected) => {
+    const { difference, t, degrees, p, interval } = welchTest(a!, b!)!;
+    for (const [i, value] of [difference, t, degrees, p, ...interval].entries()) {
+      expect(value).toBeCloseTo(expected[i]!, 9);
+    }
+    const back = welchTest(b!, a!)!;
+    expect([back.difference, back.p]).toEqual([-difference, p]);
+  });
+
+  it('tells values without spread apart, but not what rounding made of equal ones', () => {
+    const times = (value: number, count: number) => Array.from({ length: count }, () => value);
+    expect(welchTest(times(500, 6), times(200, 7))).toMatchObject({ p: 0, interval: [300, 300] });
+    expect(welchTest(times(0.1, 10), times(0.1, 7))!.p).toBe(1);
+    expect(welchTest([1], [2, 3])).toBeUndefined();
+  });
+});
+
+describe('pairedTest', () => {
+  it('agrees with an exact computation', () => {
+    // Differences of Student's sleep data with one made negative, by the same formulas.
+    const { t, p } = pairedTest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])!;
+    expect(t).toBeCloseTo(1.3257101407138, 10);
+    expect(p).toBeCloseTo(0.21759778006845, 10);
+  });
+
+  it('takes no difference for none', () => {
+    expect(pairedTest([0, 0, 0])!.p).toBe(1);
+    expect(pairedTest([2, 2, 2])!.p).toBe(0);
+    expect(pairedTest([1])).toBeUndefined();
+  });
+});
+
+describe('holmAdjusted', () => {
+  it('agrees with the worked example', () => {
+    // 4 × 0.005, 3 × 0.01, 2 × 0.03, and 0.04 raised to the one before it.
+    const adjusted = holmAdjusted([0.01, 0.04, 0.03, 0.005]);
+    for (const [i, value] of [0.03, 0.06, 0.06, 0.02].entries()) expect(adjusted[i]).toBeCloseTo(value, 12);
+    expect(holmAdjusted([])).toEqual([]);
+    expect(holmAdjusted([0.04])).toEqual([0.04]);
+    expect(holmAdjusted([0.9, 0.8])).toEqual([1, 1]);
+  });
+
+  it('never lowers, keeps the order, and lies between no correction and Bonferroni’s', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 20 }), (ps) => {
+        const adjusted = holmAdjusted(ps);
+        for (const [i, p] of ps.entries()) {
+          expect(adjusted[i]).toBeGreaterThanOrEqual(p);
+          expect(adjusted[i]).toBeLessThanOrEqual(Math.min(1, ps.length * p));
+          for (const [j, other] of ps.entries()) {
+            if (p < other) expect(adjusted[i]).toBeLessThanOrEqual(adjusted[j]!);
+          }
+        }
+      }),
+    );
+  });
+});
+
+/** Final returns of one run. */
+const kinds: Readonly<Record<string, (random: RandomGenerator, better: boolean) => number>> = {
+  normal: (random, better) => random.normal(better ? 1 : 0, better ? 2 : 1),
+  // Returns with a long tail.
+  skewed: (random, better) => Math.exp(random.normal(better ? 0.3 : 0, 0.8)),
+  // Solved or not.
+  bimodal: (random, better) => (random.random() < (better ? 0.6 : 0.4) ? 1 : 0) + random.normal(0, 0.05),
+};
+
+describe.each(Object.keys(kinds))('with two groups of ten %s runs', (kind) => {
+  const draw = kinds[kind]!;
+  const group = (random: RandomGenerator, count: number, better: boolean) =>
+    Array.from({ length: count }, () => draw(random, better));
+
+  it('Welch’s interval covers the difference at its nominal rate', () => {
+    const population = createGenerator(5);
+    const truth = mean(group(population, 50_000, true)) - mean(group(population, 50_000, false));
+    const random = createGenerator(17);
+    const trials = 1000;
+    let covered = 0;
+    for (let trial = 0; trial < trials; trial++) {
+      const [low, high] = welchTest(group(random, 10, true), group(random, 10, false))!.interval;
+      if (low <= truth && truth <= high) covered++;
+    }
+    // The standard error of the rate is 0.7 %, but the draws are the same every time.
+    expect(covered / trials).toBeGreaterThan(0.935);
+    expect(covered / trials).toBeLessThan(0.97);
+  });
+
+  it('four groups that are equal are rarely told apart: Holm keeps false verdicts to one in twenty families', () => {
+    const random = createGenerator(23);
+    const trials = 300;
+    let [any, uncorrected] = [0, 0];
+    for (let trial = 0; trial < trials; trial++) {
+      const groups = Array.from({ length: 4 }, () => group(random, 10, false));
+      const ps = groups.flatMap((a, i) => groups.slice(i + 1).map((b) => welchTest(a, b)!.p));
+      if (holmAdjusted(ps).some((p) => p < 0.05)) any++;
+      if (ps.some((p) => p < 0.05)) uncorrected++;
+    }
+    // The standard error of 5 % is 1.3 %; without a correction it is about 20 %.
+    expect(any / trials).toBeLessThan(0.075);
+    expect(uncorrected / trials).toBeGreaterThan(0.12);
+  });
+});

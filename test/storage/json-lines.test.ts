@@ -1,0 +1,82 @@
+import { appendFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { LowSync } from 'lowdb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { UserError } from '../../src/errors.js';
+import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
+
+let path: string;
+beforeEach(() => {
+  path = join(mkdtempSync(join(tmpdir(), 'json-lines-')), 'records.jsonl');
+});
+
+describe('JsonLinesFile', () => {
+  it('is a lowdb adapter that appends only what is new', () => {
+    const db = new LowSync<{ n: number }[]>(new JsonLinesFile(path), []);
+    db.read();
+    db.data.push({ n: 1 });
+    db.write();
+    const afterFirst = readFileSync(path, 'utf8');
+    db.data.push({ n: 2 }, { n: 3 });
+    db.write();
+    expect(readFileSync(path, 'utf8')).toBe(`${afterFirst}{"n":2}\n{"n":3}\n`);
+    expect(new JsonLinesFile(path).read()).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  });
+
+  it('goes on after what an earlier process wrote', () => {
+    writeFileSync(path, '{"n":1}\n');
+    const db = new LowSync<{ n: number }[]>(new JsonLinesFile(path), []);
+    db.read();
+    db.data.push({ n: 2 });
+    db.write();
+    expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n');
+  });
+
+  it('has no items where there is no file', () => {
+    expect(new JsonLinesFile(path).read()).toBeNull();
+  });
+});
+
+describe('readJsonLines', () => {
+  it('cuts a line that a crash tore, wherever it was torn', () => {
+    const whole = '{"name":"a"}\n{"name":"ü→"}\n';
+    const bytes = Buffer.from(whole);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: bytes.length }), (cut) => {
+        writeFileSync(path, bytes.subarray(0, cut));
+        const items = readJsonLines<{ name: string }>(path, { repair: true });
+        const complete = bytes.subarray(0, cut).toString('latin1').split('\n').length - 1;
+        expect(items).toHaveLength(complete);
+        appendFileSync(path, '{"name":"next"}\n');
+        expect(readJsonLines(path, { repair: false })).toHaveLength(complete + 1);
+      }),
+    );
+  });
+
+  it('leaves the file alone without repair', () => {
+    writeFileSync(path, '{"n":1}\n{"n":');
+    expect(readJsonLines(path, { repair: false })).toEqual([{ n: 1 }]);
+    expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":');
+  });
+
+  it('refuses a broken line in the middle, with its place', () => {
+    writeFileSync(path, '{"n":1}\ngarbage\n{"n":3}\n');
+    expect(() => readJsonLines(path, { repair: true })).toThrow(UserError);
+    expect(() => readJsonLines(path, { repair: true })).toThrow(
+      `${path}:2: this line is not valid JSON (byte 8)`,
+    );
+    expect(readFileSync(path, 'utf8')).toBe('{"n":1}\ngarbage\n{"n":3}\n');
+  });
+});
+
+describe('keepFirstLines', () => {
+  it('cuts a file after a number of lines', () => {
+    writeFileSync(path, '{"a":1}\n{"a":2}\n{"a":3}\n');
+    keepFirstLines(path, 2);
+    expect(readFileSync(path, 'utf8')).toBe('{"a":1}\n{"a":2}\n');
+    keepFirstLines(path, 0);
+    expect(readFileSync(path, 'utf8')).toBe('');
+  });
+});

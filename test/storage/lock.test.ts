@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { UserError } from '../../src/errors.js';
+import { isLocked, lockRun } from '../../src/storage/lock.js';
+
+/** Whether the system tells when a process began. */
+const tellsStarts = existsSync('/proc/self/stat');
+
+let path: string;
+beforeEach(() => {
+  path = join(mkdtempSync(join(tmpdir(), 'lock-')), 'run.lock');
+});
+
+describe('lockRun', () => {
+  it('lets one writer in and gives the lock back', () => {
+    const release = lockRun(path);
+    expect(isLocked(path)).toBe(true);
+    expect(() => lockRun(path)).toThrow(UserError);
+    release();
+    expect(existsSync(path)).toBe(false);
+    lockRun(path)();
+  });
+
+  it('refuses while another process lives, and names it', () => {
+    const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
+    try {
+      writeFileSync(path, `${child.pid} ${hostname()}\n`);
+      expect(() => lockRun(path)).toThrow(`process ${child.pid} on ${hostname()}`);
+    } finally {
+      child.kill();
+    }
+  });
+
+  it('takes over the lock of a process that is gone', async () => {
+    const child = spawn(process.execPath, ['-e', '']);
+    await new Promise((resolve) => child.once('exit', resolve));
+    writeFileSync(path, `${child.pid} ${hostname()}\n`);
+    expect(isLocked(path)).toBe(false);
+    lockRun(path)();
+  });
+
+  it('takes over a stale lock that carries this process’s own, reused id', () => {
+    writeFileSync(path, `${process.pid} ${hostname()}\n`);
+    lockRun(path)();
+  });
+
+  it('takes over a lock that a full disk left empty', () => {
+    writeFileSync(path, '');
+    lockRun(path)();
+  });
+
+  it('takes over a lock whose process id another process has by now', { skip: !tellsStarts }, () => {
+    const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
+    try {
+      writeFileSync(path, `${child.pid} ${hostname()} 1\n`);
+      expect(isLocked(path)).toBe(false);
+      lockRun(path)();
+    } finally {
+      child.kill();
+    }
+  });
+
+  it('leaves nothing behind but the lock, and drafts of processes that live', () => {
+    writeFileSync(path, '');
+    writeFileSync(`${path}.999999999`, 'of a process that was killed');
+    writeFileSync(`${path}.${process.ppid}`, '');
+    const release = lockRun(path);
+    const draft = `run.lock.${process.ppid}`;
+    expect(readdirSync(dirname(path)).toSorted()).toEqual(['run.lock', draft]);
+    expect(() => lockRun(path)).toThrow(UserError);
+    expect(readdirSync(dirname(path)).toSorted()).toEqual(['run.lock', draft]);
+    release();
+    expect(readdirSync(dirname(path))).toEqual([draft]);
+  });
+
+  it('lets in one of many that find the same stale lock', async () => {
+    writeFileSync(path, '');
+    const source = `
+      import { lockRun } from ${JSON.stringify(new URL('../../src/storage/lock.ts', import.meta.url).href)};
+      try { lockRun(process.argv[1]); console.log('in'); process.stdin.resume(); }
+      catch (error) { console.log(error.name); process.exit(0); }`;
+    const children = Array.from({ length: 3 }, () =>
+      spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source, path]),
+    );
+    try {
+      const said = await Promise.all(
+        children.map(async ({ stdout }) => String((await once(stdout, 'data'))[0]).trim()),
+      );
+      expect(said.toSorted()).toEqual([...Array(2).fill('UserError'), 'in']);
+    } finally {
+      for (const child of children) child.kill('SIGKILL');
+    }
+  }, 60_000);
+
+  it('believes the lock of another host', () => {
+    writeFileSync(path, '1 some-other-host\n');
+    expect(() => lockRun(path)).toThrow('process 1 on some-other-host');
+  });
+});
