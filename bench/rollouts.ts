@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { makeEnvironment } from '../src/environments/open.js';
+import { makeEnvironment } from '../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../src/policies/families.js';
 import { rollout } from '../src/rollout/episode.js';
 import type { Finding } from './finding.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeEnvironment } from '../src/environments/open.js';
+import { makeEnvironment } from '../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../src/policies/families.js';
 import { evaluate } from '../src/rollout/evaluation.js';
 import { createWorkers } from '../src/rollout/evaluation-workers.js';

@@ -1,6 +1,6 @@
 /** `policyloop finetune …` on the command line; each command's module is loaded when it runs. */
 import type { Argv } from 'yargs';
-import type { CommandContext } from '../src/format/console.js';
+import type { CommandContext } from '../src/context.js';
 import { evaluateOptions } from './commands/evaluate-options.js';
 import { collectOptions, datasetOptions, trainOptions } from './commands/options.js';
 import { ggufOptions, mergeOptions, ollamaOptions } from './commands/output-options.js';

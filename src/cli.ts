@@ -10,9 +10,9 @@ import { controlsOptions } from './commands/controls-options.js';
 import { importOptions } from './commands/import-options.js';
 import { checkOptions, serveOptions } from './commands/local-model-options.js';
 import { renderOptions } from './commands/render-options.js';
+import { type CommandContext, exitCodes } from './context.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
 import { UserError } from './errors.js';
-import { type CommandContext, exitCodes } from './format/console.js';
 import { version } from './package.js';
 
 const finish = new AbortController();

@@ -2,6 +2,13 @@
 
 export type { Config, ConfigInput } from './config/config.js';
 export { loadConfig, parseConfig, resolvedYaml } from './config/load.js';
+export {
+  type EnvironmentSource,
+  environmentIds,
+  environmentInfo,
+  makeEnvironment,
+  openEnvironment,
+} from './environments/catalogue/open.js';
 export type {
   Action,
   BoxSpace,
@@ -15,13 +22,6 @@ export type {
 } from './environments/environment.js';
 export type { Frame, Point, Role, Shape } from './environments/frame.js';
 export {
-  type EnvironmentSource,
-  environmentIds,
-  environmentInfo,
-  makeEnvironment,
-  openEnvironment,
-} from './environments/open.js';
-export {
   EnvironmentError,
   type EnvironmentFailure,
   type EpisodeBatch,
@@ -30,7 +30,8 @@ export {
 } from './environments/remote/remote-environment.js';
 export { type Problem, UserError } from './errors.js';
 export { type Assembly, assemble, experimentIn, newManifest } from './experiment/assemble.js';
-export { type Experiment, type Outcome, runExperiment, type StopRequests } from './experiment/experiment.js';
+export { type Outcome, runExperiment } from './experiment/experiment.js';
+export type { Experiment, StopRequests } from './experiment/parts.js';
 export {
   type ChatMessage,
   type Completion,
@@ -38,7 +39,7 @@ export {
   type LanguageModel,
   ModelError,
 } from './models/language-model.js';
-export { type LocalModels, openLocalModels } from './models/local/local-model.js';
+export { type LocalModels, openLocalModels } from './models/local/process/local-model.js';
 export type { LocalConfig } from './models/local/settings.js';
 export { createPolicyFamily } from './policies/families.js';
 export type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './policies/policy.js';
@@ -48,11 +49,11 @@ export { createGenerator, type RandomGenerator } from './random/generator.js';
 export type { Animation } from './render/animation.js';
 export { gifAnimation } from './render/gif-animation.js';
 export { svgAnimation } from './render/svg-animation.js';
-export { rollout } from './rollout/episode.js';
+export { type EpisodeRecord, rollout } from './rollout/episode.js';
 export { type Evaluation, evaluate } from './rollout/evaluation.js';
 export { replay } from './rollout/replay.js';
 export { type BufferEntry, createReplayBuffer, type ReplayBuffer } from './rollout/replay-buffer.js';
-export type { CallRecord, Confirmation, EpisodeRecord, RunEvent } from './runs/events.js';
+export type { CallRecord, Confirmation, RunEvent } from './runs/events.js';
 export type { Manifest } from './runs/manifest.js';
 export { readRun } from './runs/reader.js';
 export { createRunDirectory, type RunDirectory, resumeRunDirectory } from './runs/writer.js';

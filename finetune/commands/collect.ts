@@ -2,15 +2,10 @@
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
+import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
-import {
-  type CommandContext,
-  exitCodes,
-  formatCount,
-  formatDuration,
-  requireCount,
-} from '../../src/format/console.js';
+import { formatCount, formatDuration } from '../../src/format/console.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { type Collection, loadCollection } from '../../src/studies/collection-config.js';
 import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';

@@ -1,27 +1,18 @@
 /** `policyloop finetune …`: the only place where the command line and the fine-tuner meet. */
 import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
-import {
-  type CommandContext,
-  exitCodes,
-  formatCount,
-  formatTable,
-  requireCount,
-} from '../../src/format/console.js';
+import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
+import { formatCount, formatTable } from '../../src/format/console.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { buildDataset } from '../dataset/dataset.js';
 import type { Recipe } from '../dataset/example.js';
 import { requireExportable } from '../dataset/export-rows.js';
 import { findRuns } from '../dataset/find-runs.js';
+import type { DatasetManifest } from '../dataset/manifest.js';
 import type { RowFormat } from '../dataset/row-formats.js';
 import { parseValidation } from '../dataset/split.js';
 import type { Distribution } from '../dataset/token-statistics.js';
-import {
-  type DatasetManifest,
-  datasetFiles,
-  requireNewDirectory,
-  writeDataset,
-} from '../dataset/write-dataset.js';
+import { datasetFiles, requireNewDirectory, writeDataset } from '../dataset/write-dataset.js';
 
 export interface DatasetArguments {
   readonly runs: readonly string[];

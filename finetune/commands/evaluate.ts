@@ -1,9 +1,9 @@
 /** `policyloop finetune evaluate`: the same experiments with the base and the tuned model, and what changed. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { makeEnvironment } from '../../src/environments/open.js';
+import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
-import { type CommandContext, exitCodes, requireCount } from '../../src/format/console.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/runs/writer.js';

@@ -1,7 +1,7 @@
 /** `policyloop finetune export trl <config>`: a folder for a training on other machines. */
 import { basename, resolve } from 'node:path';
 import { styleText } from 'node:util';
-import { type CommandContext, requireCount } from '../../src/format/console.js';
+import { type CommandContext, requireCount } from '../../src/context.js';
 import { shownPath } from '../../src/runs/facts.js';
 import type { Strategy } from '../elsewhere/accelerate.js';
 import { exportFolder } from '../elsewhere/export-folder.js';

@@ -1,7 +1,7 @@
 /** What the commands of `finetune hosted` share: the server, the job that is meant, and how failures are told. */
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
-import { type CommandContext, exitCodes } from '../../src/format/console.js';
+import { type CommandContext, exitCodes } from '../../src/context.js';
 import { type OpenAIServer, openaiServer } from '../../src/models/hosted/openai-access.js';
 import { waitOnClock } from '../../src/models/hosted/retry.js';
 import { ModelError } from '../../src/models/language-model.js';

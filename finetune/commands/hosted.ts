@@ -1,14 +1,9 @@
 /** `policyloop finetune hosted start|follow|cancel|list`: jobs at an OpenAI-compatible fine-tuning API. */
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
+import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
-import {
-  type CommandContext,
-  exitCodes,
-  formatCount,
-  formatTable,
-  requireCount,
-} from '../../src/format/console.js';
+import { formatCount, formatTable } from '../../src/format/console.js';
 import type { OpenAIServer } from '../../src/models/hosted/openai-access.js';
 import { waitOnClock } from '../../src/models/hosted/retry.js';
 import { version } from '../../src/package.js';

@@ -1,7 +1,7 @@
 /** `policyloop finetune import <directory>`: what was trained elsewhere becomes a local model's adapter, or a model. */
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
-import { type CommandContext, exitCodes } from '../../src/format/console.js';
+import { type CommandContext, exitCodes } from '../../src/context.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { type Imported, importTrained } from '../elsewhere/import-adapter.js';
 import { findTrained } from '../elsewhere/trained-directory.js';

@@ -1,6 +1,7 @@
 /** `policyloop finetune merge <adapter>`: an adapter and its base as one model directory. */
 import { resolve } from 'node:path';
-import { type CommandContext, exitCodes, formatBytes } from '../../src/format/console.js';
+import { type CommandContext, exitCodes } from '../../src/context.js';
+import { formatBytes } from '../../src/format/console.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { openBase } from '../export/base-model.js';

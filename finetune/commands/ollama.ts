@@ -1,12 +1,12 @@
 /** `policyloop finetune ollama <adapter> --from <base>`: a Modelfile of an adapter on top of a model that Ollama has. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
+import type { CommandContext } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
-import type { CommandContext } from '../../src/format/console.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { openBase } from '../export/base-model.js';
-import { adapterModelfile } from '../export/modelfile.js';
+import { adapterModelfile } from '../export/ollama/modelfile.js';
 
 export interface OllamaArguments {
   readonly adapter: string;

@@ -1,7 +1,8 @@
 /** Shows a training as it goes: a bar on a terminal, lines elsewhere, an object an event for machines. */
 import { styleText } from 'node:util';
 import { MultiBar } from 'cli-progress';
-import { type CommandContext, formatCount, formatDuration } from '../../src/format/console.js';
+import type { CommandContext } from '../../src/context.js';
+import { formatCount, formatDuration } from '../../src/format/console.js';
 import type { Metric, MetricOf } from '../train/metrics.js';
 import { createPace, type Pace } from '../train/pace.js';
 

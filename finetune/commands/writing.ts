@@ -1,6 +1,7 @@
 /** Shows how the writing of a large file or directory goes, and ends it on Ctrl-C. */
 import { SingleBar } from 'cli-progress';
-import { type CommandContext, formatBytes } from '../../src/format/console.js';
+import type { CommandContext } from '../../src/context.js';
+import { formatBytes } from '../../src/format/console.js';
 import type { MergeHooks } from '../export/merge.js';
 
 /** A bar on a terminal, nothing elsewhere. */

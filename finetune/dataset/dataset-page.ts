@@ -12,8 +12,8 @@ import { type Content, type Html, html, preformatted } from '../../src/report/pa
 import { page, type Section } from '../../src/report/page/page.js';
 import type { Dataset, Split } from './dataset.js';
 import type { Example, Lineage } from './example.js';
+import type { DatasetManifest } from './manifest.js';
 import type { Distribution } from './token-statistics.js';
-import type { DatasetManifest } from './write-dataset.js';
 
 /** Samples shown of each split, at even distances. */
 const samplesShown = 20;

@@ -2,7 +2,6 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MemoryConfig } from '../../src/config/config.js';
 import { UserError } from '../../src/errors.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
@@ -13,6 +12,7 @@ import {
   statedReason,
 } from '../../src/prompting/answer/format.js';
 import { remembered } from '../../src/prompting/memory.js';
+import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord } from '../../src/runs/events.js';

@@ -1,18 +1,18 @@
 /** A dataset as a directory: rows, where they come from, a manifest, and a page to look at. */
+
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/errors.js';
 import { version } from '../../src/package.js';
-import { type Alarm, weightsDropped } from './alarms.js';
-import type { Dataset, Source, Split } from './dataset.js';
+import { weightsDropped } from './alarms.js';
+import type { Dataset } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
-import type { Recipe } from './example.js';
 import { exportRows, isOwn, parquetColumns, requireExportable } from './export-rows.js';
 import { fileHash } from './lineage.js';
+import type { DatasetManifest, WrittenFile } from './manifest.js';
 import { writeParquet } from './parquet.js';
 import type { RowFormat } from './row-formats.js';
-import type { SplitStatistics } from './token-statistics.js';
 
 /**
  * The files of a dataset directory: its rows as JSON Lines or as Parquet, and the lineage files only where the rows
@@ -28,33 +28,6 @@ export const datasetFiles = {
   manifest: 'manifest.json',
   page: 'index.html',
 } as const;
-
-/** `manifest.json`. Without times and absolute paths of its own: the same runs and options give the same bytes. */
-export interface DatasetManifest {
-  readonly version: 1;
-  readonly kind: 'dataset';
-  readonly policyloop: string;
-  readonly recipe: Recipe;
-  readonly format: RowFormat;
-  readonly seed: number;
-  /** Transformed copies of each run that is trained on. */
-  readonly augment: number;
-  /** As they were asked for; absent: the recipe's own. */
-  readonly winners?: number;
-  readonly lookAhead?: readonly number[];
-  readonly sources: readonly Source[];
-  readonly duplicates: number;
-  /** How tokens were counted. */
-  readonly tokens: string;
-  readonly statistics: Readonly<Record<Split, SplitStatistics>>;
-  readonly alarms: readonly Alarm[];
-  readonly files: Readonly<Record<string, WrittenFile>>;
-}
-
-interface WrittenFile {
-  readonly rows: number;
-  readonly sha256: string;
-}
 
 /** @throws UserError when there is something at `path` already */
 export function requireNewDirectory(path: string): void {

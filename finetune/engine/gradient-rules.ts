@@ -1,6 +1,6 @@
 /** The gradient of every operator that the decoder and its loss use. y is a node's output, dy the loss's gradient by it. */
 import type { Value } from '../../src/models/local/graph/graph.js';
-import type { Rule, RuleContext } from './autodiff.js';
+import type { Rule, RuleContext } from './gradient-rule.js';
 import { quantizedProductRule } from './quantized-base.js';
 import { axisOf, intAttribute, intsAttribute, isOne, sameDimension, uncovered } from './shapes.js';
 

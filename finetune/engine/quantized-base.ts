@@ -5,7 +5,7 @@
  * identity.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
-import type { Rule, RuleContext } from './autodiff.js';
+import type { Rule, RuleContext } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
 /** Weights that exist in float32 at once: a wide head is taken in parts. */

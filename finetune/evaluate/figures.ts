@@ -1,7 +1,7 @@
 /** What one run says of its model. */
 
+import { loggedProposals } from '../../src/report/data/proposals.js';
 import { bestByIteration } from '../../src/report/group-report.js';
-import { loggedProposals } from '../../src/report/views/proposals.js';
 import { finalConfirmation } from '../../src/runs/events.js';
 import { describeReason } from '../../src/runs/facts.js';
 import { readManifest, readRun, statusOf } from '../../src/runs/reader.js';

@@ -17,8 +17,9 @@ import { type LoraSettings, type Trainable, trainedParameters } from '../engine/
 import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
 import { writeModel } from '../export/model-directory.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
-import { type TrainingHooks, type TrainingOutcome, type TrainingSettings, train } from './trainer.js';
+import { type TrainingHooks, type TrainingOutcome, train } from './trainer.js';
 import { templateAlarms } from './training-alarms.js';
+import type { TrainingSettings } from './training-run.js';
 
 export type Method =
   | {

@@ -1,6 +1,6 @@
 /** The training loop: seeded order, accumulated batches, clipping, schedule, validation, checkpoints. */
+
 import { UserError } from '../../src/errors.js';
-import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
 import {
   type CheckpointOwner,
@@ -8,15 +8,7 @@ import {
   type TrainingState,
   writeCheckpoint,
 } from '../engine/checkpoint.js';
-import {
-  type AdamWSettings,
-  type MuonSettings,
-  openMuon,
-  type Schedule,
-  scheduleFactor,
-  zeroMoments,
-} from '../engine/optimisers.js';
-import type { Trainable } from '../engine/trainable.js';
+import { openMuon, scheduleFactor, zeroMoments } from '../engine/optimisers.js';
 import { buildTrainingGraph } from '../engine/training-graph.js';
 import {
   clipFactor,
@@ -25,56 +17,11 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
-import {
-  meanLoss,
-  type OrderSettings,
-  planEpoch,
-  stepsPerEpoch,
-  unitsOf,
-  usableExamples,
-  validationParts,
-} from './order.js';
+import { meanLoss, planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './order.js';
 import { layOut, type Part } from './packing.js';
 import { type TrainingAlarm, watchDivergence } from './training-alarms.js';
-import { trainingIdentity } from './training-identity.js';
+import { type TrainingRun, type TrainingSettings, trainingIdentity } from './training-run.js';
 import { lossAndGradients, update } from './training-step.js';
-
-export interface TrainingSettings extends OrderSettings {
-  readonly epochs: number;
-  /** Peak learning rate. */
-  readonly learningRate: number;
-  readonly schedule: Schedule['kind'];
-  readonly warmupSteps: number;
-  /** Share of the peak at which `linear` and `cosine` end. */
-  readonly learningRateFloor: number;
-  readonly adamw: AdamWSettings;
-  /** Given: the matrices of the layers are trained by Muon, in a training of all weights. */
-  readonly muon?: MuonSettings | undefined;
-  /** The gradient's norm over all parameters is brought down to this. Undefined: it is not. */
-  readonly maxGradientNorm: number | undefined;
-  /** Steps between validations; each also ends an interval of early stopping. */
-  readonly evaluateEvery: number;
-  /** Validations without a lower loss after which training ends. Undefined: it never does. */
-  readonly patience: number | undefined;
-  /** Steps between checkpoints. */
-  readonly checkpointEvery: number;
-}
-
-export interface TrainingRun {
-  readonly config: DecoderConfig;
-  readonly trainable: Trainable;
-  /** First values; they are changed. */
-  readonly parameters: readonly Parameter[];
-  readonly training: readonly TokenExample[];
-  /** May be empty: then nothing is validated and the last values are the result. */
-  readonly validation: readonly TokenExample[];
-  readonly settings: TrainingSettings;
-  readonly device: string;
-  /** Of the processor. Another number sums in another order, so that results differ in their last bits. */
-  readonly threads: number;
-  /** Where the state is kept; training goes on from it when it exists. */
-  readonly checkpoint: string | undefined;
-}
 
 /** What is read of a split: an example without weight or answer is not. */
 export interface ReadSplit {

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
-import { exitCodes } from '../../src/format/console.js';
+import { exitCodes } from '../../src/context.js';
 import { packageRoot } from '../../src/package.js';
 
 /** Megabytes that a command's heap may have: datasets are held in memory as a whole. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { messageOf, type Problem, UserError } from '../errors.js';
 import { formatBytes } from '../format/console.js';
+import { checkModel } from '../models/local/engine/inspect.js';
 import {
   type Adapter,
   adaptableModules,
@@ -11,7 +12,6 @@ import {
   openAdapter,
   readAdapter,
 } from '../models/local/graph/adapter.js';
-import { checkModel } from '../models/local/inspect.js';
 import { readDecoderConfig } from '../models/local/weights/hf-config.js';
 
 export interface AdapterFacts {

@@ -1,11 +1,12 @@
 import { isLanguageModel, type ModelConfig } from '../config/config.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { absolutePaths } from '../config/paths.js';
+import { type CommandContext, exitCodes } from '../context.js';
 import { UserError } from '../errors.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
-import { type CommandContext, exitCodes, formatDuration } from '../format/console.js';
+import { createModel } from '../experiment/create-model.js';
+import { formatDuration } from '../format/console.js';
 import { type ModelContext, ModelError } from '../models/language-model.js';
-import { createModel } from '../models/providers.js';
 import { describeFindings, errorsIn, type Finding, found, warningsIn } from '../preflight/findings.js';
 import { preflight } from '../preflight/preflight.js';
 import { withoutOverrides } from '../studies/study.js';

@@ -5,8 +5,8 @@ import { renderComparisonPage } from '../comparison/page.js';
 import { compareGroups, type LeftOut } from '../comparison/run-comparison.js';
 import { groupRuns, identityOf } from '../comparison/run-groups.js';
 import { comparisonCsv, comparisonTables } from '../comparison/table.js';
+import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
-import type { CommandContext } from '../format/console.js';
 import { shownPath } from '../runs/facts.js';
 import { replaceFile } from '../runs/writer.js';
 

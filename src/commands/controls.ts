@@ -1,8 +1,8 @@
 /** `policyloop controls`: random search, hill climbing and CMA-ES on many tasks, with repeats. */
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
+import { type CommandContext, exitCodes, requireCount } from '../context.js';
 import { messageOf, UserError } from '../errors.js';
-import { type CommandContext, exitCodes, requireCount } from '../format/console.js';
 import { shownPath } from '../runs/facts.js';
 import { replaceFile } from '../runs/writer.js';
 import { type Control, controlArm, controls, isControl } from '../search/controls.js';

@@ -1,6 +1,12 @@
+import type { CommandContext } from '../context.js';
+import {
+  environmentIds,
+  environmentInfo,
+  isRemoteId,
+  openEnvironment,
+} from '../environments/catalogue/open.js';
 import type { Space } from '../environments/environment.js';
-import { environmentIds, environmentInfo, isRemoteId, openEnvironment } from '../environments/open.js';
-import { type CommandContext, formatTable } from '../format/console.js';
+import { formatTable } from '../format/console.js';
 
 /** `policyloop environments [id]`. */
 export async function environmentsCommand(

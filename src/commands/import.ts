@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { importedYaml } from '../config/import/imported-yaml.js';
 import { loadConfig } from '../config/load.js';
+import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
-import type { CommandContext } from '../format/console.js';
 
 export interface ImportArguments {
   readonly config: string;

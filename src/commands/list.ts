@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
-import { type CommandContext, formatReturn, formatTable } from '../format/console.js';
+import { formatReturn, formatTable } from '../format/console.js';
 import { finalConfirmation } from '../runs/events.js';
 import type { Manifest } from '../runs/manifest.js';
 import { collectionFile, planFile, readManifest, runsBelow, statusOf } from '../runs/reader.js';

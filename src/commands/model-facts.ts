@@ -1,9 +1,9 @@
 /** What `policyloop models check` tells of a model directory, as data. */
 import { messageOf, type Problem, UserError } from '../errors.js';
 import { type Devices, findDevices } from '../models/local/engine/find-devices.js';
+import { inspectModel, type ModelReport } from '../models/local/engine/inspect.js';
+import type { QuantizationLoss } from '../models/local/engine/quantization-loss.js';
 import { decoderTensors } from '../models/local/graph/parameters.js';
-import { inspectModel, type ModelReport } from '../models/local/inspect.js';
-import type { QuantizationLoss } from '../models/local/quantization-loss.js';
 import { type Quantization, quantizations } from '../models/local/settings.js';
 import {
   type DecoderConfig,
@@ -45,7 +45,7 @@ export async function modelFacts(
   const loss =
     quantization === undefined || problems.length > 0
       ? undefined
-      : await (await import('../models/local/quantization-loss.js')).measureQuantizationLoss(
+      : await (await import('../models/local/engine/quantization-loss.js')).measureQuantizationLoss(
           directory,
           quantization,
         );

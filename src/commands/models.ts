@@ -1,7 +1,8 @@
 import { basename, resolve } from 'node:path';
+import { type CommandContext, exitCodes } from '../context.js';
 import { formatProblem, type Problem, UserError } from '../errors.js';
-import { type CommandContext, exitCodes, formatBytes } from '../format/console.js';
-import type { QuantizationLoss } from '../models/local/quantization-loss.js';
+import { formatBytes } from '../format/console.js';
+import type { QuantizationLoss } from '../models/local/engine/quantization-loss.js';
 import { embeddedModel, modelDirectory, type Quantization, quantizations } from '../models/local/settings.js';
 import type { DecoderConfig, GenerationDefaults } from '../models/local/weights/hf-config.js';
 import { adapterFacts, adapterRows, isAdapter } from './adapter-facts.js';

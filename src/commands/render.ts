@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
+import { type CommandContext, requireCount } from '../context.js';
 import { UserError } from '../errors.js';
 import {
   type DrawnEpisode,
@@ -12,13 +13,12 @@ import {
   openDrawable,
 } from '../experiment/animations.js';
 import { bestEntries } from '../experiment/stages.js';
-import { type CommandContext, formatBytes, formatReturn, requireCount } from '../format/console.js';
+import { formatBytes, formatReturn } from '../format/console.js';
 import { type Animation, durationOf } from '../render/animation.js';
 import { gifAnimation } from '../render/gif-animation.js';
 import { svgAnimation } from '../render/svg-animation.js';
-import { placeName } from '../report/views/proposals.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { shownPath } from '../runs/facts.js';
+import { placeName, shownPath } from '../runs/facts.js';
 import { type OpenedRun, openRun } from '../runs/open-run.js';
 import { replaceFile } from '../runs/writer.js';
 

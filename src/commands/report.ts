@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { CommandContext } from '../format/console.js';
+import type { CommandContext } from '../context.js';
 import { groupReportPath, writeGroupReport, writeRunReport } from '../report/write-report.js';
 import { shownPath } from '../runs/facts.js';
 import { findRun, groupFile } from '../runs/reader.js';

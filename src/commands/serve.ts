@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
+import type { CommandContext } from '../context.js';
 import { type Problem, UserError } from '../errors.js';
-import type { CommandContext } from '../format/console.js';
+import { checkModel } from '../models/local/engine/inspect.js';
 import { openAdapter } from '../models/local/graph/adapter.js';
-import { checkModel } from '../models/local/inspect.js';
-import { modelName } from '../models/local/local-model.js';
+import { modelName } from '../models/local/process/local-model.js';
 import { openModelProcess } from '../models/local/process/model-process.js';
 import { embeddedModel, type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
 import { type ChatTokenizer, openTokenizer } from '../models/local/tokens/tokenizer.js';

@@ -1,16 +1,7 @@
 import { styleText } from 'node:util';
+import { type CommandContext, requireCount } from '../context.js';
 import { bestEntries } from '../experiment/stages.js';
-import {
-  type CommandContext,
-  formatCaps,
-  formatDuration,
-  formatFaults,
-  formatReturn,
-  formatTable,
-  formatUsage,
-  requireCount,
-} from '../format/console.js';
-import { racingText } from '../format/quantities.js';
+import { formatDuration, formatReturn, formatTable } from '../format/console.js';
 import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import { sparkline } from '../report/charts/sparkline.js';
@@ -18,6 +9,7 @@ import { racingTotals } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
 import { describeReason, interval, resultOf } from '../runs/facts.js';
 import { openRun } from '../runs/open-run.js';
+import { formatCaps, formatFaults, formatUsage, racingText } from '../runs/usage-text.js';
 
 /** Of weights that are no parameters: these have decimals of their own. */
 const weightDecimals = 3;

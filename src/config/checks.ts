@@ -1,6 +1,8 @@
+import type { EnvironmentConfig } from '../environments/settings.js';
 import type { Problem } from '../errors.js';
 import { isVariableName, noVariable } from '../models/hosted/openai-access.js';
-import type { Config, EnvironmentConfig, ModelConfig, PolicyConfig, QTableConfig } from './config.js';
+import type { PolicyConfig, QTableConfig } from '../policies/settings.js';
+import type { Config, ModelConfig } from './config.js';
 
 /**
  * What no single field shows: settings that contradict each other, or that could never have an effect. Checks that

@@ -1,17 +1,17 @@
 /** Composition root: config → experiment. */
 import { join } from 'node:path';
-import type { Config, ModelConfig, PolicyConfig } from '../config/config.js';
+import type { Config, ModelConfig } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import { isRemoteId, openEnvironment } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
-import { isRemoteId, openEnvironment } from '../environments/open.js';
 import { isRemote, type RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { type Problem, UserError } from '../errors.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
-import { createModel } from '../models/providers.js';
 import { commit, version } from '../package.js';
 import { createPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
+import type { PolicyConfig } from '../policies/settings.js';
 import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
 import { type Racing, racingOf } from '../rollout/racing.js';
@@ -22,9 +22,11 @@ import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import { readManifest, readRun, runFiles } from '../runs/reader.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { openRecording } from './cassette.js';
-import { type Experiment, warningKey } from './experiment.js';
+import { createModel } from './create-model.js';
+import { warningKey } from './experiment.js';
 import { countedBy, createLedger, type Ledger } from './ledger.js';
 import type { Purse } from './limits.js';
+import type { Experiment } from './parts.js';
 import { createPrompter } from './prompter.js';
 
 /** What a config names, made and checked: nothing has run or been written yet. */

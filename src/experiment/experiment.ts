@@ -2,66 +2,20 @@
  * The outer loop. Warm up with random policies; then, every iteration: show the model the replay buffer, let it
  * propose parameters, evaluate them, record them. At the end the best are confirmed on untouched seeds.
  */
+
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { Config } from '../config/config.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { type LanguageModel, ModelError } from '../models/language-model.js';
-import type { ParameterVector } from '../policies/policy.js';
+import { ModelError } from '../models/language-model.js';
 import { remembered } from '../prompting/memory.js';
 import { callSeed, evaluationSeeds } from '../random/seeds.js';
-import { type EvaluationSetting, measure } from '../rollout/evaluation.js';
-import { type Racing, raceAgainst } from '../rollout/racing.js';
-import {
-  type BufferEntry,
-  type RacingTotals,
-  type ReplayBuffer,
-  racingTotals,
-} from '../rollout/replay-buffer.js';
-import type { CallRecord, Cap, Confirmation, RunEvent, StopReason, UsageTotals } from '../runs/events.js';
+import { measure } from '../rollout/evaluation.js';
+import { raceAgainst } from '../rollout/racing.js';
+import { type BufferEntry, type RacingTotals, racingTotals } from '../rollout/replay-buffer.js';
+import type { CallRecord, Cap, Confirmation, StopReason, UsageTotals } from '../runs/events.js';
 import type { Ledger } from './ledger.js';
-import type { Prompter } from './prompter.js';
+import type { Experiment, StopRequests } from './parts.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
 import { confirmBest, warmUp } from './stages.js';
-
-/** Everything a run needs, put together by `assemble`. */
-export interface Experiment {
-  /** Name of the run. */
-  readonly run: string;
-  readonly config: Config;
-  /** Root seed of this run. */
-  readonly seed: number;
-  readonly setting: EvaluationSetting;
-  /** Undefined where all episodes are played. */
-  readonly racing: Racing | undefined;
-  readonly model: LanguageModel;
-  readonly prompter: Prompter;
-  readonly buffer: ReplayBuffer;
-  /** Parameters of an earlier run, to be evaluated first. */
-  readonly imported: readonly ParameterVector[];
-  readonly ledger: Ledger;
-  /** The last complete iteration: 0 for a new run. */
-  readonly completed: number;
-  /** Calls of an iteration that an earlier process did not finish. */
-  readonly unfinishedCalls: readonly CallRecord[];
-  /** Milliseconds spent on this run, by earlier processes too. */
-  readonly activeMs: () => number;
-  /** Milliseconds of the other repeats, where they share limits; else 0. */
-  readonly otherMs: number;
-  readonly emit: (event: RunEvent) => void;
-  /** Keys of the warnings that were given already. */
-  readonly warned: Set<string>;
-  /** Makes what was emitted durable. */
-  readonly commit: () => Promise<void>;
-  readonly now: () => Date;
-}
-
-/** How a user ends a run early. */
-export interface StopRequests {
-  /** Finish the iteration, then close. */
-  readonly finish: AbortSignal;
-  /** Stop now. */
-  readonly abort: AbortSignal;
-}
 
 export interface Outcome {
   readonly reason: StopReason;

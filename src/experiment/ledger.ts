@@ -1,10 +1,4 @@
-import {
-  type Config,
-  isLanguageModel,
-  type LimitsConfig,
-  type ModelConfig,
-  type PriceConfig,
-} from '../config/config.js';
+import { type Config, isLanguageModel, type LimitsConfig, type ModelConfig } from '../config/config.js';
 import {
   type ChatMessage,
   type ModelErrorKind,
@@ -13,6 +7,7 @@ import {
   type Usage,
 } from '../models/language-model.js';
 import { mostTokens } from '../models/reply-faults.js';
+import type { PriceConfig } from '../models/settings.js';
 import { type CallRecord, type Cap, faultsOf, type LimitName, type UsageTotals } from '../runs/events.js';
 import {
   type Amounts,

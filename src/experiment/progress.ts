@@ -1,15 +1,12 @@
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar } from 'cli-progress';
-import {
-  type CommandContext,
-  type Display,
-  formatCaps,
-  formatCount,
-  formatReturn,
-} from '../format/console.js';
+import type { CommandContext } from '../context.js';
+import { formatCount, formatReturn } from '../format/console.js';
 import type { Completion } from '../models/language-model.js';
 import type { RunEvent } from '../runs/events.js';
+import { formatCaps } from '../runs/usage-text.js';
+import type { Display } from './session.js';
 
 /** Shows a run as it goes: a bar on a terminal, a line an iteration elsewhere, a JSON object an event for machines. */
 export function createDisplay(

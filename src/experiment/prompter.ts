@@ -10,8 +10,9 @@ import type { PromptContext } from '../prompting/context/prompt-context.js';
 import { progressContext, taskContext } from '../prompting/context/task-context.js';
 import { remembered, selectHistory } from '../prompting/memory.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
+import type { EpisodeRecord } from '../rollout/episode.js';
 import { type BufferEntry, createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord, EpisodeRecord } from '../runs/events.js';
+import type { CallRecord } from '../runs/events.js';
 import type { RecordedRun } from '../runs/reader.js';
 import type { Proposal } from './proposal.js';
 

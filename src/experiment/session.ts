@@ -1,25 +1,21 @@
-import type { CommandContext, Display } from '../format/console.js';
-import { writeRunReport } from '../report/write-report.js';
+import type { CommandContext } from '../context.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { RunEvent, StopReason } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { type Assembly, closeEnvironment, experimentIn } from './assemble.js';
-import { type Experiment, runExperiment } from './experiment.js';
+import { runExperiment } from './experiment.js';
 import { type IterationAnimations, openIterationAnimations } from './iteration-animations.js';
+import type { Experiment } from './parts.js';
 
-/** Runs an experiment in its directory, from wherever it stands, to its end, and writes the report. */
-export async function runInDirectory(
-  assembly: Assembly,
-  directory: RunDirectory,
-  display: Display,
-  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
-): Promise<void> {
-  await runUnreported(assembly, directory, display, context);
-  await writeRunReport(directory.path);
+/** Shows a run as it goes. */
+export interface Display {
+  show(event: RunEvent): void;
+  /** Leaves the terminal as it was. */
+  close(): void;
 }
 
-/** The same without the report, which takes a good part of the time of a short run; it can be written later. */
-export async function runUnreported(
+/** Runs an experiment in its directory, from wherever it stands, to its end; the report is written apart. */
+export async function runInDirectory(
   assembly: Assembly,
   directory: RunDirectory,
   display: Display,

@@ -7,7 +7,7 @@ import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import type { Confirmation } from '../runs/events.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
-import type { Experiment, StopRequests } from './experiment.js';
+import type { Experiment, StopRequests } from './parts.js';
 
 /**
  * An earlier run's policies and random ones first. All are drawn anew, so that a resumed warm-up goes on with the same

@@ -1,5 +1,3 @@
-import type { RacingTotals } from '../rollout/replay-buffer.js';
-
 const missing = '–';
 
 /** About `digits` significant digits, thousands apart by a thin space, a true minus sign. */
@@ -43,12 +41,6 @@ function groupDigits(digits: string): string {
 /** `1 call`, `2 calls`. */
 export function plural(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** `31 of 96 evaluations cut short, 412 of 1920 episodes saved (about 18.2k steps)`. */
-export function racingText({ cut, episodes, evaluations, saved, savedSteps }: RacingTotals): string {
-  const steps = saved === 0 ? '' : ` (about ${formatCompact(savedSteps)} steps)`;
-  return `${formatCount(cut)} of ${plural(evaluations, 'evaluation')} cut short, ${formatCount(saved)} of ${plural(episodes, 'episode')} saved${steps}`;
 }
 
 /** A large count in few characters: 812, 43.1k, 1.2M. */

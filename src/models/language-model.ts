@@ -1,4 +1,5 @@
-import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
+import type { ParameterSpec } from '../policies/policy.js';
+import type { Evaluated } from '../rollout/replay-buffer.js';
 
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
@@ -36,13 +37,6 @@ export interface Completion {
   readonly faults?: readonly ReplyFault[];
   /** Things the user should know of, e.g. that the provider cut the prompt. */
   readonly warnings?: readonly string[];
-}
-
-/** One evaluated candidate, as a control sees it. */
-export interface Evaluated {
-  readonly parameters: ParameterVector;
-  /** Mean return. */
-  readonly score: number;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** A model that gives again what an earlier run was answered: no network, no waiting, nothing to pay. */
-import type { ReplayedConfig } from '../config/config.js';
+
 import {
   type CallPosition,
   type ChatMessage,
@@ -8,6 +8,7 @@ import {
   ModelError,
   type ModelErrorKind,
 } from './language-model.js';
+import type { ReplayedConfig } from './settings.js';
 
 /** A recorded call, as far as it is replayed: a line of `calls.jsonl`. */
 export interface RecordedCall extends CallPosition {

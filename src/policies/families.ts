@@ -1,8 +1,8 @@
-import type { PolicyConfig } from '../config/config.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { linearPolicies } from './linear.js';
 import type { PolicyFamily } from './policy.js';
 import { qTablePolicies } from './q-table.js';
+import type { PolicyConfig } from './settings.js';
 
 /**
  * The policies that `config` names, for the spaces of `environment`.

@@ -1,4 +1,3 @@
-import type { LinearConfig } from '../config/config.js';
 import type { EnvironmentSpec, Space } from '../environments/environment.js';
 import { UserError } from '../errors.js';
 import type { RandomGenerator } from '../random/generator.js';
@@ -10,6 +9,7 @@ import {
   type PolicyFamily,
   project,
 } from './policy.js';
+import type { LinearConfig } from './settings.js';
 
 /**
  * Linear policies: outputs = s·W + b, with weights W[i][a] at `i * outputs + a` (i an observation dimension) and

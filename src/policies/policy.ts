@@ -1,8 +1,8 @@
 import { Matrix, QrDecomposition } from 'ml-matrix';
-import type { ProjectionConfig } from '../config/config.js';
 import type { Action, Observation } from '../environments/environment.js';
 import { UserError } from '../errors.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
+import type { ProjectionConfig } from './settings.js';
 
 /**
  * What a parameter vector may be: the one definition that warm-up, prompt wording, parser, validation,

@@ -1,8 +1,8 @@
-import type { QTableConfig } from '../config/config.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { UserError } from '../errors.js';
 import { toGrid } from './linear.js';
 import type { BinEdges, ParameterSpec, PolicyFamily } from './policy.js';
+import type { QTableConfig } from './settings.js';
 
 /** Maps an observation to a state index in `0 … states - 1`. */
 export interface Discretizer {

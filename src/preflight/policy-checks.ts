@@ -1,7 +1,8 @@
 /** Whether a policy that can be built can also do what its environment asks for. */
-import type { PolicyConfig, QTableConfig } from '../config/config.js';
+
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { BinEdges, PolicyFamily } from '../policies/policy.js';
+import type { PolicyConfig, QTableConfig } from '../policies/settings.js';
 import type { Finding } from './findings.js';
 
 /** What is odd about the actions and the states that a policy can tell apart. */

@@ -1,9 +1,9 @@
 /** What can be known of a run before it costs anything. What `assemble` refuses is not repeated here. */
 import { basename, extname } from 'node:path';
 import { isLanguageModel } from '../config/config.js';
-import { environmentName } from '../environments/facts.js';
-import { bestReturn } from '../environments/known-bounds.js';
-import { environmentIds } from '../environments/open.js';
+import { environmentName } from '../environments/catalogue/facts.js';
+import { bestReturn } from '../environments/catalogue/known-bounds.js';
+import { environmentIds } from '../environments/catalogue/open.js';
 import { type Assembly, ledgerOf } from '../experiment/assemble.js';
 import type { ModelContext } from '../models/language-model.js';
 import type { LimitName } from '../runs/events.js';

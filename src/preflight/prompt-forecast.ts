@@ -9,8 +9,9 @@ import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters, formatValue } from '../prompting/answer/format.js';
 import { createHistory } from '../prompting/context/history.js';
 import { estimatePromptTokens, estimateTokens } from '../prompting/token-estimate.js';
+import type { EpisodeRecord } from '../rollout/episode.js';
 import { type BufferEntry, createReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord, EpisodeRecord } from '../runs/events.js';
+import type { CallRecord } from '../runs/events.js';
 import { nothingRecorded } from '../runs/reader.js';
 
 export interface PromptForecast {

@@ -1,5 +1,5 @@
-import type { MemoryConfig } from '../config/config.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
+import type { MemoryConfig } from './settings.js';
 
 /**
  * What is left of the token budget when the window over all evaluations moves on: it moves seldom and by much, so

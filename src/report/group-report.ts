@@ -9,11 +9,11 @@ import {
 } from '../format/quantities.js';
 import { finalConfirmation } from '../runs/events.js';
 import { interquartileMean, mean, meanInterval95 } from '../statistics/descriptive.js';
-import { figure, intervalMark, line, numberedTicks, plotChart } from './charts/plot.js';
-import { linearScale, robustDomain, type Scale } from './charts/scale.js';
+import { bandPath, figure, intervalMark, iterationTicks, line, plotChart } from './charts/plot.js';
+import { linearScale, robustDomain } from './charts/scale.js';
+import { bestEntry, type RunData } from './data/run-data.js';
 import { type Html, html, preformatted } from './page/html.js';
 import { page } from './page/page.js';
-import { bestEntry, type RunData } from './run-data.js';
 import { tile } from './views/overview.js';
 
 /** One repeat, and where its own report stands relative to the group's. */
@@ -137,11 +137,6 @@ ${confirmed && html`<li><span class="key diamond"></span>mean of the confirmed m
   return figure(chart, caption, 'Point at a column for its figures.');
 }
 
-export function iterationTicks(last: number): { at: number; label: string }[] {
-  const ticks = numberedTicks(last).map(({ at, label }) => ({ at: at + 1, label }));
-  return last > 6 ? ticks.filter(({ label }) => label !== '1') : ticks;
-}
-
 /**
  * The highest score up to each iteration, from iteration 0. It ends where the repeat ended, but goes on unchanged to
  * `last` where the repeat stopped because it had reached its target.
@@ -163,17 +158,6 @@ export function bestByIteration(
     else if (next < entries.length) best.push(entries[next]!.score);
   }
   return best;
-}
-
-/** The area between the ends of the intervals. */
-export function bandPath(
-  summary: readonly { readonly interval: readonly [number, number] }[],
-  x: (i: number) => number,
-  y: Scale,
-): string {
-  const upper = summary.map(({ interval }, i): [number, number] => [x(i), y.at(interval[1])]);
-  const lower = summary.map(({ interval }, i): [number, number] => [x(i), y.at(interval[0])]);
-  return `${line([...upper, ...lower.toReversed()])}Z`;
 }
 
 function repeatTable(repeats: readonly RepeatData[]): Html {

@@ -1,18 +1,19 @@
 import { formatReturn, formatTime } from '../format/quantities.js';
 import { finalConfirmation } from '../runs/events.js';
+import { placeName } from '../runs/facts.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve, timelineOf } from './charts/learning-curve.js';
+import { loggedProposals } from './data/proposals.js';
+import { bestEntry, type RunData } from './data/run-data.js';
+import { gridMap, taskLabels } from './data/task-labels.js';
 import { type Html, html, preformatted } from './page/html.js';
 import { page, type Section } from './page/page.js';
-import { bestEntry, type RunData } from './run-data.js';
 import { animationView } from './views/animation-view.js';
 import { callLog } from './views/call-log.js';
 import { failureView } from './views/failure-view.js';
 import { confirmationTable, headline, runHeader, warnings } from './views/overview.js';
 import { policyView } from './views/policy-view.js';
-import { loggedProposals, placeName } from './views/proposals.js';
 import { reproduction } from './views/reproduce.js';
-import { gridMap, taskLabels } from './views/task-labels.js';
 import { usageView } from './views/usage-view.js';
 
 /** `report.html`: a run in one file that opens from disk. The same data give the same bytes. */

@@ -12,10 +12,9 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
 import { readGroup, runFiles } from '../runs/reader.js';
 import { replaceFile } from '../runs/writer.js';
+import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
 import { renderGroupReport } from './group-report.js';
-import type { RunData } from './run-data.js';
 import { renderReport } from './run-report.js';
-import type { Animations, ShownEpisode } from './views/animation-view.js';
 
 /** Writes `report.html` of the run at `path`; returns its path. */
 export async function writeRunReport(path: string): Promise<string> {

@@ -67,3 +67,17 @@ export function rollout(
       return { return: total, length, terminated: step.terminated, truncated };
   }
 }
+
+/** The recorded trajectory of one episode, by columns: a line of `episodes.jsonl`. */
+export interface EpisodeRecord {
+  readonly iteration: number;
+  readonly candidate: number;
+  readonly episode: number;
+  readonly seed: number;
+  /** observations[t] is what the policy saw before actions[t]; one more at the end. */
+  readonly observations: readonly (number | readonly number[])[];
+  readonly actions: readonly (number | readonly number[])[];
+  readonly rewards: readonly number[];
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+}

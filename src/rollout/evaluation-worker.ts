@@ -1,6 +1,6 @@
 /** A thread that plays episodes for `evaluation-workers.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { makeEnvironment } from '../environments/open.js';
+import { makeEnvironment } from '../environments/catalogue/open.js';
 import { UserError } from '../errors.js';
 import { createPolicyFamily } from '../policies/families.js';
 import { playEpisode } from './episode.js';

@@ -1,9 +1,10 @@
 /** Threads that play episodes: started when that pays, the same results as in this thread. */
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
-import type { EnvironmentConfig, PolicyConfig } from '../config/config.js';
+import type { EnvironmentConfig } from '../environments/settings.js';
 import { type Problem, UserError } from '../errors.js';
 import type { ParameterVector } from '../policies/policy.js';
+import type { PolicyConfig } from '../policies/settings.js';
 import { startThread } from '../storage/thread.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 

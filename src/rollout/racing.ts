@@ -2,12 +2,14 @@
  * When an evaluation need not be played to its end: it can no longer reach the incumbent's mean return, or hardly.
  * Racing candidates goes back to Maron & Moore (1994), "Hoeffding races".
  */
-import type { Config } from '../config/config.js';
+
+import { highestReturn } from '../environments/catalogue/known-bounds.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { highestReturn } from '../environments/known-bounds.js';
+import type { EnvironmentConfig } from '../environments/settings.js';
 import { UserError } from '../errors.js';
 import { largest, mean } from '../statistics/descriptive.js';
 import type { BufferEntry } from './replay-buffer.js';
+import type { EvaluationConfig } from './settings.js';
 
 /** How the evaluations of a run are raced. */
 export interface Racing {
@@ -35,7 +37,7 @@ export function racingOf(
   {
     environment: { id, options },
     evaluation: { maxSteps, racing },
-  }: Pick<Config, 'environment' | 'evaluation'>,
+  }: { readonly environment: EnvironmentConfig; readonly evaluation: EvaluationConfig },
   environment: Pick<EnvironmentSpec, 'maxSteps'>,
 ): Racing | undefined {
   if (racing === undefined) return undefined;

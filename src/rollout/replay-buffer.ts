@@ -1,6 +1,12 @@
-import type { Evaluated } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { mean } from '../statistics/descriptive.js';
+
+/** One evaluated candidate, as a control sees it. */
+export interface Evaluated {
+  readonly parameters: ParameterVector;
+  /** Mean return. */
+  readonly score: number;
+}
 
 /** One evaluated candidate: a line of `evaluations.jsonl`. No clock time in it: the same seed gives the same bytes. */
 export interface BufferEntry {

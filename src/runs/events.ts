@@ -2,6 +2,7 @@ import type { EnvironmentFailure } from '../environments/remote/remote-environme
 import type { CallPosition, ChatMessage, Completion, ModelErrorKind } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure, ParseFailureKind } from '../prompting/answer/format.js';
+import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, RacingTotals } from '../rollout/replay-buffer.js';
 
 /** One model call: a line of `calls.jsonl`. */
@@ -185,17 +186,3 @@ export type LoggedEvent = {
   /** With `iteration-finished`: how many lines the other files had. With fewer, the iteration is not complete. */
   readonly lines?: { readonly evaluations: number; readonly episodes: number; readonly calls: number };
 } & RunEvent;
-
-/** The recorded trajectory of one episode, by columns: a line of `episodes.jsonl`. */
-export interface EpisodeRecord {
-  readonly iteration: number;
-  readonly candidate: number;
-  readonly episode: number;
-  readonly seed: number;
-  /** observations[t] is what the policy saw before actions[t]; one more at the end. */
-  readonly observations: readonly (number | readonly number[])[];
-  readonly actions: readonly (number | readonly number[])[];
-  readonly rewards: readonly number[];
-  readonly terminated: boolean;
-  readonly truncated: boolean;
-}

@@ -1,7 +1,6 @@
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
-import { formatCaps, formatFaults, formatReturn, formatTable, formatUsage } from '../format/console.js';
-import { racingText } from '../format/quantities.js';
+import { formatReturn, formatTable } from '../format/console.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
@@ -15,6 +14,7 @@ import {
 } from './events.js';
 import type { Manifest } from './manifest.js';
 import { readManifest, runFiles, statusOf } from './reader.js';
+import { formatCaps, formatFaults, formatUsage, racingText } from './usage-text.js';
 
 /** The last line of `--json`. */
 export interface RunResult {
@@ -150,3 +150,12 @@ const place = ({ iteration, candidate }: { iteration: number; candidate: number 
     : `iteration ${iteration}${candidate > 0 ? `, candidate ${candidate + 1}` : ''}`;
 
 const shorten = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);
+
+/** `iteration 12`, or `iteration 12.3` for the third of several candidates; `warm-up policy 4` before them. */
+export function placeName(
+  place: { readonly iteration: number; readonly candidate: number },
+  config: { readonly candidates: number },
+): string {
+  if (place.iteration === 0) return `warm-up policy ${place.candidate + 1}`;
+  return `iteration ${place.iteration}${config.candidates > 1 ? `.${place.candidate + 1}` : ''}`;
+}

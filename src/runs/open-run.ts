@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Config, PolicyConfig } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import type { CommandContext } from '../context.js';
+import { makeEnvironment } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { makeEnvironment } from '../environments/open.js';
 import { UserError } from '../errors.js';
-import type { CommandContext } from '../format/console.js';
 import { createPolicyFamily } from '../policies/families.js';
 import type { PolicyFamily } from '../policies/policy.js';
+import type { PolicyConfig } from '../policies/settings.js';
 import type { Manifest } from './manifest.js';
 import { findRun, type RecordedRun, readManifest, readRun, runFiles } from './reader.js';
 

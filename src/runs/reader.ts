@@ -4,10 +4,11 @@ import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../errors.js';
 import type { ParameterVector } from '../policies/policy.js';
+import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { readJsonLines } from '../storage/json-lines.js';
 import { isLocked } from '../storage/lock.js';
-import type { CallRecord, EpisodeRecord, LoggedEvent } from './events.js';
+import type { CallRecord, LoggedEvent } from './events.js';
 import { groupShape, type Manifest, manifestShape } from './manifest.js';
 
 /** The files of a run directory. */

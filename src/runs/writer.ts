@@ -1,14 +1,15 @@
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Low, LowSync } from 'lowdb';
 import { JSONFile } from 'lowdb/node';
 import { UserError } from '../errors.js';
 import type { ParameterVector } from '../policies/policy.js';
+import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { endOfLine, JsonLinesFile, keepFirstLines, readJsonLines, withPath } from '../storage/json-lines.js';
-import { lockRun } from '../storage/lock.js';
-import { makeDirectory, requireEmpty } from '../storage/new-directory.js';
-import type { CallRecord, EpisodeRecord, LoggedEvent, RunEvent } from './events.js';
+import { isLocked, lockRun } from '../storage/lock.js';
+import { makeDirectory } from '../storage/new-directory.js';
+import type { CallRecord, LoggedEvent, RunEvent } from './events.js';
 import type { Manifest } from './manifest.js';
 import { groupFile, nothingRecorded, type RecordedRun, readManifest, readRun, runFiles } from './reader.js';
 
@@ -270,4 +271,33 @@ function keepOnly(path: string, recorded: RecordedRun): void {
   for (const [file, lines] of lengths) {
     if (existsSync(join(path, file))) keepFirstLines(join(path, file), lines);
   }
+}
+
+/** @throws UserError when there is something in it already: a run is never overwritten. */
+export function requireEmpty(path: string): void {
+  if (!existsSync(path)) return;
+  const names = readdirSync(path);
+  if (names.length === 0 || isCutOffStart(path, names)) return;
+  const isRun = existsSync(join(path, runFiles.manifest)) || existsSync(join(path, groupFile));
+  throw new UserError({
+    field: '--run-dir',
+    message: isRun ? 'there is a run in this directory already' : 'this directory is not empty',
+    value: path,
+    remedy: isRun
+      ? `policyloop resume ${path} continues it; name another directory for a new run`
+      : 'name a new or an empty directory',
+  });
+}
+
+/** What a process wrote that was killed before there was a run. Its lock, or a draft of it, tells it from a user's files. */
+function isCutOffStart(path: string, names: readonly string[]): boolean {
+  const begun = [runFiles.config, runFiles.imported, runFiles.manifest, groupFile].flatMap((name) => [
+    name,
+    `${name}.new`,
+  ]);
+  const isOurs = (name: string) =>
+    name.startsWith(runFiles.lock) ||
+    (begun.includes(name) && name !== runFiles.manifest && name !== groupFile);
+  const hasLock = names.some((name) => name.startsWith(runFiles.lock));
+  return names.every(isOurs) && hasLock && !isLocked(join(path, runFiles.lock));
 }

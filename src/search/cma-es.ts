@@ -4,12 +4,14 @@
  * adapted: R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity”
  * (PPSN 2008).
  */
-import type { CmaEsConfig } from '../config/config.js';
-import type { Evaluated, LanguageModel, Task } from '../models/language-model.js';
+
+import type { LanguageModel, Task } from '../models/language-model.js';
 import { createGenerator } from '../random/generator.js';
+import type { Evaluated } from '../rollout/replay-buffer.js';
 import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
+import type { CmaEsConfig } from './settings.js';
 
 /** Above this many parameters only the diagonal of the covariance matrix is adapted. */
 const fullCovarianceLimit = 100;

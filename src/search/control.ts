@@ -1,6 +1,7 @@
-import { type Evaluated, type LanguageModel, ModelError, type Task } from '../models/language-model.js';
+import { type LanguageModel, ModelError, type Task } from '../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
+import type { Evaluated } from '../rollout/replay-buffer.js';
 
 /**
  * A search algorithm in the place of a language model. What it proposes depends on the task and the seed alone, so

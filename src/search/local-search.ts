@@ -1,8 +1,9 @@
-import type { HillClimbConfig, OnePlusOneEsConfig } from '../config/config.js';
-import type { Evaluated, LanguageModel } from '../models/language-model.js';
+import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterSpec } from '../policies/policy.js';
+import type { Evaluated } from '../rollout/replay-buffer.js';
 import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
+import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
 /** Uniform random search: the least that a method must beat. */
 export function createRandomSearch(): LanguageModel {

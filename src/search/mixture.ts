@@ -3,9 +3,10 @@
  * of many is worth imitating. It serves as the teacher of runs with `candidates` above 1.
  */
 
-import type { Evaluated, LanguageModel } from '../models/language-model.js';
+import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
+import type { Evaluated } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
 import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
 import { createValueGrid, drawOther, drawPoint, isTable, type ValueGrid } from './moves.js';

@@ -1,8 +1,8 @@
 /** `POST /v1/chat/completions`: one request, from its body to the last byte of its answer. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { JobResult } from '../models/local/engine/protocol.js';
 import type { ModelProcess } from '../models/local/process/model-process.js';
-import type { JobResult } from '../models/local/process/protocol.js';
 import type { TokenBytes } from '../models/local/tokens/token-text.js';
 import {
   type Choice,

@@ -1,6 +1,6 @@
 /** Chat completions as OpenAI's API writes them, whole and in chunks. */
 import type { GeneratedAnswer } from '../models/local/engine/generation.js';
-import type { JobResult } from '../models/local/process/protocol.js';
+import type { JobResult } from '../models/local/engine/protocol.js';
 import type { TokenBytes } from '../models/local/tokens/token-text.js';
 
 /** What all parts of one reply have in common. */

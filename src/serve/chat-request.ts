@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { ChatMessage } from '../models/language-model.js';
-import type { GenerateJob } from '../models/local/process/protocol.js';
+import type { GenerateJob } from '../models/local/engine/protocol.js';
 import { type AnswerShape, answerShape } from './answer-shape.js';
 import { badRequest, HttpError } from './http.js';
 

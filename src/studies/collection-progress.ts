@@ -1,6 +1,7 @@
 /** Shows a collection as it grows: a bar on a terminal, a line now and then elsewhere, an object a run for machines. */
 import { SingleBar } from 'cli-progress';
-import { type CommandContext, formatCount, formatDuration } from '../format/console.js';
+import type { CommandContext } from '../context.js';
+import { formatCount, formatDuration } from '../format/console.js';
 
 export interface CollectionDisplay {
   evaluated(evaluations: number): void;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { isLanguageModel } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
-import { runUnreported } from '../experiment/session.js';
-import type { CommandContext } from '../format/console.js';
+import { runInDirectory } from '../experiment/session.js';
 import type { RunEvent } from '../runs/events.js';
 import { readManifest, readRun, runFiles } from '../runs/reader.js';
 import type { CollectedJob, CollectedNews, CollectorSetting } from './collection-workers.js';
@@ -56,7 +56,7 @@ async function play({ path, config }: CollectedJob): Promise<string | undefined>
     const durability = isLanguageModel(config.model) ? 'iteration' : 'run';
     const opened = await openRepeat(path, config, context, durability);
     if (opened !== undefined) {
-      await runUnreported(opened.assembly, opened.directory, { show, close: () => undefined }, context);
+      await runInDirectory(opened.assembly, opened.directory, { show, close: () => undefined }, context);
     }
   } catch (error) {
     if (error instanceof UserError) return error.message;

@@ -1,7 +1,7 @@
 /** Plays the runs of a collection in threads, a run in each. */
 import type { Worker } from 'node:worker_threads';
 import type { Config } from '../config/config.js';
-import type { CommandContext } from '../format/console.js';
+import type { CommandContext } from '../context.js';
 import { startThread } from '../storage/thread.js';
 
 /** What a thread is told at its start. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
+import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
-import { runInDirectory } from '../experiment/session.js';
-import type { CommandContext } from '../format/console.js';
 import { resultOf } from '../runs/facts.js';
 import { readManifest } from '../runs/reader.js';
 import { openRepeat } from './repeats.js';
+import { runAndReport } from './single-run.js';
 import type { PlannedRun } from './study.js';
 import type { StudyDisplay } from './study-progress.js';
 
@@ -24,7 +24,7 @@ export async function playRun(
     const opened = await openRepeat(path, run.config, context);
     if (opened !== undefined) {
       const show = { show: display.event, close: () => undefined };
-      await runInDirectory(opened.assembly, opened.directory, show, context);
+      await runAndReport(opened.assembly, opened.directory, show, context);
     }
   } catch (error) {
     if (error instanceof UserError) return error.message;

@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
+import { type CommandContext, exitCodes } from '../context.js';
 import { assemble } from '../experiment/assemble.js';
 import { addUsage, spentBy } from '../experiment/ledger.js';
 import { createPurse, nothing, type Purse, plus } from '../experiment/limits.js';
-import { runInDirectory } from '../experiment/session.js';
-import { type CommandContext, exitCodes, formatFaults, formatUsage } from '../format/console.js';
 import { plural } from '../format/quantities.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { groupReportPath, writeGroupReport } from '../report/write-report.js';
@@ -15,6 +14,7 @@ import { describeRepeats, resultOf, shownPath, summarizeRepeats } from '../runs/
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readImported, readManifest, readRun, runFiles } from '../runs/reader.js';
+import { formatFaults, formatUsage } from '../runs/usage-text.js';
 import { createGroupDirectory, type Durability, replaceFile, resumeRunDirectory } from '../runs/writer.js';
 import {
   displayFor,
@@ -22,6 +22,7 @@ import {
   failedResult,
   type OutputArguments,
   openModel,
+  runAndReport,
   startRun,
 } from './single-run.js';
 
@@ -69,7 +70,7 @@ export async function finishGroup(
     const purse = purseOf(group, name);
     const assembly = { ...opened.assembly, ...(purse && { purse }) };
     try {
-      await runInDirectory(assembly, opened.directory, displayFor(args, context), context);
+      await runAndReport(assembly, opened.directory, displayFor(args, context), context);
       const { reason } = opened.directory.manifest;
       if (reason?.kind === 'limit' && reason.limit.startsWith('total.')) reached = reason.limit;
     } catch (error) {

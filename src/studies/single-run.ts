@@ -1,12 +1,24 @@
 import { basename } from 'node:path';
 import { resolvedYaml } from '../config/load.js';
+import { type CommandContext, exitCodes } from '../context.js';
 import { messageOf } from '../errors.js';
 import { type Assembly, newManifest } from '../experiment/assemble.js';
 import { createDisplay } from '../experiment/progress.js';
-import { runInDirectory } from '../experiment/session.js';
-import { type CommandContext, exitCodes } from '../format/console.js';
+import { type Display, runInDirectory } from '../experiment/session.js';
+import { writeRunReport } from '../report/write-report.js';
 import { describeResult, type RunResult, resultOf, resultOfManifest } from '../runs/facts.js';
 import { createRunDirectory, type Durability, type RunDirectory } from '../runs/writer.js';
+
+/** Runs an experiment in its directory, from wherever it stands, to its end, and writes its report. */
+export async function runAndReport(
+  assembly: Assembly,
+  directory: RunDirectory,
+  display: Display,
+  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
+): Promise<void> {
+  await runInDirectory(assembly, directory, display, context);
+  await writeRunReport(directory.path);
+}
 
 export interface OutputArguments {
   readonly json: boolean;
@@ -50,7 +62,7 @@ export async function finishRun(
   context: CommandContext,
 ): Promise<number> {
   try {
-    await runInDirectory(assembly, directory, displayFor(args, context), context);
+    await runAndReport(assembly, directory, displayFor(args, context), context);
   } catch (error) {
     if (args.json) context.print(JSON.stringify(failedResult(directory, context.cwd, error)));
     throw error;

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { type ImportArguments, importCommand } from '../../src/commands/import.js';
 import { runCommand } from '../../src/commands/run.js';
 import { loadConfig } from '../../src/config/load.js';
-import type { CommandContext } from '../../src/format/console.js';
+import type { CommandContext } from '../../src/context.js';
 import { readGroup, readRun } from '../../src/runs/reader.js';
 import { finetuneLinear, propsLinear } from '../config/import/fixtures.js';
 import { temporaryDirectory } from '../support/experiments.js';

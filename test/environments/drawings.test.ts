@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
 import type { Point, Role, Shape } from '../../src/environments/frame.js';
-import { makeEnvironment } from '../../src/environments/open.js';
 import { createGenerator } from '../../src/random/generator.js';
 
 function shapesOf(environment: Environment, role: Role): readonly Shape[] {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/open.js';
+import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { UserError } from '../../src/errors.js';
 import { describeEnvironment } from '../contracts/environment-contract.js';
 import { mujocoScenarios, scenarios } from './scenarios.js';

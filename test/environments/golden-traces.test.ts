@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { makeEnvironment } from '../../src/environments/open.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { precision, replay, type Trace } from './trace.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
-import { bestReturn } from '../../src/environments/known-bounds.js';
+import { bestReturn } from '../../src/environments/catalogue/known-bounds.js';
 
 const lakes = {
   '4x4': 'SFFFFHFHFFFHHFFG',

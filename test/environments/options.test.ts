@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { environmentInfo, makeEnvironment } from '../../src/environments/open.js';
+import { environmentInfo, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { UserError } from '../../src/errors.js';
 
 async function problemsOf(id: string, options: unknown): Promise<UserError['problems']> {

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import { makeEnvironment, openEnvironment } from '../../src/environments/open.js';
+import { makeEnvironment, openEnvironment } from '../../src/environments/catalogue/open.js';
 import {
   EnvironmentError,
   isRemote,
@@ -221,7 +221,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     'no process is left when this one is killed in a step',
     async () => {
       const source = `
-      const { openEnvironment } = await import(${JSON.stringify(pathToFileURL(resolve('src/environments/open.ts')).href)});
+      const { openEnvironment } = await import(${JSON.stringify(pathToFileURL(resolve('src/environments/catalogue/open.ts')).href)});
       const environment = await openEnvironment(${JSON.stringify({ id: counter, options: { fault: 'hang' } })}, process.env);
       await environment.batches[0].reset([1]);
       for (let step = 0; step < 2; step++) await environment.batches[0].step([{ slot: 0, action: 1 }]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Action, Environment } from '../../src/environments/environment.js';
-import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/open.js';
 import { UserError } from '../../src/errors.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { PolicyFamily } from '../../src/policies/policy.js';

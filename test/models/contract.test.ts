@@ -1,5 +1,5 @@
 import type { ModelConfig } from '../../src/config/config.js';
-import { createModel } from '../../src/models/providers.js';
+import { createModel } from '../../src/experiment/create-model.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { contractSpec, testModelContract } from '../contracts/model-contract.js';
 import { startFakeOllama } from '../support/fake-ollama.js';

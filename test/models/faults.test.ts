@@ -1,8 +1,8 @@
 /** What goes wrong between us and a server, through the real clients of both providers. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { createModel } from '../../src/experiment/create-model.js';
 import { type RetryPolicy, type Wait, waitOnClock } from '../../src/models/hosted/retry.js';
 import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
-import { createModel } from '../../src/models/providers.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 import type { FakeServer, Fault, FaultPlan } from '../support/fake-server.js';

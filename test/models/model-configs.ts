@@ -1,6 +1,6 @@
-import type { OllamaConfig, OpenAIConfig } from '../../src/config/config.js';
 import type { Wait } from '../../src/models/hosted/retry.js';
 import type { ChatMessage, GenerateOptions, Task } from '../../src/models/language-model.js';
+import type { OllamaConfig, OpenAIConfig } from '../../src/models/settings.js';
 
 const sampling = {
   format: 'text',

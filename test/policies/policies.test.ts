@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { QTableConfig } from '../../src/config/config.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { PolicyFamily } from '../../src/policies/policy.js';
+import type { QTableConfig } from '../../src/policies/settings.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { box, withSpaces } from '../support/fixed-environment.js';
 

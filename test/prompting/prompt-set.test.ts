@@ -2,8 +2,8 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
-import { makeEnvironment } from '../../src/environments/open.js';
 import { UserError } from '../../src/errors.js';
 import { packageRoot } from '../../src/package.js';
 import {

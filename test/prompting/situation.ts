@@ -1,5 +1,5 @@
 import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/config.js';
-import { makeEnvironment } from '../../src/environments/open.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
 import { createHistory } from '../../src/prompting/context/history.js';
@@ -8,9 +8,9 @@ import { progressContext, taskContext } from '../../src/prompting/context/task-c
 import { selectHistory } from '../../src/prompting/memory.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { createGenerator } from '../../src/random/generator.js';
+import type { EpisodeRecord } from '../../src/rollout/episode.js';
 import { rollout, type Trajectory } from '../../src/rollout/episode.js';
 import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
-import type { EpisodeRecord } from '../../src/runs/events.js';
 
 /** All that prompts are made of, for a config. */
 export async function situation(

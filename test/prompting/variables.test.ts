@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { environmentFacts, environmentFamily } from '../../src/environments/facts.js';
-import { environmentIds } from '../../src/environments/open.js';
+import { environmentFacts, environmentFamily } from '../../src/environments/catalogue/facts.js';
+import { environmentIds } from '../../src/environments/catalogue/open.js';
 import { packageRoot } from '../../src/package.js';
 import {
   correctionContextSchema,

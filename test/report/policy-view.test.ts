@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec, PolicyDescription } from '../../src/policies/policy.js';
+import { gridMap, taskLabels } from '../../src/report/data/task-labels.js';
 import { render } from '../../src/report/page/html.js';
 import { policyView } from '../../src/report/views/policy-view.js';
-import { gridMap, taskLabels } from '../../src/report/views/task-labels.js';
 import { elementsOf, visibleText } from './markup.js';
 
 const spec: ParameterSpec = { count: 0, kind: 'float', low: -10, high: 10, decimals: 1 };

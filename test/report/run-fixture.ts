@@ -4,7 +4,7 @@ import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/
 import type { ChatMessage, Completion } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../src/policies/policy.js';
 import type { ParseFailure } from '../../src/prompting/answer/format.js';
-import type { RunData } from '../../src/report/run-data.js';
+import type { RunData } from '../../src/report/data/run-data.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord, Confirmation, LoggedEvent, UsageTotals } from '../../src/runs/events.js';
 import { mean, meanInterval95 } from '../../src/statistics/descriptive.js';

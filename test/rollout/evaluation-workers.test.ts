@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { PolicyConfig } from '../../src/config/config.js';
-import { makeEnvironment } from '../../src/environments/open.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { UserError } from '../../src/errors.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
+import type { PolicyConfig } from '../../src/policies/settings.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { type EvaluationSetting, evaluate } from '../../src/rollout/evaluation.js';
 import { createWorkers, type EvaluationWorkers } from '../../src/rollout/evaluation-workers.js';

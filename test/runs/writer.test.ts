@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/errors.js';
 import { readManifest } from '../../src/runs/reader.js';
-import { createGroupDirectory, createRunDirectory, replaceFile } from '../../src/runs/writer.js';
-import { requireEmpty } from '../../src/storage/new-directory.js';
+import {
+  createGroupDirectory,
+  createRunDirectory,
+  replaceFile,
+  requireEmpty,
+} from '../../src/runs/writer.js';
 import {
   quick,
   readRunFile,

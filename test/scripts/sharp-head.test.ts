@@ -7,7 +7,7 @@ import { sharpHead } from '../../scripts/tiny-improver/sharp-head.js';
 import { storeModel } from '../../scripts/tiny-improver/stored-model.js';
 import { type TokenKinds, tokenKinds } from '../../scripts/tiny-improver/token-kinds.js';
 import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
-import { checkModel } from '../../src/models/local/inspect.js';
+import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';

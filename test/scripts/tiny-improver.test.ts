@@ -7,7 +7,7 @@ import { fullPlan, smokePlan, trainedModel } from '../../scripts/tiny-improver/r
 import { stepsOf } from '../../scripts/tiny-improver/steps.js';
 import { storeModel } from '../../scripts/tiny-improver/stored-model.js';
 import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
-import { checkModel } from '../../src/models/local/inspect.js';
+import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { loadCollection } from '../../src/studies/collection-config.js';

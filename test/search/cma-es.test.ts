@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { CmaEsConfig } from '../../src/config/config.js';
-import type { Evaluated, LanguageModel } from '../../src/models/language-model.js';
+import type { LanguageModel } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
+import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import { createCmaEs } from '../../src/search/cma-es.js';
+import type { CmaEsConfig } from '../../src/search/settings.js';
 import reference from '../fixtures/cma-reference.json' with { type: 'json' };
 
 type Objective = (x: ParameterVector) => number;

@@ -2,11 +2,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ModelConfig } from '../../src/config/config.js';
-import type { Evaluated, LanguageModel, Task } from '../../src/models/language-model.js';
-import { createModel } from '../../src/models/providers.js';
+import { createModel } from '../../src/experiment/create-model.js';
+import type { LanguageModel, Task } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { formatParameters, parseParameters } from '../../src/prompting/answer/format.js';
 import { createGenerator } from '../../src/random/generator.js';
+import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 
 const configs: readonly ModelConfig[] = [
   { provider: 'random' },

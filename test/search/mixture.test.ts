@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Evaluated } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { createGenerator } from '../../src/random/generator.js';
+import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import { createMixture } from '../../src/search/mixture.js';
 
 async function samples(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Evaluated, LanguageModel } from '../../src/models/language-model.js';
+import type { LanguageModel } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
+import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import { createHillClimb, createRandomSearch } from '../../src/search/local-search.js';
 
 async function samples(

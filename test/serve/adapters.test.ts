@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createModel } from '../../src/experiment/create-model.js';
 import type { GenerateOptions } from '../../src/models/language-model.js';
-import { createLocalModel } from '../../src/models/local/local-model.js';
-import { createModel } from '../../src/models/providers.js';
+import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { randomAdapter } from '../models/local/random-adapter.js';
 import { openaiConfig } from '../models/model-configs.js';
 import { eventsOf, localConfig, messages, path, post, send, startLocalServer } from './local-server.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { UserError } from '../../src/errors.js';
+import { createModel } from '../../src/experiment/create-model.js';
 import type { GenerateOptions } from '../../src/models/language-model.js';
-import { createLocalModel } from '../../src/models/local/local-model.js';
-import { createModel } from '../../src/models/providers.js';
+import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { parseParameters } from '../../src/prompting/answer/format.js';
 import { httpErrorOf } from '../../src/serve/http.js';
 import { openaiConfig } from '../models/model-configs.js';

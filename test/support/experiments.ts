@@ -3,16 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
+import type { CommandContext } from '../../src/context.js';
 import { type Assembly, assemble } from '../../src/experiment/assemble.js';
-import { runInDirectory } from '../../src/experiment/session.js';
-import type { CommandContext } from '../../src/format/console.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import { formatParameters } from '../../src/prompting/answer/format.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readImported, runFiles } from '../../src/runs/reader.js';
 import { resumeRunDirectory } from '../../src/runs/writer.js';
-import { startRun } from '../../src/studies/single-run.js';
+import { runAndReport, startRun } from '../../src/studies/single-run.js';
 import { createScriptedModel, type ScriptedModel } from './scripted-model.js';
 
 export const temporaryDirectory = () => mkdtempSync(join(tmpdir(), 'policyloop-'));
@@ -55,18 +54,14 @@ export interface PlayOptions {
   readonly now?: () => Date;
 }
 
-async function play(
-  assembly: Assembly,
-  directory: Parameters<typeof runInDirectory>[1],
-  options: PlayOptions,
-) {
+async function play(assembly: Assembly, directory: Parameters<typeof runAndReport>[1], options: PlayOptions) {
   const events: RunEvent[] = [];
   const sink = (event: RunEvent) => {
     events.push(event);
     options.onEvent?.(event);
   };
   const now = tickingClock();
-  await runInDirectory(
+  await runAndReport(
     assembly,
     directory,
     { show: sink, close: () => undefined },

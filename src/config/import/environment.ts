@@ -1,4 +1,4 @@
-import { environmentIds, environmentInfo, isRemoteId } from '../../environments/open.js';
+import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
 import { UserError } from '../../errors.js';
 import { isMapping } from '../../settings/schema.js';
 import { carry, change, type Draft, drop, given, type TheirConfig } from './draft.js';

@@ -1,5 +1,5 @@
 /** The keys that both programs have, and what their tables of keys are made of. */
-import type { PolicyConfig } from '../config.js';
+import type { PolicyConfig } from '../../policies/settings.js';
 import { carry, change, type Draft, drop, given, isOn } from './draft.js';
 import { type EnvironmentChoice, importEnvironment, noWindow } from './environment.js';
 import type { ModelChoice } from './model.js';

@@ -1,9 +1,9 @@
 import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
-import type { OllamaConfig } from '../../config/config.js';
 import { UserError } from '../../errors.js';
 import type { ChatMessage, Completion, FinishReason, LanguageModel, Task } from '../language-model.js';
 import { checkUsage, mostTokens, replyFaults } from '../reply-faults.js';
+import type { OllamaConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
 import { loginOf, withoutSecrets } from './openai-access.js';

@@ -1,7 +1,7 @@
 import type { ClientOptions } from 'openai';
-import type { OpenAIConfig } from '../../config/config.js';
 import { hideSecrets, UserError } from '../../errors.js';
 import type { Completion } from '../language-model.js';
+import type { OpenAIConfig } from '../settings.js';
 
 /** What a web address may say of its user, as in `http://name:password@host`. */
 export interface Login {

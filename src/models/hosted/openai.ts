@@ -1,6 +1,5 @@
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
-import type { OpenAIConfig } from '../../config/config.js';
 import {
   type ChatMessage,
   type GenerateOptions,
@@ -9,6 +8,7 @@ import {
   smallest,
   type Task,
 } from '../language-model.js';
+import type { OpenAIConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
 import { openaiServer, withoutSecrets } from './openai-access.js';

@@ -1,8 +1,8 @@
-import type { MemoryConfig } from '../../config/config.js';
 import type { ParameterSpec } from '../../policies/policy.js';
+import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import type { EpisodeRecord } from '../../runs/events.js';
 import { formatParameters, formatValue } from '../answer/format.js';
+import type { MemoryConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { trajectoryRows, trajectorySummary } from './trajectory-summary.js';
 

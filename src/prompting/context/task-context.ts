@@ -1,7 +1,8 @@
 /** Builds what prompts say: plain data from the hinge types. */
-import type { Config } from '../../config/config.js';
+
+import { short } from '../../environments/catalogue/facts.js';
 import type { DiscreteSpace, EnvironmentSpec, Space } from '../../environments/environment.js';
-import { short } from '../../environments/facts.js';
+import type { EnvironmentConfig } from '../../environments/settings.js';
 import type {
   BinEdges,
   ParameterSpec,
@@ -10,7 +11,9 @@ import type {
   Projection,
 } from '../../policies/policy.js';
 import type { ReplayBuffer } from '../../rollout/replay-buffer.js';
+import type { EvaluationConfig } from '../../rollout/settings.js';
 import { exampleAnswer, formatValue } from '../answer/format.js';
+import type { MemoryConfig, PromptsConfig } from '../settings.js';
 import { type HistoryPart, historyLine } from './history.js';
 import type {
   DescriptionContext,
@@ -41,10 +44,15 @@ export function descriptionContext(
 
 /** What stays the same during a run. */
 export function taskContext(task: {
-  readonly config: Pick<
-    Config,
-    'environment' | 'model' | 'iterations' | 'candidates' | 'prompts' | 'memory' | 'evaluation'
-  >;
+  readonly config: {
+    readonly environment: Pick<EnvironmentConfig, 'options'>;
+    readonly model: object;
+    readonly iterations: number;
+    readonly candidates: number;
+    readonly prompts: PromptsConfig;
+    readonly memory: MemoryConfig;
+    readonly evaluation: EvaluationConfig;
+  };
   readonly environment: EnvironmentSpec;
   readonly family: Pick<PolicyFamily, 'parameters' | 'description'>;
   /** Of the environment, as the prompt set renders it. */

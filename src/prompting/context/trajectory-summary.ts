@@ -1,7 +1,7 @@
 /** One episode as a few lines of text: sampled steps, or statistics. */
 
-import { short } from '../../environments/facts.js';
-import type { EpisodeRecord } from '../../runs/events.js';
+import { short } from '../../environments/catalogue/facts.js';
+import type { EpisodeRecord } from '../../rollout/episode.js';
 
 type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated' | 'truncated'>;
 type Value = number | readonly number[];

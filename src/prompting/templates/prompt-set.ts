@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import Handlebars from 'handlebars';
+import { environmentFacts, environmentFamily, environmentName } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
-import { environmentFacts, environmentFamily, environmentName } from '../../environments/facts.js';
 import { messageOf, nearest, UserError } from '../../errors.js';
 import { packageRoot } from '../../package.js';
 import type { ParseFailure } from '../answer/format.js';

@@ -1,6 +1,6 @@
 /** The variables a template may use: the shape of its context. */
 import { z } from 'zod';
-import type { Fact } from '../../environments/facts.js';
+import type { Fact } from '../../environments/catalogue/facts.js';
 import { nearest, type Problem } from '../../errors.js';
 
 export type Shape =

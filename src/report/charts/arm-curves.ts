@@ -1,8 +1,7 @@
 import { formatReturn, plural } from '../../format/quantities.js';
 import { mean, meanInterval95 } from '../../statistics/descriptive.js';
-import { bandPath, iterationTicks } from '../group-report.js';
 import { type Html, html } from '../page/html.js';
-import { figure, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
+import { bandPath, figure, iterationTicks, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
 
 /** One of several ways to solve the same tasks, over its repeats. */

@@ -1,9 +1,9 @@
 import { formatNumber, formatParameter, plural } from '../../format/quantities.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
+import { placeName } from '../../runs/facts.js';
+import type { RunData } from '../data/run-data.js';
+import type { TaskLabels } from '../data/task-labels.js';
 import { embedJson, type Html, html } from '../page/html.js';
-import type { RunData } from '../run-data.js';
-import { placeName } from '../views/proposals.js';
-import type { TaskLabels } from '../views/task-labels.js';
 import {
   categoricalPalette,
   divergingIndex,
@@ -13,7 +13,7 @@ import {
   type Rgba,
   sequentialIndex,
   sequentialPalette,
-} from './palette.js';
+} from '../page/palette.js';
 import { figure, numberedTicks } from './plot.js';
 import { coordinate, percent, robustDomain, tickStep } from './scale.js';
 

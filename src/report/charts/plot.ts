@@ -107,3 +107,20 @@ export function numberedTicks(count: number): { readonly at: number; readonly la
 export function line(points: readonly (readonly [number, number])[]): string {
   return points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${coordinate(x)} ${coordinate(y)}`).join('');
 }
+
+/** Ticks of an axis of iterations; 0 stands for the warm-up. */
+export function iterationTicks(last: number): { at: number; label: string }[] {
+  const ticks = numberedTicks(last).map(({ at, label }) => ({ at: at + 1, label }));
+  return last > 6 ? ticks.filter(({ label }) => label !== '1') : ticks;
+}
+
+/** The area between the ends of the intervals. */
+export function bandPath(
+  summary: readonly { readonly interval: readonly [number, number] }[],
+  x: (i: number) => number,
+  y: Scale,
+): string {
+  const upper = summary.map(({ interval }, i): [number, number] => [x(i), y.at(interval[1])]);
+  const lower = summary.map(({ interval }, i): [number, number] => [x(i), y.at(interval[0])]);
+  return `${line([...upper, ...lower.toReversed()])}Z`;
+}

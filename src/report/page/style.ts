@@ -1,4 +1,4 @@
-import { paletteStyle } from '../charts/palette.js';
+import { paletteStyle } from './palette.js';
 
 /** The style sheet of every page. Colours are named by what they mean; the dark page changes their values only. */
 export function pageStyle(): string {

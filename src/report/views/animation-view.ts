@@ -1,30 +1,8 @@
 import type { Config } from '../../config/config.js';
 import { formatReturn, plural } from '../../format/quantities.js';
+import { placeName } from '../../runs/facts.js';
+import type { Animations, ShownEpisode } from '../data/run-data.js';
 import { type Html, html } from '../page/html.js';
-import { placeName } from './proposals.js';
-
-/** An episode as a moving picture. */
-export interface ShownEpisode {
-  /** `Best`, or `Best and first` where they are the same policy. */
-  readonly name: string;
-  readonly iteration: number;
-  readonly candidate: number;
-  /** Mean return of its evaluation. */
-  readonly score: number;
-  /** Of this episode. */
-  readonly return: number;
-  readonly length: number;
-  /** What the evaluation recorded for it; another return means that the environment has changed. */
-  readonly recorded: number;
-  /** The animation, as an SVG document. */
-  readonly svg: string;
-}
-
-export interface Animations {
-  readonly episodes: readonly ShownEpisode[];
-  /** Pictures beside the report, drawn as the run went; paths are relative to it. */
-  readonly files: readonly { readonly iteration: number; readonly file: string }[];
-}
 
 /** The episodes side by side; undefined where there are no pictures. */
 export function animationView(

@@ -12,10 +12,10 @@ import type { ChatMessage } from '../../models/language-model.js';
 import { statedReason } from '../../prompting/answer/format.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/events.js';
+import { isRejected, type LoggedAttempt, type LoggedProposal, proposalId } from '../data/proposals.js';
+import type { RunData } from '../data/run-data.js';
 import { embedJson, type Html, html, preformatted } from '../page/html.js';
-import type { RunData } from '../run-data.js';
 import { explainFailure, failureKind, failureMeaning } from './failure-text.js';
-import { isRejected, type LoggedAttempt, type LoggedProposal, proposalId } from './proposals.js';
 
 /**
  * The prompts of a run without their repetitions. Prompts repeat each other's lines (the history grows, a window of

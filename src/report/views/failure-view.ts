@@ -2,7 +2,9 @@ import type { Config } from '../../config/config.js';
 import { formatNumber, plural } from '../../format/quantities.js';
 import type { ModelErrorKind } from '../../models/language-model.js';
 import { faultsOf } from '../../runs/events.js';
+import { placeName } from '../../runs/facts.js';
 import { percent } from '../charts/scale.js';
+import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
 import { type Html, html } from '../page/html.js';
 import {
   explainFailure,
@@ -11,7 +13,6 @@ import {
   failureMeaning,
   faultMeaning,
 } from './failure-text.js';
-import { isRejected, type LoggedProposal, placeName, proposalId } from './proposals.js';
 
 interface FailureGroup {
   readonly kind: FailureKind;

@@ -9,7 +9,6 @@ import {
   formatReturn,
   formatTime,
   plural,
-  racingText,
 } from '../../format/quantities.js';
 import { type BufferEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
 import {
@@ -18,9 +17,11 @@ import {
   type LoggedEvent,
   type StopReason,
 } from '../../runs/events.js';
+import { placeName } from '../../runs/facts.js';
+import { racingText } from '../../runs/usage-text.js';
+import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
+import { bestEntry, type RunData } from '../data/run-data.js';
 import { type Content, type Html, html } from '../page/html.js';
-import { bestEntry, type RunData } from '../run-data.js';
-import { isRejected, type LoggedProposal, placeName, proposalId } from './proposals.js';
 
 /** Who, what and when of a run. */
 export function runHeader(data: RunData): Html {

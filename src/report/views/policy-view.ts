@@ -5,9 +5,9 @@ import {
   type ParameterVector,
   type PolicyDescription,
 } from '../../policies/policy.js';
-import { cellClass, maxCategories } from '../charts/palette.js';
+import type { GridMap, TaskLabels } from '../data/task-labels.js';
 import { type Content, type Html, html } from '../page/html.js';
-import type { GridMap, TaskLabels } from './task-labels.js';
+import { cellClass, maxCategories } from '../page/palette.js';
 
 type LinearDescription = Extract<PolicyDescription, { kind: 'linear' }>;
 type TableDescription = Extract<PolicyDescription, { kind: 'q-table' }>;

@@ -8,8 +8,8 @@ import {
 import type { CallRecord, Cap } from '../../runs/events.js';
 import { figure, line, numberedTicks, type Plot, plotChart } from '../charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../charts/scale.js';
+import type { RunData } from '../data/run-data.js';
 import { type Html, html } from '../page/html.js';
-import type { RunData } from '../run-data.js';
 
 const height = 130;
 

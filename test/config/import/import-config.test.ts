@@ -6,9 +6,8 @@ import { importedYaml } from '../../../src/config/import/imported-yaml.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { UserError } from '../../../src/errors.js';
 import { assemble } from '../../../src/experiment/assemble.js';
-import { runInDirectory } from '../../../src/experiment/session.js';
 import { readRun } from '../../../src/runs/reader.js';
-import { startRun } from '../../../src/studies/single-run.js';
+import { runAndReport, startRun } from '../../../src/studies/single-run.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { finetuneLinear, finetuneTables, propsLinear, propsTable } from './fixtures.js';
 
@@ -98,7 +97,7 @@ describe.each(Object.entries(fixtures))('the import of %s', (_name, text) => {
     const directory = startRun(assembly, path, { now }, 'iteration', notes);
     const stop = { finish: new AbortController().signal, abort: new AbortController().signal };
     const display = { show: () => {}, close: () => {} };
-    await runInDirectory(assembly, directory, display, { now, milliseconds: () => 0, stop });
+    await runAndReport(assembly, directory, display, { now, milliseconds: () => 0, stop });
     const { iteration, events } = readRun(path);
     expect(iteration).toBe(1);
     const warnings = events.flatMap((event) => (event.kind === 'warning' ? [event.message] : []));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { Environment, Space } from '../../../src/environments/environment.js';
 import type { Shape } from '../../../src/environments/frame.js';
 import { loadModel, Simulation } from '../../../src/environments/mujoco/simulation.js';
-import { makeEnvironment } from '../../../src/environments/open.js';
 import { createGenerator } from '../../../src/random/generator.js';
 
 /** Bytes that MuJoCo has taken; they never become fewer. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.js';
-import { makeEnvironment } from '../../../src/environments/open.js';
+import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import {
   carveMaze,
   isOpen,

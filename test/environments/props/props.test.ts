@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.js';
+import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import type { Shape } from '../../../src/environments/frame.js';
-import { makeEnvironment } from '../../../src/environments/open.js';
 
 /** Return of one episode. */
 function play(environment: Environment, seed: number, act: (observation: number[]) => number): number {

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { openEnvironment } from '../../../src/environments/open.js';
+import { openEnvironment } from '../../../src/environments/catalogue/open.js';
 import { isRemote, type RemoteEnvironment } from '../../../src/environments/remote/remote-environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { type Evaluation, evaluate } from '../../../src/rollout/evaluation.js';

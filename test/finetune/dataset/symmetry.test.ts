@@ -6,10 +6,10 @@ import {
   type Symmetry,
   transformed,
 } from '../../../finetune/dataset/augmentation.js';
-import type { PolicyConfig } from '../../../src/config/config.js';
 import type { Action, EnvironmentSpec, Observation, Space } from '../../../src/environments/environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { type PolicyFamily, project } from '../../../src/policies/policy.js';
+import type { PolicyConfig } from '../../../src/policies/settings.js';
 import { createGenerator } from '../../../src/random/generator.js';
 
 const box = (size: number): Space => ({

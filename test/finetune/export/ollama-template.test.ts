@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ollamaTemplate } from '../../../finetune/export/ollama-template.js';
+import { ollamaTemplate } from '../../../finetune/export/ollama/template.js';
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import { openChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
 import { executeGoTemplate } from './go-template.js';

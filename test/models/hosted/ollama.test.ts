@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OllamaConfig } from '../../../src/config/config.js';
 import { UserError } from '../../../src/errors.js';
+import { createModel } from '../../../src/experiment/create-model.js';
 import type { ChatMessage, ModelError } from '../../../src/models/language-model.js';
-import { createModel } from '../../../src/models/providers.js';
+import type { OllamaConfig } from '../../../src/models/settings.js';
 import { startFakeOllama } from '../../support/fake-ollama.js';
 import type { FakeServer } from '../../support/fake-server.js';
 import { messages, ollamaConfig, options, recordWaits } from '../model-configs.js';

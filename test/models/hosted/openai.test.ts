@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OpenAIConfig } from '../../../src/config/config.js';
 import { UserError } from '../../../src/errors.js';
+import { createModel } from '../../../src/experiment/create-model.js';
 import type { ModelError } from '../../../src/models/language-model.js';
-import { createModel } from '../../../src/models/providers.js';
+import type { OpenAIConfig } from '../../../src/models/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
 import { startFakeOpenAI } from '../../support/fake-openai.js';
 import type { FakeServer } from '../../support/fake-server.js';

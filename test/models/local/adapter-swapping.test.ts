@@ -4,10 +4,10 @@ import { adaptedModules, adapterInputs } from '../../../src/models/local/engine/
 import { buildGraph, type Engine, loadEngine } from '../../../src/models/local/engine/engine.js';
 import { KeyValueCache, PromptCaches } from '../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
+import type { GenerateJob } from '../../../src/models/local/engine/protocol.js';
 import { openSession } from '../../../src/models/local/engine/runtime.js';
 import { openAdapter } from '../../../src/models/local/graph/adapter.js';
-import { createLocalModel, openLocalModels } from '../../../src/models/local/local-model.js';
-import type { GenerateJob } from '../../../src/models/local/process/protocol.js';
+import { createLocalModel, openLocalModels } from '../../../src/models/local/process/local-model.js';
 import { localSchema, type Quantization } from '../../../src/models/local/settings.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/safetensors.js';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it, test } from 'vitest';
 import { loadEngine } from '../../../src/models/local/engine/engine.js';
 import { readAdapter } from '../../../src/models/local/graph/adapter.js';
-import { createLocalModel } from '../../../src/models/local/local-model.js';
+import { createLocalModel } from '../../../src/models/local/process/local-model.js';
 import { localSchema } from '../../../src/models/local/settings.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 

@@ -1,8 +1,8 @@
 import { cpSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { inspectModel } from '../../../src/models/local/engine/inspect.js';
 import { quantizedWeights } from '../../../src/models/local/graph/quantized-weights.js';
-import { inspectModel } from '../../../src/models/local/inspect.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/safetensors.js';
 import { temporaryDirectory } from '../../support/experiments.js';
@@ -48,7 +48,7 @@ describe('a damaged model directory is explained', () => {
     const unigram = copy();
     edit(unigram, 'tokenizer.json', (json) => ({
       ...json,
-      model: { ...(json['model'] as object), type: 'Unigram' },
+      model: { ...(json.model as object), type: 'Unigram' },
     }));
     expect(problemsOf(unigram)[0]).toMatch(/kind of tokenizer is not supported/);
 
@@ -56,7 +56,7 @@ describe('a damaged model directory is explained', () => {
     edit(large, 'tokenizer.json', (json) => ({
       ...json,
       added_tokens: [
-        ...(json['added_tokens'] as object[]),
+        ...(json.added_tokens as object[]),
         {
           id: 500_000,
           content: '<far>',

@@ -3,7 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { freeCores } from '../../../src/models/local/engine/device.js';
-import { checkModel, inspectModel } from '../../../src/models/local/inspect.js';
+import { checkModel, inspectModel } from '../../../src/models/local/engine/inspect.js';
 import { referenceDirectory } from './fixture.js';
 
 const directories: string[] = [];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { modelName } from '../../../src/models/local/local-model.js';
+import { modelName } from '../../../src/models/local/process/local-model.js';
 
 it('names a model after its directory, or its repository in a Hugging Face cache', () => {
   expect(modelName('/models/Qwen2.5-0.5B-Instruct/')).toBe('Qwen2.5-0.5B-Instruct');

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { checkModelCommand } from '../../../src/commands/models.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../../src/config/load.js';
+import { createModel } from '../../../src/experiment/create-model.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
-import { createModel } from '../../../src/models/providers.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { referenceDirectory } from './fixture.js';
 

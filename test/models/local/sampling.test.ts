@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { StopStrings } from '../../../src/models/local/engine/generation.js';
 import {
   logProbability,
   type SamplingSettings,
   sampleToken,
   type TokenMask,
-} from '../../../src/models/local/engine/sampling.js';
+} from '../../../src/models/local/constraint/sampling.js';
+import { StopStrings } from '../../../src/models/local/engine/generation.js';
 import { createGenerator } from '../../../src/random/generator.js';
 
 const plain: SamplingSettings = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };

@@ -4,9 +4,9 @@
  */
 import { UserError } from '../../../errors.js';
 import type { ParameterSpec } from '../../../policies/policy.js';
-import type { TokenMask } from '../engine/sampling.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { type AnswerAutomaton, type AnswerState, answerAutomaton } from './answer-automaton.js';
+import type { TokenMask } from './sampling.js';
 
 export interface Constraint {
   /** Fewest tokens that an answer is sure to fit in, free text apart. */

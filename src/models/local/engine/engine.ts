@@ -6,12 +6,12 @@ import {
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
+import type { SamplingSettings } from '../constraint/sampling.js';
 import { type Adapter, adapterParameters, openAdapter } from '../graph/adapter.js';
 import { buildInferenceGraph } from '../graph/decoder.js';
 import type { BuiltGraph } from '../graph/graph.js';
 import { storedParameters } from '../graph/parameters.js';
 import { quantizedParameters, quantizedWeights } from '../graph/quantized-weights.js';
-import type { GenerateJob, JobResult, LoadReport, LoadSettings } from '../process/protocol.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import {
   type DecoderConfig,
@@ -29,8 +29,8 @@ import {
 } from './adapter-inputs.js';
 import { chooseDevice, freeCores } from './device.js';
 import { createTextGenerator, type GenerationHooks } from './generation.js';
+import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
 import { openSession } from './runtime.js';
-import type { SamplingSettings } from './sampling.js';
 
 export interface Engine {
   readonly report: LoadReport;

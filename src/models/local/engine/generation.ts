@@ -1,11 +1,16 @@
 import { createGenerator, type RandomGenerator } from '../../../random/generator.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
+import {
+  logProbability,
+  type SamplingSettings,
+  sampleToken,
+  type TokenMask,
+} from '../constraint/sampling.js';
 import { TextStream, type TokenBytes } from '../tokens/token-text.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import type { AdapterInputs } from './adapter-inputs.js';
 import { type HeldPrompt, KeyValueCache, PromptCaches } from './key-value-cache.js';
 import type { DecoderSession } from './runtime.js';
-import { logProbability, type SamplingSettings, sampleToken, type TokenMask } from './sampling.js';
 
 /** Text of an answer as it grows, cut at the first stop string; what may become one is held back from the reader. */
 export class StopStrings {

@@ -1,7 +1,7 @@
 import { messageOf, UserError } from '../../../errors.js';
 import { type Engine, loadEngine, RequestError } from '../engine/engine.js';
 import { AbortedError } from '../engine/generation.js';
-import type { FailureReport, FromProcess, ToProcess } from './protocol.js';
+import type { FailureReport, FromProcess, ToProcess } from '../engine/protocol.js';
 
 /**
  * Takes turns between lanes, first come, first served within each: many waiting jobs of one adapter do not keep those of

@@ -14,7 +14,7 @@ import type {
   LoadReport,
   LoadSettings,
   ToProcess,
-} from './protocol.js';
+} from '../engine/protocol.js';
 
 export interface JobOptions {
   readonly signal?: AbortSignal | undefined;

@@ -1,5 +1,6 @@
 /** What the best policy can return at most, and what an episode can, of environments where that is known. */
-import type { EnvironmentConfig } from '../config/config.js';
+
+import type { EnvironmentConfig } from '../settings.js';
 import { environmentFamily, environmentName, type Options, option, snakeCased } from './facts.js';
 import { isRemoteId } from './open.js';
 

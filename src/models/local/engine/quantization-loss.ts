@@ -1,14 +1,14 @@
 /** How much quantised weights change a model's predictions, measured on a fixed text. */
 
-import { freeCores } from './engine/device.js';
-import { buildGraph } from './engine/engine.js';
-import { KeyValueCache } from './engine/key-value-cache.js';
-import { type DecoderSession, openSession } from './engine/runtime.js';
-import { argmax, logNormaliser, logProbability } from './engine/sampling.js';
-import type { Quantization } from './settings.js';
-import { openTokenizer } from './tokens/tokenizer.js';
-import { type DecoderConfig, readDecoderConfig } from './weights/hf-config.js';
-import { openWeights } from './weights/safetensors.js';
+import { argmax, logNormaliser, logProbability } from '../constraint/sampling.js';
+import type { Quantization } from '../settings.js';
+import { openTokenizer } from '../tokens/tokenizer.js';
+import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
+import { openWeights } from '../weights/safetensors.js';
+import { freeCores } from './device.js';
+import { buildGraph } from './engine.js';
+import { KeyValueCache } from './key-value-cache.js';
+import { type DecoderSession, openSession } from './runtime.js';
 
 export interface QuantizationLoss {
   /** Tokens of the text that were predicted. */

@@ -4,8 +4,8 @@
  * renders every one of them alike.
  */
 
-import type { ChatMessage } from '../../src/models/language-model.js';
-import type { ChatTemplate } from '../../src/models/local/tokens/chat-template.js';
+import type { ChatMessage } from '../../../src/models/language-model.js';
+import type { ChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
 
 /** What a template puts between contents. A conversation is [system] user (assistant user)*, as ours are. */
 interface ChatFormat {

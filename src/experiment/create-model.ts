@@ -1,16 +1,16 @@
 import { relative } from 'node:path';
 import type { ModelConfig } from '../config/config.js';
 import { type Problem, UserError, unreachable } from '../errors.js';
+import { createOllama } from '../models/hosted/ollama.js';
+import { createOpenAI } from '../models/hosted/openai.js';
+import { type Wait, waitOnClock } from '../models/hosted/retry.js';
+import type { LanguageModel } from '../models/language-model.js';
+import { createLocalModel } from '../models/local/process/local-model.js';
+import { type LocalConfig, modelDirectory } from '../models/local/settings.js';
+import { type Cassette, createReplayed } from '../models/replayed.js';
 import { createCmaEs } from '../search/cma-es.js';
 import { createHillClimb, createOnePlusOneEs, createRandomSearch } from '../search/local-search.js';
 import { createMixture } from '../search/mixture.js';
-import { createOllama } from './hosted/ollama.js';
-import { createOpenAI } from './hosted/openai.js';
-import { type Wait, waitOnClock } from './hosted/retry.js';
-import type { LanguageModel } from './language-model.js';
-import { createLocalModel } from './local/local-model.js';
-import { type LocalConfig, modelDirectory } from './local/settings.js';
-import { type Cassette, createReplayed } from './replayed.js';
 
 /**
  * The model that a config names. `environment` holds the environment variables; `wait` is how the hosted models wait

@@ -1,7 +1,7 @@
-import { nearest, UserError } from '../errors.js';
+import { nearest, UserError } from '../../errors.js';
+import type { Environment } from '../environment.js';
+import type { RemoteEnvironment } from '../remote/remote-environment.js';
 import { type CatalogueEntry, catalogue, type EnvironmentInfo, findEntry } from './catalogue.js';
-import type { Environment } from './environment.js';
-import type { RemoteEnvironment } from './remote/remote-environment.js';
 
 /** The ids of all built-in environments, without their aliases. */
 export function environmentIds(): readonly string[] {
@@ -59,10 +59,10 @@ export async function openEnvironment(
   const timeoutMs = 1000 * timeoutSeconds;
   if (!isRemoteId(id)) return makeEnvironment(id, options);
   if (id.startsWith('openenv:')) {
-    const { openOpenEnv } = await import('./remote/openenv.js');
+    const { openOpenEnv } = await import('../remote/openenv.js');
     return openOpenEnv(id, options, { timeoutMs, parallel: parallel ?? 1 });
   }
-  const { openPythonEnvironment } = await import('./remote/python-bridge.js');
+  const { openPythonEnvironment } = await import('../remote/python-bridge.js');
   const python = source.python ?? env.POLICYLOOP_PYTHON ?? 'python3';
   return openPythonEnvironment(id, options, { python, timeoutMs, parallel: parallel ?? 32, processes });
 }

@@ -1,5 +1,5 @@
 /** Values that the facts of an environment are made of. */
-import { randomMaze, sampleMaze } from './props/maze-layout.js';
+import { randomMaze, sampleMaze } from '../props/maze-layout.js';
 
 export type Facts = { readonly [name: string]: Fact };
 export type Fact = string | number | boolean | readonly Fact[] | Facts;

@@ -2,9 +2,9 @@
 import type { Problem } from '../../../errors.js';
 import type { ParameterSpec } from '../../../policies/policy.js';
 import type { ChatMessage } from '../../language-model.js';
-import type { GeneratedAnswer } from '../engine/generation.js';
-import type { SamplingSettings } from '../engine/sampling.js';
+import type { SamplingSettings } from '../constraint/sampling.js';
 import type { LocalConfig } from '../settings.js';
+import type { GeneratedAnswer } from './generation.js';
 
 /** What a process loads. An `adapter` is part of the model: every answer has it. */
 export interface LoadSettings

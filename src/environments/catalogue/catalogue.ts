@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Environment } from './environment.js';
-import { limitedEnvironment } from './limited-environment.js';
+import type { Environment } from '../environment.js';
+import { limitedEnvironment } from '../limited-environment.js';
 import {
   halfCheetahOptions,
   hopperOptions,
@@ -9,8 +9,8 @@ import {
   reacherOptions,
   swimmerOptions,
   walker2dOptions,
-} from './mujoco/options.js';
-import { optionNames, parseOptions } from './options.js';
+} from '../mujoco/options.js';
+import { optionNames, parseOptions } from '../options.js';
 import {
   mazeIds,
   mazeSize,
@@ -18,9 +18,9 @@ import {
   randomMazeOptions,
   sampleMaze,
   sampleMazeOptions,
-} from './props/maze-layout.js';
-import { isSyntheticId, syntheticEntry, syntheticIds } from './synthetic/families.js';
-import type { Task } from './task.js';
+} from '../props/maze-layout.js';
+import { isSyntheticId, syntheticEntry, syntheticIds } from '../synthetic/families.js';
+import type { Task } from '../task.js';
 
 /** What can be known of an environment without loading it. */
 export interface EnvironmentInfo {
@@ -51,33 +51,33 @@ export const catalogue: readonly CatalogueEntry[] = [
   entry('CartPole-v0', {
     maxSteps: 200,
     options: poleOptions,
-    load: async (options) => new (await import('./classic-control/cart-pole.js')).CartPole(options),
+    load: async (options) => new (await import('../classic-control/cart-pole.js')).CartPole(options),
   }),
   entry('CartPole-v1', {
     maxSteps: 500,
     options: poleOptions,
-    load: async (options) => new (await import('./classic-control/cart-pole.js')).CartPole(options),
+    load: async (options) => new (await import('../classic-control/cart-pole.js')).CartPole(options),
   }),
   entry('MountainCar-v0', {
     maxSteps: 200,
     options: carOptions,
-    load: async (options) => new (await import('./classic-control/mountain-car.js')).MountainCar(options),
+    load: async (options) => new (await import('../classic-control/mountain-car.js')).MountainCar(options),
   }),
   entry('MountainCarContinuous-v0', {
     maxSteps: 999,
     options: carOptions,
     load: async (options) =>
-      new (await import('./classic-control/mountain-car-continuous.js')).MountainCarContinuous(options),
+      new (await import('../classic-control/mountain-car-continuous.js')).MountainCarContinuous(options),
   }),
   entry('Pendulum-v1', {
     maxSteps: 200,
     options: z.strictObject({ g: z.number().default(10) }),
-    load: async (options) => new (await import('./classic-control/pendulum.js')).Pendulum(options),
+    load: async (options) => new (await import('../classic-control/pendulum.js')).Pendulum(options),
   }),
   entry('Acrobot-v1', {
     maxSteps: 500,
     options: noOptions,
-    load: async () => new (await import('./classic-control/acrobot.js')).Acrobot(),
+    load: async () => new (await import('../classic-control/acrobot.js')).Acrobot(),
   }),
   entry('FrozenLake-v1', {
     maxSteps: 100,
@@ -88,12 +88,12 @@ export const catalogue: readonly CatalogueEntry[] = [
       success_rate: probability.default(1 / 3),
       reward_schedule: z.tuple([z.number(), z.number(), z.number()]).default([1, 0, 0]),
     }),
-    load: async (options) => (await import('./toy-text/frozen-lake.js')).frozenLake(options),
+    load: async (options) => (await import('../toy-text/frozen-lake.js')).frozenLake(options),
   }),
   entry('CliffWalking-v1', {
     aliases: ['CliffWalking-v0'],
     options: z.strictObject({ is_slippery: flag.default(false) }),
-    load: async (options) => (await import('./toy-text/cliff-walking.js')).cliffWalking(options),
+    load: async (options) => (await import('../toy-text/cliff-walking.js')).cliffWalking(options),
   }),
   entry('Taxi-v4', {
     aliases: ['Taxi-v3'],
@@ -104,67 +104,67 @@ export const catalogue: readonly CatalogueEntry[] = [
       rainy_probability: probability.default(0.8),
       fickle_probability: probability.default(0.3),
     }),
-    load: async (options) => new (await import('./toy-text/taxi.js')).Taxi(options),
+    load: async (options) => new (await import('../toy-text/taxi.js')).Taxi(options),
   }),
   entry('Blackjack-v1', {
     options: z.strictObject({ natural: flag.default(false), sab: flag.default(true) }),
-    load: async (options) => new (await import('./toy-text/blackjack.js')).Blackjack(options),
+    load: async (options) => new (await import('../toy-text/blackjack.js')).Blackjack(options),
   }),
   entry('HalfCheetah-v5', {
     maxSteps: 1000,
     options: halfCheetahOptions,
-    load: async (options) => (await import('./mujoco/locomotion.js')).halfCheetah(options),
+    load: async (options) => (await import('../mujoco/locomotion.js')).halfCheetah(options),
   }),
   entry('Hopper-v5', {
     maxSteps: 1000,
     options: hopperOptions,
-    load: async (options) => (await import('./mujoco/locomotion.js')).hopper(options),
+    load: async (options) => (await import('../mujoco/locomotion.js')).hopper(options),
   }),
   entry('Walker2d-v5', {
     maxSteps: 1000,
     options: walker2dOptions,
-    load: async (options) => (await import('./mujoco/locomotion.js')).walker2d(options),
+    load: async (options) => (await import('../mujoco/locomotion.js')).walker2d(options),
   }),
   entry('Swimmer-v5', {
     maxSteps: 1000,
     options: swimmerOptions,
-    load: async (options) => (await import('./mujoco/locomotion.js')).swimmer(options),
+    load: async (options) => (await import('../mujoco/locomotion.js')).swimmer(options),
   }),
   entry('Reacher-v5', {
     maxSteps: 50,
     options: reacherOptions,
-    load: async (options) => (await import('./mujoco/reacher.js')).reacher(options),
+    load: async (options) => (await import('../mujoco/reacher.js')).reacher(options),
   }),
   entry('InvertedPendulum-v5', {
     maxSteps: 1000,
     options: invertedPendulumOptions,
-    load: async (options) => (await import('./mujoco/pendulums.js')).invertedPendulum(options),
+    load: async (options) => (await import('../mujoco/pendulums.js')).invertedPendulum(options),
   }),
   entry('InvertedDoublePendulum-v5', {
     maxSteps: 1000,
     options: invertedDoublePendulumOptions,
-    load: async (options) => (await import('./mujoco/pendulums.js')).invertedDoublePendulum(options),
+    load: async (options) => (await import('../mujoco/pendulums.js')).invertedDoublePendulum(options),
   }),
   entry('Nim-v0', {
     options: noOptions,
-    load: async () => new (await import('./props/nim.js')).Nim(),
+    load: async () => new (await import('../props/nim.js')).Nim(),
   }),
   entry('Pong-v0', {
     maxSteps: 1000,
     options: noOptions,
-    load: async () => new (await import('./props/pong.js')).Pong(),
+    load: async () => new (await import('../props/pong.js')).Pong(),
   }),
   entry('NavigationTrack-v0', {
     aliases: ['gym_navigation:NavigationTrack-v0'],
     maxSteps: 1000,
     options: noOptions,
-    load: async () => new (await import('./props/navigation-track.js')).NavigationTrack(),
+    load: async () => new (await import('../props/navigation-track.js')).NavigationTrack(),
   }),
   ...mazeIds.samples.map((id) =>
     entry(id, {
       maxSteps: mazeLimit(id),
       options: sampleMazeOptions,
-      load: async (options) => new (await import('./props/maze.js')).MazeWalk(sampleMaze(id, options)),
+      load: async (options) => new (await import('../props/maze.js')).MazeWalk(sampleMaze(id, options)),
     }),
   ),
   ...mazeIds.random.map(randomMazeEntry),
@@ -187,7 +187,7 @@ function randomMazeEntry(id: string): CatalogueEntry {
   return entry(id, {
     maxSteps: mazeLimit(id),
     options: randomMazeOptions,
-    load: async (options) => new (await import('./props/maze.js')).MazeWalk(randomMaze(id, options)),
+    load: async (options) => new (await import('../props/maze.js')).MazeWalk(randomMaze(id, options)),
   });
 }
 

@@ -1,14 +1,14 @@
 /** Modelfiles: what `ollama create` makes a model of. */
 import path from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../src/errors.js';
-import { openChatTemplate, tokenText } from '../../src/models/local/tokens/chat-template.js';
-import { readTokenizerConfig } from '../../src/models/local/tokens/tokenizer.js';
-import { readDecoderConfig, readGenerationDefaults } from '../../src/models/local/weights/hf-config.js';
-import { readJson } from '../../src/storage/checked-json.js';
-import type { AdaptedModel } from './base-model.js';
-import { addedBos } from './gguf/vocabulary.js';
-import { ollamaTemplate } from './ollama-template.js';
+import { UserError } from '../../../src/errors.js';
+import { openChatTemplate, tokenText } from '../../../src/models/local/tokens/chat-template.js';
+import { readTokenizerConfig } from '../../../src/models/local/tokens/tokenizer.js';
+import { readDecoderConfig, readGenerationDefaults } from '../../../src/models/local/weights/hf-config.js';
+import { readJson } from '../../../src/storage/checked-json.js';
+import type { AdaptedModel } from '../base-model.js';
+import { addedBos } from '../gguf/vocabulary.js';
+import { ollamaTemplate } from './template.js';
 
 /** Context in tokens that a Modelfile asks for at most: memory grows with it, and Ollama's own default is short. */
 const contextLimit = 8192;

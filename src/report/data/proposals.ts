@@ -1,7 +1,6 @@
-import type { Config } from '../../config/config.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/events.js';
-import type { RunData } from '../run-data.js';
+import type { RunData } from './run-data.js';
 
 /** One call with its place in the run's list of calls. */
 export interface LoggedAttempt {
@@ -57,15 +56,6 @@ export function isRejected(proposal: LoggedProposal): boolean {
     proposal.entry === undefined &&
     proposal.attempts.every((attempt) => attempt.call.outcome.kind !== 'accepted')
   );
-}
-
-/** `iteration 12`, or `iteration 12.3` for the third of several candidates; `warm-up policy 4` before them. */
-export function placeName(
-  place: { readonly iteration: number; readonly candidate: number },
-  config: Pick<Config, 'candidates'>,
-): string {
-  if (place.iteration === 0) return `warm-up policy ${place.candidate + 1}`;
-  return `iteration ${place.iteration}${config.candidates > 1 ? `.${place.candidate + 1}` : ''}`;
 }
 
 /** Fragment of the proposal in the page. */

@@ -1,4 +1,4 @@
-import type { EnvironmentConfig } from '../../config/config.js';
+import type { EnvironmentConfig } from '../../environments/settings.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 
 /** What the numbers of a task mean to a reader. */

@@ -1,10 +1,10 @@
 /** What a model directory holds and what it lacks, without loading it. */
 import path from 'node:path';
-import { messageOf, type Problem, UserError } from '../../errors.js';
-import { decoderTensors, requireTensor } from './graph/parameters.js';
-import { openTokenizer } from './tokens/tokenizer.js';
-import { type DecoderConfig, readDecoderConfig } from './weights/hf-config.js';
-import { openWeights, type StoredTensors } from './weights/safetensors.js';
+import { messageOf, type Problem, UserError } from '../../../errors.js';
+import { decoderTensors, requireTensor } from '../graph/parameters.js';
+import { openTokenizer } from '../tokens/tokenizer.js';
+import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
+import { openWeights, type StoredTensors } from '../weights/safetensors.js';
 
 export interface ModelReport {
   readonly directory: string;

@@ -1,13 +1,13 @@
 import path from 'node:path';
-import type { Completion, LanguageModel } from '../language-model.js';
-import { replyFaults } from '../reply-faults.js';
-import type { GeneratedAnswer } from './engine/generation.js';
-import { openAdapter } from './graph/adapter.js';
-import { checkModel } from './inspect.js';
-import { type ModelProcess, openModelProcess } from './process/model-process.js';
-import type { JobResult } from './process/protocol.js';
-import { type LocalConfig, modelDirectory } from './settings.js';
-import { readDecoderConfig } from './weights/hf-config.js';
+import type { Completion, LanguageModel } from '../../language-model.js';
+import { replyFaults } from '../../reply-faults.js';
+import type { GeneratedAnswer } from '../engine/generation.js';
+import { checkModel } from '../engine/inspect.js';
+import type { JobResult } from '../engine/protocol.js';
+import { openAdapter } from '../graph/adapter.js';
+import { type LocalConfig, modelDirectory } from '../settings.js';
+import { readDecoderConfig } from '../weights/hf-config.js';
+import { type ModelProcess, openModelProcess } from './model-process.js';
 
 /**
  * A Hugging Face model directory, run in a process of its own on onnxruntime. The process starts with the first call.
@@ -98,7 +98,7 @@ function languageModel(config: LocalConfig, process: ModelProcess, chosen?: stri
       (await generateGroup(messages, { ...options, seeds: [seed] }))[0]!,
     async context() {
       const { contextTokens: own } = readDecoderConfig(config.path);
-      const { openTokenizer } = await import('./tokens/tokenizer.js');
+      const { openTokenizer } = await import('../tokens/tokenizer.js');
       const tokenizer = openTokenizer(config.path, config.template);
       return {
         tokens: Math.min(config.contextTokens ?? own, own),

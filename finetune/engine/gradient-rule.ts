@@ -1,0 +1,21 @@
+import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
+import type { OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
+import type { Shape } from './shapes.js';
+
+/** What a rule knows of the node that it differentiates. */
+export interface RuleContext {
+  readonly g: GraphBuilder;
+  readonly precision: Precision;
+  readonly node: OnnxNode;
+  /** Gradients of the loss with respect to the node's outputs; undefined where the loss does not depend on one. */
+  readonly outputs: readonly (Value | undefined)[];
+  /** Whether the gradient with respect to the given input is wanted. */
+  wants(input: number): boolean;
+  /** @returns shape of a value of the graph that is differentiated */
+  shape(value: Value): Shape;
+  /** The value of a scalar constant, or undefined. */
+  constant(value: Value): number | undefined;
+}
+
+/** Gradients with respect to the inputs, in their order and shapes; undefined where not wanted. */
+export type Rule = (context: RuleContext) => readonly (Value | undefined)[];

@@ -1,0 +1,88 @@
+/** What a training is given, and what tells it from others: a checkpoint goes on as the training that wrote it. */
+
+import { createHash } from 'node:crypto';
+import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
+import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { readTensorBytes, sampledParts } from '../../src/models/local/weights/safetensors.js';
+import type { TokenExample } from '../engine/batch.js';
+import type { AdamWSettings, MuonSettings, Schedule } from '../engine/optimisers.js';
+import type { Trainable } from '../engine/trainable.js';
+import type { Parameter } from '../engine/training-session.js';
+import type { OrderSettings } from './order.js';
+
+export interface TrainingSettings extends OrderSettings {
+  readonly epochs: number;
+  /** Peak learning rate. */
+  readonly learningRate: number;
+  readonly schedule: Schedule['kind'];
+  readonly warmupSteps: number;
+  /** Share of the peak at which `linear` and `cosine` end. */
+  readonly learningRateFloor: number;
+  readonly adamw: AdamWSettings;
+  /** Given: the matrices of the layers are trained by Muon, in a training of all weights. */
+  readonly muon?: MuonSettings | undefined;
+  /** The gradient's norm over all parameters is brought down to this. Undefined: it is not. */
+  readonly maxGradientNorm: number | undefined;
+  /** Steps between validations; each also ends an interval of early stopping. */
+  readonly evaluateEvery: number;
+  /** Validations without a lower loss after which training ends. Undefined: it never does. */
+  readonly patience: number | undefined;
+  /** Steps between checkpoints. */
+  readonly checkpointEvery: number;
+}
+
+export interface TrainingRun {
+  readonly config: DecoderConfig;
+  readonly trainable: Trainable;
+  /** First values; they are changed. */
+  readonly parameters: readonly Parameter[];
+  readonly training: readonly TokenExample[];
+  /** May be empty: then nothing is validated and the last values are the result. */
+  readonly validation: readonly TokenExample[];
+  readonly settings: TrainingSettings;
+  readonly device: string;
+  /** Of the processor. Another number sums in another order, so that results differ in their last bits. */
+  readonly threads: number;
+  /** Where the state is kept; training goes on from it when it exists. */
+  readonly checkpoint: string | undefined;
+}
+
+/**
+ * SHA-256 of everything that the result follows from: model, frozen and first weights (by samples of each), method,
+ * settings, examples. Not of what only decides how it is computed: where memory ran out, a training can go on with a
+ * smaller `batchTokens`, since the same examples make up a step.
+ */
+export function trainingIdentity({
+  config,
+  trainable,
+  parameters,
+  training,
+  validation,
+  settings,
+}: TrainingRun): string {
+  const hash = createHash('sha256');
+  const add = (value: unknown) => hash.update(`${JSON.stringify(value)}\n`);
+  add([config, methodOf(trainable), { ...settings, batchTokens: undefined, checkpointEvery: undefined }]);
+  if (trainable.kind === 'adapter')
+    for (const { name } of decoderTensors(config)) {
+      const tensor = requireTensor(trainable.base, name);
+      add([name, tensor.dtype]);
+      for (const [start, length] of sampledParts(tensor.length))
+        hash.update(readTensorBytes(tensor, start, length));
+    }
+  for (const { name, shape, values } of parameters) {
+    add([name, shape]);
+    const { buffer, byteOffset, byteLength } = values;
+    for (const [start, length] of sampledParts(byteLength))
+      hash.update(new Uint8Array(buffer, byteOffset + start, length));
+  }
+  for (const examples of [training, validation]) {
+    add(examples.length);
+    for (const example of examples) add(example);
+  }
+  return hash.digest('hex');
+}
+
+function methodOf(trainable: Trainable): unknown {
+  return trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.bits ?? null];
+}

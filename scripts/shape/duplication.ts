@@ -1,0 +1,38 @@
+import type { SourceModule } from './module-graph.js';
+
+/** Fewer lines in a row than this are no repetition: closing brackets, imports and common calls recur anyway. */
+const window = 6;
+
+/**
+ * How many lines stand in a run of at least six that stands elsewhere too. Blank lines, comments, imports and lone
+ * punctuation are passed over; white space at the ends of a line does not count.
+ */
+export function repeatedLines(modules: readonly SourceModule[]): number {
+  const places = new Map<string, { file: number; at: number }[]>();
+  const files = modules.map(({ text }) => codeLines(text));
+  for (const [file, lines] of files.entries()) {
+    for (let at = 0; at + window <= lines.length; at++) {
+      const key = lines.slice(at, at + window).join('\n');
+      const list = places.get(key);
+      if (list === undefined) places.set(key, [{ file, at }]);
+      else list.push({ file, at });
+    }
+  }
+  const repeated = new Set<string>();
+  for (const list of places.values()) {
+    if (list.length < 2) continue;
+    for (const { file, at } of list) {
+      for (let line = at; line < at + window; line++) repeated.add(`${file}:${line}`);
+    }
+  }
+  return repeated.size;
+}
+
+function codeLines(text: string): readonly string[] {
+  const withoutImports = text.replaceAll(/^(import|export)\b[^;]*? from '[^']*';$/gm, '');
+  const withoutComments = withoutImports.replaceAll(/\/\*[\s\S]*?\*\//g, '');
+  return withoutComments
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => /\w/.test(line) && !line.startsWith('//'));
+}

@@ -1,0 +1,28 @@
+import { UserError } from './errors.js';
+
+/** What a command may touch of the outside world. Only `cli.ts` makes one from the real process. */
+export interface CommandContext {
+  /** Results. */
+  readonly print: (text: string) => void;
+  /** Progress and warnings. */
+  readonly note: (text: string) => void;
+  /** The stream of `note`, where it is a terminal: bars are drawn on it. */
+  readonly terminal: NodeJS.WriteStream | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** The time of day, which may be set forwards and backwards meanwhile. */
+  readonly now: () => Date;
+  /** Milliseconds on a clock that only goes forwards: what durations are measured by. */
+  readonly milliseconds: () => number;
+  /** First and second Ctrl-C. */
+  readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };
+}
+
+/** Exit codes of the CLI; 0 is success. */
+export const exitCodes = { failure: 1, usage: 2, interrupted: 130 } as const;
+
+/** @throws UserError unless the value of a command-line option is a whole number of at least `minimum`. */
+export function requireCount(option: string, value: number, minimum: number): number {
+  if (Number.isSafeInteger(value) && value >= minimum) return value;
+  throw new UserError({ field: option, message: `give a whole number of at least ${minimum}`, value });
+}

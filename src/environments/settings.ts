@@ -1,0 +1,27 @@
+/** The section `environment` of a config. */
+import { z } from 'zod';
+
+const count = (minimum: number) => z.int().min(minimum);
+const positive = z.number().positive();
+const text = z.string().min(1);
+
+export const environmentSchema = z.strictObject({
+  id: text.describe('Environment id, e.g. `CartPole-v1`'),
+  options: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe("Gymnasium's constructor options, e.g. `{is_slippery: false}`"),
+  python: text
+    .optional()
+    .describe('Interpreter of `gymnasium:` environments (default: POLICYLOOP_PYTHON, then python3)'),
+  timeoutSeconds: positive
+    .optional()
+    .describe('Longest wait for a reset or a step of an environment outside this program (default: 60)'),
+  parallel: count(1)
+    .optional()
+    .describe(
+      'Episodes at once outside this program (default: 32 in a process of `gymnasium:`, 1 with `openenv:`)',
+    ),
+});
+
+export type EnvironmentConfig = z.output<typeof environmentSchema>;

@@ -1,0 +1,65 @@
+/** The section `policy` of a config. */
+import { z } from 'zod';
+
+const count = (minimum: number) => z.int().min(minimum);
+
+const binsSchema = z.union([
+  z.strictObject({
+    low: z.number().describe('Lower end of the binned range'),
+    high: z.number().describe('Upper end of the binned range'),
+    bins: count(1).describe('Number of equal bins; what lies beyond falls into the outermost ones'),
+  }),
+  z.strictObject({ edges: z.array(z.number()).describe('Inner edges, ascending: one bin more than edges') }),
+]);
+
+const projectionSchema = z.strictObject({
+  rank: count(1).max(1000).describe('Number of parameters'),
+  seed: count(0).default(0).describe('Draws the subspace: the same in every run that says the same'),
+});
+
+const linearSchema = z.strictObject({
+  kind: z
+    .literal('linear')
+    .describe(
+      'Outputs = observation · W + b: argmax for discrete actions, the outputs themselves for continuous ones',
+    ),
+  bias: z.boolean().default(true).describe('Whether each output has a bias (after the weights)'),
+  projection: projectionSchema
+    .optional()
+    .describe(
+      'Propose the coordinates of the weights in a random subspace of this rank, where weights are too many',
+    ),
+  low: z.number().default(-6).describe('Smallest parameter value'),
+  high: z.number().default(6).describe('Largest parameter value'),
+  decimals: count(0).max(6).default(1).describe('Digits after the decimal point'),
+});
+
+const qTableSchema = z.strictObject({
+  kind: z.literal('q-table').describe('A table over discrete (or discretised) states'),
+  form: z
+    .enum(['actions', 'values'])
+    .default('actions')
+    .describe('`actions`: one action a state. `values`: a value for every state and action, greedy choice'),
+  discretize: z
+    .array(binsSchema)
+    .min(1)
+    .optional()
+    .describe('Bins, one item for each observation dimension; needed where the observation is continuous'),
+  actions: z
+    .array(z.array(z.number()).min(1))
+    .min(1)
+    .optional()
+    .describe(
+      'The action vectors to choose among, where the action space is continuous, e.g. `[[-1], [0], [1]]`',
+    ),
+  low: z.number().default(-10).describe('Smallest value (form `values`)'),
+  high: z.number().default(10).describe('Largest value (form `values`)'),
+  decimals: count(0).max(6).default(1).describe('Digits after the decimal point (form `values`)'),
+});
+
+export const policySchema = z.discriminatedUnion('kind', [linearSchema, qTableSchema]);
+
+export type PolicyConfig = z.output<typeof policySchema>;
+export type LinearConfig = z.output<typeof linearSchema>;
+export type ProjectionConfig = z.output<typeof projectionSchema>;
+export type QTableConfig = z.output<typeof qTableSchema>;

@@ -1,0 +1,50 @@
+/** The sections `prompts` and `memory` of a config. */
+import { z } from 'zod';
+
+const count = (minimum: number) => z.int().min(minimum);
+const positive = z.number().positive();
+const text = z.string().min(1);
+
+export const promptsSchema = z.strictObject({
+  set: text
+    .default('semantic')
+    .describe(
+      '`numeric` (only f(params)), `semantic` (with the task described), `compact` (few tokens, for small models), or the path of a folder of your own',
+    ),
+  description: text
+    .optional()
+    .describe("Path of a template that describes the environment, instead of the set's"),
+  optimum: z.number().optional().describe('The best return there can be, told to the model when given'),
+  stepSize: positive.optional().describe('Exploration step told to the model when given'),
+  conversation: z
+    .union([z.literal('fresh'), z.strictObject({ turns: count(1).describe('Iterations of a conversation') })])
+    .default('fresh')
+    .describe(
+      '`fresh`: every iteration starts anew. `{turns: N}`: a conversation goes on for N iterations, then starts anew from the memory',
+    ),
+});
+
+export const memorySchema = z.strictObject({
+  best: count(0).optional().describe('Show the K best evaluations'),
+  recent: count(0).optional().describe('Show the J most recent evaluations'),
+  order: z
+    .enum(['chronological', 'best-last', 'best-first'])
+    .default('chronological')
+    .describe('Chronological keeps the start of the prompt unchanged, so that prompt caches work'),
+  tokens: count(1)
+    .default(16_000)
+    .describe('Budget of the history part, in estimated tokens; the oldest go first'),
+  trajectories: z
+    .enum(['none', 'rows', 'summary'])
+    .default('none')
+    .describe('What each shown evaluation tells of its first episode'),
+  rows: count(1).default(10).describe('Sampled steps a trajectory (trajectories: rows)'),
+  ofGroup: count(1)
+    .optional()
+    .describe(
+      'Hold one evaluation an iteration, the best of its first K candidates (default: all); controls and fine-tuning see the same',
+    ),
+});
+
+export type PromptsConfig = z.output<typeof promptsSchema>;
+export type MemoryConfig = z.output<typeof memorySchema>;

@@ -1,0 +1,54 @@
+import type { Config } from '../../config/config.js';
+import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import type { CallRecord, LoggedEvent } from '../../runs/events.js';
+import type { Manifest } from '../../runs/manifest.js';
+
+/** Everything a report shows of one run: what its directory holds, read into memory. */
+export interface RunData {
+  readonly manifest: Manifest;
+  /** The resolved config. */
+  readonly config: Config;
+  /** `config.yaml` as it stands in the run directory. */
+  readonly configYaml: string;
+  readonly parameters: ParameterSpec;
+  readonly policy: PolicyDescription;
+  /** The replay buffer, oldest first. */
+  readonly entries: readonly BufferEntry[];
+  /** Every model call, oldest first. */
+  readonly calls: readonly CallRecord[];
+  /** Every event, oldest first. */
+  readonly events: readonly LoggedEvent[];
+  /** Of its best, worst and first policy; none where the environment can't be drawn. */
+  readonly animations: Animations;
+}
+
+/** The entry with the highest score, the earliest on ties. */
+export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefined {
+  let best: BufferEntry | undefined;
+  for (const entry of entries) if (best === undefined || entry.score > best.score) best = entry;
+  return best;
+}
+
+/** An episode as a moving picture. */
+export interface ShownEpisode {
+  /** `Best`, or `Best and first` where they are the same policy. */
+  readonly name: string;
+  readonly iteration: number;
+  readonly candidate: number;
+  /** Mean return of its evaluation. */
+  readonly score: number;
+  /** Of this episode. */
+  readonly return: number;
+  readonly length: number;
+  /** What the evaluation recorded for it; another return means that the environment has changed. */
+  readonly recorded: number;
+  /** The animation, as an SVG document. */
+  readonly svg: string;
+}
+
+export interface Animations {
+  readonly episodes: readonly ShownEpisode[];
+  /** Pictures beside the report, drawn as the run went; paths are relative to it. */
+  readonly files: readonly { readonly iteration: number; readonly file: string }[];
+}

@@ -1,0 +1,36 @@
+/** The section `model` of a config, for the controls. */
+import { z } from 'zod';
+
+const count = (minimum: number) => z.int().min(minimum);
+const positive = z.number().positive();
+
+export const randomSchema = z.strictObject({
+  provider: z.literal('random').describe('Control: uniform random search'),
+});
+export const hillClimbSchema = z.strictObject({
+  provider: z.literal('hill-climb').describe('Control: Gaussian steps from the best so far'),
+  sigma: positive.default(1).describe('Standard deviation of a step, in parameter units'),
+});
+export const cmaEsSchema = z.strictObject({
+  provider: z.literal('cma-es').describe('Control: covariance matrix adaptation evolution strategy'),
+  sigma: positive.default(2).describe('Initial standard deviation, in parameter units'),
+  population: count(2).optional().describe('Candidates a generation (default: 4 + ⌊3 ln n⌋)'),
+});
+
+export const onePlusOneEsSchema = z.strictObject({
+  provider: z
+    .literal('one-plus-one-es')
+    .describe('Control: (1+1) evolution strategy with the one-fifth success rule'),
+  sigma: positive
+    .default(2)
+    .describe('Initial standard deviation, in parameter units; of a table, entries that change on average'),
+});
+export const mixtureSchema = z.strictObject({
+  provider: z
+    .literal('mixture')
+    .describe('Control: a mixture of the moves of evolutionary searches, to learn from the best of many'),
+});
+
+export type HillClimbConfig = z.output<typeof hillClimbSchema>;
+export type CmaEsConfig = z.output<typeof cmaEsSchema>;
+export type OnePlusOneEsConfig = z.output<typeof onePlusOneEsSchema>;
