@@ -5,7 +5,7 @@
  */
 
 import { UserError } from '../../src/errors.js';
-import { createPrompter } from '../../src/experiment/prompter.js';
+import { Prompter } from '../../src/experiment/prompter.js';
 import type { ParameterVector, PolicyFamily } from '../../src/policies/policy.js';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
@@ -141,7 +141,7 @@ function renderedSteps(run: SourceRun, image: (entry: BufferEntry) => BufferEntr
   const prompts = requirePrompts(run);
   const buffer = createReplayBuffer();
   const unspoken = { ...recorded, entries: [], episodes: [], calls: [], events: [], iteration: 0 };
-  const prompter = createPrompter({ config, environment, family, prompts, buffer, recorded: unspoken });
+  const prompter = new Prompter({ config, environment, family, prompts, buffer, recorded: unspoken });
   let shown = 0;
   return run.steps.map((step) => {
     const end = recorded.entries.findIndex(({ iteration }) => iteration >= step.iteration);

@@ -1,5 +1,5 @@
 import { UserError } from '../../src/errors.js';
-import { createPrompter } from '../../src/experiment/prompter.js';
+import { Prompter } from '../../src/experiment/prompter.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { remembered } from '../../src/prompting/memory.js';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
@@ -130,7 +130,7 @@ export function renderPrompt(
       ? []
       : [{ ...episode, iteration: entry.iteration, candidate: entry.candidate }];
   });
-  const prompter = createPrompter({
+  const prompter = new Prompter({
     config,
     environment,
     family,

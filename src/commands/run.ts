@@ -6,7 +6,7 @@ import type { CommandContext } from '../context.js';
 import { formatProblem, UserError } from '../errors.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
 import { warningText } from '../experiment/progress.js';
-import { createPrompter } from '../experiment/prompter.js';
+import { Prompter } from '../experiment/prompter.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';
 import { preflight } from '../preflight/preflight.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
@@ -90,7 +90,7 @@ function runName(file: string, config: Config, now: Date): string {
 function dryRun(assembly: Assembly, json: boolean, context: CommandContext): number {
   const { config, environment, family, model, prompts } = assembly;
   const buffer = createReplayBuffer();
-  const prompter = createPrompter({
+  const prompter = new Prompter({
     config,
     environment,
     family,

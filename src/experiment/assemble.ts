@@ -27,7 +27,7 @@ import { warningKey } from './experiment.js';
 import { countedBy, createLedger, type Ledger } from './ledger.js';
 import type { Purse } from './limits.js';
 import type { Experiment } from './parts.js';
-import { createPrompter } from './prompter.js';
+import { Prompter } from './prompter.js';
 
 /** What a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly {
@@ -209,7 +209,7 @@ export function experimentIn(
     setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
     racing,
     model,
-    prompter: createPrompter({ config, environment, family, prompts, buffer, recorded }),
+    prompter: new Prompter({ config, environment, family, prompts, buffer, recorded }),
     buffer,
     imported: assembly.imported,
     ledger,

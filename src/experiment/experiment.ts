@@ -204,7 +204,7 @@ function proposeFor(experiment: Experiment, iteration: number, signal: AbortSign
     },
     seen: (parameters) => buffer.find(parameters),
     seed: (candidate, attempt) => callSeed(experiment.seed, iteration, candidate, attempt),
-    formatCorrection: prompter.formatCorrection,
+    formatCorrection: (failure) => prompter.formatCorrection(failure),
     recorded: (candidate, attempt, messages) =>
       unfinished.findLast(
         (call) =>

@@ -2,7 +2,7 @@
 
 import type { Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
-import { createPrompter } from '../experiment/prompter.js';
+import { Prompter } from '../experiment/prompter.js';
 import type { ChatMessage, ModelContext } from '../models/language-model.js';
 import { fewestTokens } from '../models/reply-faults.js';
 import type { ParameterSpec } from '../policies/policy.js';
@@ -68,7 +68,7 @@ export function forecastPrompts(parts: Parts, count?: ModelContext['count']): Pr
     const entries = Array.from({ length: held }, (_, i) => entry(begin + i - held));
     const buffer = createReplayBuffer(entries);
     const episodes = entries.map(({ iteration }) => ({ ...episode, iteration }));
-    const prompter = createPrompter({ ...parts, buffer, recorded: { ...nothingRecorded, episodes } });
+    const prompter = new Prompter({ ...parts, buffer, recorded: { ...nothingRecorded, episodes } });
     const asked: (readonly ChatMessage[])[] = [];
     for (let turn = 0; turn < Math.min(turns, iterations); turn++) {
       const iteration = begin + turn;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { type Animation, captionsOf, holdSeconds, layoutOf } from './animation.js';
-import { createPainter } from './painter.js';
+import { Painter } from './painter.js';
 
 interface Encoder {
   writeFrame(
@@ -49,14 +49,15 @@ export function gifAnimation(
   const { moments, pace } = animation;
   const layout = layoutOf(moments[0]!.frame, width);
   const { height } = layout;
-  const { paint, pixels, palette } = createPainter(animation, layout, unchanged);
+  const painter = new Painter(animation, layout, unchanged);
+  const { pixels, palette } = painter;
   const wholePalette = Array.from({ length: unchanged + 1 }, (_, i) => palette[i] ?? ([0, 0, 0] as const));
   const captions = captionsOf(animation);
   const encoder = GIFEncoder();
   const before = new Uint8Array(pixels.length);
   const changes = new Uint8Array(pixels.length);
   for (const [i, { frame }] of moments.entries()) {
-    paint(frame, captions[i]!);
+    painter.paint(frame, captions[i]!);
     const seconds = i === moments.length - 1 ? Math.max(pace.seconds, holdSeconds) : pace.seconds;
     const delay = Math.max(shortestDelayMs, Math.round(seconds * 100) * 10);
     if (i === 0) {

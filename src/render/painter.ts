@@ -3,51 +3,80 @@ import type { Frame, Point, Shape } from '../environments/frame.js';
 import { unreachable } from '../errors.js';
 import { type Animation, type Caption, type Layout, placeIn, speedText } from './animation.js';
 import { colours, createBlends, type Paint, paintOf, type Rgb, rgbOf } from './colours.js';
-import { createRaster } from './raster.js';
+import { Raster } from './raster.js';
 import { baselineBelowMiddle, strokesOf, strokeWidth } from './stroke-font.js';
 
-export interface Painter {
+/** Paints pictures of one animation. */
+export class Painter {
   /** Indices of the palette, row by row; the same array each time. */
   readonly pixels: Uint8Array;
   readonly palette: readonly Rgb[];
-  /** Paints a whole picture. */
-  paint(frame: Frame, caption: Caption): void;
-}
+  readonly #animation: Animation;
+  readonly #layout: Layout;
+  readonly #paints: readonly Paint[];
+  readonly #raster: Raster;
 
-/** @param size the most colours that the palette may have */
-export function createPainter(animation: Animation, layout: Layout, size: number): Painter {
-  const paints = paintsOf(animation);
-  const blends = createBlends(
-    paints.map((paint) => rgbOf(colours[paint].light)),
-    size,
-  );
-  const { width, height, scene, scale } = layout;
-  const raster = createRaster(width, height, blends);
-  const indexOf = (paint: Paint) => paints.indexOf(paint);
+  /** @param size the most colours that the palette may have */
+  constructor(animation: Animation, layout: Layout, size: number) {
+    this.#animation = animation;
+    this.#layout = layout;
+    this.#paints = paintsOf(animation);
+    const blends = createBlends(
+      this.#paints.map((paint) => rgbOf(colours[paint].light)),
+      size,
+    );
+    this.#raster = new Raster(layout.width, layout.height, blends);
+    this.pixels = this.#raster.pixels;
+    this.palette = blends.palette;
+  }
+
+  /** Paints a whole picture. */
+  paint({ view, shapes }: Frame, caption: Caption): void {
+    const { width, height, scene } = this.#layout;
+    this.#raster.clip(0, 0, width, height);
+    this.#raster.clear(this.#indexOf('page'));
+    this.#writeCaption(caption);
+    this.#raster.clip(scene.left, scene.top, scene.left + scene.width, scene.top + scene.height);
+    for (const shape of shapes) {
+      this.#draw(shape, (point) => {
+        const [x, y] = placeIn(view, this.#layout, point);
+        return [scene.left + x, scene.top + y];
+      });
+    }
+  }
+
+  #indexOf(paint: Paint): number {
+    return this.#paints.indexOf(paint);
+  }
 
   /** @param place where its baseline begins */
-  const write = (text: string, [x, y]: Point, height: number, paint: Paint, bold = false): void => {
+  #write(text: string, [x, y]: Point, height: number, paint: Paint, bold = false): void {
     const strokes = strokesOf(text, height).strokes.map((stroke) =>
       stroke.map(([dx, dy]): Point => [x + dx, y + dy]),
     );
-    raster.strokes(strokes, height * (bold ? strokeWidth.bold : strokeWidth.regular), indexOf(paint));
-  };
+    const width = height * (bold ? strokeWidth.bold : strokeWidth.regular);
+    this.#raster.strokes(strokes, width, this.#indexOf(paint));
+  }
 
-  const writeCaption = (caption: Caption): void => {
-    const { title, figures, columns, margin } = layout.caption;
+  #writeCaption(caption: Caption): void {
+    const { width } = this.#layout;
+    const { title, figures, columns, margin } = this.#layout.caption;
+    const animation = this.#animation;
     const speed = speedText(animation.pace) ?? '';
     const speedWidth = strokesOf(speed, figures.size).width;
     const room = width - 3 * margin - speedWidth;
     const fitting = Math.min(1, room / strokesOf(animation.title, title.size).width);
-    write(animation.title, [margin, title.baseline], title.size * fitting, 'writing', true);
-    write(speed, [width - margin - speedWidth, title.baseline], figures.size, 'note');
+    this.#write(animation.title, [margin, title.baseline], title.size * fitting, 'writing', true);
+    this.#write(speed, [width - margin - speedWidth, title.baseline], figures.size, 'note');
     for (const [i, part] of ['return', caption.return, 'step', caption.step].entries()) {
-      write(part, [columns[i]!, figures.baseline], figures.size, i % 2 === 0 ? 'note' : 'writing');
+      this.#write(part, [columns[i]!, figures.baseline], figures.size, i % 2 === 0 ? 'note' : 'writing');
     }
-  };
+  }
 
-  const draw = (shape: Shape, place: (point: Point) => Point): void => {
-    const colour = indexOf(paintOf(shape));
+  #draw(shape: Shape, place: (point: Point) => Point): void {
+    const { scale } = this.#layout;
+    const raster = this.#raster;
+    const colour = this.#indexOf(paintOf(shape));
     switch (shape.kind) {
       case 'line':
         raster.strokes([shape.points.map(place)], shape.width * scale, colour);
@@ -65,33 +94,16 @@ export function createPainter(animation: Animation, layout: Layout, size: number
         const size = shape.height * scale;
         const [x, y] = place(shape.centre);
         const begin = x - strokesOf(shape.text, size).width / 2;
-        write(shape.text, [begin, y + baselineBelowMiddle(size)], size, paintOf(shape));
+        this.#write(shape.text, [begin, y + baselineBelowMiddle(size)], size, paintOf(shape));
         break;
       }
       default:
         unreachable(shape);
     }
-  };
-
-  return {
-    pixels: raster.pixels,
-    palette: blends.palette,
-    paint({ view, shapes }, caption) {
-      raster.clip(0, 0, width, height);
-      raster.clear(indexOf('page'));
-      writeCaption(caption);
-      raster.clip(scene.left, scene.top, scene.left + scene.width, scene.top + scene.height);
-      for (const shape of shapes) {
-        draw(shape, (point) => {
-          const [x, y] = placeIn(view, layout, point);
-          return [scene.left + x, scene.top + y];
-        });
-      }
-    },
-  };
+  }
 }
 
-/** The fewer, the finer their edges. */
+/** Lists only what occurs: the fewer paints, the finer their edges. */
 function paintsOf({ moments }: Animation): readonly Paint[] {
   const used = moments.flatMap(({ frame }) => frame.shapes.map(paintOf));
   return [...new Set<Paint>(['page', 'writing', 'note', ...used])];

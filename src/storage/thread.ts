@@ -18,7 +18,7 @@ export function startThread(module: URL, workerData: unknown): Worker {
 
 /** From sources (tests, development) a thread has to register the TypeScript loader before it can import anything. */
 function fromSources(module: URL): string {
-  const loader = new URL('../index.mjs', pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')))
+  const loader = new URL('./index.mjs', pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')))
     .href;
   return `import('${loader}').then(({ register }) => { register(); return import('${module.href}'); });`;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { captionsOf, layoutOf } from '../../src/render/animation.js';
 import { colours, rgbOf } from '../../src/render/colours.js';
 import { gifAnimation } from '../../src/render/gif-animation.js';
-import { createPainter } from '../../src/render/painter.js';
+import { Painter } from '../../src/render/painter.js';
 import { animationOf, followed, rolling } from './frames.js';
 import { readGif } from './gif-reader.js';
 
@@ -22,7 +22,7 @@ describe('gifAnimation', () => {
 
   it('shows each moment as it is painted', () => {
     const layout = layoutOf(animation.moments[0]!.frame, width);
-    const painter = createPainter(animation, layout, 255);
+    const painter = new Painter(animation, layout, 255);
     expect(gif.palette.slice(0, painter.palette.length)).toEqual(painter.palette);
     const captions = captionsOf(animation);
     for (const [i, { frame }] of animation.moments.entries()) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createBlends } from '../../src/render/colours.js';
-import { createRaster } from '../../src/render/raster.js';
+import { Raster } from '../../src/render/raster.js';
 import { strokesOf } from '../../src/render/stroke-font.js';
 
 const [white, black] = [0, 1];
@@ -18,7 +18,7 @@ function blackness(pixels: Uint8Array): number {
   return pixels.reduce((sum, index) => sum + (255 - blends.palette[index]![0]) / 255, 0);
 }
 
-const canvas = (width = 60, height = 40) => createRaster(width, height, blends);
+const canvas = (width = 60, height = 40) => new Raster(width, height, blends);
 
 describe('raster', () => {
   it('covers the area of a disc, of a capsule and of a polygon', () => {

@@ -1,18 +1,8 @@
 /** A child process that answers each line of JSON with a line of JSON. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { EnvironmentError } from './remote-environment.js';
-
-export interface BridgeProcess {
-  /**
-   * Sends a request and waits for its answer; one at a time.
-   * @throws EnvironmentError when it takes too long, is no JSON, or the process has ended
-   */
-  request(message: object, timeoutMs?: number): Promise<unknown>;
-  /** Ends the process: at once where it is at work, else when it has put its things away. */
-  close(): Promise<void>;
-}
 
 export interface BridgeCommand {
   /** What is played, for messages. */
@@ -31,100 +21,122 @@ interface Pending {
 /** Time to say where it hangs, and to end in order, before it is killed. */
 const graceMs = 1000;
 
-export function startBridge({
-  name,
-  command,
-  args,
-  timeoutMs: usualTimeoutMs,
-}: BridgeCommand): BridgeProcess {
-  const child = spawn(command, args, {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own: Ctrl-C is the parent's to handle, and what the environment started ends with it.
-    detached: process.platform !== 'win32',
-  });
-  let pending: Pending | undefined;
-  let failure: EnvironmentError | undefined;
+/** The process and what is under way with it. Only a process at work keeps this one alive. */
+export class BridgeProcess {
+  readonly #name: string;
+  readonly #usualTimeoutMs: number;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #ended: Promise<void>;
+  #pending: Pending | undefined;
+  #failure: EnvironmentError | undefined;
   /** Set once an answer took too long. */
-  let overdue: string | undefined;
-  let stderr = '';
-  let received = '';
+  #overdue: string | undefined;
+  #stderr = '';
+  #received = '';
 
-  const fail = (kind: EnvironmentError['kind'], message: string): void => {
-    failure ??= new EnvironmentError(kind, `${name}: ${message}${lastLines(stderr)}`);
-    pending?.reject(failure);
-    pending = undefined;
-  };
-  const ended = new Promise<void>((resolve) => {
-    child.on('error', (error) => {
-      const missing = 'code' in error && error.code === 'ENOENT';
-      fail('died', missing ? `there is no ${command}` : `${command} can't be started: ${error.message}`);
-      resolve();
+  constructor({ name, command, args, timeoutMs }: BridgeCommand) {
+    this.#name = name;
+    this.#usualTimeoutMs = timeoutMs;
+    this.#child = spawn(command, args, {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // A group of its own: Ctrl-C is the parent's to handle, and what the environment started ends with it.
+      detached: process.platform !== 'win32',
     });
-    child.on('exit', (code, signal) => {
-      const end = () => {
-        // The question where it is ends a process that does not listen for it yet.
-        if (overdue !== undefined) fail('timeout', overdue);
-        fail('died', `its process ended (${signal === null ? `exit code ${code}` : `signal ${signal}`})`);
+    this.#ended = this.#watchEnd(command);
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-8000);
+    });
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#receive(text));
+    // A child that has just ended can't be told; its `exit` rejects what is pending.
+    this.#child.stdin.on('error', () => {});
+    holdOpen(this.#child, false);
+  }
+
+  /**
+   * Sends a request and waits for its answer; one at a time.
+   * @throws EnvironmentError when it takes too long, is no JSON, or the process has ended
+   */
+  async request(message: object, timeoutMs = this.#usualTimeoutMs): Promise<unknown> {
+    if (this.#failure !== undefined) throw this.#failure;
+    const child = this.#child;
+    holdOpen(child, true);
+    const timer = setTimeout(async () => {
+      this.#overdue = `no answer in ${timeoutMs / 1000} s`;
+      await askWhere(child);
+      this.#fail('timeout', this.#overdue);
+      kill(child);
+    }, timeoutMs);
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#pending = { resolve, reject };
+        child.stdin.write(`${JSON.stringify(message)}\n`);
+      });
+    } finally {
+      clearTimeout(timer);
+      holdOpen(child, false);
+    }
+  }
+
+  /** Ends the process: at once where it is at work, else when it has put its things away. */
+  async close(): Promise<void> {
+    holdOpen(this.#child, true);
+    const busy = this.#pending !== undefined;
+    this.#fail('died', 'it was closed');
+    this.#child.stdin.end();
+    const timer = setTimeout(() => kill(this.#child), busy ? 0 : graceMs);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  #fail(kind: EnvironmentError['kind'], message: string): void {
+    this.#failure ??= new EnvironmentError(kind, `${this.#name}: ${message}${lastLines(this.#stderr)}`);
+    this.#pending?.reject(this.#failure);
+    this.#pending = undefined;
+  }
+
+  #watchEnd(command: string): Promise<void> {
+    return new Promise<void>((resolve) => {
+      this.#child.on('error', (error) => {
+        const missing = 'code' in error && error.code === 'ENOENT';
+        this.#fail(
+          'died',
+          missing ? `there is no ${command}` : `${command} can't be started: ${error.message}`,
+        );
         resolve();
-      };
-      // `close` comes when its last words are read; a grandchild may keep the pipes open.
-      child.on('close', end);
-      setTimeout(end, graceMs).unref();
+      });
+      this.#child.on('exit', (code, signal) => {
+        const end = () => {
+          // The question where it is ends a process that does not listen for it yet.
+          if (this.#overdue !== undefined) this.#fail('timeout', this.#overdue);
+          this.#fail(
+            'died',
+            `its process ended (${signal === null ? `exit code ${code}` : `signal ${signal}`})`,
+          );
+          resolve();
+        };
+        // `close` comes when its last words are read; a grandchild may keep the pipes open.
+        this.#child.on('close', end);
+        setTimeout(end, graceMs).unref();
+      });
     });
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr = (stderr + text).slice(-8000);
-  });
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    received += text;
-    const end = received.indexOf('\n');
+  }
+
+  #receive(text: string): void {
+    this.#received += text;
+    const end = this.#received.indexOf('\n');
     if (end < 0) return;
-    const line = received.slice(0, end);
-    received = received.slice(end + 1);
-    const waiting = pending;
-    pending = undefined;
+    const line = this.#received.slice(0, end);
+    this.#received = this.#received.slice(end + 1);
+    const waiting = this.#pending;
+    this.#pending = undefined;
     try {
       waiting?.resolve(JSON.parse(line));
     } catch {
-      pending = waiting;
-      fail('protocol', `no answer: ${line.slice(0, 200)}`);
-      kill(child);
+      this.#pending = waiting;
+      this.#fail('protocol', `no answer: ${line.slice(0, 200)}`);
+      kill(this.#child);
     }
-  });
-  // A child that has just ended can't be told; its `exit` rejects what is pending.
-  child.stdin.on('error', () => {});
-  holdOpen(child, false);
-
-  return {
-    async request(message, timeoutMs = usualTimeoutMs) {
-      if (failure !== undefined) throw failure;
-      holdOpen(child, true);
-      const timer = setTimeout(async () => {
-        overdue = `no answer in ${timeoutMs / 1000} s`;
-        await askWhere(child);
-        fail('timeout', overdue);
-        kill(child);
-      }, timeoutMs);
-      try {
-        return await new Promise((resolve, reject) => {
-          pending = { resolve, reject };
-          child.stdin.write(`${JSON.stringify(message)}\n`);
-        });
-      } finally {
-        clearTimeout(timer);
-        holdOpen(child, false);
-      }
-    },
-    async close() {
-      holdOpen(child, true);
-      const busy = pending !== undefined;
-      fail('died', 'it was closed');
-      child.stdin.end();
-      const timer = setTimeout(() => kill(child), busy ? 0 : graceMs);
-      await ended;
-      clearTimeout(timer);
-    },
-  };
+  }
 }
 
 /** The last lines that the process wrote, indented: one screen with what stands above them. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { UserError } from '../../errors.js';
 import { packageRoot } from '../../package.js';
 import { type Observation, recordedSpace } from '../environment.js';
-import { type BridgeProcess, lastLines, startBridge } from './bridge-process.js';
+import { BridgeProcess, lastLines } from './bridge-process.js';
 import {
   EnvironmentError,
   type EnvironmentFailure,
@@ -59,7 +59,7 @@ export async function openPythonEnvironment(
   let spec: z.output<typeof described> | undefined;
 
   async function start(): Promise<BridgeProcess> {
-    const child = startBridge({
+    const child = new BridgeProcess({
       name: id,
       command: settings.python,
       args: ['-u', '-X', 'utf8', join(packageRoot(), 'src', 'environments', 'remote', 'bridge.py')],

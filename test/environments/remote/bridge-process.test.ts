@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type BridgeProcess, startBridge } from '../../../src/environments/remote/bridge-process.js';
+import { BridgeProcess } from '../../../src/environments/remote/bridge-process.js';
 import { EnvironmentError } from '../../../src/environments/remote/remote-environment.js';
 
 const opened: BridgeProcess[] = [];
@@ -20,7 +20,7 @@ function start(answer: string, timeoutMs = 20_000): BridgeProcess {
 }
 
 function open(command: string, args: readonly string[], timeoutMs = 20_000): BridgeProcess {
-  const bridge = startBridge({ name: 'a task', command, args, timeoutMs });
+  const bridge = new BridgeProcess({ name: 'a task', command, args, timeoutMs });
   opened.push(bridge);
   return bridge;
 }
