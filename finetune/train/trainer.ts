@@ -8,7 +8,7 @@ import {
   type TrainingState,
   writeCheckpoint,
 } from '../engine/checkpoint.js';
-import { openMuon, scheduleFactor, zeroMoments } from '../engine/optimisers.js';
+import { type Muon, openMuon, scheduleFactor, zeroMoments } from '../engine/optimisers.js';
 import { buildTrainingGraph } from '../engine/training-graph.js';
 import {
   clipFactor,
@@ -76,77 +76,102 @@ export interface TrainingOutcome {
  * number, or the checkpoint belongs to another training
  */
 export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promise<TrainingOutcome> {
-  const { settings } = run;
-  const examples = usableExamples(run.training, run.config, 'training');
+  const training = usableExamples(run.training, run.config, 'training');
   const validation =
     run.validation.length === 0 ? [] : usableExamples(run.validation, run.config, 'validation');
   const owner = { identity: trainingIdentity(run), threads: run.threads };
   const state = restore(run, owner);
-  const perEpoch = stepsPerEpoch(examples.length, settings);
-  const totalSteps = perEpoch * settings.epochs;
-  const { schedule: kind, warmupSteps, learningRateFloor: floor } = settings;
-  const schedule = { kind, warmupSteps, totalSteps, floor };
-  const units = unitsOf(examples, settings);
-  const heldOut = validationParts(validation, settings);
-  const open = (purpose: 'train' | 'evaluate') =>
-    openTrainingSession(buildTrainingGraph({ ...run, precision: 'float32', purpose }), {
-      device: run.device,
-      threads: run.threads,
-      optimize: true,
-    });
-  const session = await open('train');
-  const muon = settings.muon === undefined ? undefined : await openMuon(settings.muon, run.threads);
-  const evaluator = validation.length === 0 ? undefined : await open('evaluate');
-  const keep = () => {
-    if (run.checkpoint === undefined) return;
-    writeCheckpoint(run.checkpoint, state, owner);
-    hooks.onEvent?.({ kind: 'checkpoint', step: state.step });
-  };
-  const divergence = watchDivergence(state.best?.loss);
-  let ended: TrainingOutcome['ended'] = 'complete';
+  const totalSteps = stepsPerEpoch(training.length, run.settings) * run.settings.epochs;
+  const sessions = await openSessions(run);
   try {
     hooks.onEvent?.({
       kind: 'start',
       step: state.step,
       totalSteps,
-      training: readSplit(examples),
+      training: readSplit(training),
       validation: readSplit(validation),
       ...(state.best && { best: { step: state.best.step, loss: state.best.loss } }),
     });
-    let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
-    while (state.step < totalSteps && !exhausted(state, settings)) {
-      const epoch = Math.floor(state.step / perEpoch);
-      if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, settings, epoch) };
-      const chosen = plan.steps[state.step % perEpoch]!.map((index) => examples[index]!);
-      const parts = layOut(chosen, settings);
-      const { loss, gradients } = await lossAndGradients(session, state, parts, settings.seed);
-      const norm = gradientNorm(gradients);
-      refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
-      const learningRate = settings.learningRate * scheduleFactor(schedule, state.step);
-      const scale = clipFactor(norm, settings.maxGradientNorm);
-      await update(state, gradients, learningRate, scale, settings.adamw, muon);
-      const tokens = chosen.reduce((sum, example) => sum + exampleLength(example), 0);
-      const { step } = state;
-      hooks.onEvent?.({ kind: 'step', step, totalSteps, loss, gradientNorm: norm, learningRate, tokens });
-      divergence.step(loss);
-      if (evaluator !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps)) {
-        const alarm = divergence.validation(await validate(evaluator, state, heldOut, hooks));
-        if (alarm !== undefined) hooks.onEvent?.({ kind: 'alarm', step, ...alarm });
-      }
-      const interrupted = hooks.stop?.() === true;
-      if (interrupted || step % settings.checkpointEvery === 0 || step === totalSteps) keep();
-      if (interrupted && step < totalSteps) {
-        ended = 'interrupted';
-        break;
-      }
-    }
+    const keep = () => {
+      if (run.checkpoint === undefined) return;
+      writeCheckpoint(run.checkpoint, state, owner);
+      hooks.onEvent?.({ kind: 'checkpoint', step: state.step });
+    };
+    const ended = await makeSteps({ run, training, validation, totalSteps, state, sessions, keep }, hooks);
+    return outcome(state, ended);
   } finally {
-    await session.close();
-    await evaluator?.close();
-    await muon?.close();
+    await Promise.all([sessions.training, sessions.validation, sessions.muon].map((one) => one?.close()));
   }
-  if (ended === 'complete' && state.step < totalSteps) ended = 'early';
-  return outcome(state, ended);
+}
+
+interface Sessions {
+  readonly training: TrainingSession;
+  readonly validation: TrainingSession | undefined;
+  readonly muon: Muon | undefined;
+}
+
+async function openSessions(run: TrainingRun): Promise<Sessions> {
+  const { device, settings, threads } = run;
+  const open = (purpose: 'train' | 'evaluate') =>
+    openTrainingSession(buildTrainingGraph({ ...run, precision: 'float32', purpose }), {
+      device,
+      threads,
+      optimize: true,
+    });
+  return {
+    training: await open('train'),
+    muon: settings.muon === undefined ? undefined : await openMuon(settings.muon, threads),
+    validation: run.validation.length === 0 ? undefined : await open('evaluate'),
+  };
+}
+
+interface Training {
+  readonly run: TrainingRun;
+  readonly training: readonly TokenExample[];
+  readonly validation: readonly TokenExample[];
+  readonly totalSteps: number;
+  readonly state: TrainingState;
+  readonly sessions: Sessions;
+  /** Writes a checkpoint. */
+  readonly keep: () => void;
+}
+
+/** Goes on from the state's step to the last, or to where the training is ended early. */
+async function makeSteps(
+  { run: { settings }, training, validation, totalSteps, state, sessions, keep }: Training,
+  hooks: TrainingHooks,
+): Promise<TrainingOutcome['ended']> {
+  const perEpoch = stepsPerEpoch(training.length, settings);
+  const { schedule: kind, warmupSteps, learningRateFloor: floor } = settings;
+  const schedule = { kind, warmupSteps, totalSteps, floor };
+  const units = unitsOf(training, settings);
+  const heldOut = validationParts(validation, settings);
+  const divergence = watchDivergence(state.best?.loss);
+  let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
+  while (state.step < totalSteps && !exhausted(state, settings)) {
+    const epoch = Math.floor(state.step / perEpoch);
+    if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, settings, epoch) };
+    const chosen = plan.steps[state.step % perEpoch]!.map((index) => training[index]!);
+    const parts = layOut(chosen, settings);
+    const { loss, gradients } = await lossAndGradients(sessions.training, state, parts, settings.seed);
+    const norm = gradientNorm(gradients);
+    refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
+    const learningRate = settings.learningRate * scheduleFactor(schedule, state.step);
+    const scale = clipFactor(norm, settings.maxGradientNorm);
+    await update(state, gradients, learningRate, scale, settings.adamw, sessions.muon);
+    const tokens = chosen.reduce((sum, example) => sum + exampleLength(example), 0);
+    const { step } = state;
+    hooks.onEvent?.({ kind: 'step', step, totalSteps, loss, gradientNorm: norm, learningRate, tokens });
+    divergence.step(loss);
+    if (sessions.validation !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps)) {
+      const alarm = divergence.validation(await validate(sessions.validation, state, heldOut, hooks));
+      if (alarm !== undefined) hooks.onEvent?.({ kind: 'alarm', step, ...alarm });
+    }
+    const interrupted = hooks.stop?.() === true;
+    if (interrupted || step % settings.checkpointEvery === 0 || step === totalSteps) keep();
+    if (interrupted && step < totalSteps) return 'interrupted';
+  }
+  return state.step < totalSteps ? 'early' : 'complete';
 }
 
 function readSplit(examples: readonly TokenExample[]): ReadSplit {

@@ -107,30 +107,39 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
     actions: actions.map((action) => JSON.stringify(action)),
     ...(discretizer.bins && { bins: discretizer.bins }),
   } as const;
-  if (config.form === 'actions') {
-    // The numbers that stand in the table: the action itself where it is a number, else its position in the list.
-    const choices = actions.map((action, index) => (typeof action === 'number' ? action : index));
-    const first = choices[0]!;
-    const parameters: ParameterSpec = {
-      count,
+  const table = config.form === 'actions' ? actionTable : valueTable;
+  return { description, ...table(config, discretizer, actions) };
+}
+
+type Table = Omit<PolicyFamily, 'description'>;
+
+function actionTable(_config: QTableConfig, discretizer: Discretizer, actions: readonly Action[]): Table {
+  const { states } = discretizer;
+  // The numbers that stand in the table: the action itself where it is a number, else its position in the list.
+  const choices = actions.map((action, index) => (typeof action === 'number' ? action : index));
+  const first = choices[0]!;
+  return {
+    parameters: {
+      count: states,
       kind: 'integer',
       low: first,
       high: choices.at(-1)!,
       decimals: 0,
       choices,
       names: Array.from({ length: states }, (_, s) => `action in state ${s}`),
-    };
-    return {
-      parameters,
-      description,
-      build: (vector) => {
-        const table = vector.map((value) => actions[value - first]!);
-        return (observation) => table[discretizer.index(observation)]!;
-      },
-      initial: (random) => Array.from({ length: count }, () => random.choice(choices)),
-    };
-  }
+    },
+    build: (vector) => {
+      const table = vector.map((value) => actions[value - first]!);
+      return (observation) => table[discretizer.index(observation)]!;
+    },
+    initial: (random) => Array.from({ length: states }, () => random.choice(choices)),
+  };
+}
+
+function valueTable(config: QTableConfig, discretizer: Discretizer, actions: readonly Action[]): Table {
   const { low, high, decimals } = config;
+  const { states } = discretizer;
+  const count = states * actions.length;
   const parameters: ParameterSpec = {
     count,
     kind: decimals === 0 ? 'integer' : 'float',
@@ -144,7 +153,6 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
   };
   return {
     parameters,
-    description,
     build: (vector) => {
       const greedy = Array.from({ length: states }, (_, s) => {
         let best = 0;

@@ -51,73 +51,77 @@ type Parts = Pick<Assembly, 'config' | 'environment' | 'family' | 'prompts' | 'i
 
 /** @param count the model's own count of a prompt's tokens, where there is one */
 export function forecastPrompts(parts: Parts, count?: ModelContext['count']): PromptForecast {
-  const { config, family } = parts;
-  const { iterations, memory } = config;
-  const spec = family.parameters;
+  const { corrections: maximumCorrections, iterations } = parts.config;
   const most = (messages: readonly ChatMessage[]) => count?.(messages) ?? estimatePromptTokens(messages);
   const fewest = (messages: readonly ChatMessage[]) => count?.(messages) ?? fewestTokens(messages);
-  const perIteration = memory.ofGroup === undefined ? config.candidates : 1;
-  const { conversation } = config.prompts;
-  const turns = conversation === 'fresh' ? 1 : conversation.turns;
-
-  /** The prompts of a conversation that begins at an iteration, or of that iteration alone. */
-  const conversationAt = (begin: number, { entry, episode, reply, room }: Story) => {
-    const before = config.warmup.policies + parts.imported.length + (begin - 1) * perIteration;
-    const held = Math.min(before, Math.max(1, room));
-    // Numbered so that each counts as the best of an iteration of its own.
-    const entries = Array.from({ length: held }, (_, i) => entry(begin + i - held));
-    const buffer = createReplayBuffer(entries);
-    const episodes = entries.map(({ iteration }) => ({ ...episode, iteration }));
-    const prompter = new Prompter({ ...parts, buffer, recorded: { ...nothingRecorded, episodes } });
-    const asked: (readonly ChatMessage[])[] = [];
-    for (let turn = 0; turn < Math.min(turns, iterations); turn++) {
-      const iteration = begin + turn;
-      const messages = prompter.messages(iteration);
-      asked.push(messages);
-      if (turns === 1) break;
-      const added = Array.from({ length: perIteration }, (_, candidate) => ({
-        ...entry(iteration),
-        candidate,
-      }));
-      buffer.append(added);
-      for (const one of added) prompter.remember(one, [{ ...episode, iteration, candidate: one.candidate }]);
-      prompter.finish([{ candidate: 0, calls: [accepted(messages, reply, iteration)] }], added);
-    }
-    return { asked, correction: prompter.formatCorrection({ kind: 'missing' }) };
-  };
-
-  const last = Math.max(1, iterations - turns + 1);
+  const last = Math.max(1, iterations - turnsOf(parts) + 1);
   const begins = [
     ...new Set(Array.from({ length: samples }, (_, i) => 1 + Math.round((i * (last - 1)) / (samples - 1)))),
   ];
-  const [wide, narrow] = [storyOf(parts, 'wide'), storyOf(parts, 'narrow')];
-  const conversations = begins.map((begin) => conversationAt(begin, wide));
+  const [wide, narrow] = [madeUpRun(parts, 'wide'), madeUpRun(parts, 'narrow')];
+  const conversations = begins.map((begin) => conversationAt(parts, begin, wide));
   const means = conversations.map(({ asked }) => mean(asked.map(most)));
   const prompts = conversations.flatMap(({ asked }) => asked);
   const lengths = prompts.map(estimatePromptTokens);
   const longest = prompts[lengths.indexOf(Math.max(...lengths))]!;
   const { correction } = conversations[0]!;
-  const terse = conversationAt(last, narrow).asked;
+  const terse = conversationAt(parts, last, narrow).asked;
   return {
     first: conversations[0]!.asked[0]!,
     longest: {
       messages: longest,
       tokens: { most: most(longest), fewest: Math.max(...terse.map(fewest)) },
-      corrected: most([...longest, ...corrections(wide.reply, correction, config.corrections)]),
+      corrected: most([...longest, ...corrections(wide.reply, correction, maximumCorrections)]),
     },
     total: Math.round(between(begins, means) * iterations),
     answer: {
       most: estimateTokens(wide.reply),
       // Small models of our own have a token for each number.
       fewest:
-        count === undefined ? fewestTokens([{ role: 'assistant', content: narrow.answer }]) : spec.count,
+        count === undefined
+          ? fewestTokens([{ role: 'assistant', content: narrow.answer }])
+          : parts.family.parameters.count,
     },
     room: wide.room,
   };
 }
 
+/** Iterations of a conversation; 1 where each begins anew. */
+function turnsOf({ config }: Parts): number {
+  const { conversation } = config.prompts;
+  return conversation === 'fresh' ? 1 : conversation.turns;
+}
+
+/** The prompts of a conversation that begins at an iteration, or of that iteration alone. */
+function conversationAt(parts: Parts, begin: number, { entry, episode, reply, room }: MadeUpRun) {
+  const { config, imported } = parts;
+  const turns = turnsOf(parts);
+  const perIteration = config.memory.ofGroup === undefined ? config.candidates : 1;
+  const before = config.warmup.policies + imported.length + (begin - 1) * perIteration;
+  const held = Math.min(before, Math.max(1, room));
+  // Numbered so that each counts as the best of an iteration of its own.
+  const entries = Array.from({ length: held }, (_, i) => entry(begin + i - held));
+  const buffer = createReplayBuffer(entries);
+  const episodes = entries.map(({ iteration }) => ({ ...episode, iteration }));
+  const prompter = new Prompter({ ...parts, buffer, recorded: { ...nothingRecorded, episodes } });
+  const asked: (readonly ChatMessage[])[] = [];
+  for (let iteration = begin; iteration < begin + Math.min(turns, config.iterations); iteration++) {
+    const messages = prompter.messages(iteration);
+    asked.push(messages);
+    if (turns === 1) break;
+    const added = Array.from({ length: perIteration }, (_, candidate) => ({
+      ...entry(iteration),
+      candidate,
+    }));
+    buffer.append(added);
+    for (const one of added) prompter.remember(one, [{ ...episode, iteration, candidate: one.candidate }]);
+    prompter.finish([{ candidate: 0, calls: [accepted(messages, reply, iteration)] }], added);
+  }
+  return { asked, correction: prompter.formatCorrection({ kind: 'missing' }) };
+}
+
 /** What a made-up run is made of. */
-interface Story {
+interface MadeUpRun {
   readonly entry: (iteration: number) => BufferEntry;
   readonly episode: EpisodeRecord;
   readonly answer: string;
@@ -125,7 +129,7 @@ interface Story {
   readonly room: number;
 }
 
-function storyOf(parts: Parts, width: Width): Story {
+function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const { evaluation, memory } = parts.config;
   // Every line may say of how many episodes it is, all but one of them at most.
   const cut = width === 'wide' && evaluation.racing !== undefined;

@@ -41,7 +41,7 @@ export async function openOpenEnv(
   const address = addressOf(id);
   const parsed = parseOpenEnvOptions(options);
   const observationSpace = spaceOf(parsed.observation);
-  const connections = Array.from({ length: parallel }, () => createConnection(id, address, timeoutMs));
+  const connections = Array.from({ length: parallel }, () => new Connection(id, address, timeoutMs));
 
   const batch = (connection: Connection): EpisodeBatch => {
     const observe = ({ observation }: Seen) => observationOf(id, observation, parsed, observationSpace);
@@ -95,84 +95,85 @@ function addressOf(id: string): string {
   return url.href;
 }
 
-interface Connection {
-  /** Connects, where that has not been done. */
-  open(): Promise<void>;
+/** A connection to an OpenEnv server; it connects when it is first needed. */
+class Connection {
+  readonly #id: string;
+  readonly #address: string;
+  readonly #timeoutMs: number;
+  #opening: Promise<WebSocket> | undefined;
+  #pending: { resolve(seen: Seen): void; reject(error: EnvironmentError): void } | undefined;
+  #failure: EnvironmentError | undefined;
+
+  constructor(id: string, address: string, timeoutMs: number) {
+    this.#id = id;
+    this.#address = address;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  open(): Promise<WebSocket> {
+    this.#opening ??= this.#connect();
+    return this.#opening;
+  }
+
   /** Sends a request and waits for its answer; one at a time. */
-  ask(message: object): Promise<Seen>;
-  close(): Promise<void>;
-}
-
-function createConnection(id: string, address: string, timeoutMs: number): Connection {
-  let opening: Promise<WebSocket> | undefined;
-  let pending: { resolve(seen: Seen): void; reject(error: EnvironmentError): void } | undefined;
-  let failure: EnvironmentError | undefined;
-
-  const fail = (kind: EnvironmentError['kind'], message: string): EnvironmentError => {
-    failure ??= new EnvironmentError(kind, `${id}: ${message}`);
-    pending?.reject(failure);
-    pending = undefined;
-    return failure;
-  };
-
-  const receive = (text: string): void => {
-    const answer = answerSchema.safeParse(parsedJson(text)).data;
-    if (answer === undefined) fail('protocol', `no answer: ${text.slice(0, 200)}`);
-    else if (answer.type === 'error') fail('raised', `${answer.data.message} (${answer.data.code})`);
-    else {
-      pending?.resolve(answer.data);
-      pending = undefined;
+  async ask(message: object): Promise<Seen> {
+    const socket = await this.open();
+    if (this.#failure !== undefined) throw this.#failure;
+    const timer = setTimeout(() => {
+      this.#fail('timeout', `no answer in ${this.#timeoutMs / 1000} s`);
+      socket.terminate();
+    }, this.#timeoutMs);
+    try {
+      return await new Promise<Seen>((resolve, reject) => {
+        this.#pending = { resolve, reject };
+        socket.send(JSON.stringify(message));
+      });
+    } finally {
+      clearTimeout(timer);
     }
-  };
+  }
 
-  const connect = () =>
-    new Promise<WebSocket>((resolve, reject) => {
-      const socket = new WebSocket(address, { handshakeTimeout: timeoutMs });
-      socket.on('message', (data) => receive(String(data)));
-      socket.on('error', (error) => reject(fail('died', error.message || 'no connection')));
-      socket.on('close', (code, reason) =>
-        reject(fail('died', `the connection ended (code ${code}${reason.length > 0 ? `, ${reason}` : ''})`)),
-      );
+  async close(): Promise<void> {
+    this.#fail('died', 'it was closed');
+    const socket = await this.#opening?.catch(() => undefined);
+    if (socket === undefined || socket.readyState === WebSocket.CLOSED) return;
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: 'close' }));
+    socket.close();
+    const timer = setTimeout(() => socket.terminate(), 1000);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  #connect(): Promise<WebSocket> {
+    return new Promise((resolve, reject) => {
+      const socket = new WebSocket(this.#address, { handshakeTimeout: this.#timeoutMs });
+      socket.on('message', (data) => this.#receive(String(data)));
+      socket.on('error', (error) => reject(this.#fail('died', error.message || 'no connection')));
+      socket.on('close', (code, reason) => {
+        const why = `code ${code}${reason.length > 0 ? `, ${reason}` : ''}`;
+        reject(this.#fail('died', `the connection ended (${why})`));
+      });
       socket.on('open', () => resolve(socket));
     });
+  }
 
-  const socketOf = () => {
-    opening ??= connect();
-    return opening;
-  };
+  #receive(text: string): void {
+    const answer = answerSchema.safeParse(parsedJson(text)).data;
+    if (answer === undefined) this.#fail('protocol', `no answer: ${text.slice(0, 200)}`);
+    else if (answer.type === 'error') this.#fail('raised', `${answer.data.message} (${answer.data.code})`);
+    else {
+      this.#pending?.resolve(answer.data);
+      this.#pending = undefined;
+    }
+  }
 
-  return {
-    async open() {
-      await socketOf();
-    },
-    async ask(message) {
-      const socket = await socketOf();
-      if (failure !== undefined) throw failure;
-      const timer = setTimeout(() => {
-        fail('timeout', `no answer in ${timeoutMs / 1000} s`);
-        socket.terminate();
-      }, timeoutMs);
-      try {
-        return await new Promise<Seen>((resolve, reject) => {
-          pending = { resolve, reject };
-          socket.send(JSON.stringify(message));
-        });
-      } finally {
-        clearTimeout(timer);
-      }
-    },
-    async close() {
-      fail('died', 'it was closed');
-      const socket = await opening?.catch(() => undefined);
-      if (socket === undefined || socket.readyState === WebSocket.CLOSED) return;
-      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: 'close' }));
-      socket.close();
-      const timer = setTimeout(() => socket.terminate(), 1000);
-      await closed;
-      clearTimeout(timer);
-    },
-  };
+  #fail(kind: EnvironmentError['kind'], message: string): EnvironmentError {
+    this.#failure ??= new EnvironmentError(kind, `${this.#id}: ${message}`);
+    this.#pending?.reject(this.#failure);
+    this.#pending = undefined;
+    return this.#failure;
+  }
 }
 
 function parsedJson(text: string): unknown {

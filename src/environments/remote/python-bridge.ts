@@ -54,75 +54,95 @@ export async function openPythonEnvironment(
   options: Readonly<Record<string, unknown>>,
   settings: PythonSettings,
 ): Promise<RemoteEnvironment> {
-  const { parallel, processes } = settings;
-  const children = new Map<number, Promise<BridgeProcess>>();
-  let spec: z.output<typeof described> | undefined;
+  const players = new PythonPlayers(id, options, settings);
+  const { observation: observationSpace, action: actionSpace, maxSteps } = await players.description();
+  return {
+    id,
+    observationSpace,
+    actionSpace,
+    ...(maxSteps !== null && { maxSteps }),
+    batches: Array.from({ length: settings.processes }, (_, index) => players.batch(index)),
+    close: () => players.close(),
+  };
+}
 
-  async function start(): Promise<BridgeProcess> {
+/** The processes that play one environment side by side; each starts with the first episodes that it plays. */
+class PythonPlayers {
+  readonly #id: string;
+  readonly #options: Readonly<Record<string, unknown>>;
+  readonly #settings: PythonSettings;
+  readonly #children = new Map<number, Promise<BridgeProcess>>();
+  #description: z.output<typeof described> | undefined;
+
+  constructor(id: string, options: Readonly<Record<string, unknown>>, settings: PythonSettings) {
+    this.#id = id;
+    this.#options = options;
+    this.#settings = settings;
+  }
+
+  /** What the first process says of the environment. */
+  async description(): Promise<z.output<typeof described>> {
+    await this.#child(0);
+    return this.#description!;
+  }
+
+  batch(index: number): EpisodeBatch {
+    return {
+      slots: this.#settings.parallel,
+      reset: async (seeds): Promise<readonly Observation[]> =>
+        (await this.#ask(index, started, { reset: seeds })).observations,
+      step: async (moves) => {
+        const request = { step: moves.map(({ slot, action }) => [slot, action]) };
+        const { steps } = await this.#ask(index, stepped, request);
+        return steps.map(([observation, reward, terminated, truncated]) => ({
+          observation,
+          reward,
+          terminated,
+          truncated,
+        }));
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    const opened = await Promise.allSettled(this.#children.values());
+    await Promise.all(opened.map((each) => each.status === 'fulfilled' && each.value.close()));
+  }
+
+  #child(index: number): Promise<BridgeProcess> {
+    const running = this.#children.get(index) ?? this.#start();
+    this.#children.set(index, running);
+    return running;
+  }
+
+  async #start(): Promise<BridgeProcess> {
+    const { python, timeoutMs } = this.#settings;
     const child = new BridgeProcess({
-      name: id,
-      command: settings.python,
+      name: this.#id,
+      command: python,
       args: ['-u', '-X', 'utf8', join(packageRoot(), 'src', 'environments', 'remote', 'bridge.py')],
-      timeoutMs: settings.timeoutMs,
+      timeoutMs,
     });
     try {
-      const request = { make: { id: id.slice('gymnasium:'.length), options } };
-      const answer = await child.request(request, Math.max(settings.timeoutMs, shortestStartMs));
+      const request = { make: { id: this.#id.slice('gymnasium:'.length), options: this.#options } };
+      const answer = await child.request(request, Math.max(timeoutMs, shortestStartMs));
       const refused = failed.safeParse(answer).data?.failure;
-      if (refused !== undefined) throw refusal(id, options, settings.python, refused);
-      spec ??= understood(id, described, answer);
+      if (refused !== undefined) throw refusal(this.#id, this.#options, python, refused);
+      this.#description ??= understood(this.#id, described, answer);
       return child;
     } catch (error) {
       await child.close();
-      throw error instanceof EnvironmentError ? notStarted(id, settings.python, error) : error;
+      throw error instanceof EnvironmentError ? notStarted(this.#id, python, error) : error;
     }
   }
 
-  /** The processes after the first start with the first episodes that they play. */
-  const child = (index: number): Promise<BridgeProcess> => {
-    const running = children.get(index) ?? start();
-    children.set(index, running);
-    return running;
-  };
-
-  const ask = async <S extends z.ZodType>(index: number, schema: S, request: object) => {
-    const answer = await (await child(index)).request(request);
+  async #ask<S extends z.ZodType>(index: number, schema: S, request: object): Promise<z.output<S>> {
+    const answer = await (await this.#child(index)).request(request);
     const failure = failed.safeParse(answer).data?.failure;
-    if (failure === undefined) return understood(id, schema, answer);
+    if (failure === undefined) return understood(this.#id, schema, answer);
     const kind: EnvironmentFailure = failure.kind === 'invalid' ? 'invalid' : 'raised';
-    throw new EnvironmentError(kind, `${id}: ${failure.message}${lastLines(failure.details)}`);
-  };
-
-  const batch = (index: number): EpisodeBatch => ({
-    slots: parallel,
-    async reset(seeds): Promise<readonly Observation[]> {
-      return (await ask(index, started, { reset: seeds })).observations;
-    },
-    async step(moves) {
-      const request = { step: moves.map(({ slot, action }) => [slot, action]) };
-      const { steps } = await ask(index, stepped, request);
-      return steps.map(([seen, reward, terminated, truncated]) => ({
-        observation: seen,
-        reward,
-        terminated,
-        truncated,
-      }));
-    },
-  });
-
-  await child(0);
-  const { observation: observed, action, maxSteps } = spec!;
-  return {
-    id,
-    observationSpace: observed,
-    actionSpace: action,
-    ...(maxSteps !== null && { maxSteps }),
-    batches: Array.from({ length: processes }, (_, index) => batch(index)),
-    async close() {
-      const opened = await Promise.allSettled(children.values());
-      await Promise.all(opened.map((each) => each.status === 'fulfilled' && each.value.close()));
-    },
-  };
+    throw new EnvironmentError(kind, `${this.#id}: ${failure.message}${lastLines(failure.details)}`);
+  }
 }
 
 function understood<S extends z.ZodType>(id: string, schema: S, answer: unknown): z.output<S> {
