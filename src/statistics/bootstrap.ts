@@ -3,15 +3,8 @@
  * with 5 to 20 runs (docs/log.md): the plain percentile interval of a mean covers 84 to 89 %, not 95 %.
  */
 import { createGenerator } from '../random/generator.js';
-import {
-  interquartileMean,
-  mean,
-  median,
-  normalTail,
-  quantile,
-  standardDeviation,
-  tQuantile975,
-} from './descriptive.js';
+import { interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
+import { normalTail, studentQuantile975 } from './distributions.js';
 
 export type Interval = readonly [number, number];
 
@@ -34,7 +27,7 @@ export function bootstrapMean95(values: readonly number[]): Interval {
   const error = standardError(values);
   if (!(error > 0)) return [centre, centre];
   const factor = studentisedQuantile(values, centre);
-  const half = (Number.isFinite(factor) ? factor : tQuantile975(values.length - 1)) * error;
+  const half = (Number.isFinite(factor) ? factor : studentQuantile975(values.length - 1)) * error;
   return [centre - half, centre + half];
 }
 
@@ -75,7 +68,7 @@ export function bootstrapIqmDifference95(a: readonly number[], b: readonly numbe
 function expandedPercentile95(count: number, statistic: (indices: readonly number[]) => number): Interval {
   const all = Array.from({ length: count }, (_, i) => i);
   if (count < 2) return [statistic(all), statistic(all)];
-  const tail = normalTail(Math.sqrt(count / (count - 1)) * tQuantile975(count - 1));
+  const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
   const sorted = resample(count, statistic).toSorted(ascending);
   return [quantile(sorted, tail), quantile(sorted, 1 - tail)];
 }

@@ -1,6 +1,7 @@
 /** Two ways of doing something, compared over paired repeats: the same seed meets both. */
 import { bootstrapIqm95, bootstrapIqmDifference95, bootstrapMean95, type Interval } from './bootstrap.js';
-import { interquartileMean, mean, shareInterval95 } from './descriptive.js';
+import { interquartileMean, mean } from './descriptive.js';
+import { shareInterval95 } from './distributions.js';
 
 /** Pairs below which no interval is trusted: two-sided, even five wins of five happen to equals in 6 % of cases. */
 export const fewestPairs = 6;

@@ -1,6 +1,7 @@
 /** Tests of a difference of means by Student's t distribution, and Holm's correction for several of them. */
 import type { Interval } from './bootstrap.js';
 import { mean, standardDeviation } from './descriptive.js';
+import { studentQuantile975, studentTwoSided } from './distributions.js';
 
 /** A difference of means and what chance says of it. */
 export interface MeanTest {
@@ -74,64 +75,4 @@ export function holmAdjusted(ps: readonly number[]): readonly number[] {
     adjusted[i] = highest;
   }
   return adjusted;
-}
-
-/** P(|T| ≥ |t|) of Student's t with any positive degrees of freedom (Abramowitz & Stegun 26.7.1 and 26.5.27). */
-export function studentTwoSided(t: number, degrees: number): number {
-  if (!Number.isFinite(t)) return 0;
-  const square = t * t;
-  return incompleteBeta(degrees / (degrees + square), square / (degrees + square), degrees / 2, 0.5);
-}
-
-/** The 0.975 quantile of Student's t with any degrees of freedom of at least 1. */
-export function studentQuantile975(degrees: number): number {
-  let [low, high] = [0, 13];
-  for (let halving = 0; halving < 50; halving++) {
-    const middle = (low + high) / 2;
-    if (studentTwoSided(middle, degrees) > 0.05) low = middle;
-    else high = middle;
-  }
-  return (low + high) / 2;
-}
-
-/** The regularised I_x(a, b). @param rest 1 − x, given so that none of it is lost to rounding */
-function incompleteBeta(x: number, rest: number, a: number, b: number): number {
-  if (x <= 0) return 0;
-  if (rest <= 0) return 1;
-  // The fraction converges fast on this side only (DLMF 8.17.4 and 8.17.22).
-  if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(rest, x, b, a);
-  const front = Math.exp(a * Math.log(x) + b * Math.log(rest) - logGamma(a) - logGamma(b) + logGamma(a + b));
-  return (front / a) * betaFraction(x, a, b);
-}
-
-/** The continued fraction of DLMF 8.17.22, by Lentz's method. */
-function betaFraction(x: number, a: number, b: number): number {
-  const tiny = 1e-300;
-  const kept = (value: number) => (Math.abs(value) < tiny ? tiny : value);
-  let c = 1;
-  let d = 1 / kept(1 - ((a + b) * x) / (a + 1));
-  let fraction = d;
-  for (let m = 1; m < 500; m++) {
-    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
-    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
-    let change = 1;
-    for (const term of [even, odd]) {
-      d = 1 / kept(1 + term * d);
-      c = kept(1 + term / c);
-      change = c * d;
-      fraction *= change;
-    }
-    if (Math.abs(change - 1) < 1e-15) break;
-  }
-  return fraction;
-}
-
-/** ln Γ(x) for x > 0: Stirling's series (Abramowitz & Stegun 6.1.41) after the recurrence has made x large. */
-function logGamma(x: number): number {
-  let shift = 0;
-  let large = x;
-  for (; large < 12; large++) shift += Math.log(large);
-  const inverse = 1 / (large * large);
-  const series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680)))) / large;
-  return (large - 0.5) * Math.log(large) - large + 0.5 * Math.log(2 * Math.PI) + series - shift;
 }

@@ -1,14 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
-import { mean, tQuantile975 } from '../../src/statistics/descriptive.js';
-import {
-  holmAdjusted,
-  pairedTest,
-  studentQuantile975,
-  studentTwoSided,
-  welchTest,
-} from '../../src/statistics/tests.js';
+import { mean } from '../../src/statistics/descriptive.js';
+import { holmAdjusted, pairedTest, welchTest } from '../../src/statistics/tests.js';
 
 /** Two examples of Welch's test: equal sizes, then 10 against 20. */
 const [a1, b1] = [
@@ -22,33 +16,6 @@ const [a2, b2] = [
     23.5, 21.5, 21.8,
   ],
 ];
-
-describe('Student’s t', () => {
-  // mpmath with 30 digits: betainc(v/2, 1/2, 0, v/(v + t²), regularized=True).
-  it.each([
-    [0, 5, 1],
-    [1, 1, 0.5],
-    [2.5, 4, 0.06676654481198815],
-    [0.3, 7.3, 0.77254053617971],
-    [12, 3, 0.001245015800789337],
-    [5, 29.6, 2.409204477890487e-5],
-    [1.96, 1000, 0.05027318495574872],
-    [40, 2.5, 0.0001419563429049338],
-  ])('beyond %d with %d degrees of freedom', (t, degrees, p) => {
-    expect(Math.abs(studentTwoSided(t, degrees) / p - 1)).toBeLessThan(1e-10);
-    expect(studentTwoSided(-t, degrees)).toBe(studentTwoSided(t, degrees));
-  });
-
-  it('has quantiles for degrees of freedom between whole numbers', () => {
-    const known = { 1: 12.7062047362, 1.5: 6.01666310443, 2.7: 3.39214838317, 17.42: 2.10594728328 };
-    for (const [degrees, quantile] of Object.entries(known)) {
-      expect(studentQuantile975(Number(degrees))).toBeCloseTo(quantile, 9);
-    }
-    for (const degrees of [1, 7, 30, 64]) {
-      expect(studentQuantile975(degrees)).toBeCloseTo(tQuantile975(degrees), 5);
-    }
-  });
-});
 
 describe('welchTest', () => {
   // The formulas of Welch and Satterthwaite in mpmath with 30 digits.

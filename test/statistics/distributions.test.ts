@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import {
+  normalTail,
+  shareInterval95,
+  studentQuantile975,
+  studentTwoSided,
+} from '../../src/statistics/distributions.js';
+
+describe('Student’s t', () => {
+  // mpmath with 30 digits: betainc(v/2, 1/2, 0, v/(v + t²), regularized=True).
+  it.each([
+    [0, 5, 1],
+    [1, 1, 0.5],
+    [2.5, 4, 0.06676654481198815],
+    [0.3, 7.3, 0.77254053617971],
+    [12, 3, 0.001245015800789337],
+    [5, 29.6, 2.409204477890487e-5],
+    [1.96, 1000, 0.05027318495574872],
+    [40, 2.5, 0.0001419563429049338],
+  ])('beyond %d with %d degrees of freedom', (t, degrees, p) => {
+    expect(Math.abs(studentTwoSided(t, degrees) / p - 1)).toBeLessThan(1e-10);
+    expect(studentTwoSided(-t, degrees)).toBe(studentTwoSided(t, degrees));
+  });
+
+  it('has quantiles for degrees of freedom between whole numbers', () => {
+    const known = { 1: 12.7062047362, 1.5: 6.01666310443, 2.7: 3.39214838317, 17.42: 2.10594728328 };
+    for (const [degrees, quantile] of Object.entries(known)) {
+      expect(studentQuantile975(Number(degrees))).toBeCloseTo(quantile, 9);
+    }
+  });
+
+  it('has the quantiles of Student’s t (scipy.stats.t.ppf)', () => {
+    expect(studentQuantile975(1)).toBeCloseTo(12.706204736432095, 6);
+    expect(studentQuantile975(19)).toBeCloseTo(2.093024054408263, 6);
+    expect(studentQuantile975(40)).toBeCloseTo(2.0210753903062737, 5);
+    expect(studentQuantile975(99)).toBeCloseTo(1.9842169515086827, 6);
+    expect(studentQuantile975(5000)).toBeCloseTo(1.96043865, 6);
+  });
+});
+
+it('has the tail of the normal distribution (scipy.stats.norm.sf)', () => {
+  expect(normalTail(0)).toBeCloseTo(0.5, 6);
+  expect(normalTail(1.959963984540054)).toBeCloseTo(0.025, 6);
+  expect(normalTail(-1)).toBeCloseTo(0.8413447460685429, 6);
+  expect(normalTail(4)).toBeCloseTo(3.167124183311986e-5, 7);
+});
+
+it('has the exact interval of a share (scipy.stats.binomtest(…).proportion_ci(method="exact"))', () => {
+  const interval = (successes: number, trials: number) =>
+    shareInterval95(successes, trials).map((end) => Number(end.toFixed(5)));
+  expect(interval(7, 10)).toEqual([0.34755, 0.93326]);
+  expect(interval(0, 10)).toEqual([0, 0.3085]);
+  expect(interval(5, 5)).toEqual([0.47818, 1]);
+  expect(interval(300, 500)).toEqual([0.55557, 0.64324]);
+  expect(shareInterval95(0, 0)).toEqual([0, 1]);
+  // A tie belongs to neither side: the interval spans both readings.
+  expect(shareInterval95(7.5, 10)).toEqual([shareInterval95(7, 10)[0], shareInterval95(8, 10)[1]]);
+});
