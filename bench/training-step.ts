@@ -21,7 +21,7 @@ import { openWeights } from '../src/models/local/weights/safetensors.js';
 /** What a process answers after each step. */
 export interface StepTime {
   readonly seconds: number;
-  /** Of the processor, all threads together: other work on the machine disturbs it less. */
+  /** Seconds of the processor, all threads together: other work on the machine disturbs them less. */
   readonly processorSeconds: number;
   readonly peakBytes: number;
 }

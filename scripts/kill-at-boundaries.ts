@@ -17,7 +17,7 @@ import {
 type Kind = 'before' | 'torn' | 'ENOSPC' | 'EROFS';
 
 interface Fault {
-  /** Of a live server, whose requests are counted, or a replayed model. */
+  /** A live server, whose requests are counted, or a replayed model. */
   readonly model: 'live' | 'replayed';
   readonly kind: Kind;
   /** Which change of the files below the run, from 1. */

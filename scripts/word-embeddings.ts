@@ -48,7 +48,7 @@ export function embedWords(
 
 interface Part {
   readonly share: number;
-  /** Of an expected squared length of `hidden`. */
+  /** Its expected squared length is `hidden`. */
   readonly vector: Float64Array;
 }
 

@@ -75,7 +75,7 @@ function ownColumns(recipe: Recipe): Columns {
 
 const evaluated = { iteration: count, candidate: count, score: number } satisfies Columns;
 
-/** Of `Lineage`, of which none may be forgotten. */
+/** The columns of `Lineage`; the type tells of one that is forgotten. */
 const lineageColumns: {
   readonly [Field in keyof Lineage as undefined extends Lineage[Field] ? `${Field}?` : Field]-?: Column;
 } = {

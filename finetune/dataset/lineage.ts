@@ -55,7 +55,7 @@ const lineageSchema = z.looseObject({
     model: z.string(),
     /** `contentHash`; null where it isn't at hand. */
     hash: z.string().nullable(),
-    /** Of a base that was itself trained, where its weights were kept. */
+    /** What a base that was itself trained came from, where its weights were kept. */
     get lineage() {
       return lineageSchema.nullable();
     },

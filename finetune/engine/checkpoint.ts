@@ -29,7 +29,7 @@ export interface TrainingState {
 export interface CheckpointOwner {
   /** `trainingIdentity` */
   readonly identity: string;
-  /** Of the processor. */
+  /** Threads of the processor. */
   readonly threads: number;
 }
 

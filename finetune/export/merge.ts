@@ -27,7 +27,7 @@ export type MergedDtype = 'stored' | 'float32';
 
 export interface Merged {
   readonly changedMatrices: number;
-  /** Of all weights. */
+  /** Bytes of all weights. */
   readonly bytes: number;
   /**
    * What rounding to the stored dtype did: its error as a share of what the adapter adds (both as the root of the sum of

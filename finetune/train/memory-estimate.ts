@@ -21,7 +21,7 @@ export interface MemoryEstimate {
   readonly parameters: number;
   /** What the forward pass keeps for the backward pass of the largest batch. */
   readonly activations: number;
-  /** Of the answers' tokens of the largest batch. */
+  /** Logits of the answers' tokens of the largest batch. */
   readonly logits: number;
   /** The process itself. */
   readonly overhead: number;
@@ -34,7 +34,7 @@ export interface MemoryEstimate {
 
 export interface BatchSize {
   readonly rows: number;
-  /** Of the longest row. */
+  /** Tokens of the longest row. */
   readonly tokens: number;
   /** Tokens with loss. */
   readonly selected: number;
@@ -99,7 +99,7 @@ function batchBytes(config: DecoderConfig, trainable: Trainable, { rows, tokens,
   const { hidden, intermediate, heads, kvHeads, headDim } = config;
   const adapted = (module: string) =>
     trainable.kind === 'all' || trainable.lora.modules.some((one) => one === module);
-  // Of each norm its input and its result, queries, keys, values, the attention's result, gate, sigmoid, silu, up; and
+  // Input and result of each norm, queries, keys, values, the attention's result, gate, sigmoid, silu, up; and
   // what a trained projection reads.
   const perToken =
     5 * hidden +
@@ -156,7 +156,7 @@ export interface MachineMemory {
   readonly free: number;
 }
 
-/** Of this machine, or of the container that the process may not exceed. */
+/** The memory of this machine, or of the container that the process may not exceed. */
 export function machineMemory(): MachineMemory {
   const whole = totalmem();
   const limit = process.constrainedMemory();

@@ -9,7 +9,7 @@ export type Metric = TrainingEvent & {
   readonly seconds: number;
   /** Memory of the process. */
   readonly rssBytes: number;
-  /** Of a step. */
+  /** Speed of a step. */
   readonly tokensPerSecond?: number;
 };
 
@@ -42,7 +42,7 @@ export function createMeter(meters: Meters): (event: TrainingEvent) => Metric {
 }
 
 export interface MetricsLog {
-  /** Of the whole training, earlier sessions of it included. */
+  /** What the whole training recorded, earlier sessions of it included. */
   readonly metrics: readonly Metric[];
   add(metric: Metric): void;
   close(): Promise<void>;

@@ -7,7 +7,7 @@ const recentSteps = 20;
 /** Steps that the shown loss is a mean over. */
 const lossSteps = 10;
 
-/** Of a step, a forward pass takes about this share; for a validation that no one has timed yet. */
+/** The share of a step that a forward pass takes, about; for a validation that no one has timed yet. */
 const forwardShare = 0.4;
 
 /**

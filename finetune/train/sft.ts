@@ -25,7 +25,7 @@ export type Method =
   | {
       readonly kind: 'lora';
       readonly lora: LoraSettings;
-      /** Of the frozen weights: that which the model will be served with. Absent: none. */
+      /** How the frozen weights are held: as the model will be served. Absent: in full. */
       readonly quantization?: Quantization;
     }
   /** All weights, from those that are stored. */
@@ -48,7 +48,7 @@ export interface FineTuning {
    */
   readonly output: string;
   readonly device: string;
-  /** Of the processor. Absent: those of the checkpoint, so that going on changes no bit, else the cores that are free. */
+  /** Threads of the processor. Absent: those of the checkpoint, so that going on changes no bit, else the free cores. */
   readonly threads?: number | undefined;
 }
 

@@ -64,7 +64,7 @@ export interface TrainingHooks {
 }
 
 export interface TrainingOutcome {
-  /** Of the lowest validation loss, where there was validation; else the last. */
+  /** Those of the lowest validation loss, where there was validation; else the last. */
   readonly parameters: readonly Parameter[];
   readonly step: number;
   readonly ended: 'complete' | 'early' | 'interrupted';

@@ -156,7 +156,7 @@ function path(points: readonly StepPoint[], y: Scale): string {
   return line(points.map(([step, value]) => [step - 0.5, y.at(value)]));
 }
 
-/** Of each group of steps its lowest and its highest value: what a line through all of them would cover. */
+/** The lowest and the highest value of each group of steps: what a line through all of them would cover. */
 function extremes(steps: readonly MetricOf<'step'>[], values: readonly number[]): readonly StepPoint[] {
   return groups(steps.length).flatMap(([from, to]) => {
     let [low, high] = [from, from];

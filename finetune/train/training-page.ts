@@ -33,7 +33,7 @@ export interface TrainingReport {
   readonly command: string;
   readonly config: TrainConfig;
   readonly dataset: DatasetLineage;
-  /** Of the whole training, in order; with a `start`. */
+  /** What the whole training recorded, in order; with a `start`. */
   readonly metrics: readonly Metric[];
   readonly state: TrainingState;
 }

@@ -13,7 +13,7 @@ export const recordFiles = {
 } as const;
 
 export interface TrainingRecord {
-  /** Of the whole training, earlier sessions of it included. */
+  /** What the whole training recorded, earlier sessions of it included. */
   readonly metrics: readonly Metric[];
   /** @throws UserError when the log of an earlier session is damaged */
   add(metric: Metric): void;

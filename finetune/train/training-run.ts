@@ -41,7 +41,7 @@ export interface TrainingRun {
   readonly validation: readonly TokenExample[];
   readonly settings: TrainingSettings;
   readonly device: string;
-  /** Of the processor. Another number sums in another order, so that results differ in their last bits. */
+  /** Threads of the processor. Another number sums in another order, so that results differ in their last bits. */
   readonly threads: number;
   /** Where the state is kept; training goes on from it when it exists. */
   readonly checkpoint: string | undefined;

@@ -12,7 +12,7 @@ import { configOfRun, drawRun } from '../../src/studies/collection-plan.js';
 import { LoadedModels, play } from './play.js';
 import { type HeldOutPlan, recipeFile } from './recipe.js';
 
-/** Of the collection that the tasks are drawn from: its tasks have other seeds than those of the recipe's runs. */
+/** Seed of the collection that the tasks are drawn from: other tasks than those of the recipe's runs. */
 const seed = 1_000_003;
 const [warmup, freshEpisodes] = [4, 50];
 

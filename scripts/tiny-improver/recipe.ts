@@ -100,9 +100,9 @@ export interface Round {
 /** What is played to choose between rounds. */
 export interface HeldOutPlan {
   readonly tasks: number;
-  /** Of each run, warm-up included. */
+  /** Evaluations of each run, warm-up included. */
   readonly evaluations: number;
-  /** Of an answer. */
+  /** The longest answer. */
   readonly maxTokens: number;
 }
 

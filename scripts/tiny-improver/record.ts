@@ -23,7 +23,7 @@ const record = z.object({
   seconds: z.record(z.string(), z.number()),
   /** What models on held-out tasks showed: the model and the one before, by the hashes of their directories. */
   chosen: z.array(choice).readonly().optional(),
-  /** Of the model with this SHA-256 of its weights. */
+  /** How the model with this SHA-256 of its weights answers. */
   checked: z.object({ sha256: z.string(), raw: validity, constrained: validity }).optional(),
 });
 

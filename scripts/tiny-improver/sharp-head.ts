@@ -20,7 +20,7 @@ const [batch, rate, decay] = [2048, 0.02, 1e-6];
 const [beta1, beta2, epsilon] = [0.9, 0.99, 1e-8];
 
 export interface HeadSettings {
-  /** Of the dataset, evenly spread over it: what the head is fitted on. */
+  /** Examples that the head is fitted on, evenly spread over the dataset. */
   readonly examples: number;
   readonly steps: number;
 }

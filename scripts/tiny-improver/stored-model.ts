@@ -25,7 +25,7 @@ const spelled = { float32: 'F32', float16: 'F16' } as const;
 export interface StoredModel {
   readonly dtype: StoredDtype;
   readonly parameters: number;
-  /** Of all files. */
+  /** Bytes of all files. */
   readonly bytes: number;
 }
 

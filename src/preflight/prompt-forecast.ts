@@ -25,7 +25,7 @@ export interface PromptForecast {
   };
   /** Estimated tokens of the first asks of all iterations together, each counted once. */
   readonly total: number;
-  /** Of an answer: `most` with a short reason, `fewest` of the parameters alone. */
+  /** Tokens of an answer: `most` with a short reason, `fewest` of the parameters alone. */
   readonly answer: Tokens;
   /** How many evaluations fit into the memory's budget, at least. */
   readonly room: number;

@@ -6,7 +6,7 @@ import { formatCount } from '../format/console.js';
 import { type Finding, found } from './findings.js';
 import type { PromptForecast } from './prompt-forecast.js';
 
-/** Of all repeats together. Without corrections, and where every correction is needed. */
+/** What all repeats take together, without corrections, and where every correction is needed. */
 export interface RunEstimate {
   readonly calls: { readonly expected: number; readonly most: number };
   readonly promptTokens: { readonly expected: number; readonly most: number };

@@ -8,7 +8,7 @@ interface Encoder {
     width: number,
     height: number,
     options: {
-      /** Of the whole picture; given with the first frame. */
+      /** The colours of the whole picture; given with the first frame. */
       readonly palette?: readonly (readonly number[])[];
       /** Milliseconds; GIF keeps hundredths of a second. */
       readonly delay: number;

@@ -2,7 +2,7 @@
 import type { SvgShape } from './svg-shape.js';
 
 export interface Clock {
-  /** Of the whole loop. */
+  /** Moments of the whole loop. */
   readonly moments: number;
   readonly seconds: number;
 }

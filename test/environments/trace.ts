@@ -53,7 +53,7 @@ function distance(a: Observation, b: Observation): number {
 /** How far an environment may be from Gymnasium. */
 export interface Precision {
   readonly reset: number;
-  /** Of each observation and reward. */
+  /** The step of each observation and reward. */
   readonly step: number;
   /** Steps of an episode that can be compared; chaos makes later ones differ. */
   readonly steps?: number;

@@ -37,7 +37,7 @@ describe('a directory for a new run', () => {
     writeFileSync(join(path, 'manifest.json.new'), '{');
     writeFileSync(join(path, 'run.lock'), '999999999 elsewhere\n');
     expect(() => requireEmpty(path)).toThrow(UserError);
-    // Of no process.
+    // The lock of no process.
     writeFileSync(join(path, 'run.lock'), '');
     await runExperimentFrom(config, { path });
     expect(readManifest(path)).toMatchObject({ status: 'completed' });

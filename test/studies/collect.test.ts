@@ -73,7 +73,7 @@ async function refusal(work: () => unknown): Promise<string> {
   throw new Error('was accepted');
 }
 
-/** Of every run: its config, its evaluations and its calls, without the clock. */
+/** Config, evaluations and calls of every run, without the clock. */
 function contents(output: string) {
   return readdirSync(at(output))
     .filter((name) => /^\d/.test(name))

@@ -76,7 +76,7 @@ function readPieces(file: string): Map<string, number> {
 
 interface ProtobufField {
   readonly number: number;
-  /** Of fixed and length-delimited fields. */
+  /** The content of fixed and length-delimited fields. */
   readonly bytes: Buffer | undefined;
 }
 

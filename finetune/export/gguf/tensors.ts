@@ -115,7 +115,7 @@ function isInterleaved(config: DecoderConfig, name: string): boolean {
   return ggufArchitecture(config) === 'llama' && /\.self_attn\.[qk]_proj\./.test(name);
 }
 
-/** Of each head's rows the first half goes to the even places and the second to the odd ones. */
+/** Moves the first half of each head's rows to the even places and the second to the odd ones. */
 function interleaveHalves(values: Float32Array, headDim: number, columns: number): Float32Array {
   const result = new Float32Array(values.length);
   const half = headDim / 2;

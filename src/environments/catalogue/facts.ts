@@ -4,7 +4,7 @@ import { randomMaze, sampleMaze } from '../props/maze-layout.js';
 export type Facts = { readonly [name: string]: Fact };
 export type Fact = string | number | boolean | readonly Fact[] | Facts;
 
-/** Of an environment, in snake_case. */
+/** The options of an environment, in snake_case. */
 export type Options = Readonly<Record<string, unknown>>;
 
 /** The option, or its default where it is absent or null. */

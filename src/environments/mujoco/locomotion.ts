@@ -90,7 +90,7 @@ interface Traveller {
   /** How many of the first joints tell only where it is, which the observation leaves out by default. */
   readonly placesHidden: number;
   readonly velocityNoise: typeof addUniform;
-  /** Of each observed velocity. */
+  /** Bound of each observed velocity. */
   readonly velocityLimit?: number;
   /** Left out where there is nothing to lose. */
   healthy?(state: State): boolean;
@@ -133,7 +133,7 @@ function within([low, high]: Range, value: number): boolean {
   return low < value && value < high;
 }
 
-/** Of a machine that travels over the floor. */
+/** A view from the side that follows a machine over the floor. */
 function sideView(width: number, height: number): Scene {
   return { seenFrom: 'the side', size: [width, height], bottom: -0.25, follow: 'x' };
 }

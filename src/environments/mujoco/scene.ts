@@ -12,7 +12,7 @@ export interface Scene {
   readonly bottom?: number;
   /** What the view goes along with: the agent in one direction or in both. Left out, it stays. */
   readonly follow?: 'x' | 'plane';
-  /** Of geoms, by name. Others are the agent's, or ground where they belong to the world. */
+  /** What geoms stand for, by name. Others are the agent's, or ground where they belong to the world. */
   readonly roles?: Readonly<Record<string, Role>>;
 }
 

@@ -16,7 +16,7 @@ export type ModelName =
 export interface Model {
   readonly mujoco: MainModule;
   readonly handle: MjModel;
-  /** Of one integration step. */
+  /** Seconds of one integration step. */
   readonly timeStep: number;
   readonly positions: number;
   readonly velocities: number;
@@ -36,7 +36,7 @@ export interface Geom {
   /** Index of its body; 0 is the world. */
   readonly body: number;
   readonly radius: number;
-  /** Of a capsule or cylinder, without the round ends. */
+  /** Half the length of a capsule or cylinder, without the round ends, m. */
   readonly halfLength: number;
 }
 

@@ -70,7 +70,7 @@ const starts: readonly { readonly x: Range; readonly y: Range }[] = [
   { x: [1.5, 10], y: [1.5, 1.5] },
 ];
 
-/** Of the actions forward, right and left: m, rad, and what they earn. */
+/** The actions forward, right and left: how far (m), how much they turn (rad), what they earn. */
 const moves = [
   { distance: 0.2, turn: 0, reward: 5 },
   { distance: 0.04, turn: 0.2, reward: -0.5 },
@@ -148,7 +148,7 @@ function wrapped(angle: number): number {
 export function drawNavigation(scene: {
   readonly pose: Pose;
   readonly rays: readonly { readonly range: number; readonly yaw: number }[];
-  /** Of the robot, m. */
+  /** Radius of the robot, m. */
   readonly radius: number;
 }): Frame {
   const { pose, rays, radius } = scene;

@@ -115,7 +115,7 @@ const mostParameters = 24;
 
 export interface Sizes {
   readonly observations: number;
-  /** Of the state, one more than is observed in a fifth of the draws. */
+  /** Numbers of the state; a fifth of the draws observe one fewer. */
   readonly dimension: number;
   readonly kind: Pick<Actuators, 'kind' | 'count'>;
 }

@@ -112,7 +112,7 @@ export function parseParameters(
 }
 
 /**
- * Of a reply that is one JSON object with `params` (or `parameters`), these alone: what its reason quotes is no answer.
+ * Takes from a reply that is one JSON object its `params` (or `parameters`) alone: what its reason quotes is no answer.
  */
 function jsonAnswer(text: string): string | undefined {
   const trimmed = text.trim();

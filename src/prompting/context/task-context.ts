@@ -55,7 +55,7 @@ export function taskContext(task: {
   };
   readonly environment: EnvironmentSpec;
   readonly family: Pick<PolicyFamily, 'parameters' | 'description'>;
-  /** Of the environment, as the prompt set renders it. */
+  /** What the environment is, as the prompt set renders it. */
   readonly description: string;
 }): TaskContext {
   const { config, environment, family } = task;

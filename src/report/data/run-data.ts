@@ -19,7 +19,7 @@ export interface RunData {
   readonly calls: readonly CallRecord[];
   /** Every event, oldest first. */
   readonly events: readonly LoggedEvent[];
-  /** Of its best, worst and first policy; none where the environment can't be drawn. */
+  /** Its best, worst and first policy at play; none where the environment can't be drawn. */
   readonly animations: Animations;
 }
 
@@ -38,7 +38,7 @@ export interface ShownEpisode {
   readonly candidate: number;
   /** Mean return of its evaluation. */
   readonly score: number;
-  /** Of this episode. */
+  /** Return of this episode. */
   readonly return: number;
   readonly length: number;
   /** What the evaluation recorded for it; another return means that the environment has changed. */

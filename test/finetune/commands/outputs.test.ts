@@ -126,7 +126,7 @@ describe('finetune merge', () => {
     expect(await merge('qwen/adapter', 'stopped', {}, interrupted)).toMatchObject({ code: 130, printed: [] });
     mkdirSync(at('again.partial'));
     writeFileSync(at('again.partial', 'half'), '');
-    // Of a process that is gone.
+    // The lock of a process that is gone.
     writeFileSync(at('again.partial.lock'), '');
     await merge('qwen/adapter', 'again');
     expect(readdirSync(place).filter((name) => /stopped|partial/.test(name))).toEqual([]);

@@ -69,7 +69,7 @@ function writeConfig(name: string, text: string): string {
   return file;
 }
 
-/** Of every step in the metrics. */
+/** The loss of every step in the metrics. */
 const losses = (name: string) =>
   readFileSync(path(name, 'metrics.jsonl'), 'utf8')
     .trimEnd()

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 const still = (count: number) => Array.from({ length: count }, (_, from) => ({ from, sign: 1 }) as const);
-/** Of CartPole: the two actions change places, nothing else. */
+/** CartPole's: the two actions change places, nothing else. */
 const exchange: Symmetry = {
   kind: 'linear',
   observations: still(4),

@@ -67,7 +67,7 @@ function fields(data: Buffer): ReadonlyMap<number, number | Buffer> {
       const length = type === 2 ? varint() : type === 1 ? 8 : 4;
       const content = data.subarray(at, at + length);
       at += length;
-      // Of a repeated field all values, one after the other with their tags.
+      // A repeated field has all its values, one after the other with their tags.
       const before = found.get(field);
       found.set(field, Buffer.isBuffer(before) ? Buffer.concat([before, mark, content]) : content);
     }
