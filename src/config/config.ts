@@ -16,6 +16,7 @@ import {
   onePlusOneEsSchema,
   randomSchema,
 } from '../search/settings.js';
+import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
@@ -169,6 +170,22 @@ export const shorthands = {
   target: (value: number) => ({ return: value }),
   warmup: (policies: number) => ({ policies }),
   memory: (which: 'all' | 'none') => (which === 'all' ? {} : { best: 0, recent: 0 }),
+};
+
+/** How a config is read. */
+export const experimentKind: SettingsKind<ParsedConfig> = {
+  schema: configSchema,
+  get json() {
+    return jsonSchemaOf(configSchema);
+  },
+  example: 'iterations=50 or model.name=qwen3:8b',
+  longForm(path, value) {
+    const [section = ''] = path;
+    if (path.length > 1 || !Object.hasOwn(shorthands, String(section))) return undefined;
+    return (shorthands[section as keyof typeof shorthands] as (short: unknown) => Record<string, unknown>)(
+      value,
+    );
+  },
 };
 
 const withPolicies = (warmup: WarmupConfig) => ({

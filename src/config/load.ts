@@ -1,12 +1,14 @@
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../errors.js';
-import { type FieldProblem, oneScreen, type Path, schemaProblems } from '../settings/issues.js';
-import { settleLeftovers } from '../settings/leftovers.js';
-import { applyOverrides, overrideName, overrideOf } from '../settings/overrides.js';
+import type { Path } from '../settings/issues.js';
+import { oneScreen } from '../settings/issues.js';
+import { isFromFile, type Override } from '../settings/overrides.js';
 import { isMapping, valueAt } from '../settings/schema.js';
-import { type ConfigSource, parseSource } from '../settings/yaml-source.js';
+import { overlaid, parseSettings, type SettingsSource, type Where } from '../settings/settings.js';
+import type { ConfigSource } from '../settings/yaml-source.js';
+import { parseSource } from '../settings/yaml-source.js';
 import { checkConfig } from './checks.js';
-import { type Config, configSchema, resolveConfig } from './config.js';
+import { type Config, configSchema, experimentKind, resolveConfig } from './config.js';
 import { findConfig, type ReadFile } from './file.js';
 import type { TheirConfig } from './import/draft.js';
 import {
@@ -42,9 +44,6 @@ export interface LoadConfigOptions {
   readonly readFile?: ReadFile;
 }
 
-/** The first part of a problem's output: `file:line:column`, or the override. */
-type Where = Pick<Problem, 'file' | 'line' | 'column'>;
-
 /**
  * Reads a config, applies overrides, fills in defaults.
  * @throws UserError with all problems of the file: the place, field, value, alternatives and remedy of each.
@@ -52,37 +51,21 @@ type Where = Pick<Problem, 'file' | 'line' | 'column'>;
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { path: file, text } = findConfig(options.file, options.readFile);
   const source = parseSource(text, file);
-  const { content, texts, depth, place, imported } = isForeignConfig(source.content)
+  const { texts, imported, ...said } = isForeignConfig(source.content)
     ? importedContent(source.content, source, options.overrides ?? [])
     : { ...ownContent(source), texts: options.overrides ?? [], imported: undefined };
-  const { content: overridden, overrides } = applyOverrides(content, texts);
-  const notes = settleLeftovers(content, overridden, overrides);
-  const where = (path: Path, aim: 'key' | 'value'): Where => {
-    const override = overrideOf(path, depth(path), overrides);
-    return override === undefined ? place(path, aim) : { file: overrideName(override.text) };
-  };
+  const settings = overlaid(experimentKind, said, texts);
+  const notes = [...settings.notes, ...misfits(said.content, settings.content, settings.overrides)];
   return {
-    config: validated(overridden, where),
+    config: validated(settings.content, settings.where),
     file,
     notes: imported === undefined ? notes : [...describeImport(imported, file), ...notes],
-    ...(imported !== undefined && { imported: { ...imported, config: overridden } }),
-    locate: (error) =>
-      new UserError(
-        error.problems.map((problem) =>
-          problem.field === undefined || problem.file !== undefined
-            ? problem
-            : { ...where(problem.field.split('.'), 'value'), ...problem },
-        ),
-      ),
+    ...(imported !== undefined && { imported: { ...imported, config: settings.content } }),
+    locate: settings.locate,
   };
 }
 
-/** What a file says, and where it says it. */
-interface Content extends Pick<ConfigSource, 'depth' | 'place'> {
-  readonly content: Record<string, unknown>;
-}
-
-function ownContent(source: ConfigSource): Content {
+function ownContent(source: ConfigSource): SettingsSource {
   const { content } = source;
   if (!isMapping(content)) throw new UserError(notMapping(content, source));
   return { content, depth: source.depth, place: source.place };
@@ -101,7 +84,8 @@ function importedContent(written: TheirConfig, source: ConfigSource, texts: read
       error.problems.map((problem) => ({ ...placeOf(problem.field ?? '', 'value'), ...problem })),
     );
   }
-  const { config, notes } = imported;
+  const { notes } = imported;
+  const config = inSchemaOrder(imported.config);
   return {
     imported,
     content: config,
@@ -118,31 +102,59 @@ function importedContent(written: TheirConfig, source: ConfigSource, texts: read
  * @throws UserError with everything that is wrong with it.
  */
 export function parseConfig(input: unknown): Config {
-  return validated(input, () => ({}));
+  return validated(input);
 }
 
 /** A resolved config as YAML, which `loadConfig` reads back to the same config. Keys stand in the schema's order. */
 export function resolvedYaml(config: Config): string {
-  const keys = Object.keys(configSchema.shape) as (keyof Config)[];
-  const ordered = keys.flatMap((key) => (config[key] === undefined ? [] : [[key, config[key]]]));
-  return stringify(Object.fromEntries(ordered), { aliasDuplicateObjects: false, lineWidth: 0 });
+  return stringify(inSchemaOrder(config), { aliasDuplicateObjects: false, lineWidth: 0 });
 }
 
-function validated(input: unknown, where: (path: Path, aim: 'key' | 'value') => Where): Config {
-  const placed = ({ path, aim, problem }: FieldProblem): Problem => ({ ...where(path, aim), ...problem });
-  const parsed = configSchema.safeParse(input);
-  if (!parsed.success) throw new UserError(oneScreen(schemaProblems(parsed.error.issues, input).map(placed)));
-  const config = resolveConfig(parsed.data);
-  const problems = checkConfig(config);
-  if (problems.length > 0) {
-    throw new UserError(
-      oneScreen(
-        problems.map((problem) => ({ ...where(problem.field?.split('.') ?? [], 'value'), ...problem })),
-      ),
-    );
-  }
-  return config;
+function inSchemaOrder(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const sections = Object.keys(configSchema.shape).filter((section) => config[section] !== undefined);
+  return Object.fromEntries(sections.map((section) => [section, config[section]]));
 }
+
+function validated(input: unknown, where: Where = () => ({})): Config {
+  const config = resolveConfig(parseSettings(experimentKind, input, where));
+  const problems = checkConfig(config);
+  if (problems.length === 0) return config;
+  const at = ({ field = '' }: Problem) => where(field === '' ? [] : field.split('.'), 'value');
+  throw new UserError(oneScreen(problems.map((problem) => ({ ...at(problem), ...problem }))));
+}
+
+const tiedToEnvironment = ['policy', 'target', 'prompts.description', 'prompts.optimum', 'prompts.stepSize'];
+
+/** A policy or an optimum of another environment, or a model's name at another provider, is no error, but worth a word. */
+function misfits(
+  written: Record<string, unknown>,
+  changed: Record<string, unknown>,
+  overrides: readonly Override[],
+): readonly string[] {
+  const isKept = (field: string) => isFromFile(field.split('.'), written, overrides);
+  const [was, now] = [partsOf(written), partsOf(changed)];
+  const kept = tiedToEnvironment.filter(isKept);
+  const isOther = was.environment !== undefined && was.environment !== now.environment && kept.length > 0;
+  const isRenamed = was.provider !== now.provider && now.name !== undefined && isKept('model.name');
+  return [
+    ...(isOther
+      ? [
+          `environment is now ${String(now.environment)}, but ${kept.join(', ')} in the file ${kept.length === 1 ? 'was' : 'were'} written for ${String(was.environment)}`,
+        ]
+      : []),
+    ...(isRenamed
+      ? [
+          `model.provider is now ${String(now.provider)}, but model.name is still ${String(now.name)}, from the file`,
+        ]
+      : []),
+  ];
+}
+
+const partsOf = ({ environment, model }: Record<string, unknown>) => ({
+  environment: isMapping(environment) ? environment.id : environment,
+  provider: valueAt(['provider'], model),
+  name: valueAt(['name'], model),
+});
 
 function notMapping(content: unknown, source: ConfigSource): Problem {
   return {

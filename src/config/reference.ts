@@ -1,30 +1,26 @@
 /** The reference of the config, as Markdown and as JSON Schema: generated, so that it can't differ from the program. */
-import {
-  configJsonSchema,
-  discriminatorOf,
-  keysOf,
-  type SchemaNode,
-  variantsOf,
-} from '../settings/schema.js';
+
+import { discriminatorOf, jsonSchemaOf, keysOf, type SchemaNode, variantsOf } from '../settings/schema.js';
+import { configSchema } from './config.js';
 
 /** `configs/schema.json`, for editors. */
 export function schemaJson(): string {
   const schema = {
     $id: 'urn:policyloop:config',
     title: 'policyloop config',
-    ...configJsonSchema(),
+    ...jsonSchemaOf(configSchema),
   };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
 /** One table of the top-level keys. */
 export function configSummary(): string {
-  return table('', configJsonSchema());
+  return table('', jsonSchemaOf(configSchema));
 }
 
 /** A table for every section, with one for each provider and kind of policy. */
 export function configReference(): string {
-  return ['### Top level', configSummary(), ...sections('', configJsonSchema())].join('\n\n');
+  return ['### Top level', configSummary(), ...sections('', jsonSchemaOf(configSchema))].join('\n\n');
 }
 
 const start = '<!-- config-reference:start -->';

@@ -46,7 +46,9 @@ export const openaiSchema = z.strictObject({
     ),
   apiKeyEnv: text
     .default('OPENAI_API_KEY')
-    .describe('Environment variable that holds the key; a server on this machine needs none'),
+    .describe('Environment variable that holds the key; a server on this machine needs none')
+    // Who mistakes it for the key itself shall not read the key in a message.
+    .meta({ writeOnly: true }),
   maxTokens: count(1).optional().describe("Longest completion in tokens (default: the provider's)"),
   reasoningEffort: z
     .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])

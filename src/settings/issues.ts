@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { nearest, type Problem, redactAddresses } from '../errors.js';
 import {
-  configJsonSchema,
   discriminatorOf,
   expectation,
   isMapping,
@@ -46,31 +45,35 @@ interface Finding extends FieldProblem {
   readonly meant?: string | undefined;
 }
 
-/** What the schema found wrong with a config as it was written, said in the config's own terms. */
-export function schemaProblems(issues: readonly Issue[], config: unknown): readonly FieldProblem[] {
-  const findings = issues.flatMap((issue) => problemsOf(issue, issue.path, config));
+/** What the schema found wrong with settings as they were written, said in their own terms. */
+export function schemaProblems(
+  issues: readonly Issue[],
+  root: SchemaNode,
+  content: unknown,
+): readonly FieldProblem[] {
+  const findings = issues.flatMap((issue) => problemsOf(issue, issue.path, root, content));
   const meant = new Set(findings.flatMap((finding) => finding.meant ?? []));
-  return findings.filter(({ path }) => !meant.has(fieldName(path)) || valueAt(path, config) !== undefined);
+  return findings.filter(({ path }) => !meant.has(fieldName(path)) || valueAt(path, content) !== undefined);
 }
 
-function problemsOf(issue: Issue, path: Path, config: unknown): readonly Finding[] {
+function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly Finding[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key, index) => unknownKey([...path, key], config, index === 0));
+    return issue.keys.map((key, index) => unknownKey([...path, key], root, content, index === 0));
   }
-  const node = nodeAt(path, config) ?? {};
-  const value = valueAt(path, config);
+  const node = nodeAt(root, path, content) ?? {};
+  const value = valueAt(path, content);
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     // zod reports every branch of a union; only what is wrong with the branch that was meant helps.
     const meant = variantFor(node, value);
     const branch = meant === undefined ? undefined : issue.errors[variantsOf(node).indexOf(meant)];
     if (branch !== undefined) {
-      return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path], config));
+      return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path], root, content));
     }
   }
   // A wrong discriminator fits no variant, so its schema is not found by the path: its words are those of all.
   const discriminator =
     issue.code === 'invalid_union' && issue.discriminator !== undefined
-      ? discriminatorNode(nodeAt(path.slice(0, -1), config) ?? {})
+      ? discriminatorNode(nodeAt(root, path.slice(0, -1), content) ?? {})
       : undefined;
   return [wrongValue(path, discriminator ?? node, value, issue)];
 }
@@ -84,16 +87,16 @@ function discriminatorNode(union: SchemaNode): SchemaNode {
 }
 
 /** The nearest key of the same object, and where else a key of that name belongs; the list of keys once an object. */
-function unknownKey(path: Path, config: unknown, listKeys: boolean): Finding {
+function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): Finding {
   const key = String(path.at(-1));
   const parentPath = path.slice(0, -1);
-  const parent = nodeAt(parentPath, config);
-  const keys = keysOf(parent && variantFor(parent, valueAt(parentPath, config))).filter(
+  const parent = nodeAt(root, parentPath, content);
+  const keys = keysOf(parent && variantFor(parent, valueAt(parentPath, content))).filter(
     (name) => name !== '$schema',
   );
   const same = keys.find((name) => plain(name) === plain(key));
   const near = same ?? nearest(key, keys);
-  const places = same === undefined ? placesOf(key).slice(0, 4) : [];
+  const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
   const elsewhere = `elsewhere there is ${places.join(' and ')}`;
   const question = `did you mean \`${near}\`?`;
   const remedy =
@@ -112,7 +115,7 @@ function unknownKey(path: Path, config: unknown, listKeys: boolean): Finding {
 }
 
 /** Where a key of this name does exist: `evaluation.episodes`, `model.sigma (provider: hill-climb or cma-es)`. */
-function placesOf(key: string): readonly string[] {
+function placesOf(key: string, root: SchemaNode): readonly string[] {
   const places: string[] = [];
   const search = (node: SchemaNode, path: string): void => {
     const discriminator = discriminatorOf(node);
@@ -130,7 +133,7 @@ function placesOf(key: string): readonly string[] {
       for (const [name, child] of Object.entries(variant.properties ?? {})) search(child, `${path}${name}.`);
     }
   };
-  search(configJsonSchema(), '');
+  search(root, '');
   return [...new Set(places)];
 }
 
@@ -166,7 +169,8 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
     return { message: `must be within ±${Number.MAX_SAFE_INTEGER}`, value };
   }
-  if (node.pattern !== undefined && typeof value === 'string') return { message: issue.message, value };
+  const saysItself = issue.code === 'custom' || (node.pattern !== undefined && typeof value === 'string');
+  if (saysItself) return { message: issue.message, value: shown(value) };
   if (value === '') return { message: 'must not be empty', value };
   const words = wordsOf(node);
   if (words.length > 0 && !isMapping(value) && !Array.isArray(value)) {

@@ -1,13 +1,15 @@
-import { shorthands } from '../config/config.js';
 import { nearest, type Problem, UserError } from '../errors.js';
 import { fieldName, oneScreen, type Path, printable } from './issues.js';
 import {
-  configJsonSchema,
+  declaredChild,
   discriminatorOf,
   expectation,
   isMapping,
+  itemOf,
   keysOf,
   type SchemaNode,
+  type SettingsKind,
+  valueAt,
   variantFor,
   variantsOf,
 } from './schema.js';
@@ -24,93 +26,163 @@ export interface Override {
   readonly value: unknown;
 }
 
-/** The content of a config after its overrides. */
+/** The content of a file after its overrides. */
 export interface Overridden {
   readonly content: Record<string, unknown>;
   readonly overrides: readonly Override[];
+  /** What overrides did beyond what they say. */
+  readonly notes: readonly string[];
 }
 
+type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm'>;
+
 /**
- * Applies `key=value` overrides, in order, to the content of a config. A shorthand that stands in the way
- * (`warmup: 20` before `warmup.from=…`) is written out first.
+ * Applies `key=value` overrides, in order. A shorthand that stands in the way (`warmup: 20` before `warmup.from=…`) is
+ * written out first; what the file says and a variant that was chosen anew does not have is taken out, with a note.
  * @throws UserError that names each override which is malformed or leads to no field.
  */
-export function applyOverrides(content: Record<string, unknown>, texts: readonly string[]): Overridden {
+export function applyOverrides(
+  content: Record<string, unknown>,
+  texts: readonly string[],
+  kind: Kind,
+): Overridden {
   const changed = structuredClone(content);
   const overrides: Override[] = [];
   const problems: Problem[] = [];
   for (const text of texts) {
-    const parsed = parseOverride(text);
-    const problem = 'message' in parsed ? parsed : assign(changed, parsed);
+    const parsed = parseOverride(text, kind.example, overrideName(text, kind.json));
+    const problem = 'message' in parsed ? parsed : assign(changed, parsed, kind);
     if (problem !== undefined) problems.push(problem);
     else if ('path' in parsed) overrides.push(parsed);
   }
   if (problems.length > 0) throw new UserError(oneScreen(problems));
-  return { content: changed, overrides };
+  return { content: changed, overrides, notes: dropForeignFields(content, changed, overrides, kind.json) };
 }
 
 /** Reads one `key=value`, whatever the key. */
-export function parseOverride(text: string): Override | Problem {
+export function parseOverride(
+  text: string,
+  example: string,
+  name = `override ${printable(text)}`,
+): Override | Problem {
   const equals = text.indexOf('=');
   const path = text.slice(0, Math.max(0, equals)).trim().split('.');
   if (equals < 0 || path.some((key) => key === '')) {
     return {
-      file: overrideName(text),
+      file: name,
       message: 'an override is written key=value',
-      remedy: 'for example iterations=50 or model.name=qwen3:8b',
+      remedy: `for example ${example}`,
     };
   }
   const source = text.slice(equals + 1).trim();
   try {
-    return { text, path, source, value: parseSource(source, overrideName(text)).content };
+    return { text, path, source, value: parseSource(source, name).content };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const message = error.problems[0]?.message ?? error.message;
     return {
-      file: overrideName(text),
+      file: name,
       message: `the value is ${message}`,
       remedy: `put it in quotes: '${fieldName(path)}="…"'`,
     };
   }
 }
 
-export function overrideName(text: string): string {
-  // What is given for the name of a variable may be the key itself.
-  return `override ${printable(text.replace(/^(model\.apiKeyEnv=).*$/s, '$1…'))}`;
+/** What problems call an override: its text, without a value that may be a secret. */
+export function overrideName(text: string, root: SchemaNode): string {
+  const [key = ''] = text.split('=', 1);
+  let node: SchemaNode | undefined = root;
+  for (const part of key.trim().split('.')) {
+    const at: SchemaNode | undefined = node;
+    node = at && (declaredChild(at, part) ?? itemOf(at, Number(part)));
+  }
+  return `override ${printable(node?.writeOnly === true ? `${key}=…` : text)}`;
 }
 
 /** The last override that set (or made) the field at `path`, of which the file has the first `depth` keys. */
-export function overrideOf(path: Path, depth: number, overrides: readonly Override[]): Override | undefined {
+export function overrideOf(
+  path: Path,
+  depth: number,
+  overrides: readonly Override[],
+  root: SchemaNode,
+): Override | undefined {
   const made = path.slice(0, depth + 1);
   return overrides.findLast(
     (override) =>
       startsWith(path, override.path) ||
-      (depth < path.length && (startsWith(override.path, made) || choosesSiblings(override, path))),
+      (depth < path.length && (startsWith(override.path, made) || choosesSiblings(override, path, root))),
   );
 }
 
 /** Whether the override picked the variant (say, the provider) of the object that `path` is missing from. */
-function choosesSiblings(override: Override, path: Path): boolean {
+function choosesSiblings(override: Override, path: Path, root: SchemaNode): boolean {
   const parent = path.slice(0, -1);
   const [section, key] = override.path;
-  const node = configJsonSchema().properties?.[section ?? ''];
+  const node = root.properties?.[section ?? ''];
   return parent.length === 1 && parent[0] === section && node !== undefined && discriminatorOf(node) === key;
 }
 
 /** Whether a path is `start`, or leads on from it. */
-export function startsWith(path: Path, start: Path): boolean {
+function startsWith(path: Path, start: Path): boolean {
   return start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
+}
+
+/** Whether a field stands in the file, and no override set it or a part of it. */
+export function isFromFile(
+  path: Path,
+  content: Record<string, unknown>,
+  overrides: readonly Override[],
+): boolean {
+  const isSet = overrides.some(
+    (override) => startsWith(path, override.path) || startsWith(override.path, path),
+  );
+  return valueAt(path, content) !== undefined && !isSet;
+}
+
+/**
+ * Takes out of `changed` what the file says of a variant that an override left: fields that a new `model.provider`
+ * does not have.
+ */
+function dropForeignFields(
+  content: Record<string, unknown>,
+  changed: Record<string, unknown>,
+  overrides: readonly Override[],
+  root: SchemaNode,
+): readonly string[] {
+  return Object.entries(root.properties ?? {}).flatMap(([section, node]) => {
+    const discriminator = discriminatorOf(node);
+    const [before, after] = [content[section], changed[section]];
+    const cause = overrides.findLast((override) => override.path.join('.') === `${section}.${discriminator}`);
+    if (discriminator === undefined || cause === undefined || !isMapping(before) || !isMapping(after))
+      return [];
+    if (before[discriminator] === after[discriminator]) return [];
+    const variant = variantFor(node, after);
+    if (variant === undefined) return [];
+    const foreign = Object.keys(after).filter(
+      (key) =>
+        !keysOf(variant).includes(key) &&
+        Object.hasOwn(before, key) &&
+        !overrides.some((override) => startsWith(override.path, [section, key])),
+    );
+    for (const key of foreign) delete after[key];
+    const fields = foreign.map((key) => `${section}.${key}`).join(', ');
+    return foreign.length === 0
+      ? []
+      : [
+          `${cause.text}: left out ${fields} of the file, which ${String(after[discriminator])} does not have`,
+        ];
+  });
 }
 
 type Holder = Record<string, unknown> | unknown[];
 
 /** Sets one field, writing shorthands out on the way. */
-function assign(content: Record<string, unknown>, override: Override): Problem | undefined {
-  let node = configJsonSchema();
+function assign(content: Record<string, unknown>, override: Override, kind: Kind): Problem | undefined {
+  let node = kind.json;
   let holder: Holder = content;
   for (const [depth, key] of override.path.entries()) {
     const child = possibleChild(node, holder, key);
-    if (child === undefined) return unknownPath(override, depth, node, holder);
+    if (child === undefined) return unknownPath(override, depth, node, holder, kind);
     if (depth === override.path.length - 1) {
       set(
         holder,
@@ -119,10 +191,10 @@ function assign(content: Record<string, unknown>, override: Override): Problem |
       );
       return undefined;
     }
-    const inner = open(child, get(holder, key), override.path.slice(0, depth + 1));
+    const inner = open(child, get(holder, key), override.path.slice(0, depth + 1), kind);
     if (inner === undefined) {
       return {
-        file: overrideName(override.text),
+        file: overrideName(override.text, kind.json),
         field: fieldName(override.path.slice(0, depth + 1)),
         message: `is ${expectation(child)}, without a part named ${printable(override.path[depth + 1]!)}`,
       };
@@ -134,41 +206,34 @@ function assign(content: Record<string, unknown>, override: Override): Problem |
   return undefined;
 }
 
-/** The schema of a key that some variant of the node has: which variant it will be may be up to a later override. */
 function possibleChild(node: SchemaNode, holder: Holder, key: string): SchemaNode | undefined {
-  if (Array.isArray(holder)) {
-    const items = variantsOf(node).find((variant) => variant.type === 'array')?.items;
-    return Object.hasOwn(holder, key) && key !== 'length' ? items : undefined;
-  }
-  if (key === '__proto__') return undefined;
-  const variants = variantsOf(node);
-  const having = variants.find((variant) => Object.hasOwn(variant.properties ?? {}, key));
-  if (having !== undefined) return having.properties?.[key];
-  if (variants.some((variant) => variant.type === undefined)) return node;
-  const open = variants.find((variant) => typeof variant.additionalProperties === 'object');
-  return open?.additionalProperties as SchemaNode | undefined;
+  if (!Array.isArray(holder)) return key === '__proto__' ? undefined : declaredChild(node, key);
+  return Object.hasOwn(holder, key) && key !== 'length' ? itemOf(node, Number(key)) : undefined;
 }
 
 /** The object or list to go on in: the one there is, or the long form of the shorthand there is. */
-function open(node: SchemaNode, current: unknown, path: readonly string[]): Holder | undefined {
+function open(node: SchemaNode, current: unknown, path: readonly string[], kind: Kind): Holder | undefined {
   if (isMapping(current) || Array.isArray(current)) return current as Holder;
   const takesObjects = variantsOf(node).some(
     (variant) => variant.type === 'object' || variant.type === undefined,
   );
   if (!takesObjects) return undefined;
-  const [section = ''] = path;
-  if (path.length > 1 || current === undefined || current === null || !isShorthand(section)) return {};
-  const expand = shorthands[section] as (value: unknown) => Record<string, unknown>;
-  return expand(current);
+  if (current === undefined || current === null) return {};
+  return kind.longForm?.(path, current) ?? {};
 }
 
-function isShorthand(section: string): section is keyof typeof shorthands {
-  return Object.hasOwn(shorthands, section);
-}
-
-function unknownPath(override: Override, depth: number, node: SchemaNode, holder: Holder): Problem {
+function unknownPath(
+  override: Override,
+  depth: number,
+  node: SchemaNode,
+  holder: Holder,
+  kind: Kind,
+): Problem {
   const key = override.path[depth]!;
-  const problem = { file: overrideName(override.text), field: fieldName(override.path.slice(0, depth + 1)) };
+  const problem = {
+    file: overrideName(override.text, kind.json),
+    field: fieldName(override.path.slice(0, depth + 1)),
+  };
   if (Array.isArray(holder)) {
     return { ...problem, message: `no such item: the list has ${holder.length}, counted from 0` };
   }

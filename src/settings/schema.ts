@@ -1,12 +1,8 @@
-/**
- * The config's schema as plain data (JSON Schema), for what has to look into it: error messages, overrides, editors
- * and the reference.
- */
+/** A schema as plain data (JSON Schema), for what looks into it: error messages, overrides, editors, the reference. */
 import { z } from 'zod';
-import { configSchema } from '../config/config.js';
 import { nearest } from '../errors.js';
 
-/** The part of JSON Schema 2020-12 that zod writes for the config. */
+/** The part of JSON Schema 2020-12 that zod writes for settings. */
 export interface SchemaNode {
   readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
   readonly properties?: Readonly<Record<string, SchemaNode>>;
@@ -14,6 +10,8 @@ export interface SchemaNode {
   /** False for objects with fixed keys. */
   readonly additionalProperties?: boolean | SchemaNode;
   readonly items?: SchemaNode;
+  /** Of a list of fixed length: its items. */
+  readonly prefixItems?: readonly SchemaNode[];
   readonly minItems?: number;
   readonly anyOf?: readonly SchemaNode[];
   readonly oneOf?: readonly SchemaNode[];
@@ -22,18 +20,34 @@ export interface SchemaNode {
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
+  readonly exclusiveMaximum?: number;
+  /** `path`: a path. `name-or-path`: a path where it holds a slash. Both are made absolute by `paths.ts`. */
   readonly format?: string;
+  /** True for text that no message shows. */
+  readonly writeOnly?: boolean;
   readonly pattern?: string;
   readonly default?: unknown;
   readonly description?: string;
   readonly examples?: readonly unknown[];
 }
 
-let root: SchemaNode | undefined;
+/** A kind of settings, such as an experiment's config: what the reading of a file has to know of it. */
+export interface SettingsKind<Output> {
+  readonly schema: z.ZodType<Output>;
+  readonly json: SchemaNode;
+  /** An override or two, for who wrote one wrongly. */
+  readonly example: string;
+  /** The long form of a value that stands for a mapping; undefined where there is none. */
+  longForm?(path: readonly PropertyKey[], value: unknown): Record<string, unknown> | undefined;
+}
 
-/** JSON Schema of a config as a user writes it. */
-export function configJsonSchema(): SchemaNode {
-  root ??= z.toJSONSchema(configSchema, {
+const translated = new WeakMap<z.ZodType, SchemaNode>();
+
+/** JSON Schema of settings as a user writes them. */
+export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
+  const known = translated.get(schema);
+  if (known !== undefined) return known;
+  const node = z.toJSONSchema(schema, {
     io: 'input',
     // zod bounds every integer by the largest exact one, which tells a reader nothing.
     override: ({ jsonSchema }) => {
@@ -41,7 +55,8 @@ export function configJsonSchema(): SchemaNode {
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },
   }) as SchemaNode;
-  return root;
+  translated.set(schema, node);
+  return node;
 }
 
 /** The alternatives of a union; a node that is no union is its only one. */
@@ -76,15 +91,37 @@ function keyLikeness(key: string, keys: readonly string[]): number {
 /** The schema of what `value` has (or would have) at `key`; undefined where there can be no such key. */
 export function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | undefined {
   const variant = variantFor(node, value);
-  if (variant?.type === 'array') return variant.items;
+  if (variant?.type === 'array') return variant.prefixItems?.[Number(key)] ?? variant.items;
   if (variant === undefined || variant.type !== 'object') return undefined;
   if (hasKey(variant, key)) return variant.properties?.[key];
   return typeof variant.additionalProperties === 'object' ? variant.additionalProperties : undefined;
 }
 
+/** What some variant of the node says of a key: which variant `value` will be may be up to a later override. */
+export function declaredChild(node: SchemaNode, key: string): SchemaNode | undefined {
+  const variants = variantsOf(node);
+  const having = variants.find((variant) => hasKey(variant, key));
+  if (having !== undefined) return having.properties?.[key];
+  if (variants.some((variant) => variant.type === undefined)) return node;
+  const open = variants.find((variant) => typeof variant.additionalProperties === 'object');
+  return open?.additionalProperties as SchemaNode | undefined;
+}
+
+/** The schema of the items of a list; undefined where there can be no list. */
+export function itemOf(node: SchemaNode, index: number): SchemaNode | undefined {
+  const variants = variantsOf(node);
+  const list = variants.find((variant) => variant.type === 'array');
+  if (list !== undefined) return list.prefixItems?.[index] ?? list.items ?? {};
+  return variants.some((variant) => variant.type === undefined) ? node : undefined;
+}
+
 /** The schema at a path into `value`. */
-export function nodeAt(path: readonly PropertyKey[], value: unknown): SchemaNode | undefined {
-  let node: SchemaNode | undefined = configJsonSchema();
+export function nodeAt(
+  root: SchemaNode,
+  path: readonly PropertyKey[],
+  value: unknown,
+): SchemaNode | undefined {
+  let node: SchemaNode | undefined = root;
   let current = value;
   for (const key of path) {
     if (node === undefined) return undefined;
@@ -145,8 +182,11 @@ function expectationOfType(node: SchemaNode): string {
     case 'number':
       return `a number${rangeOf(node)}`;
     case 'string':
-      return node.format === 'uri' ? 'an http(s) URL' : 'text';
+      return node.format === 'uri' ? 'an http(s) URL' : node.format === 'path' ? 'a path' : 'text';
     case 'array': {
+      if (node.prefixItems !== undefined) {
+        return `a list of ${node.prefixItems.length}: ${node.prefixItems.map(expectation).join(', ')}`;
+      }
       const list = node.minItems === undefined ? 'a list' : 'a non-empty list';
       return `${list}${node.items === undefined ? '' : `, each ${expectation(node.items)}`}`;
     }
@@ -161,13 +201,15 @@ function expectationOfType(node: SchemaNode): string {
   }
 }
 
-function rangeOf({ minimum, exclusiveMinimum, maximum }: SchemaNode): string {
+function rangeOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: SchemaNode): string {
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
-  if (minimum !== undefined) return ` of at least ${minimum}`;
-  const below = maximum === undefined ? '' : ` of at most ${maximum}`;
-  return exclusiveMinimum === undefined
-    ? below
-    : ` above ${exclusiveMinimum}${below && `, at most ${maximum}`}`;
+  const bounds = [
+    ...(minimum === undefined ? [] : [` of at least ${minimum}`]),
+    ...(exclusiveMinimum === undefined ? [] : [` above ${exclusiveMinimum}`]),
+    ...(maximum === undefined ? [] : [` ${exclusiveMinimum === undefined ? 'of ' : ''}at most ${maximum}`]),
+    ...(exclusiveMaximum === undefined ? [] : [` below ${exclusiveMaximum}`]),
+  ];
+  return bounds.join(',');
 }
 
 /** `a, b or c`. */

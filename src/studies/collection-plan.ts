@@ -1,11 +1,11 @@
 /** What each run of a collection is: a pure function of the collection's config and the run's number. */
-import { type Config, shorthands } from '../config/config.js';
+import { type Config, configSchema, shorthands } from '../config/config.js';
 import { parseConfig } from '../config/load.js';
 import { absolutePaths } from '../config/paths.js';
 import { type Problem, UserError } from '../errors.js';
 import { createGenerator, deriveSeeds } from '../random/generator.js';
 import { oneScreen } from '../settings/issues.js';
-import { configJsonSchema, discriminatorOf, isMapping } from '../settings/schema.js';
+import { discriminatorOf, isMapping, jsonSchemaOf } from '../settings/schema.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
 
 /** What a run has drawn. */
@@ -105,7 +105,7 @@ function layOver(under: Layer, over: Layer): Layer {
   const merged: Record<string, unknown> = { ...under };
   for (const [key, value] of Object.entries(over)) {
     const below = writtenOut(key, under[key]);
-    const tag = discriminatorOf(configJsonSchema().properties?.[key] ?? {});
+    const tag = discriminatorOf(jsonSchemaOf(configSchema).properties?.[key] ?? {});
     merged[key] =
       isMapping(value) && isMapping(below) && sameKind(below, value, tag) ? merge(below, value) : value;
   }

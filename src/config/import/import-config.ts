@@ -1,7 +1,7 @@
 /** Configs of ProPS (Prompted Policy Search) and of LLM-RL-finetune, read as configs of ours. */
 
 import { nearest, UserError } from '../../errors.js';
-import { configJsonSchema, isMapping, keysOf } from '../../settings/schema.js';
+import { isMapping } from '../../settings/schema.js';
 import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';
 import { chooseEnvironment } from './environment.js';
 import type { Dialect } from './keys.js';
@@ -49,7 +49,7 @@ export function importConfig(theirs: TheirConfig): ImportedConfig {
   for (const key of Object.keys(theirs)) {
     if (!Object.hasOwn(dialect.keys, key)) drop(draft, key, unknownKey(key, dialect));
   }
-  return { program: dialect.name, config: inOrder(draft.config), notes: draft.notes };
+  return { program: dialect.name, config: draft.config, notes: draft.notes };
 }
 
 /** Keys that one of the programs knows: of these, overrides of the command line are theirs too. */
@@ -69,12 +69,6 @@ function dialectOf(theirs: TheirConfig): Dialect {
 function unknownKey(key: string, { name, keys }: Dialect): string {
   const meant = nearest(key, Object.keys(keys));
   return `no key of ${name} that is known here${meant === undefined ? '' : `; did you mean ${meant}?`}`;
-}
-
-/** The sections in the order of the reference. */
-function inOrder(config: Record<string, unknown>): Record<string, unknown> {
-  const sections = keysOf(configJsonSchema()).filter((section) => Object.hasOwn(config, section));
-  return Object.fromEntries(sections.map((section) => [section, config[section]]));
 }
 
 /** The key of theirs that a field of ours is from; of a section, or of a field that was not written, the nearest. */

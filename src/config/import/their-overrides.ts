@@ -17,7 +17,7 @@ export function applyTheirOverrides(
   const others = texts.filter((text) => {
     const [first = ''] = text.split(/[.=]/);
     if (!isForeignKey(first)) return true;
-    const override = parseOverride(text);
+    const override = parseOverride(text, 'num_episodes=5 or seed=7');
     if ('message' in override) throw new UserError(override);
     const [key = '', option, ...deeper] = override.path;
     const value = override.source === '' ? undefined : override.value;

@@ -1,0 +1,73 @@
+/** Settings of any kind: what a file says with `key=value` over it, checked by a schema, with the place of all that is wrong. */
+import { type Problem, UserError } from '../errors.js';
+import { type FieldProblem, oneScreen, type Path, schemaProblems } from './issues.js';
+import { applyOverrides, type Overridden, overrideName, overrideOf } from './overrides.js';
+import { withAbsolutePaths } from './paths.js';
+import type { SettingsKind } from './schema.js';
+import type { ConfigSource } from './yaml-source.js';
+
+/** The first part of a problem's output: `file:line:column`, or the override. */
+export type Where = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
+
+/** What a file says, and where it says it. */
+export interface SettingsSource extends Pick<ConfigSource, 'depth' | 'place'> {
+  readonly content: Record<string, unknown>;
+}
+
+export interface Settings extends Overridden {
+  /** The place of a field in the file, or the override that set it. */
+  readonly where: Where;
+  /** Adds the place to problems that name a field and were found later. */
+  locate(error: UserError): UserError;
+  /**
+   * Makes relative paths absolute.
+   * @param fileFolder what those of the file are relative to; undefined leaves them as they stand
+   * @param cwd what those of overrides are relative to
+   */
+  absolute<T>(value: T, fileFolder: string | undefined, cwd: string): T;
+}
+
+/** @throws UserError that names each override which is malformed or leads to no field */
+export function overlaid(
+  kind: SettingsKind<unknown>,
+  { content, depth, place }: SettingsSource,
+  texts: readonly string[],
+): Settings {
+  const overridden = applyOverrides(content, texts, kind);
+  const causeOf = (path: Path) => overrideOf(path, depth(path), overridden.overrides, kind.json);
+  const where: Where = (path, aim) => {
+    const override = causeOf(path);
+    return override === undefined ? place(path, aim) : { file: overrideName(override.text, kind.json) };
+  };
+  return {
+    ...overridden,
+    where,
+    locate: (error) => new UserError(error.problems.map((problem) => placed(problem, where))),
+    absolute: (value, fileFolder, cwd) =>
+      withAbsolutePaths(value, kind.json, (path) => (causeOf(path) === undefined ? fileFolder : cwd)),
+  };
+}
+
+/** A problem with the place of the field that it names; one that has a place, or names no field, keeps what it has. */
+export function placed(problem: Problem, where: Where): Problem {
+  return problem.field === undefined || problem.file !== undefined
+    ? problem
+    : { ...where(problem.field.split('.'), 'value'), ...problem };
+}
+
+/**
+ * Checks settings by their schema and fills in its defaults.
+ * @throws UserError with everything that is wrong
+ */
+export function parseSettings<Output>(
+  kind: SettingsKind<Output>,
+  input: unknown,
+  where: Where = () => ({}),
+): Output {
+  const parsed = kind.schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const problems = schemaProblems(parsed.error.issues, kind.json, input);
+  throw new UserError(
+    oneScreen(problems.map(({ path, aim, problem }: FieldProblem) => ({ ...where(path, aim), ...problem }))),
+  );
+}
