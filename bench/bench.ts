@@ -1,6 +1,6 @@
 /** `npm run bench`: figures of this machine, now. Ratios within one run are what counts. */
 import process from 'node:process';
-import { formatTable } from '../src/format/console.js';
+import { formatTable } from '../src/format/table.js';
 import { benchIterations } from './iterations.js';
 import { benchMujoco } from './mujoco.js';
 import { benchRollouts } from './rollouts.js';

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface, type Interface } from 'node:readline';
 import { writeRandomModel } from '../scripts/random-model.js';
-import { formatTable } from '../src/format/console.js';
+import { formatTable } from '../src/format/table.js';
 import { packageRoot } from '../src/package.js';
 import type { StepTime } from './training-step.js';
 

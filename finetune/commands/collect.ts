@@ -5,7 +5,7 @@ import { styleText } from 'node:util';
 import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
-import { formatCount, formatDuration } from '../../src/format/console.js';
+import { formatCompact, formatDuration } from '../../src/format/numbers.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { type Collection, loadCollection } from '../../src/studies/collection-config.js';
 import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
@@ -145,7 +145,7 @@ function report(summary: Summary, { json }: CollectArguments, context: CommandCo
         'bold',
         `${complete} of ${runs} runs complete${failures.length > 0 ? `, ${failures.length} failed` : ''}`,
       ),
-      `played      ${played} runs, ${formatCount(evaluations)} evaluations in ${formatDuration(1000 * seconds)}`,
+      `played      ${played} runs, ${formatCompact(evaluations)} evaluations in ${formatDuration(1000 * seconds)}`,
       `runs        ${output}`,
       status === 'completed'
         ? `learn       policyloop finetune dataset ${output} --recipe best-of-group --out DIRECTORY`

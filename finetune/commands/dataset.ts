@@ -2,7 +2,8 @@
 import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
-import { formatCount, formatTable } from '../../src/format/console.js';
+import { formatCompact } from '../../src/format/numbers.js';
+import { formatTable } from '../../src/format/table.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { buildDataset } from '../dataset/dataset.js';
 import type { Recipe } from '../dataset/example.js';
@@ -107,5 +108,5 @@ function described({ recipe, sources, statistics, duplicates }: DatasetManifest,
 function spread(values: Distribution | undefined): string {
   if (values === undefined) return '–';
   const { median, least, most } = values;
-  return `${formatCount(median)} (${formatCount(least)}–${formatCount(most)})`;
+  return `${formatCompact(median)} (${formatCompact(least)}–${formatCompact(most)})`;
 }

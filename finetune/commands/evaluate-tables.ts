@@ -1,7 +1,7 @@
 /** An evaluation as a person reads it on a terminal. */
 import { styleText } from 'node:util';
-import { formatTable } from '../../src/format/console.js';
-import { formatReturn } from '../../src/format/quantities.js';
+import { formatReturn } from '../../src/format/numbers.js';
+import { formatTable } from '../../src/format/table.js';
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
 import { cautions, conclusions, signed, verdictWords } from '../evaluate/conclusion.js';
 import type { ArmSummaries, Evaluation, ExperimentResult, GroupResult } from '../evaluate/evaluate.js';

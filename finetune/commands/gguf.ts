@@ -3,14 +3,14 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { type CommandContext, exitCodes } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
-import { formatBytes } from '../../src/format/console.js';
+import { formatBytes } from '../../src/format/numbers.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { isAdapter, openBase, trainedVariables } from '../export/base-model.js';
 import type { GgufTensorType } from '../export/gguf/format.js';
 import { writeGguf } from '../export/gguf/gguf.js';
 import { ggufModelfile } from '../export/ollama/modelfile.js';
-import { writingProgress } from './writing.js';
+import { writingProgress } from '../export/writing.js';
 
 export interface GgufArguments {
   readonly model: string;

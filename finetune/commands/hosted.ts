@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
-import { formatCount, formatTable } from '../../src/format/console.js';
+import { formatCompact } from '../../src/format/numbers.js';
+import { formatTable } from '../../src/format/table.js';
 import type { OpenAIServer } from '../../src/models/hosted/openai-access.js';
 import { waitOnClock } from '../../src/models/hosted/retry.js';
 import { version } from '../../src/package.js';
@@ -156,7 +157,7 @@ function ended(job: HostedJob, server: OpenAIServer, args: ServerArguments, cont
     context.print(JSON.stringify({ job, model: model ?? null }));
   } else if (phase === 'succeeded' && model !== undefined) {
     const tokens =
-      job.trainedTokens === undefined ? '' : `, ${formatCount(job.trainedTokens)} tokens trained on`;
+      job.trainedTokens === undefined ? '' : `, ${formatCompact(job.trainedTokens)} tokens trained on`;
     context.print(
       [
         `succeeded   ${job.result}${tokens}`,

@@ -1,12 +1,12 @@
 /** `policyloop finetune merge <adapter>`: an adapter and its base as one model directory. */
 import { resolve } from 'node:path';
 import { type CommandContext, exitCodes } from '../../src/context.js';
-import { formatBytes } from '../../src/format/console.js';
+import { formatBytes } from '../../src/format/numbers.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { openBase } from '../export/base-model.js';
 import { type MergedDtype, mergeAdapter } from '../export/merge.js';
-import { writingProgress } from './writing.js';
+import { writingProgress } from '../export/writing.js';
 
 export interface MergeArguments {
   readonly adapter: string;

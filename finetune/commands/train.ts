@@ -5,19 +5,19 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodes } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
-import { formatDuration } from '../../src/format/console.js';
+import { formatBytes, formatDuration } from '../../src/format/numbers.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, datasetLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
 import { readConversations } from '../dataset/read-dataset.js';
-import { gibibytes, type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
+import { type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
 import { createMeter, type Metric } from '../train/metrics.js';
+import { createTrainingDisplay } from '../train/progress.js';
 import { type FineTuned, type FineTuning, fineTune } from '../train/sft.js';
 import { loadTrainConfig, type TrainConfig } from '../train/train-config.js';
 import type { TrainingState } from '../train/training-page.js';
 import { openTrainingRecord, recordFiles } from '../train/training-record.js';
-import { createTrainingDisplay } from './train-progress.js';
 
 export interface TrainArguments {
   readonly config: string;
@@ -68,7 +68,7 @@ async function trainOn(
   const file = shownPath(resolve(context.cwd, args.config), context.cwd);
   const command = ['policyloop finetune train', ...[file, ...args.overrides].map(shellQuote)].join(' ');
   const record = openTrainingRecord({ command, config, dataset });
-  const display = createTrainingDisplay(args.json ? 'json' : args.quiet ? 'quiet' : 'auto', config, context);
+  const display = createTrainingDisplay(args, config, context);
   const measured = createMeter({
     now: context.now,
     milliseconds: context.milliseconds,
@@ -139,7 +139,7 @@ function showMemory(
   context: CommandContext,
 ): void {
   const { free, total } = machineMemory();
-  const text = `memory: about ${gibibytes(estimate.total)} at the peak, ${gibibytes(free)} of ${gibibytes(total)} free`;
+  const text = `memory: about ${formatBytes(estimate.total)} at the peak, ${formatBytes(free)} of ${formatBytes(total)} free`;
   if (estimate.total > free) context.note(`warning: ${text}; it may run out: ${estimate.remedy}`);
   else if (!json && !quiet) context.note(text);
 }

@@ -1,12 +1,6 @@
 /** `index.html` of a dataset: what it is made of, what is wrong with it, and samples to read. */
 
-import {
-  formatCompact,
-  formatCount,
-  formatNumber,
-  formatReturn,
-  plural,
-} from '../../src/format/quantities.js';
+import { formatCompact, formatCount, formatNumber, formatReturn, plural } from '../../src/format/numbers.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { type Content, type Html, html, preformatted } from '../../src/report/page/html.js';
 import { page, type Section } from '../../src/report/page/page.js';

@@ -1,6 +1,6 @@
 /** What an evaluation says, in words that follow from its intervals. */
 
-import { formatReturn, plural } from '../../src/format/quantities.js';
+import { formatReturn, plural } from '../../src/format/numbers.js';
 import { fewestPairs, type PairedComparison, type Verdict } from '../../src/statistics/paired.js';
 import type { Evaluation, Familiarity, GroupResult } from './evaluate.js';
 

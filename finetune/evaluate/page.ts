@@ -6,7 +6,7 @@ import {
   formatNumber,
   formatReturn,
   plural,
-} from '../../src/format/quantities.js';
+} from '../../src/format/numbers.js';
 import { armCurves } from '../../src/report/charts/arm-curves.js';
 import { relativeLink } from '../../src/report/group-report.js';
 import { type Content, type Html, html } from '../../src/report/page/html.js';

@@ -1,6 +1,6 @@
 /** The difference in each experiment, and in all, side by side. */
 
-import { formatReturn, plural } from '../../src/format/quantities.js';
+import { formatReturn, plural } from '../../src/format/numbers.js';
 import { armClass } from '../../src/report/charts/arm-curves.js';
 import { figure, plotChart } from '../../src/report/charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../../src/report/charts/scale.js';

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { UserError } from '../../src/errors.js';
+import { formatBytes } from '../../src/format/numbers.js';
 import { lockRun } from '../../src/storage/lock.js';
 
 export interface WriteHooks {
@@ -92,9 +93,7 @@ export function makeRoom(directory: string, bytes: number): void {
     throw new UserError({
       field: '--out',
       value: directory,
-      message: `the disk has ${gigabytes(bavail * bsize)} left, and ${gigabytes(bytes)} are needed`,
+      message: `the disk has ${formatBytes(bavail * bsize)} left, and ${formatBytes(bytes)} are needed`,
       remedy: `make room, or name a place on another disk than that of ${path.resolve(directory)}`,
     });
 }
-
-const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(2)} GB`;

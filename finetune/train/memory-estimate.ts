@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import process from 'node:process';
 import { UserError } from '../../src/errors.js';
+import { formatBytes } from '../../src/format/numbers.js';
 import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { rowLength, type TokenExample } from '../engine/batch.js';
@@ -213,11 +214,7 @@ const tolerance = 1.2;
 export function refuseImpossible(estimate: MemoryEstimate, { total }: MachineMemory): void {
   if ((estimate.total - estimate.weights.mapped) / tolerance <= total) return;
   throw new UserError({
-    message: `the training needs about ${gibibytes(estimate.total)}, and this machine has ${gibibytes(total)}`,
+    message: `the training needs about ${formatBytes(estimate.total)}, and this machine has ${formatBytes(total)}`,
     remedy: estimate.remedy,
   });
-}
-
-export function gibibytes(bytes: number): string {
-  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 }

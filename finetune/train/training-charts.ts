@@ -1,6 +1,6 @@
 /** Charts of a training's page, over its steps. */
 
-import { formatCompact, formatCount, formatNumber } from '../../src/format/quantities.js';
+import { formatBytes, formatCompact, formatCount, formatNumber } from '../../src/format/numbers.js';
 import {
   figure,
   intervalMark,
@@ -108,7 +108,7 @@ ${stepChart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm, {
     html`<ul class="legend"><li><span class="key dash"></span>longer ones are cut to ${formatNumber(maxGradientNorm)}: ${formatNumber((100 * cut) / steps.length, 2)} % of the steps</li></ul>`,
 })}
 ${stepChart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
-${stepChart(steps, 'Memory of the process in GiB', ({ rssBytes }) => rssBytes / 2 ** 30, {})}
+${stepChart(steps, 'Memory of the process', ({ rssBytes }) => rssBytes, { format: formatBytes })}
 </div>`;
 }
 

@@ -2,13 +2,14 @@
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import {
+  formatBytes,
   formatCompact,
   formatCount,
   formatDuration,
   formatNumber,
   formatTime,
   plural,
-} from '../../src/format/quantities.js';
+} from '../../src/format/numbers.js';
 import { version } from '../../src/package.js';
 import { type Content, type Html, html, preformatted } from '../../src/report/page/html.js';
 import { page, type Section } from '../../src/report/page/page.js';
@@ -144,7 +145,7 @@ ${tile('Epochs', formatNumber(epochs, 3), `of ${formatCount(config.epochs)}`)}
 ${tile('Tokens', formatCompact(steps.reduce((sum, { tokens }) => sum + tokens, 0)), 'read in the steps')}
 ${speeds.length > 0 && tile('Speed', formatCompact(quantile(speeds, 0.5)), 'tokens a second, median of the steps')}
 ${tile('Time', formatDuration(1000 * seconds(metrics)), validations.length === 0 ? 'without validations' : `${formatDuration(1000 * seconds(validations))} of it in validations`)}
-${metrics.length > 0 && tile('Memory', `${formatNumber(largest(metrics.map(({ rssBytes }) => rssBytes)) / 2 ** 30, 3)} GiB`, 'the most that was seen')}
+${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssBytes }) => rssBytes))), 'the most that was seen')}
 </dl>`;
 }
 

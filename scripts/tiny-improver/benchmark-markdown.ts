@@ -1,6 +1,6 @@
 /** The figures of the benchmark as Markdown, for the model card. */
 
-import { formatReturn } from '../../src/format/console.js';
+import { formatReturn } from '../../src/format/numbers.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import { fewestPairs } from '../../src/statistics/paired.js';
 import { type BenchmarkFigures, type Difference, type Reached, winRate } from './benchmark-figures.js';

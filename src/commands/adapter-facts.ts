@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { messageOf, type Problem, UserError } from '../errors.js';
-import { formatBytes } from '../format/console.js';
+import { formatBytes } from '../format/numbers.js';
 import { checkModel } from '../models/local/engine/inspect.js';
 import {
   type Adapter,

@@ -5,7 +5,7 @@ import { type CommandContext, exitCodes } from '../context.js';
 import { UserError } from '../errors.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
 import { createModel } from '../experiment/create-model.js';
-import { formatDuration } from '../format/console.js';
+import { formatDuration } from '../format/numbers.js';
 import { type ModelContext, ModelError } from '../models/language-model.js';
 import { describeFindings, errorsIn, type Finding, found, warningsIn } from '../preflight/findings.js';
 import { preflight } from '../preflight/preflight.js';

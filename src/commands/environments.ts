@@ -6,7 +6,7 @@ import {
   openEnvironment,
 } from '../environments/catalogue/open.js';
 import type { Space } from '../environments/environment.js';
-import { formatTable } from '../format/console.js';
+import { formatTable } from '../format/table.js';
 
 /** `policyloop environments [id]`. */
 export async function environmentsCommand(

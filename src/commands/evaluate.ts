@@ -2,7 +2,7 @@ import { type CommandContext, requireCount } from '../context.js';
 import { openEnvironment } from '../environments/catalogue/open.js';
 import { UserError } from '../errors.js';
 import { closeEnvironment, workersFor } from '../experiment/assemble.js';
-import { formatReturn } from '../format/console.js';
+import { formatReturn } from '../format/numbers.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { confirmationSeeds } from '../random/seeds.js';
 import { type Evaluation, evaluate } from '../rollout/evaluation.js';

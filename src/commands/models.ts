@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { type CommandContext, exitCodes } from '../context.js';
 import { formatProblem, type Problem, UserError } from '../errors.js';
-import { formatBytes } from '../format/console.js';
+import { formatBytes } from '../format/numbers.js';
 import type { QuantizationLoss } from '../models/local/engine/quantization-loss.js';
 import { embeddedModel, modelDirectory, type Quantization, quantizations } from '../models/local/settings.js';
 import type { DecoderConfig, GenerationDefaults } from '../models/local/weights/hf-config.js';

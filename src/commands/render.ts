@@ -13,7 +13,7 @@ import {
   openDrawable,
 } from '../experiment/animations.js';
 import { bestEntries } from '../experiment/stages.js';
-import { formatBytes, formatReturn } from '../format/console.js';
+import { formatBytes, formatReturn } from '../format/numbers.js';
 import { type Animation, durationOf } from '../render/animation.js';
 import { gifAnimation } from '../render/gif-animation.js';
 import { svgAnimation } from '../render/svg-animation.js';

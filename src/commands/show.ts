@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
 import { type CommandContext, requireCount } from '../context.js';
 import { bestEntries } from '../experiment/stages.js';
-import { formatDuration, formatReturn, formatTable } from '../format/console.js';
+import { formatDuration, formatReturn } from '../format/numbers.js';
+import { formatTable } from '../format/table.js';
 import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import { sparkline } from '../report/charts/sparkline.js';

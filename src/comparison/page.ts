@@ -1,6 +1,6 @@
 /** A comparison to look at: one file that loads nothing. */
 
-import { formatCompact, formatCost, formatReturn, plural } from '../format/quantities.js';
+import { formatCompact, formatCost, formatReturn, plural } from '../format/numbers.js';
 import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
 import { relativeLink } from '../report/group-report.js';
 import { type Content, type Html, html } from '../report/page/html.js';

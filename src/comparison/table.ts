@@ -1,8 +1,8 @@
 /** A comparison as a person reads it on a terminal, and as programs do. */
 import { styleText } from 'node:util';
-import { formatCount, formatTable } from '../format/console.js';
 import { csvText } from '../format/csv.js';
-import { formatReturn } from '../format/quantities.js';
+import { formatCompact, formatReturn } from '../format/numbers.js';
+import { formatTable } from '../format/table.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
 import {
@@ -105,7 +105,7 @@ function effortTable(groups: readonly GroupFigures[]): string {
           ]
         : []),
       ...(raced ? racingCells(racing) : []),
-      ...(paid ? [formatCount(tokens), cost === null ? '–' : cost.toFixed(4)] : []),
+      ...(paid ? [formatCompact(tokens), cost === null ? '–' : cost.toFixed(4)] : []),
     ]),
   );
 }

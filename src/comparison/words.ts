@@ -1,6 +1,6 @@
 /** What a comparison says, in words that follow from its figures. */
 
-import { formatNumber, formatReturn, plural } from '../format/quantities.js';
+import { formatNumber, formatReturn, plural } from '../format/numbers.js';
 import { fewestPairs } from '../statistics/paired.js';
 import type { GroupDifference, TargetFigures } from './run-comparison.js';
 

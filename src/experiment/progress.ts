@@ -1,37 +1,23 @@
-import process from 'node:process';
-import { styleText } from 'node:util';
-import { MultiBar } from 'cli-progress';
 import type { CommandContext } from '../context.js';
-import { formatCount, formatReturn } from '../format/console.js';
+import { formatCompact, formatCost, formatReturn, plural } from '../format/numbers.js';
+import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
 import type { RunEvent } from '../runs/events.js';
 import { formatCaps } from '../runs/usage-text.js';
 import type { Display } from './session.js';
 
-/** Shows a run as it goes: a bar on a terminal, a line an iteration elsewhere, a JSON object an event for machines. */
+/** Shows a run as it goes. */
 export function createDisplay(
-  mode: 'auto' | 'json' | 'quiet',
-  context: Pick<CommandContext, 'print' | 'note' | 'terminal'>,
+  mode: ProgressMode,
+  context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
 ): Display {
-  const close = () => undefined;
-  switch (mode) {
-    case 'quiet':
-      return {
-        show: (event) => event.kind === 'warning' && context.note(warningText(event.message)),
-        close,
-      };
-    case 'json':
-      return { show: (event) => context.print(JSON.stringify(withoutBulk(event))), close };
-    case 'auto':
-      return context.terminal === undefined
-        ? { show: plainLines(context.note), close }
-        : progressBar(context.terminal);
-  }
+  const progress = createProgress(mode, context);
+  const show = new RunDisplay(progress);
+  return {
+    show: (event) => (mode.json === true ? progress.emit(withoutBulk(event)) : show.event(event)),
+    close: () => progress.close(),
+  };
 }
-
-/** As warnings of a run are shown. */
-export const warningText = (message: string) =>
-  `${styleText('yellow', 'warning', { stream: process.stderr })} ${message}`;
 
 /** Trajectories and messages stay in the run directory. */
 function withoutBulk(event: RunEvent): object {
@@ -57,137 +43,96 @@ function withoutText({ text: _text, reasoning: _reasoning, ...rest }: Completion
   return rest;
 }
 
-/** Counts what both displays show. */
-function createTally() {
-  let best: { score: number; iteration: number } | undefined;
-  let rejected = 0;
-  let saved = 0;
-  return {
-    take(event: RunEvent) {
-      if (event.kind === 'run-started') {
-        if (event.best !== undefined) best = event.best;
-        saved = event.racing?.saved ?? 0;
-      }
-      if (event.kind === 'warmup-evaluated' || event.kind === 'candidate-evaluated') {
-        const { score, iteration, lengths, planned = lengths.length } = event.entry;
-        saved += planned - lengths.length;
-        if (best === undefined || score > best.score) best = { score, iteration };
-      }
-      if (event.kind === 'proposal-rejected') rejected++;
-    },
-    get best() {
-      if (best === undefined) return '–';
-      return `${formatReturn(best.score)} (${best.iteration === 0 ? 'warm-up' : `iteration ${best.iteration}`})`;
-    },
-    get rejected() {
-      return rejected;
-    },
-    /** By racing; nothing where there are none. */
-    get saved() {
-      return saved === 0 ? '' : `  ${formatCount(saved)} episodes saved`;
-    },
-  };
-}
+type WarmupEvaluated = Extract<RunEvent, { kind: 'warmup-evaluated' }>;
 
-function tokensText(event: Extract<RunEvent, { kind: 'iteration-finished' }>): string {
-  const tokens = event.usage.promptTokens + event.usage.completionTokens;
-  const cost = event.usage.cost === undefined ? '' : `  cost ${event.usage.cost.toFixed(4)}`;
-  const used = tokens === 0 ? '' : `  ${formatCount(tokens)} tokens${cost}`;
-  const faults = Object.values(event.usage.faults ?? {}).reduce((sum, count) => sum + count, 0);
-  const caps = event.caps === undefined ? '' : `  limits: ${formatCaps(event.caps)}`;
-  return `${used}${faults === 0 ? '' : `  ${faults} ${faults === 1 ? 'fault' : 'faults'}`}${caps}`;
-}
+class RunDisplay {
+  readonly #progress: Progress;
+  #iterations = 0;
+  #completed = 0;
+  #warmingUp = false;
+  #rejected = 0;
+  #saved = 0;
+  #best: { score: number; iteration: number } | undefined;
 
-function plainLines(note: (text: string) => void): Display['show'] {
-  const tally = createTally();
-  let iterations = 0;
-  return (event) => {
-    tally.take(event);
+  constructor(progress: Progress) {
+    this.#progress = progress;
+  }
+
+  event(event: RunEvent): void {
     switch (event.kind) {
       case 'run-started':
-        iterations = event.iterations;
-        note(`${event.environment}, ${event.parameters} parameters, ${event.model}`);
-        if (event.resumedAt !== undefined) note(`resumed at iteration ${event.resumedAt}`);
+        this.#start(event);
         break;
       case 'warmup-evaluated':
-        if (event.entry.candidate + 1 === event.of) note(`warm-up: ${event.of} policies, best ${tally.best}`);
+        this.#count(event.entry);
+        this.#warmUp(event);
         break;
-      case 'iteration-finished': {
-        const now = event.score === undefined ? 'rejected' : `return ${formatReturn(event.score)}`;
-        note(
-          `iteration ${event.iteration}/${iterations}  ${now}  best ${tally.best}${tally.saved}${tokensText(event)}`,
-        );
+      case 'candidate-evaluated':
+        this.#count(event.entry);
         break;
-      }
+      case 'proposal-rejected':
+        this.#rejected++;
+        break;
+      case 'iteration-finished':
+        this.#progress.update(event.iteration, [...this.#figures(event.score), ...usageFigures(event)]);
+        break;
       case 'warning':
-        note(warningText(event.message));
+        this.#progress.alert(warningText(event.message));
         break;
       default:
     }
-  };
+  }
+
+  #start(event: Extract<RunEvent, { kind: 'run-started' }>): void {
+    this.#iterations = event.iterations;
+    this.#completed = (event.resumedAt ?? 1) - 1;
+    this.#best = event.best;
+    this.#saved = event.racing?.saved ?? 0;
+    this.#progress.say(`${event.environment}, ${event.parameters} parameters, ${event.model}`);
+    if (event.resumedAt !== undefined) this.#progress.say(`resumed at iteration ${event.resumedAt}`);
+    this.#iterate();
+  }
+
+  #iterate(): void {
+    this.#progress.begin({
+      label: 'iteration',
+      total: this.#iterations,
+      value: this.#completed,
+      lineEvery: 0,
+    });
+  }
+
+  #warmUp({ entry, of }: WarmupEvaluated): void {
+    if (!this.#warmingUp) this.#progress.begin({ label: 'warm-up', total: of, value: entry.candidate });
+    this.#warmingUp = true;
+    this.#progress.update(entry.candidate + 1, this.#figures(entry.score));
+    if (entry.candidate + 1 === of) this.#iterate();
+  }
+
+  #count({ score, iteration, lengths, planned = lengths.length }: WarmupEvaluated['entry']): void {
+    this.#saved += planned - lengths.length;
+    if (this.#best === undefined || score > this.#best.score) this.#best = { score, iteration };
+  }
+
+  #figures(score: number | undefined): string[] {
+    const best = this.#best;
+    const place = best?.iteration === 0 ? 'warm-up' : `iteration ${best?.iteration}`;
+    return [
+      score === undefined ? 'rejected' : `return ${formatReturn(score)}`,
+      ...(best === undefined ? [] : [`best ${formatReturn(best.score)} (${place})`]),
+      ...(this.#rejected === 0 ? [] : [`${this.#rejected} rejected`]),
+      ...(this.#saved === 0 ? [] : [`${formatCompact(this.#saved)} episodes saved`]),
+    ];
+  }
 }
 
-function progressBar(terminal: NodeJS.WriteStream): Display {
-  const tally = createTally();
-  const bars = new MultiBar({
-    format:
-      '{bar} {stage} {value}/{total}  now {now}  best {best}{rejected}{saved}{tokens}  {duration_formatted}, {eta_formatted} left',
-    stream: terminal,
-    barsize: 24,
-    hideCursor: true,
-    clearOnComplete: true,
-    barCompleteChar: '━',
-    barIncompleteChar: '·',
-    fps: 10,
-    etaBuffer: 20,
-    gracefulExit: false,
-  });
-  const start = (total: number, value: number, stage: string) =>
-    bars.create(total, value, { stage, now: '–', best: tally.best, rejected: '', saved: '', tokens: '' });
-  let bar: ReturnType<typeof start> | undefined;
-  let iterations = 0;
-  let completed = 0;
-  const begin = (total: number, value: number, stage: string) => {
-    if (bar !== undefined) bars.remove(bar);
-    bar = start(total, value, stage);
-  };
-  const show = (event: RunEvent): void => {
-    tally.take(event);
-    switch (event.kind) {
-      case 'run-started':
-        iterations = event.iterations;
-        completed = (event.resumedAt ?? 1) - 1;
-        terminal.write(`${event.environment}, ${event.parameters} parameters, ${event.model}\n`);
-        if (event.resumedAt !== undefined) begin(iterations, completed, 'iteration');
-        break;
-      case 'warmup-evaluated':
-        if (bar === undefined) begin(event.of, event.entry.candidate, 'warm-up');
-        bar?.update(event.entry.candidate + 1, {
-          now: formatReturn(event.entry.score),
-          best: tally.best,
-          saved: tally.saved,
-        });
-        if (event.entry.candidate + 1 >= event.of) begin(iterations, completed, 'iteration');
-        break;
-      case 'iteration-finished': {
-        if (bar === undefined) begin(iterations, event.iteration - 1, 'iteration');
-        bar?.update(event.iteration, {
-          now: event.score === undefined ? 'rejected' : formatReturn(event.score),
-          best: tally.best,
-          rejected: tally.rejected > 0 ? `  ${tally.rejected} rejected` : '',
-          saved: tally.saved,
-          tokens: tokensText(event),
-        });
-        break;
-      }
-      case 'confirmed':
-        bar?.update({ stage: 'confirming, iteration' });
-        break;
-      case 'warning':
-        bars.log(`${warningText(event.message)}\n`);
-        break;
-      default:
-    }
-  };
-  return { show, close: () => bars.stop() };
+function usageFigures({ usage, caps }: Extract<RunEvent, { kind: 'iteration-finished' }>): string[] {
+  const tokens = usage.promptTokens + usage.completionTokens;
+  const faults = Object.values(usage.faults ?? {}).reduce((sum, count) => sum + count, 0);
+  return [
+    ...(tokens === 0 ? [] : [`${formatCompact(tokens)} tokens`]),
+    ...(usage.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
+    ...(faults === 0 ? [] : [plural(faults, 'fault')]),
+    ...(caps === undefined ? [] : [`limits: ${formatCaps(caps)}`]),
+  ];
 }

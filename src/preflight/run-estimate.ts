@@ -2,7 +2,7 @@
 
 import { isLanguageModel } from '../config/config.js';
 import type { Assembly } from '../experiment/assemble.js';
-import { formatCount } from '../format/console.js';
+import { formatCompact } from '../format/numbers.js';
 import { type Finding, found } from './findings.js';
 import type { PromptForecast } from './prompt-forecast.js';
 
@@ -59,8 +59,8 @@ export function estimateRun(
   const { calls, completionTokens, cost, promptTokens } = estimate;
   const parts = [
     `${calls.expected} calls (with all corrections ${calls.most})`,
-    `${formatCount(promptTokens.expected)} tokens in (${formatCount(promptTokens.most)})`,
-    `${formatCount(completionTokens.expected)} out (${formatCount(completionTokens.most)})`,
+    `${formatCompact(promptTokens.expected)} tokens in (${formatCompact(promptTokens.most)})`,
+    `${formatCompact(completionTokens.expected)} out (${formatCompact(completionTokens.most)})`,
     ...(cost ? [`cost ${cost.expected.toPrecision(2)} (${cost.most.toPrecision(2)})`] : []),
   ];
   const about = repeats > 1 ? `all ${repeats} repeats: ` : '';

@@ -6,7 +6,7 @@ import {
   formatReturn,
   formatTime,
   plural,
-} from '../format/quantities.js';
+} from '../format/numbers.js';
 import { finalConfirmation } from '../runs/events.js';
 import { interquartileMean, mean, meanInterval95 } from '../statistics/descriptive.js';
 import { bandPath, figure, intervalMark, iterationTicks, line, plotChart } from './charts/plot.js';

@@ -1,4 +1,4 @@
-import { formatReturn, formatTime } from '../format/quantities.js';
+import { formatReturn, formatTime } from '../format/numbers.js';
 import { finalConfirmation } from '../runs/events.js';
 import { placeName } from '../runs/facts.js';
 import { parameterHeatMap } from './charts/heat-map.js';

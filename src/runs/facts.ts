@@ -1,6 +1,7 @@
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
-import { formatReturn, formatTable } from '../format/console.js';
+import { formatReturn } from '../format/numbers.js';
+import { formatTable } from '../format/table.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';

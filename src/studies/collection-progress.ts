@@ -1,7 +1,7 @@
 /** Shows a collection as it grows: a bar on a terminal, a line now and then elsewhere, an object a run for machines. */
 import { SingleBar } from 'cli-progress';
 import type { CommandContext } from '../context.js';
-import { formatCount, formatDuration } from '../format/console.js';
+import { formatCompact, formatDuration } from '../format/numbers.js';
 
 export interface CollectionDisplay {
   evaluated(evaluations: number): void;
@@ -51,7 +51,7 @@ export function createCollectionDisplay(
   const started = context.milliseconds();
   let evaluations = 0;
   let ended = 0;
-  const rate = () => formatCount((1000 * evaluations) / Math.max(1, context.milliseconds() - started));
+  const rate = () => formatCompact((1000 * evaluations) / Math.max(1, context.milliseconds() - started));
   if (context.terminal === undefined) {
     const every = Math.max(1, Math.floor(total / linesInAll));
     return {

@@ -1,7 +1,8 @@
 /** The table of controls: on a terminal, as Markdown, as CSV. */
 
-import { formatReturn, formatTable } from '../format/console.js';
 import { csvText } from '../format/csv.js';
+import { formatReturn } from '../format/numbers.js';
+import { formatTable } from '../format/table.js';
 import { controlLabels } from '../search/controls.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import type { Budget, ControlRow, ControlsResult } from './controls-result.js';

@@ -6,7 +6,7 @@ import { type CommandContext, exitCodes } from '../context.js';
 import { assemble } from '../experiment/assemble.js';
 import { addUsage, spentBy } from '../experiment/ledger.js';
 import { createPurse, nothing, type Purse, plus } from '../experiment/limits.js';
-import { plural } from '../format/quantities.js';
+import { plural } from '../format/numbers.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { groupReportPath, writeGroupReport } from '../report/write-report.js';
 import type { LimitName } from '../runs/events.js';

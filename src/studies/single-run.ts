@@ -77,8 +77,7 @@ export function failedResult({ manifest, path }: RunDirectory, cwd: string, erro
   return { ...resultOfManifest(manifest, path, cwd), status: 'failed', error: messageOf(error) } as const;
 }
 
-export const displayFor = (args: OutputArguments, context: CommandContext) =>
-  createDisplay(args.json ? 'json' : args.quiet ? 'quiet' : 'auto', context);
+export const displayFor = (args: OutputArguments, context: CommandContext) => createDisplay(args, context);
 
 /** 0 for a run that came to its end. */
 export function exitCode(result: RunResult): number {

@@ -1,7 +1,7 @@
 /** Shows many runs as they go: one bar on a terminal, a line a run elsewhere, an object a run for machines. */
 import { SingleBar } from 'cli-progress';
 import type { CommandContext } from '../context.js';
-import { formatReturn } from '../format/console.js';
+import { formatReturn } from '../format/numbers.js';
 import type { RunEvent } from '../runs/events.js';
 import type { RunResult } from '../runs/facts.js';
 import type { PlannedRun } from './study.js';

@@ -87,7 +87,7 @@ describe('renderReport', () => {
     const digits = text.replaceAll('\u202f', '');
     expect(digits).toContain(`prompt tokens ${usage.promptTokens} `);
     expect(digits).toContain(`completion tokens ${usage.completionTokens} `);
-    expect(digits).toContain(`cost ${usage.cost!.toFixed(2)} `);
+    expect(digits).toContain(`cost ${usage.cost!.toPrecision(3)} `);
   });
 
   it('quotes run names for the shell', () => {

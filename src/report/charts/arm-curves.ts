@@ -1,4 +1,4 @@
-import { formatReturn, plural } from '../../format/quantities.js';
+import { formatReturn, plural } from '../../format/numbers.js';
 import { mean, meanInterval95 } from '../../statistics/descriptive.js';
 import { type Html, html } from '../page/html.js';
 import { bandPath, figure, iterationTicks, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';

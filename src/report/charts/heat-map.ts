@@ -1,4 +1,4 @@
-import { formatNumber, formatParameter, plural } from '../../format/quantities.js';
+import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import { placeName } from '../../runs/facts.js';
 import type { RunData } from '../data/run-data.js';

@@ -1,4 +1,4 @@
-import { formatNumber, plural } from '../../format/quantities.js';
+import { formatNumber, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type Confirmation, finalConfirmation } from '../../runs/events.js';
 import { quantile, standardDeviation } from '../../statistics/descriptive.js';

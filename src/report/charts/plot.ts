@@ -1,4 +1,4 @@
-import { formatNumber } from '../../format/quantities.js';
+import { formatNumber } from '../../format/numbers.js';
 import { type Content, type Html, html } from '../page/html.js';
 import { coordinate, percent, type Scale, tickStep } from './scale.js';
 

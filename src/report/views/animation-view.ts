@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.js';
-import { formatReturn, plural } from '../../format/quantities.js';
+import { formatReturn, plural } from '../../format/numbers.js';
 import { placeName } from '../../runs/facts.js';
 import type { Animations, ShownEpisode } from '../data/run-data.js';
 import { type Html, html } from '../page/html.js';

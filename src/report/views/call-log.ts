@@ -7,7 +7,7 @@ import {
   formatReturn,
   formatTime,
   plural,
-} from '../../format/quantities.js';
+} from '../../format/numbers.js';
 import type { ChatMessage } from '../../models/language-model.js';
 import { statedReason } from '../../prompting/answer/format.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';

@@ -1,5 +1,5 @@
 import { unreachable } from '../../errors.js';
-import { formatNumber, formatParameter, plural } from '../../format/quantities.js';
+import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../../models/language-model.js';
 import type { IndexedText, ParseFailure, ParseFailureKind } from '../../prompting/answer/format.js';
 import type { CallRecord } from '../../runs/events.js';

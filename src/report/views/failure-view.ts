@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.js';
-import { formatNumber, plural } from '../../format/quantities.js';
+import { formatNumber, plural } from '../../format/numbers.js';
 import type { ModelErrorKind } from '../../models/language-model.js';
 import { faultsOf } from '../../runs/events.js';
 import { placeName } from '../../runs/facts.js';

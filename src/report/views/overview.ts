@@ -9,7 +9,7 @@ import {
   formatReturn,
   formatTime,
   plural,
-} from '../../format/quantities.js';
+} from '../../format/numbers.js';
 import { type BufferEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
 import {
   type Confirmation,

@@ -1,4 +1,4 @@
-import { formatNumber, formatParameter, plural } from '../../format/quantities.js';
+import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import {
   linearWeights,
   type ParameterSpec,

@@ -4,7 +4,7 @@ import {
   formatCount,
   formatDuration,
   formatNumber,
-} from '../../format/quantities.js';
+} from '../../format/numbers.js';
 import type { CallRecord, Cap } from '../../runs/events.js';
 import { figure, line, numberedTicks, type Plot, plotChart } from '../charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../charts/scale.js';

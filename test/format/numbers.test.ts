@@ -8,7 +8,7 @@ import {
   formatReturn,
   formatTime,
   plural,
-} from '../../src/format/quantities.js';
+} from '../../src/format/numbers.js';
 import { linearScale, robustDomain } from '../../src/report/charts/scale.js';
 import { sparkline } from '../../src/report/charts/sparkline.js';
 import { quantile } from '../../src/statistics/descriptive.js';
@@ -48,7 +48,7 @@ describe('quantities', () => {
 
   it('counts, costs and times', () => {
     expect([812, 43_120, 1_234_000, 999_600].map(formatCompact)).toEqual(['812', '43.1k', '1.23M', '1M']);
-    expect([0, 0.00234, 1.5, 12].map(formatCost)).toEqual(['0', '0.0023', '1.50', '12.00']);
+    expect([0, 0.00234, 1.5, 12].map(formatCost)).toEqual(['0', '0.00234', '1.50', '12.00']);
     expect([plural(1, 'call'), plural(12_000, 'call')]).toEqual(['1 call', '12\u202f000 calls']);
     expect(formatCount(1234)).toBe('1234');
     expect(formatTime('2025-11-21T07:04:59.123Z')).toBe('2025-11-21 07:04 UTC');

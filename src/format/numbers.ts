@@ -1,3 +1,5 @@
+/** How numbers read for people, on every page and in every terminal; JSON and CSV hold them as they are. */
+
 const missing = '–';
 
 /** About `digits` significant digits, thousands apart by a thin space, a true minus sign. */
@@ -52,6 +54,14 @@ export function formatCompact(value: number): string {
   return formatNumber(value, 3);
 }
 
+/** `512 B`, `12.3 kB`, `988 MB`, `1.98 GB`: decimal units, three significant digits. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 999.5) return `${Math.round(bytes)} B`;
+  if (bytes < 999_500) return `${formatNumber(bytes / 1e3, 3)} kB`;
+  if (bytes < 999_500_000) return `${formatNumber(bytes / 1e6, 3)} MB`;
+  return `${formatNumber(bytes / 1e9, 3)} GB`;
+}
+
 /** Milliseconds as `850 ms`, `4.2 s`, `3 min 20 s`, `25 min`, `2 h 5 min`. */
 export function formatDuration(milliseconds: number): string {
   if (Number.isNaN(milliseconds)) return missing;
@@ -76,8 +86,8 @@ export function formatTime(iso: string): string {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** A cost in the currency of `model.price`. */
+/** A cost in the currency of `model.price`: cents, and three digits of what is below one. */
 export function formatCost(cost: number): string {
   if (cost === 0) return '0';
-  return cost >= 0.995 ? cost.toFixed(2) : formatNumber(cost, 2);
+  return cost >= 0.995 ? cost.toFixed(2) : formatNumber(cost, 3);
 }

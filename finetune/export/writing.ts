@@ -1,0 +1,22 @@
+import type { CommandContext } from '../../src/context.js';
+import { formatBytes } from '../../src/format/numbers.js';
+import { createProgress } from '../../src/format/progress.js';
+import type { MergeHooks } from './merge.js';
+
+/** Shows how the writing of a large file or directory goes, and ends it on Ctrl-C. */
+export function writingProgress(
+  json: boolean,
+  context: CommandContext,
+): Required<MergeHooks> & { close(): void } {
+  const progress = createProgress({ json }, context);
+  let written = 0;
+  return {
+    signal: context.stop.finish,
+    onStart: (total) => progress.begin({ label: 'written', total, amount: formatBytes }),
+    onBytes(bytes) {
+      written += bytes;
+      progress.update(written);
+    },
+    close: () => progress.close(),
+  };
+}

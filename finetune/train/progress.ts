@@ -1,0 +1,89 @@
+import { styleText } from 'node:util';
+import type { CommandContext } from '../../src/context.js';
+import { formatBytes, formatCompact, formatDuration, plural } from '../../src/format/numbers.js';
+import { createProgress, type Progress, type ProgressMode } from '../../src/format/progress.js';
+import type { Metric, MetricOf } from './metrics.js';
+import { createPace, type Pace } from './pace.js';
+import { formatLoss } from './training-charts.js';
+
+export interface TrainingDisplay {
+  show(metric: Metric): void;
+  /** Leaves the terminal as it was. */
+  close(): void;
+}
+
+/** When there will be validations and checkpoints: the time left depends on it. */
+export interface Intervals {
+  readonly evaluateEvery: number;
+  readonly checkpointEvery: number;
+}
+
+/** Shows a training as it goes; a reader finds its start, each validation and each alarm in the scroll-back. */
+export function createTrainingDisplay(
+  mode: ProgressMode,
+  intervals: Intervals,
+  context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
+): TrainingDisplay {
+  const progress = createProgress(mode, context);
+  const pace = createPace(intervals);
+  let start: MetricOf<'start'> | undefined;
+  let lowest: MetricOf<'start'>['best'];
+  const show = (metric: Metric) => {
+    pace.take(metric);
+    switch (metric.kind) {
+      case 'start':
+        start = metric;
+        lowest = metric.best;
+        begin(progress, metric);
+        break;
+      case 'step': {
+        const { step, totalSteps } = metric;
+        const validates = start !== undefined && start.validation.examples > 0;
+        const validating = validates && (step % intervals.evaluateEvery === 0 || step === totalSteps);
+        progress.update(step, figures(metric, pace, validating));
+        break;
+      }
+      case 'validation':
+        if (metric.best) lowest = metric;
+        progress.say(validationText(metric, lowest));
+        break;
+      case 'alarm':
+        progress.alert(`${styleText('yellow', 'alarm')} ${metric.message}\n  remedy: ${metric.remedy}`);
+        break;
+      default:
+    }
+  };
+  return {
+    show: (metric) => (mode.json === true ? progress.emit(metric) : show(metric)),
+    close: () => progress.close(),
+  };
+}
+
+function begin(progress: Progress, { step, totalSteps, training, validation }: MetricOf<'start'>): void {
+  const split = ({ examples, tokens }: MetricOf<'start'>['training']) =>
+    `${plural(examples, 'example')} (${formatCompact(tokens)} tokens)`;
+  const heldOut = validation.examples === 0 ? 'nothing held out' : `${split(validation)} held out`;
+  progress.say(`${totalSteps} steps over ${split(training)}, ${heldOut}`);
+  if (step > 0) progress.say(`goes on from the checkpoint of step ${step}`);
+  progress.begin({ label: 'step', total: totalSteps, value: step, timed: false });
+}
+
+/** @param validating instead of the speed, so that a line of 80 columns has room for all */
+function figures({ rssBytes }: Metric, pace: Pace, validating: boolean): readonly string[] {
+  const { loss, tokensPerSecond, secondsLeft } = pace;
+  const speed = tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`];
+  return [
+    ...(loss === undefined ? [] : [`loss ${loss.toFixed(3)}`]),
+    ...(validating ? ['validating'] : speed),
+    formatBytes(rssBytes),
+    ...(secondsLeft === undefined ? [] : [`${formatDuration(1000 * Math.round(secondsLeft))} left`]),
+  ];
+}
+
+function validationText({ step, loss, best }: MetricOf<'validation'>, lowest: MetricOf<'start'>['best']) {
+  const place =
+    best || lowest === undefined
+      ? 'the lowest so far'
+      : `lowest ${formatLoss(lowest.loss)} at step ${lowest.step}`;
+  return `step ${step}  validation loss ${formatLoss(loss)}, ${place}`;
+}

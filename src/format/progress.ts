@@ -1,0 +1,188 @@
+/** How long work goes: a bar on a terminal, a line now and then elsewhere, JSON lines for machines, or nothing. */
+import process from 'node:process';
+import { styleText } from 'node:util';
+import { MultiBar, type SingleBar } from 'cli-progress';
+import type { CommandContext } from '../context.js';
+import { formatCount, formatDuration } from './numbers.js';
+
+export interface ProgressMode {
+  /** One JSON object a record on the standard output, and no display. */
+  readonly json?: boolean | undefined;
+  /** Alerts only. */
+  readonly quiet?: boolean | undefined;
+}
+
+/** Work whose end is known. */
+export interface Work {
+  /** What is counted: `iteration`. */
+  readonly label: string;
+  readonly total: number;
+  /** What was done before; 0 by default. */
+  readonly value?: number;
+  /** Seconds between two lines where no bar is drawn, 10 by default; the last value always gets its line. */
+  readonly lineEvery?: number;
+  /** Shows the elapsed and the remaining time; true unless the figures tell them. */
+  readonly timed?: boolean;
+  /** Shows an amount of the work; a whole number by default. */
+  readonly amount?: (value: number) => string;
+}
+
+export interface Progress {
+  /** A record for machines; nothing in the other modes. */
+  emit(record: object): void;
+  /** A line for the scroll-back. */
+  say(text: string): void;
+  /** A line for the scroll-back, also when nothing else is shown. */
+  alert(text: string): void;
+  /** Begins work, in place of the work before. */
+  begin(work: Work): void;
+  /** What is done now, and short texts that go with it. */
+  update(value: number, figures?: readonly string[]): void;
+  /** Leaves the terminal as it was; a second call does nothing. */
+  close(): void;
+}
+
+type Outside = Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>;
+
+export function createProgress({ json = false, quiet = false }: ProgressMode, context: Outside): Progress {
+  const nothing = () => undefined;
+  if (!json && !quiet)
+    return context.terminal === undefined
+      ? new ProgressLines(context)
+      : new ProgressBar(context.terminal, context.milliseconds);
+  return {
+    emit: json ? (record) => context.print(JSON.stringify(record)) : nothing,
+    alert: context.note,
+    say: nothing,
+    begin: nothing,
+    update: nothing,
+    close: nothing,
+  };
+}
+
+/** A warning as it is shown on the stream of notes. */
+export const warningText = (message: string) =>
+  `${styleText('yellow', 'warning', { stream: process.stderr })} ${message}`;
+
+class ProgressLines implements Progress {
+  readonly #context: Outside;
+  #work: Work | undefined;
+  #began = 0;
+  #lastLine = 0;
+
+  constructor(context: Outside) {
+    this.#context = context;
+  }
+
+  emit() {}
+
+  say(text: string) {
+    this.#context.note(text);
+  }
+
+  alert(text: string) {
+    this.#context.note(text);
+  }
+
+  begin(work: Work) {
+    this.#work = work;
+    this.#began = this.#context.milliseconds();
+    this.#lastLine = this.#began;
+  }
+
+  update(value: number, figures: readonly string[] = []) {
+    if (this.#work === undefined) return;
+    const {
+      label,
+      total,
+      lineEvery = 10,
+      timed = true,
+      amount = formatCount,
+      value: before = 0,
+    } = this.#work;
+    const now = this.#context.milliseconds();
+    if (value < total && now - this.#lastLine < 1000 * lineEvery) return;
+    this.#lastLine = now;
+    const left = ((now - this.#began) / (value - before)) * (total - value);
+    const time = timed && value < total && Number.isFinite(left) ? [`${formatDuration(left)} left`] : [];
+    this.say([`${label} ${amount(value)}/${amount(total)}`, ...figures, ...time].join('  '));
+  }
+
+  close() {
+    this.#work = undefined;
+  }
+}
+
+/** Milliseconds between two drawings. */
+const drawingInterval = 100;
+
+/** Updates that the time left is told from. */
+const recentUpdates = 40;
+
+class ProgressBar implements Progress {
+  readonly #terminal: NodeJS.WriteStream;
+  readonly #milliseconds: () => number;
+  #bars: MultiBar | undefined;
+  #bar: SingleBar | undefined;
+  #drawn = 0;
+
+  constructor(terminal: NodeJS.WriteStream, milliseconds: () => number) {
+    this.#terminal = terminal;
+    this.#milliseconds = milliseconds;
+  }
+
+  emit() {}
+
+  say(text: string) {
+    if (this.#bars === undefined) this.#terminal.write(`${text}\n`);
+    else this.#bars.log(`${text}\n`);
+  }
+
+  alert(text: string) {
+    this.say(text);
+  }
+
+  begin({ label, total, value = 0, timed = true, amount = formatCount }: Work) {
+    this.close();
+    this.#bars = new MultiBar({
+      format: `{bar} {label} {value}/{total}{figures}${timed ? '  {duration_formatted}, {eta_formatted} left' : ''}`,
+      formatTime: (seconds) => (typeof seconds === 'number' ? formatDuration(1000 * seconds) : '–'),
+      formatValue: (count, _options, type) =>
+        type === 'value' || type === 'total' ? amount(count) : String(count),
+      stream: this.#terminal,
+      barsize: 12,
+      hideCursor: true,
+      clearOnComplete: true,
+      barCompleteChar: '━',
+      barIncompleteChar: '·',
+      fps: 1000 / drawingInterval,
+      etaBuffer: recentUpdates,
+      // A line that is logged takes the bar's place, so that the bar is drawn again even where nothing changed.
+      forceRedraw: true,
+      gracefulExit: false,
+    });
+    // A process that ends without closing its display still gives the cursor back.
+    process.once('exit', this.#onExit);
+    this.#bar = this.#bars.create(total, value, { label, figures: '' });
+  }
+
+  update(value: number, figures: readonly string[] = []) {
+    this.#bar?.update(value, { figures: figures.map((figure) => `  ${figure}`).join('') });
+    // A timer draws, too, but not while the work never lets go of the thread.
+    const now = this.#milliseconds();
+    if (now - this.#drawn < drawingInterval) return;
+    this.#drawn = now;
+    this.#bars?.update();
+  }
+
+  readonly #onExit = () => this.close();
+
+  close() {
+    process.removeListener('exit', this.#onExit);
+    // The last drawing writes what was logged since the one before.
+    this.#bars?.update();
+    this.#bars?.stop();
+    this.#bars = undefined;
+    this.#bar = undefined;
+  }
+}
