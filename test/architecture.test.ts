@@ -16,6 +16,7 @@ const rooms = [
   'storage',
   'settings',
   'format',
+  'modules',
   'environments',
   'render',
   'policies',

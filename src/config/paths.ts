@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { isPackaged } from '../models/local/settings.js';
+import { isModulePath } from '../modules/user-module.js';
 import type { Config, ModelConfig } from './config.js';
 
 /**
@@ -13,9 +14,13 @@ export function absolutePaths(config: Config, file: string, cwd: string): Config
     const beside = resolve(dirname(resolve(cwd, file)), path);
     return existsSync(beside) ? beside : resolve(cwd, path);
   };
-  const { model, prompts, warmup } = config;
+  const { environment, model, prompts, warmup } = config;
   return {
     ...config,
+    environment: {
+      ...environment,
+      id: isModulePath(environment.id) ? absolute(environment.id) : environment.id,
+    },
     model: modelPaths(model, absolute),
     prompts: {
       ...prompts,

@@ -48,7 +48,7 @@ class LimitedEnvironment implements Environment {
     if (seed !== undefined || this.#random === undefined) this.#random = createGenerator(seed);
     this.#phase = 'running';
     this.#steps = 0;
-    return this.#task.reset(this.#random);
+    return this.#task.reset(this.#random, seed);
   }
 
   step(action: Action): Step {
@@ -105,7 +105,8 @@ function isValid(action: Action, space: Space): boolean {
   }
 }
 
-function isMember(action: Action, { n, start = 0 }: DiscreteSpace): boolean {
+/** Whether a number is one of a discrete space. */
+export function isMember(action: Action, { n, start = 0 }: DiscreteSpace): boolean {
   return typeof action === 'number' && Number.isInteger(action) && action >= start && action < start + n;
 }
 

@@ -14,8 +14,11 @@ export interface OpenStep extends Step {
 export interface Task<A extends Action = Action> {
   readonly observationSpace: Space;
   readonly actionSpace: Space;
-  /** Starts an episode. The task may keep `random` and draw from it until the next reset. */
-  reset(random: RandomGenerator): Observation;
+  /**
+   * Starts an episode. The task may keep `random` and draw from it until the next reset.
+   * @param seed that `random` was made from, where this reset was given one
+   */
+  reset(random: RandomGenerator, seed?: number | bigint): Observation;
   /** Takes one step; what it returns belongs to the caller. */
   step(action: A): OpenStep;
   /** See `Environment`. */

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js';
 import { isRemoteId, makeEnvironment } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
 import { UserError } from '../errors.js';
+import { isModulePath } from '../modules/user-module.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import { evaluationSeeds } from '../random/seeds.js';
 import type { Animation } from '../render/animation.js';
@@ -65,7 +66,8 @@ export function drawEpisode(
   const seed = choice.kind === 'evaluated' ? seeds[episode]! : choice.seed;
   const setting = { environment, family, maxSteps: config.evaluation.maxSteps };
   const played = replay(setting, entry.parameters, seed, options);
-  const title = `${config.environment.id} · ${placeName(entry, config)}`;
+  const { id } = isModulePath(config.environment.id) ? environment : config.environment;
+  const title = `${id} · ${placeName(entry, config)}`;
   return {
     seed,
     ...(episode >= 0 && { episode }),

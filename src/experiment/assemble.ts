@@ -2,12 +2,15 @@
 import { join } from 'node:path';
 import type { Config, ModelConfig } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import { modulesOf } from '../config/modules.js';
 import { isRemoteId, openEnvironment } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
-import { isRemote, type RemoteEnvironment } from '../environments/remote/remote-environment.js';
+import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { type Problem, UserError } from '../errors.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
+import { hashModules, type ModuleHashes } from '../modules/sources.js';
+import { isModulePath } from '../modules/user-module.js';
 import { commit, version } from '../package.js';
 import { createPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
@@ -45,6 +48,8 @@ export interface Assembly {
   readonly prompts: PromptSet;
   /** Of what must not change within a run. */
   readonly fingerprint: string;
+  /** Of the files of users that the config names; absent without any. */
+  readonly modules?: ModuleHashes;
   /** Parameters from the replay buffer that `warmup.from` names. */
   readonly imported: readonly ParameterVector[];
   /** Of repeats that share limits. */
@@ -95,6 +100,8 @@ export async function assemble(
     await environment.close?.();
     throw new UserError(problems);
   }
+  const paths = modulesOf(config);
+  const modules = paths.length === 0 ? undefined : hashModules(paths);
   return {
     config,
     environment,
@@ -103,7 +110,8 @@ export async function assemble(
     racing,
     prompts,
     ...model,
-    fingerprint: fingerprint(config, prompts.hash),
+    fingerprint: fingerprint(config, prompts.hash, modules),
+    ...(modules && { modules }),
     imported: taken,
   };
 }
@@ -175,16 +183,19 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
     activeMs: 0,
     versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
     environment: environment.id,
-    ...(isRemote(environment) && { spec: specOf(environment) }),
+    ...(!isBuiltIn(config.environment.id) && { spec: specOf(environment) }),
     model: model.id,
     fingerprint: assembly.fingerprint,
     prompts: prompts.hash,
+    ...(assembly.modules && { modules: assembly.modules }),
     seed: config.seed,
     iterations: { done: 0, of: config.iterations },
     confirmations: [],
     usage: ledgerOf(assembly).totals,
   };
 }
+
+const isBuiltIn = (id: string) => !isRemoteId(id) && !isModulePath(id);
 
 /** What a run keeps of an environment that may not be there when the run is looked at. */
 function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {

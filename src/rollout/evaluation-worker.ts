@@ -1,25 +1,33 @@
 /** A thread that plays episodes for `evaluation-workers.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { makeEnvironment } from '../environments/catalogue/open.js';
+import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { UserError } from '../errors.js';
 import { createPolicyFamily } from '../policies/families.js';
 import { playEpisode } from './episode.js';
 import type { WorkerAnswer, WorkerJob, WorkerSetting } from './evaluation-workers.js';
 
-const setting = workerData as WorkerSetting;
-const environment = await makeEnvironment(setting.environment.id, setting.environment.options);
-const family = createPolicyFamily(setting.policy, environment);
+const { environment: source, policy, maxSteps } = workerData as WorkerSetting;
+/** What can't be made, as with a module that can't be imported in a thread, is told by the first answer. */
+const made = make();
+made.catch(() => undefined);
 
-parentPort?.on('message', ({ parameters, task }: WorkerJob) => {
-  parentPort?.postMessage(answer(parameters, task));
-});
+parentPort?.on('message', async (job: WorkerJob) => parentPort?.postMessage(await answer(job)));
 
-function answer(parameters: WorkerJob['parameters'], task: WorkerJob['task']): WorkerAnswer {
+async function make() {
+  const environment = await makeEnvironment(source.id, source.options);
+  return { environment, family: createPolicyFamily(policy, environment) };
+}
+
+async function answer({ parameters, task }: WorkerJob): Promise<WorkerAnswer> {
   try {
-    const episode = playEpisode(environment, family.build(parameters), task, setting.maxSteps);
+    const { environment, family } = await made;
+    const episode = playEpisode(environment, family.build(parameters), task, maxSteps);
     return { kind: 'played', episode };
   } catch (error) {
     if (error instanceof UserError) return { kind: 'refused', problems: error.problems };
+    if (error instanceof EnvironmentError)
+      return { kind: 'failed', failure: error.kind, message: error.message };
     throw error;
   }
 }

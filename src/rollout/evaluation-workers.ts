@@ -1,6 +1,7 @@
 /** Threads that play episodes: started when that pays, the same results as in this thread. */
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
+import { EnvironmentError, type EnvironmentFailure } from '../environments/remote/remote-environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import { type Problem, UserError } from '../errors.js';
 import type { ParameterVector } from '../policies/policy.js';
@@ -22,7 +23,8 @@ export interface WorkerJob {
 
 export type WorkerAnswer =
   | { readonly kind: 'played'; readonly episode: PlayedEpisode }
-  | { readonly kind: 'refused'; readonly problems: readonly Problem[] };
+  | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
+  | { readonly kind: 'failed'; readonly failure: EnvironmentFailure; readonly message: string };
 
 export interface EvaluationWorkers {
   /** Tells of an episode that was played without them, and how long it took. */
@@ -116,6 +118,7 @@ async function playIn(worker: Worker, job: WorkerJob): Promise<PlayedEpisode> {
       worker.postMessage(job);
     });
     if (answer.kind === 'refused') throw new UserError(answer.problems);
+    if (answer.kind === 'failed') throw new EnvironmentError(answer.failure, answer.message);
     return answer.episode;
   } finally {
     worker.unref();

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../config/config.js';
 import { UserError } from '../errors.js';
+import { changedModules, type ModuleHashes } from '../modules/sources.js';
 import type { Manifest } from './manifest.js';
 
 /** Keys that may differ between a run and its resumption: they don't change what an iteration does. */
@@ -29,10 +30,13 @@ const mayChange: ReadonlySet<string> = new Set([
   'model.onChange',
 ]);
 
-/** SHA-256 of the parts of a config that must not change within a run, and of its prompt templates. */
-export function fingerprint(config: Config, promptHash: string): string {
+/**
+ * SHA-256 of the parts of a config that must not change within a run, of its prompt templates, and of the modules that
+ * it names.
+ */
+export function fingerprint(config: Config, promptHash: string, modules?: ModuleHashes): string {
   return createHash('sha256')
-    .update(JSON.stringify([fixedParts(config), promptHash]))
+    .update(JSON.stringify([fixedParts(config), promptHash, ...(modules === undefined ? [] : [modules])]))
     .digest('hex');
 }
 
@@ -66,11 +70,25 @@ export const changeableKeys: readonly string[] = [...mayChange].filter((key) => 
 
 /** @throws UserError when a run began with another config or other prompt templates than it would go on with. */
 export function requireSame(
-  assembly: { readonly fingerprint: string; readonly prompts: { readonly hash: string } },
+  assembly: {
+    readonly fingerprint: string;
+    readonly prompts: { readonly hash: string };
+    readonly modules?: ModuleHashes | undefined;
+  },
   manifest: Manifest,
   file: string,
 ): void {
   if (assembly.fingerprint === manifest.fingerprint) return;
+  const changed = changedModules(manifest.modules ?? {}, assembly.modules ?? {});
+  if (changed.length > 0) {
+    throw new UserError(
+      changed.map((module) => ({
+        file: module,
+        message: 'this module was changed since the run began',
+        remedy: 'restore it, or start a new run; its warmup.from can take over this replay buffer',
+      })),
+    );
+  }
   throw new UserError({
     file,
     message:

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type EnvironmentSpec, recordedSpace } from '../environments/environment.js';
+import type { ModuleHashes } from '../modules/sources.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import type { Cap, Confirmation, StopReason, UsageTotals } from './events.js';
@@ -23,13 +24,15 @@ export interface Manifest {
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
-  /** Of an environment that another program plays, so that the run can be read without it. */
+  /** Of an environment that is not built in, so that the run can be read without it. */
   readonly spec?: RecordedSpec;
   readonly model: string;
   /** SHA-256 of what must not change between a run and its resumption. */
   readonly fingerprint: string;
   /** SHA-256 of the prompt templates. */
   readonly prompts: string;
+  /** SHA-256 of each file of the modules that the config names; absent without any. */
+  readonly modules?: ModuleHashes;
   /** Root seed of this run (of this repeat). */
   readonly seed: number;
   readonly iterations: { readonly done: number; readonly of: number };
@@ -59,6 +62,7 @@ export const manifestShape = z.looseObject({
     .optional(),
   model: z.string(),
   fingerprint: z.string(),
+  modules: z.record(z.string(), z.string()).optional(),
   seed: z.number(),
   iterations: z.looseObject({ done: z.number(), of: z.number() }),
   confirmations: z.array(z.looseObject({ stage: z.string(), mean: z.number() })),

@@ -58,8 +58,10 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
   return { path, manifest, config: { ...config, policy }, environment, family, recorded };
 }
 
-/** Made again where it is built in, as it was recorded where another program played it. */
-async function environmentOf({ spec }: Manifest, { environment }: Config): Promise<EnvironmentSpec> {
-  if (spec === undefined) return makeEnvironment(environment.id, environment.options);
-  return { ...spec, id: environment.id };
+/** Made again where it is built in, as it was recorded where it is not. */
+async function environmentOf(
+  { environment: id, spec }: Manifest,
+  { environment }: Config,
+): Promise<EnvironmentSpec> {
+  return spec === undefined ? makeEnvironment(environment.id, environment.options) : { ...spec, id };
 }

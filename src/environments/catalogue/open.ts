@@ -1,4 +1,5 @@
 import { nearest, UserError } from '../../errors.js';
+import { isModulePath } from '../../modules/user-module.js';
 import type { Environment } from '../environment.js';
 import type { RemoteEnvironment } from '../remote/remote-environment.js';
 import { type CatalogueEntry, catalogue, type EnvironmentInfo, findEntry } from './catalogue.js';
@@ -15,7 +16,8 @@ export function environmentInfo(id: string): EnvironmentInfo {
 }
 
 /**
- * Makes an environment that behaves as that of the same id in Gymnasium 1.3.0, or in the ProPS paper's code.
+ * Makes an environment that behaves as that of the same id in Gymnasium 1.3.0, or in the ProPS paper's code; or that of
+ * a user's module, where the id is the path of one.
  * @param options constructor options, and `max_episode_steps`; snake_case or camelCase
  * @throws UserError for an unknown id, an unknown option or an unusable value
  */
@@ -23,6 +25,7 @@ export async function makeEnvironment(
   id: string,
   options: Readonly<Record<string, unknown>> = {},
 ): Promise<Environment> {
+  if (isModulePath(id)) return (await import('./module-environment.js')).moduleEnvironment(id, options);
   return find(id).make(options);
 }
 

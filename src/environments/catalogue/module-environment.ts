@@ -1,0 +1,183 @@
+/** Environments of users: of a module that a config names, or an object of the program that plays. */
+import { basename } from 'node:path';
+import { messageOf, UserError } from '../../errors.js';
+import { isRecord, loadModule, thrownIn } from '../../modules/user-module.js';
+import type { RandomGenerator } from '../../random/generator.js';
+import {
+  type Action,
+  type Environment,
+  type Observation,
+  recordedSpace,
+  type Space,
+} from '../environment.js';
+import type { Frame } from '../frame.js';
+import { isMember, limitedEnvironment } from '../limited-environment.js';
+import { EnvironmentError } from '../remote/remote-environment.js';
+import type { OpenStep, Task } from '../task.js';
+
+type Member = (...given: readonly unknown[]) => unknown;
+
+/**
+ * The environment that a module makes. Its id is `module:<name>`, so that it never passes for a built-in one.
+ * @throws UserError that names the file, and what is missing or wrong
+ */
+export async function moduleEnvironment(
+  path: string,
+  options: Readonly<Record<string, unknown>>,
+): Promise<Environment> {
+  const module = await loadModule(path, 'environment', 'environment');
+  const made = await module.create(options, 'environment.options');
+  return checkedEnvironment(made, `module:${module.name}`, module.file);
+}
+
+/**
+ * Checks what an environment of a user returns, step by step, and what it is given.
+ * @param file that it comes from; undefined for an object
+ * @throws UserError for a missing member; its steps throw EnvironmentError for what it throws and for nonsense
+ */
+export function checkedEnvironment(made: unknown, id: string, file?: string): Environment {
+  const origin = file === undefined ? id : basename(file);
+  const wrong = (message: string, value?: unknown) =>
+    new UserError({ ...(file && { file }), message, ...(value !== undefined && { value }) });
+  const subject = file === undefined ? `the environment ${id}` : `the environment made by ${origin}`;
+  if (!isRecord(made) || typeof made === 'function') throw wrong(`create returned no environment`);
+  for (const name of ['observationSpace', 'actionSpace', 'reset', 'step']) {
+    if (made[name] === undefined) throw wrong(`${subject} has no member ${name}`);
+  }
+  for (const name of ['reset', 'step', 'frame', 'close']) {
+    if (made[name] !== undefined && typeof made[name] !== 'function') {
+      throw wrong(`${name} of ${subject} is no function`, made[name]);
+    }
+  }
+  const { maxSteps, stepSeconds } = made;
+  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && Number(maxSteps) >= 1)) {
+    throw wrong(`maxSteps of ${subject} must be a whole number of at least 1`, maxSteps);
+  }
+  if (stepSeconds !== undefined && !(Number.isFinite(stepSeconds) && Number(stepSeconds) > 0)) {
+    throw wrong(`stepSeconds of ${subject} must be a number above 0`, stepSeconds);
+  }
+  const space = (name: 'observationSpace' | 'actionSpace') => {
+    const checked = checkedSpace(made[name]);
+    if (typeof checked === 'string') throw wrong(`${name} of ${subject}: ${checked}`, made[name]);
+    return checked;
+  };
+  const task = new UserTask(made, origin, file, space('observationSpace'), space('actionSpace'));
+  return limitedEnvironment(id, task, maxSteps as number | undefined);
+}
+
+/** The space, or what is wrong with it. */
+function checkedSpace(space: unknown): Space | string {
+  const { success, data, error } = recordedSpace.safeParse(JSON.parse(JSON.stringify(space)));
+  if (!success) {
+    const { path, message } = error.issues[0]!;
+    return `${[...path, ''].join('.').replace(/\.$/, ': ')}${message}, give {kind: 'box', low: [...], high: [...]} or {kind: 'discrete', n}`;
+  }
+  if (data.kind !== 'box') return data;
+  const { low, high } = data;
+  if (low.length === 0 || low.length !== high.length) return 'low and high must have one number a dimension';
+  return low.every((bound, i) => bound <= high[i]!) ? data : 'low must not be above high';
+}
+
+class UserTask implements Task {
+  readonly observationSpace: Space;
+  readonly actionSpace: Space;
+  readonly stepSeconds?: number;
+  readonly frame?: () => Frame;
+  readonly close?: () => void;
+  readonly #made: Readonly<Record<string, unknown>>;
+  readonly #origin: string;
+  readonly #file: string | undefined;
+
+  constructor(
+    made: Readonly<Record<string, unknown>>,
+    origin: string,
+    file: string | undefined,
+    observationSpace: Space,
+    actionSpace: Space,
+  ) {
+    [this.#made, this.#origin, this.#file] = [made, origin, file];
+    this.observationSpace = observationSpace;
+    this.actionSpace = actionSpace;
+    if (made.stepSeconds !== undefined) this.stepSeconds = made.stepSeconds as number;
+    if (made.frame !== undefined) this.frame = () => this.#frame();
+    // An object of the caller's is the caller's to close.
+    if (made.close !== undefined && file !== undefined) this.close = () => void this.#call('close');
+  }
+
+  reset(random: RandomGenerator, seed?: number | bigint): Observation {
+    return this.#observation(this.#call('reset', seed, random), 'reset');
+  }
+
+  step(action: Action): OpenStep {
+    const step = this.#call('step', action);
+    if (!isRecord(step) || 'then' in step) {
+      throw this.#invalid(
+        isRecord(step)
+          ? 'step returned a promise, but steps are synchronous'
+          : `step returned ${shown(step)}`,
+        '{observation, reward, terminated}',
+      );
+    }
+    const { observation, reward, terminated, truncated = false } = step;
+    if (typeof reward !== 'number' || !Number.isFinite(reward)) {
+      throw this.#invalid(`the reward of a step is ${shown(reward)}`, 'a finite number');
+    }
+    if (typeof terminated !== 'boolean' || typeof truncated !== 'boolean') {
+      const [name, value] =
+        typeof terminated === 'boolean' ? ['truncated', truncated] : ['terminated', terminated];
+      throw this.#invalid(`${name} of a step is ${shown(value)}`, 'true or false');
+    }
+    return { observation: this.#observation(observation, 'step'), reward, terminated, truncated };
+  }
+
+  /** A copy, for the user's may be changed by the next step. */
+  #observation(observation: unknown, from: string): Observation {
+    const space = this.observationSpace;
+    if (space.kind === 'discrete') {
+      if (isMember(observation as Observation, space)) return observation as number;
+      const { n, start = 0 } = space;
+      throw this.#invalid(
+        `the observation of ${from} is ${shown(observation)}`,
+        `a whole number from ${start} to ${start + n - 1}`,
+      );
+    }
+    const length = space.kind === 'box' ? space.low.length : space.spaces.length;
+    const isVector: boolean = Array.isArray(observation) || ArrayBuffer.isView(observation);
+    const vector = isVector ? Array.from(observation as ArrayLike<unknown>) : [];
+    if (!isVector || vector.length !== length) {
+      const got = isVector ? `has ${vector.length} numbers` : `is ${shown(observation)}`;
+      throw this.#invalid(`the observation of ${from} ${got}`, `an array of ${length}`);
+    }
+    const bad = vector.findIndex((value) => typeof value !== 'number' || !Number.isFinite(value));
+    if (bad >= 0) {
+      throw this.#invalid(`observation[${bad}] of ${from} is ${shown(vector[bad])}`, 'a finite number');
+    }
+    return vector as number[];
+  }
+
+  #frame(): Frame {
+    const frame = this.#call('frame');
+    if (isRecord(frame) && isRecord(frame.view) && Array.isArray(frame.shapes))
+      return frame as unknown as Frame;
+    throw this.#invalid(`frame returned ${shown(frame)}`, '{view: {min, max}, shapes: [...]}');
+  }
+
+  #call(member: string, ...given: readonly unknown[]): unknown {
+    try {
+      return (this.#made[member] as Member).call(this.#made, ...given);
+    } catch (error) {
+      const { line } = this.#file === undefined ? {} : thrownIn(this.#file, error);
+      const place = line === undefined ? this.#origin : `${this.#origin}:${line}`;
+      throw new EnvironmentError('raised', `${place}: ${member} threw: ${messageOf(error)}`);
+    }
+  }
+
+  #invalid(message: string, expected: string): EnvironmentError {
+    return new EnvironmentError('invalid', `${this.#origin}: ${message}\n  expected: ${expected}`);
+  }
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'number' || value === undefined) return String(value);
+  return JSON.stringify(value)?.slice(0, 80) ?? typeof value;
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+/** SHA-256 of the source of each module, and of what it imports, by absolute path. */
+export type ModuleHashes = Readonly<Record<string, string>>;
+
+/**
+ * Hashes modules and the files that they import by a relative path, those of these, and so on; packages and Node's own
+ * modules count by the name in the source. `new URL('./data.json', import.meta.url)` counts as an import.
+ */
+export function hashModules(paths: readonly string[]): ModuleHashes {
+  const hashes: Record<string, string> = {};
+  const visit = (file: string): void => {
+    if (Object.hasOwn(hashes, file)) return;
+    const source = readFileSync(file);
+    hashes[file] = createHash('sha256').update(source).digest('hex');
+    if (!/\.(?:[cm]?js|m?ts)$/.test(file)) return;
+    for (const [, specifier] of source.toString('utf8').matchAll(relativeImport)) {
+      const found = fileOf(resolve(dirname(file), specifier!));
+      if (found !== undefined) visit(found);
+    }
+  };
+  for (const path of paths) visit(resolve(path));
+  return Object.fromEntries(Object.entries(hashes).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const relativeImport = /\b(?:from|import|require|resolve|URL)\s*\(?\s*['"`](\.{1,2}\/[^'"`\n]+)['"`]/g;
+
+/** As Node resolves it: `require` may leave the extension out, and TypeScript writes `.js` for `.ts`. */
+function fileOf(path: string): string | undefined {
+  const candidates = [
+    path,
+    path.replace(/js$/, 'ts'),
+    `${path}.js`,
+    `${path}.cjs`,
+    `${path}.json`,
+    `${path}/index.js`,
+  ];
+  return candidates.find((name) => existsSync(name) && statSync(name).isFile());
+}
+
+/** Files that differ between two states, or are there in one alone. */
+export function changedModules(was: ModuleHashes, now: ModuleHashes): readonly string[] {
+  return [...new Set([...Object.keys(was), ...Object.keys(now)])].filter((file) => was[file] !== now[file]);
+}

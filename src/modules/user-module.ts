@@ -1,0 +1,112 @@
+/** Modules of users: a file that a config names, in the place of an environment, a policy, a model, … of ours. */
+import { existsSync, statSync } from 'node:fs';
+import { basename, extname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { messageOf, type Problem, UserError } from '../errors.js';
+
+export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
+
+/** What a module exports as its default, once it is checked. */
+export interface UserModule {
+  /** Absolute path. */
+  readonly file: string;
+  /** `name` of the record, else the file's name without its extension. */
+  readonly name: string;
+  /**
+   * Makes what the module is for.
+   * @param field of the config that holds the options, for messages
+   * @throws UserError that names the file, where the options don't fit its schema or it throws
+   */
+  create(
+    options: Readonly<Record<string, unknown>>,
+    field: string,
+    ...rest: readonly unknown[]
+  ): Promise<unknown>;
+}
+
+/** Whether a config's value names a file to be imported: `./my-env.js`, as opposed to `CartPole-v1`. */
+export const isModulePath = (name: string): boolean =>
+  /\.(?:[cm]?js|m?ts)$/.test(name) && !/^\w{2,}:/.test(name);
+
+/**
+ * Imports a module; Node does that once for each file and thread.
+ * @param field of the config that names it
+ * @throws UserError that names the file, and what its default export lacks
+ */
+export async function loadModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
+  const file = resolve(path);
+  const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} ${basename(path)} writes one)`;
+  if (!existsSync(file) || !statSync(file).isFile()) {
+    throw new UserError({
+      field,
+      message: 'there is no such module',
+      value: path,
+      remedy: `give the path of a JavaScript file; policyloop init ${kind} ${basename(path)} writes one`,
+    });
+  }
+  const problem = (message: string, more: Partial<Problem> = {}) => new UserError({ file, message, ...more });
+  let exported: Readonly<Record<string, unknown>>;
+  try {
+    exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw new UserError({ ...thrownIn(file, error), message: `can't be imported: ${messageOf(error)}` });
+  }
+  const record = exported.default;
+  if (record === undefined) {
+    throw problem('has no default export', { alternatives: Object.keys(exported), remedy: shape });
+  }
+  if (!isRecord(record) || typeof record.create !== 'function') {
+    throw problem('the default export has no function create', { remedy: shape });
+  }
+  const { name = basename(file, extname(file)), schema } = record;
+  if (typeof name !== 'string' || name === '') throw problem('name must be a text', { value: name });
+  if (schema !== undefined && !(isRecord(schema) && typeof schema.parse === 'function')) {
+    throw problem('schema has no function parse', { remedy: 'give a zod schema, or leave schema out' });
+  }
+  const create = record.create.bind(record) as (...given: readonly unknown[]) => unknown;
+  return {
+    file,
+    name,
+    async create(options, optionsField, ...rest) {
+      const parsed = schema === undefined ? options : parseWith(schema, options, file, optionsField);
+      try {
+        return await create(parsed, ...rest);
+      } catch (error) {
+        throw new UserError({ ...thrownIn(file, error), message: `create threw: ${messageOf(error)}` });
+      }
+    },
+  };
+}
+
+function parseWith(schema: object, options: unknown, file: string, field: string): unknown {
+  try {
+    return (schema as { parse(value: unknown): unknown }).parse(options);
+  } catch (error) {
+    const issues = isRecord(error) && Array.isArray(error.issues) ? (error.issues as unknown[]) : [];
+    const problems = issues.filter(isRecord).map((issue) => {
+      const path = Array.isArray(issue.path) ? issue.path.map(String) : [];
+      return { field: [field, ...path].join('.'), message: `${basename(file)}: ${String(issue.message)}` };
+    });
+    throw new UserError(
+      problems.length > 0
+        ? problems
+        : { field, message: `${basename(file)}: ${messageOf(error)}`, value: options },
+    );
+  }
+}
+
+/** The file, with line and column where the error's trace tells them. */
+export function thrownIn(file: string, error: unknown): Pick<Problem, 'file' | 'line' | 'column'> {
+  const trace = error instanceof Error ? (error.stack ?? '') : '';
+  const place = [pathToFileURL(file).href, file]
+    .map((name) => trace.split(name)[1])
+    .map((rest) => /^(?:\?[^:\s]*)?:(\d+)(?::(\d+))?/.exec(rest ?? ''))
+    .find((match) => match !== null);
+  if (place === undefined) return { file };
+  const [, line, column] = place;
+  return { file, line: Number(line), ...(column !== undefined && { column: Number(column) }) };
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return (typeof value === 'object' || typeof value === 'function') && value !== null;
+}
