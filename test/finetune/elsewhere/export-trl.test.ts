@@ -8,7 +8,7 @@ import { type ExportArguments, exportCommand } from '../../../finetune/commands/
 import { endOfAnswer, renderExample } from '../../../finetune/dataset/read-dataset.js';
 import { findHandOver } from '../../../finetune/elsewhere/hand-over.js';
 import { shellWord } from '../../../finetune/elsewhere/shell-text.js';
-import { type YamlValue, yamlText } from '../../../finetune/elsewhere/yaml-text.js';
+import { yamlText } from '../../../finetune/elsewhere/yaml-text.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
@@ -340,7 +340,7 @@ describe('names that nobody chose well', () => {
       fc.boolean(),
       fc.constant(null),
     );
-    const value: fc.Arbitrary<YamlValue> = fc.oneof(
+    const value = fc.oneof(
       leaf,
       fc.array(leaf),
       fc.dictionary(fc.constantFrom('a', 'b'), leaf, { minKeys: 1 }),
