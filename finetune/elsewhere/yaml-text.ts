@@ -4,7 +4,7 @@ import { Document, type ScalarTag, visit } from 'yaml';
 const exponent: ScalarTag = {
   tag: 'tag:yaml.org,2002:float',
   default: true,
-  identify: (value) => /^-?\de/.test(String(value)) && typeof value === 'number',
+  identify: (value) => typeof value === 'number' && /^-?\de/.test(String(value)),
   test: /^-?\d\.0e[+-]\d+$/,
   resolve: Number,
   stringify: ({ value }) => String(value).replace('e', '.0e'),
