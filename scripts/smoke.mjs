@@ -16,9 +16,14 @@ try {
   if (shown !== version) throw new Error(`npx policyloop --version says ${shown}, not ${version}`);
   say(`npx policyloop in the checkout: ${shown}`);
 
-  const [{ filename, size, entryCount }] = JSON.parse(
+  const [{ filename, size, entryCount, files }] = JSON.parse(
     run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', place], root),
   );
+  const packed = new Set(files.map(({ path }) => path));
+  const missing = run('git', ['ls-files', 'src', 'finetune'], root)
+    .split('\n')
+    .filter((path) => path !== '' && !path.endsWith('.ts') && !packed.has(path));
+  if (missing.length > 0) throw new Error(`read at run time, not packed: ${missing.join(', ')}`);
   run('tar', ['-xf', filename], place);
   symlinkSync(join(root, 'node_modules'), join(place, 'package', 'node_modules'));
   const cli = join(place, 'package', 'dist', 'src', 'cli.js');

@@ -11,6 +11,9 @@ export function packageRoot(): string {
   return found;
 }
 
+/** A text of the package, by its path from the package's root. */
+export const packageText = (path: string): string => readFileSync(join(packageRoot(), path), 'utf8');
+
 function search(folder: string): string {
   if (nameOfPackage(join(folder, 'package.json')) === 'policyloop') return folder;
   const parent = dirname(folder);

@@ -1,6 +1,5 @@
 /** How a training is spread over devices: the config of Hugging Face Accelerate. */
 import { UserError } from '../../src/errors.js';
-import type { YamlValue } from './yaml-text.js';
 
 export const strategies = ['single_gpu', 'multi_gpu', 'zero2', 'fsdp2'] as const;
 /** One device; a copy of the model on each; optimiser states spread (DeepSpeed ZeRO-2); all spread (PyTorch FSDP2). */
@@ -41,7 +40,7 @@ export function accumulation(machines: Machines, batchExamples: number): number 
 }
 
 /** `accelerate.yaml`. What differs from node to node is given on the command line. */
-export function accelerateConfig(machines: Machines): { readonly [key: string]: YamlValue } {
+export function accelerateConfig(machines: Machines): object {
   return {
     compute_environment: 'LOCAL_MACHINE',
     debug: false,
@@ -58,7 +57,7 @@ export function accelerateConfig(machines: Machines): { readonly [key: string]: 
   };
 }
 
-function distribution(strategy: Strategy): { readonly [key: string]: YamlValue } {
+function distribution(strategy: Strategy): object {
   switch (strategy) {
     case 'single_gpu':
       return { distributed_type: 'NO' };

@@ -14,8 +14,8 @@ import type { TrainConfig } from '../train/train-config.js';
 import { accelerateConfig, type Machines } from './accelerate.js';
 import { type HandOver, handOver, handOverFile, writeHandOver } from './hand-over.js';
 import { instructions, requirements } from './instructions.js';
-import { type Queue, runScript, slurmScript } from './slurm-script.js';
-import { trainingScript } from './training-script.js';
+import { type Queue, slurmScript } from './slurm-script.js';
+import { fillTemplate } from './templates.js';
 import {
   type BaseTexts,
   checkTokens,
@@ -92,9 +92,12 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   const texted: Record<string, string> = {
     [`${trainer}.yaml`]: yamlText(trlSettings(trlJob)),
     [places.accelerate]: yamlText(accelerateConfig(machines)),
-    'train.py': trainingScript(trainer),
+    'train.py': fillTemplate('train.py', {
+      trainer,
+      trainerClass: trainer === 'sft' ? 'SFTTrainer' : 'DPOTrainer',
+    }),
     'slurm.sh': slurmScript(trainer, machines, queue, config.seed),
-    ...(machines.nodes === 1 && { 'run.sh': runScript(trainer) }),
+    ...(machines.nodes === 1 && { 'run.sh': fillTemplate('run.sh', { trainer }) }),
     'requirements.txt': requirements(machines),
     'README.md': instructions(trlJob, facts),
   };

@@ -2,7 +2,6 @@
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { marks } from './training-script.js';
 
 export interface TrlOutcome {
   /** Whether `train.py` says so. */
@@ -32,7 +31,7 @@ const stateSchema = z.looseObject({
 
 /** Reads `finished.json` and `trainer_state.json`, the latter of the newest checkpoint where there is no other. */
 export function readOutcome(directory: string): TrlOutcome {
-  const finished = parsed(finishedSchema, path.join(directory, marks.finished));
+  const finished = parsed(finishedSchema, path.join(directory, 'finished.json'));
   const state = parsed(stateSchema, path.join(directory, stateFile(directory)));
   const log = state?.log_history ?? [];
   const best = log

@@ -2,7 +2,6 @@
 import { UserError } from '../../src/errors.js';
 import type { TrainConfig } from '../train/train-config.js';
 import { accumulation, type Machines } from './accelerate.js';
-import type { YamlValue } from './yaml-text.js';
 
 export type TrlTrainer = 'sft' | 'dpo';
 
@@ -25,7 +24,7 @@ export const places = {
 } as const;
 
 /** @throws UserError for what TRL's commands can't do */
-export function trlSettings(job: TrlJob): { readonly [key: string]: YamlValue } {
+export function trlSettings(job: TrlJob): object {
   const { config, trainer, machines } = job;
   return {
     model_name_or_path: job.base,
@@ -66,7 +65,7 @@ export function trlSettings(job: TrlJob): { readonly [key: string]: YamlValue } 
   };
 }
 
-function weights({ method }: TrainConfig): { readonly [key: string]: YamlValue } {
+function weights({ method }: TrainConfig): object {
   switch (method.kind) {
     case 'lora': {
       // TRL takes a list of one for a regular expression, which would match no module; PEFT takes each name once.
@@ -94,9 +93,7 @@ function weights({ method }: TrainConfig): { readonly [key: string]: YamlValue }
 }
 
 /** The same curves, by the names that Transformers has for them. */
-function schedule({ schedule: kind, learningRate, learningRateFloor }: TrainConfig): {
-  readonly [key: string]: YamlValue;
-} {
+function schedule({ schedule: kind, learningRate, learningRateFloor }: TrainConfig): object {
   switch (kind) {
     case 'constant':
       return { lr_scheduler_type: 'constant_with_warmup' };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { packageText } from '../../package.js';
 import { type Content, type Html, html, render, trusted } from './html.js';
-import { pageScript } from './page-script.js';
-import { pageStyle } from './style.js';
+import { paletteStyle } from './palette.js';
 
 export interface Section {
   readonly id: string;
@@ -19,11 +19,12 @@ export function page(options: {
   readonly sections: readonly Section[];
   readonly footer: Content;
 }): string {
-  const style = pageStyle();
+  const style = [...['page.css', 'charts.css', 'log.css'].map(file), paletteStyle()].join('\n');
+  const script = file('browser.js');
   const policy = [
     "default-src 'none'",
     `style-src ${hashSource(style)}`,
-    `script-src ${hashSource(pageScript)}`,
+    `script-src ${hashSource(script)}`,
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -52,11 +53,13 @@ ${content}
 `,
 )}</main>
 <footer>${options.footer}</footer>
-<script>${trusted(pageScript)}</script>
+<script>${trusted(script)}</script>
 </body>
 </html>
 `);
 }
+
+const file = (name: string) => packageText(`src/report/page/${name}`);
 
 function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

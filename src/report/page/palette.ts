@@ -94,21 +94,13 @@ export function cellClass(value: number, scale: number): string {
   return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
 }
 
-/** Style rules of the colours above. Cells stay light enough for text: at most 55 % opaque. */
+/** The colours above as properties of the style sheets: `--positive`, `--negative`, `--choice-0` and so on. */
 export function paletteStyle(): string {
-  const rules = [
-    `.neg-end{stop-color:rgb(${negative.join(' ')})}.pos-end{stop-color:rgb(${positive.join(' ')})}.zero{stop-color:rgb(${positive.join(' ')});stop-opacity:0}.zero-neg{stop-color:rgb(${negative.join(' ')});stop-opacity:0}`,
-  ];
-  for (let level = 1; level <= cellLevels; level++) {
-    const opacity = Math.round((level / cellLevels) * 55) / 100;
-    rules.push(
-      `.pos-${level}{background:rgb(${positive.join(' ')} / ${opacity})}.neg-${level}{background:rgb(${negative.join(' ')} / ${opacity})}`,
-    );
-  }
-  for (const [i, colour] of categorical.entries()) {
-    rules.push(
-      `.choice-${i}{background:rgb(${colour.join(' ')} / .38)}.swatch.choice-${i}{background:rgb(${colour.join(' ')})}`,
-    );
-  }
-  return rules.join('\n');
+  const colours = {
+    positive,
+    negative,
+    ...Object.fromEntries(categorical.map((rgb, i) => [`choice-${i}`, rgb])),
+  };
+  const properties = Object.entries(colours).map(([name, rgb]) => `--${name}:${rgb.join(' ')}`);
+  return `:root{${properties.join(';')}}`;
 }

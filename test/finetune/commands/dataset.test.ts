@@ -6,7 +6,7 @@ import { type DatasetArguments, datasetCommand } from '../../../finetune/command
 import { recipes } from '../../../finetune/dataset/example.js';
 import type { DatasetManifest } from '../../../finetune/dataset/manifest.js';
 import { rowFormats } from '../../../finetune/dataset/row-formats.js';
-import { pageScript } from '../../../src/report/page/page-script.js';
+import { packageText } from '../../../src/package.js';
 import { elementsOf, scriptContent, visibleText } from '../../report/markup.js';
 import { recordingContext, seededModel, temporaryDirectory } from '../../support/experiments.js';
 import { jsonLines, played } from '../dataset/runs.js';
@@ -112,7 +112,7 @@ describe('the page', () => {
     const page = readFileSync(join(cwd, 'dataset/index.html'), 'utf8');
     const elements = elementsOf(page);
     expect(elements.filter(({ name }) => name === 'script')).toHaveLength(1);
-    expect(scriptContent(page)).toBe(pageScript);
+    expect(scriptContent(page)).toBe(packageText('src/report/page/browser.js'));
     expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
     expect(elements.filter(({ name }) => name === 'article')).toHaveLength(6);
     const text = visibleText(page);

@@ -8,7 +8,8 @@ import { type ExportArguments, exportCommand } from '../../../finetune/commands/
 import { endOfAnswer, renderExample } from '../../../finetune/dataset/read-dataset.js';
 import { findHandOver } from '../../../finetune/elsewhere/hand-over.js';
 import { shellWord } from '../../../finetune/elsewhere/shell-text.js';
-import { type YamlValue, yamlText } from '../../../finetune/elsewhere/yaml-text.js';
+import { fillTemplate } from '../../../finetune/elsewhere/templates.js';
+import { yamlText } from '../../../finetune/elsewhere/yaml-text.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
@@ -332,6 +333,16 @@ describe('names that nobody chose well', () => {
     expect(output.toString('utf8').split('\0').slice(0, -1)).toEqual(texts);
   });
 
+  it('PyYAML reads small numbers as numbers, and no character that it refuses', () => {
+    expect(yamlText({ rate: 1e-8, list: [-2e21], text: '\u0085\u2028' })).toBe(
+      'rate: 1.0e-8\nlist: [-2.0e+21]\ntext: "\\u0085\\u2028"\n',
+    );
+  });
+
+  it('a template refuses to leave a gap', () => {
+    expect(() => fillTemplate('run.sh', {})).toThrow(/"trainer" not defined/);
+  });
+
   it('any value is YAML 1.1', () => {
     const leaf = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -340,7 +351,7 @@ describe('names that nobody chose well', () => {
       fc.boolean(),
       fc.constant(null),
     );
-    const value: fc.Arbitrary<YamlValue> = fc.oneof(
+    const value = fc.oneof(
       leaf,
       fc.array(leaf),
       fc.dictionary(fc.constantFrom('a', 'b'), leaf, { minKeys: 1 }),

@@ -6,7 +6,7 @@ import { createPace, createSmoother } from '../../../finetune/train/pace.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import type { TrainingEvent } from '../../../finetune/train/trainer.js';
 import { openTrainingRecord } from '../../../finetune/train/training-record.js';
-import { pageScript } from '../../../src/report/page/page-script.js';
+import { packageText } from '../../../src/package.js';
 import { elementsOf, visibleText } from '../../report/markup.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
 
@@ -234,7 +234,7 @@ describe('the page of a training', () => {
     const elements = elementsOf(page(output));
     expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
     expect(elements.filter(({ name }) => name === 'script')).toHaveLength(1);
-    expect(page(output)).toContain(pageScript);
+    expect(page(output)).toContain(packageText('src/report/page/browser.js'));
     expect(visibleText(page(output))).toContain(evil);
   });
 });

@@ -1,0 +1,112 @@
+/*
+ * What the page does beyond HTML: unpacks prompts when they are opened, repeats tooltips beneath a figure, reads
+ * cells of the heat map, opens the log entry that a link leads to. Texts enter as text nodes only.
+ */
+(() => {
+  // biome-ignore lint/suspicious/noRedundantUseStrict: the page runs it as a script, not as a module
+  'use strict';
+  const byId = (id) => document.getElementById(id);
+  const read = (id) => JSON.parse(byId(id)?.textContent ?? 'null');
+  const element = (name, className, text) => {
+    const made = document.createElement(name);
+    if (className) made.className = className;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+
+  let store;
+  const lineNumbers = (message) => {
+    const numbers = [];
+    for (let i = 1; i < message.length; i += 2)
+      for (let j = 0; j < message[i + 1]; j++) numbers.push(message[i] + j);
+    return numbers;
+  };
+  const showPrompt = (box) => {
+    store ??= read('prompts');
+    const call = Number(box.dataset.call);
+    const previous = store.prompts[call - 1];
+    const before = previous && new Set(previous.flatMap((m) => lineNumbers(store.messages[m])));
+    const note = element('p', 'muted', 'Marked: lines that the call before did not have.');
+    note.hidden = true;
+    box.append(note);
+    for (const m of store.prompts[call]) {
+      const message = store.messages[m];
+      box.append(element('h5', '', message[0]));
+      const text = element('pre');
+      text.tabIndex = 0;
+      let piece = '';
+      let pieceNew = false;
+      const flush = () => {
+        if (piece !== '') text.append(pieceNew ? element('mark', '', piece) : piece);
+        piece = '';
+      };
+      const numbers = lineNumbers(message);
+      numbers.forEach((number, i) => {
+        const line = store.lines[number] + (i < numbers.length - 1 ? '\n' : '');
+        const isNew = before !== undefined && line.trim() !== '' && !before.has(number);
+        if (isNew !== pieceNew) flush();
+        pieceNew = isNew;
+        if (isNew) note.hidden = false;
+        piece += line;
+      });
+      flush();
+      box.append(text);
+    }
+  };
+  document.addEventListener(
+    'toggle',
+    (event) => {
+      const box = event.target;
+      if (box.matches('details.prompt') && box.open && box.dataset.shown === undefined) {
+        box.dataset.shown = '';
+        showPrompt(box);
+      }
+    },
+    true,
+  );
+
+  for (const figure of document.querySelectorAll('figure[data-readout]')) {
+    const readout = figure.querySelector('.readout');
+    readout.textContent = readout.dataset.hint;
+    figure.addEventListener('pointerover', (event) => {
+      const title = event.target.querySelector?.(':scope > title');
+      if (title) readout.textContent = title.textContent;
+    });
+  }
+
+  const target = byId('heat-target');
+  if (target) {
+    const heat = read('heat-data');
+    const pointer = byId('heat-pointer');
+    const readout = target.closest('figure').querySelector('.readout');
+    const columns = heat.columns.length;
+    const rows = heat.names.length;
+    const top = Number(target.getAttribute('y'));
+    const height = Number(target.getAttribute('height'));
+    const show = (event) => {
+      const box = target.getBoundingClientRect();
+      const at = (position, start, size, count) =>
+        Math.min(count - 1, Math.max(0, Math.floor(((position - start) / size) * count)));
+      const column = at(event.clientX, box.left, box.width, columns);
+      const row = at(event.clientY, box.top, box.height, rows);
+      pointer.setAttribute('x', `${(100 * column) / columns}%`);
+      pointer.setAttribute('width', `${100 / columns}%`);
+      pointer.setAttribute('y', top + (height * row) / rows);
+      pointer.setAttribute('height', height / rows);
+      const value = heat.columns[column].split(' ')[row];
+      readout.textContent = `params[${row}], ${heat.names[row]} = ${value} in ${heat.evaluations[column]}`;
+    };
+    target.addEventListener('pointermove', show);
+    target.addEventListener('pointerdown', show);
+  }
+
+  const openTarget = () => {
+    const entry = byId(location.hash.slice(1));
+    if (!(entry instanceof HTMLDetailsElement)) return;
+    byId('show-all').checked = true;
+    entry.open = true;
+    entry.scrollIntoView();
+  };
+  addEventListener('hashchange', openTarget);
+  openTarget();
+})();
