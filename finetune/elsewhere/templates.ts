@@ -1,5 +1,5 @@
 import Handlebars from 'handlebars';
-import { plural } from '../../src/format/quantities.js';
+import { plural } from '../../src/format/numbers.js';
 import { packageText } from '../../src/package.js';
 import { shellWord } from './shell-text.js';
 
