@@ -1,12 +1,10 @@
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../errors.js';
-import type { Path } from '../settings/issues.js';
-import { oneScreen } from '../settings/issues.js';
+import { oneScreen, type Path } from '../settings/issues.js';
 import { isFromFile, type Override } from '../settings/overrides.js';
 import { isMapping, valueAt } from '../settings/schema.js';
 import { overlaid, parseSettings, type SettingsSource, type Where } from '../settings/settings.js';
-import type { ConfigSource } from '../settings/yaml-source.js';
-import { parseSource } from '../settings/yaml-source.js';
+import { type ConfigSource, parseSource } from '../settings/yaml-source.js';
 import { checkConfig } from './checks.js';
 import { type Config, configSchema, experimentKind, resolveConfig } from './config.js';
 import { findConfig, type ReadFile } from './file.js';

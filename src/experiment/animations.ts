@@ -1,10 +1,10 @@
 /** Pictures of the episodes of a run: which policy, which episode, and the files that they go to. */
-import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { isRemoteId, makeEnvironment } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
-import { UserError } from '../errors.js';
+import { messageOf, UserError } from '../errors.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import { evaluationSeeds } from '../random/seeds.js';
@@ -16,6 +16,8 @@ import { finalConfirmation } from '../runs/events.js';
 import { placeName } from '../runs/facts.js';
 import type { Manifest } from '../runs/manifest.js';
 import { runFiles } from '../runs/reader.js';
+import { type RunDirectory, replaceFile } from '../runs/writer.js';
+import type { Assembly } from './assemble.js';
 import { bestEntries } from './stages.js';
 
 /** What the policies of a run are played with. */
@@ -158,4 +160,59 @@ export function drawnIterations(
         : [{ iteration: Number(iteration), file: `${runFiles.animations}/${name}` }];
     })
     .toSorted((a, b) => a.iteration - b.iteration);
+}
+
+/** Draws a run as it goes: the best candidate of every Nth iteration. */
+export interface IterationAnimations {
+  /**
+   * Draws every one that is due up to this iteration and is not there yet: a run that was cut off loses none.
+   * @param warn told what could not be drawn: a run does not end for a picture
+   */
+  drawUpTo(iteration: number, entries: readonly BufferEntry[], warn: (message: string) => void): void;
+  close(): void;
+}
+
+const width = 480; // pixels
+
+/** Undefined when the config wants none. @throws UserError when it wants pictures of an environment that can't be drawn */
+export async function openIterationAnimations(
+  { config, family }: Assembly,
+  { path, manifest, recorded }: RunDirectory,
+): Promise<IterationAnimations | undefined> {
+  const { every } = config.render;
+  if (every === undefined) return undefined;
+  // Of an iteration that was not recorded whole, and may go otherwise this time.
+  for (const { iteration, file } of drawnIterations(path)) {
+    if (iteration > recorded.iteration) rmSync(join(path, file));
+  }
+  const environment = await openDrawable(config, 'render.every');
+  const stage = { config, seed: manifest.seed, environment, family };
+  const draw = (iteration: number, entries: readonly BufferEntry[]): void => {
+    const file = join(path, runFiles.animations, `${iterationName(iteration)}.svg`);
+    if (existsSync(file)) return;
+    const [entry] = bestEntries(
+      entries.filter((one) => one.iteration === iteration),
+      1,
+    );
+    if (entry === undefined) return; // every candidate was rejected
+    makeAnimationsFolder(path);
+    const { svg } = drawBounded(
+      (maxFrames) => drawEpisode(stage, entry, { kind: 'evaluated', episode: 0 }, { maxFrames }),
+      width,
+    );
+    replaceFile(file, svg);
+  };
+  let next = every;
+  return {
+    drawUpTo(iteration, entries, warn) {
+      for (; next <= iteration; next += every) {
+        try {
+          draw(next, entries);
+        } catch (error) {
+          warn(`iteration ${next} could not be drawn: ${messageOf(error)}`);
+        }
+      }
+    },
+    close: () => environment.close?.(),
+  };
 }

@@ -2,9 +2,9 @@ import type { CommandContext } from '../context.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { RunEvent, StopReason } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
+import { type IterationAnimations, openIterationAnimations } from './animations.js';
 import { type Assembly, closeEnvironment, experimentIn } from './assemble.js';
 import { runExperiment } from './experiment.js';
-import { type IterationAnimations, openIterationAnimations } from './iteration-animations.js';
 import type { Experiment } from './parts.js';
 
 /** Shows a run as it goes. */

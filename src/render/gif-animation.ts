@@ -1,6 +1,20 @@
+/** Frames and captions on a raster. */
 import { createRequire } from 'node:module';
-import { type Animation, captionsOf, holdSeconds, layoutOf } from './animation.js';
-import { Painter } from './painter.js';
+import type { Frame, Point, Shape } from '../environments/frame.js';
+import { unreachable } from '../errors.js';
+import {
+  type Animation,
+  type Caption,
+  captionsOf,
+  holdSeconds,
+  type Layout,
+  layoutOf,
+  placeIn,
+  speedText,
+} from './animation.js';
+import { colours, createBlends, type Paint, paintOf, type Rgb, rgbOf } from './colours.js';
+import { Raster } from './raster.js';
+import { baselineBelowMiddle, strokesOf, strokeWidth } from './stroke-font.js';
 
 interface Encoder {
   writeFrame(
@@ -74,4 +88,116 @@ export function gifAnimation(
   }
   encoder.finish();
   return { bytes: encoder.bytes(), width, height };
+}
+
+/** Paints pictures of one animation. */
+export class Painter {
+  /** Indices of the palette, row by row; the same array each time. */
+  readonly pixels: Uint8Array;
+  readonly palette: readonly Rgb[];
+  readonly #animation: Animation;
+  readonly #layout: Layout;
+  readonly #paints: readonly Paint[];
+  readonly #raster: Raster;
+
+  /** @param size the most colours that the palette may have */
+  constructor(animation: Animation, layout: Layout, size: number) {
+    this.#animation = animation;
+    this.#layout = layout;
+    this.#paints = paintsOf(animation);
+    const blends = createBlends(
+      this.#paints.map((paint) => rgbOf(colours[paint].light)),
+      size,
+    );
+    this.#raster = new Raster(layout.width, layout.height, blends);
+    this.pixels = this.#raster.pixels;
+    this.palette = blends.palette;
+  }
+
+  /** Paints a whole picture. */
+  paint({ view, shapes }: Frame, caption: Caption): void {
+    const { width, height, scene } = this.#layout;
+    this.#raster.clip(0, 0, width, height);
+    this.#raster.clear(this.#indexOf('page'));
+    this.#writeCaption(caption);
+    this.#raster.clip(scene.left, scene.top, scene.left + scene.width, scene.top + scene.height);
+    for (const shape of shapes) {
+      this.#draw(shape, (point) => {
+        const [x, y] = placeIn(view, this.#layout, point);
+        return [scene.left + x, scene.top + y];
+      });
+    }
+  }
+
+  #indexOf(paint: Paint): number {
+    return this.#paints.indexOf(paint);
+  }
+
+  /** @param place where its baseline begins */
+  #write(text: string, [x, y]: Point, height: number, paint: Paint, bold = false): void {
+    const strokes = strokesOf(text, height).strokes.map((stroke) =>
+      stroke.map(([dx, dy]): Point => [x + dx, y + dy]),
+    );
+    const width = height * (bold ? strokeWidth.bold : strokeWidth.regular);
+    this.#raster.strokes(strokes, width, this.#indexOf(paint));
+  }
+
+  #writeCaption(caption: Caption): void {
+    const { width } = this.#layout;
+    const { title, figures, columns, margin } = this.#layout.caption;
+    const animation = this.#animation;
+    const speed = speedText(animation.pace) ?? '';
+    const speedWidth = strokesOf(speed, figures.size).width;
+    const room = width - 3 * margin - speedWidth;
+    const fitting = Math.min(1, room / strokesOf(animation.title, title.size).width);
+    this.#write(animation.title, [margin, title.baseline], title.size * fitting, 'writing', true);
+    this.#write(speed, [width - margin - speedWidth, title.baseline], figures.size, 'note');
+    for (const [i, part] of ['return', caption.return, 'step', caption.step].entries()) {
+      this.#write(part, [columns[i]!, figures.baseline], figures.size, i % 2 === 0 ? 'note' : 'writing');
+    }
+  }
+
+  #draw(shape: Shape, place: (point: Point) => Point): void {
+    const { scale } = this.#layout;
+    const raster = this.#raster;
+    const colour = this.#indexOf(paintOf(shape));
+    switch (shape.kind) {
+      case 'line':
+        raster.strokes([shape.points.map(place)], shape.width * scale, colour);
+        break;
+      case 'circle':
+        raster.strokes([[place(shape.centre)]], 2 * shape.radius * scale, colour);
+        break;
+      case 'rectangle':
+        raster.polygon(cornersOf(place(shape.min), place(shape.max)), colour);
+        break;
+      case 'polygon':
+        raster.polygon(shape.points.map(place), colour);
+        break;
+      case 'text': {
+        const size = shape.height * scale;
+        const [x, y] = place(shape.centre);
+        const begin = x - strokesOf(shape.text, size).width / 2;
+        this.#write(shape.text, [begin, y + baselineBelowMiddle(size)], size, paintOf(shape));
+        break;
+      }
+      default:
+        unreachable(shape);
+    }
+  }
+}
+
+/** Lists only what occurs: the fewer paints, the finer their edges. */
+function paintsOf({ moments }: Animation): readonly Paint[] {
+  const used = moments.flatMap(({ frame }) => frame.shapes.map(paintOf));
+  return [...new Set<Paint>(['page', 'writing', 'note', ...used])];
+}
+
+function cornersOf([left, bottom]: Point, [right, top]: Point): readonly Point[] {
+  return [
+    [left, top],
+    [right, top],
+    [right, bottom],
+    [left, bottom],
+  ];
 }

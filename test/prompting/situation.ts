@@ -8,8 +8,7 @@ import { progressContext, taskContext } from '../../src/prompting/context/task-c
 import { selectHistory } from '../../src/prompting/memory.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { createGenerator } from '../../src/random/generator.js';
-import type { EpisodeRecord } from '../../src/rollout/episode.js';
-import { rollout, type Trajectory } from '../../src/rollout/episode.js';
+import { type EpisodeRecord, rollout, type Trajectory } from '../../src/rollout/episode.js';
 import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
 
 /** All that prompts are made of, for a config. */
