@@ -1,4 +1,4 @@
-/** Reads template files; errors name file, line and column. */
+/** A prompt set: its template files, read and checked, and the messages that they make. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
