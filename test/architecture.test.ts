@@ -10,6 +10,7 @@ const modules = readModules(root, ['src', 'finetune']);
 const rooms = [
   'errors',
   'context',
+  'command',
   'package',
   'random',
   'statistics',

@@ -2,6 +2,8 @@
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
@@ -13,13 +15,33 @@ import { createCollectionDisplay } from '../../src/studies/collection-progress.j
 import { isComplete, openCollection } from '../../src/studies/collection-record.js';
 import { type CollectedJob, playInThreads } from '../../src/studies/collection-workers.js';
 
-export interface CollectArguments {
-  readonly config: string;
-  readonly overrides: readonly string[];
-  readonly jobs?: number | undefined;
-  readonly quiet: boolean;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('config', { type: 'string', demandOption: true, describe: 'YAML file of the collection' })
+    .positional('overrides', {
+      type: 'string',
+      array: true,
+      default: [],
+      describe: 'key=value, e.g. runs=100 experiment.iterations=5',
+    })
+    .option('jobs', {
+      ...kinds.number,
+      describe: 'Runs that are played at once (default: one a core)',
+    })
+    .option('quiet', common.quiet)
+    .option('json', {
+      ...kinds.flag,
+      describe: 'A JSON line a run; the last line is the result',
+    })
+    .example(
+      '$0 finetune collect collection.yaml',
+      'plays the runs, or those that are missing; with a higher runs= it adds to them',
+    );
+
+type Args = Arguments<typeof options>;
+
+export const finishing =
+  'finishing the runs that are being played; the same command goes on (Ctrl-C again stops at once)';
 
 /** The last line of `--json`. */
 interface Summary {
@@ -37,7 +59,7 @@ interface Summary {
   readonly failures: readonly { readonly run: string; readonly message: string }[];
 }
 
-export async function collectCommand(args: CollectArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.jobs !== undefined) requireCount('--jobs', args.jobs, 1);
   const collection = loadCollection(resolve(context.cwd, args.config), args.overrides);
   await checkAssemblies(collection, context);
@@ -73,7 +95,7 @@ interface Job extends CollectedJob {
 
 async function collect(
   collection: Collection,
-  { jobs, json, quiet }: CollectArguments,
+  { jobs, json, quiet }: Args,
   context: CommandContext,
 ): Promise<Summary> {
   const { output, runs } = collection;
@@ -133,7 +155,7 @@ async function collect(
   };
 }
 
-function report(summary: Summary, { json }: CollectArguments, context: CommandContext): void {
+function report(summary: Summary, { json }: Args, context: CommandContext): void {
   if (json) {
     context.print(JSON.stringify(summary));
     return;

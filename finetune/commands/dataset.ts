@@ -1,39 +1,86 @@
 /** `policyloop finetune …`: the only place where the command line and the fine-tuner meet. */
 import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
 import { formatCompact } from '../../src/format/numbers.js';
 import { formatTable } from '../../src/format/table.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { buildDataset } from '../dataset/dataset.js';
-import type { Recipe } from '../dataset/example.js';
 import { requireExportable } from '../dataset/export-rows.js';
 import { findRuns } from '../dataset/find-runs.js';
 import type { DatasetManifest } from '../dataset/manifest.js';
-import type { RowFormat } from '../dataset/row-formats.js';
+import { rowFormats } from '../dataset/row-formats.js';
 import { parseValidation } from '../dataset/split.js';
 import type { Distribution } from '../dataset/token-statistics.js';
 import { datasetFiles, requireNewDirectory, writeDataset } from '../dataset/write-dataset.js';
 
-export interface DatasetArguments {
-  readonly runs: readonly string[];
-  readonly runsDir: string;
-  readonly recipe: Recipe;
-  readonly out: string;
-  readonly validation: string;
-  readonly format: RowFormat;
-  readonly seed: number;
-  readonly samples?: number | undefined;
-  readonly winners?: number | undefined;
-  /** Numbers, separated by commas. */
-  readonly lookAhead?: string | undefined;
-  readonly augment?: number | undefined;
-  readonly context?: number | undefined;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('runs', {
+      type: 'string',
+      array: true,
+      demandOption: true,
+      describe: 'Run directories, their names, or patterns (buffers/cartpole-*)',
+    })
+    .option('recipe', {
+      choices: ['improvement', 'best-of-group', 'weighted', 'preference', 'hindsight'] as const,
+      demandOption: true,
+      requiresArg: true,
+      describe: 'What is learnt from a run',
+    })
+    .option('out', {
+      ...kinds.text,
+      demandOption: true,
+      describe: 'Directory of the dataset, a new one',
+    })
+    .option('validation', {
+      ...kinds.text,
+      default: '0.1',
+      describe: 'Held out: a share of the runs, names of environments or runs, or none',
+    })
+    .option('format', {
+      choices: rowFormats,
+      default: 'jsonl' as const,
+      requiresArg: true,
+      describe: 'Format of the rows; finetune train reads jsonl',
+    })
+    .option('seed', {
+      ...kinds.number,
+      default: 0,
+      describe: 'Fixes what is drawn',
+    })
+    .option('samples', {
+      ...kinds.number,
+      describe: 'Prompts a run (recipe hindsight; default: its iterations)',
+    })
+    .option('winners', {
+      ...kinds.number,
+      describe: 'Candidates of an iteration to imitate, the best first (recipe best-of-group; default: 1)',
+    })
+    .option('look-ahead', {
+      ...kinds.text,
+      describe:
+        'Iterations further whose candidates count, too, e.g. 0,4,16: winners for each (recipe best-of-group; default: 0)',
+    })
+    .option('augment', {
+      ...kinds.number,
+      default: 0,
+      describe: 'Copies of each run in other orders and signs (prompts: numeric or compact)',
+    })
+    .option('context', {
+      ...kinds.number,
+      describe: 'Tokens that the model can read: longer examples raise an alarm',
+    })
+    .option('runs-dir', common.runsDir)
+    .option('json', common.json)
+    .example('$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a', '');
+
+type Args = Arguments<typeof options>;
 
 /** `policyloop finetune dataset <runs..>`. Fails when there is nothing to train on. */
-export async function datasetCommand(args: DatasetArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { recipe, format, samples, winners, augment, context: window } = args;
   requireCount('--seed', args.seed, 0);
   if (samples !== undefined) requireCount('--samples', samples, 1);

@@ -1,13 +1,15 @@
 /** `policyloop finetune evaluate`: the same experiments with the base and the tuned model, and what changed. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, kinds, studyOptions } from '../../src/command.js';
 import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/runs/writer.js';
-import type { Control } from '../../src/search/controls.js';
+import { controls } from '../../src/search/controls.js';
 import { playRun } from '../../src/studies/play-run.js';
 import { plannedRuns, withoutOverrides } from '../../src/studies/study.js';
 import { createStudyDisplay } from '../../src/studies/study-progress.js';
@@ -23,26 +25,61 @@ import {
   type PlannedRun,
   planEvaluation,
 } from '../evaluate/plan.js';
-import { evaluationTables } from './evaluate-tables.js';
+import { evaluationTables } from '../evaluate/tables.js';
 
-export interface EvaluateArguments {
-  readonly base?: string | undefined;
-  readonly tuned: string;
-  readonly configs: readonly string[];
-  readonly control: readonly Control[];
-  readonly repeats: number;
-  readonly seed?: number | undefined;
-  readonly trainedOn?: string | undefined;
-  readonly out?: string | undefined;
-  readonly runsDir: string;
-  readonly overrides: readonly string[];
-  readonly quiet: boolean;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  studyOptions(
+    y
+      .positional('overrides', {
+        type: 'string',
+        array: true,
+        default: [],
+        describe: 'key=value for all configs, e.g. iterations=50 model.temperature=1',
+      })
+      .option('tuned', {
+        ...kinds.text,
+        demandOption: true,
+        describe: 'Directory of an adapter, a model, or a training; or ollama:NAME, openai:NAME, a control',
+      })
+      .option('base', {
+        ...kinds.text,
+        describe: 'The model to compare it with (default: the one that it was trained from)',
+      })
+      .option('configs', {
+        ...kinds.text,
+        array: true,
+        demandOption: true,
+        describe: 'Experiments that all models play: files, or names of ready ones',
+      })
+      .option('control', {
+        ...kinds.text,
+        array: true,
+        default: [],
+        choices: controls,
+        describe: 'Searches that play beside them with the same budget',
+      })
+      .option('repeats', {
+        ...kinds.number,
+        default: 10,
+        describe: 'Seeds that everything is played with; fewer than 6 give no verdict',
+      })
+      .option('trained-on', {
+        ...kinds.text,
+        describe:
+          'Environments that it has learnt from, ID,… or none (default: what its training wrote down)',
+      }),
+  ).example(
+    '$0 finetune evaluate --tuned tuned --configs cartpole-numeric acrobot-numeric --control random iterations=50',
+    'plays both with the tuned model, its base, and random search; the same command goes on',
+  );
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'finishing the iteration; the same command goes on (Ctrl-C again stops at once)';
 
 const files = { result: 'evaluation.json', page: 'index.html' } as const;
 
-export async function evaluateCommand(args: EvaluateArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireCount('--repeats', args.repeats, 1);
   if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
@@ -97,7 +134,7 @@ async function playAll(
   plan: EvaluationPlan,
   directory: string,
   known: Evaluation['trainedOn'],
-  args: EvaluateArguments,
+  args: Args,
   context: CommandContext,
 ): Promise<Evaluation> {
   const runs = plannedRuns(plan);
@@ -154,12 +191,7 @@ function write(evaluation: Evaluation, directory: string): Evaluation {
   return evaluation;
 }
 
-function report(
-  evaluation: Evaluation,
-  directory: string,
-  args: EvaluateArguments,
-  context: CommandContext,
-): void {
+function report(evaluation: Evaluation, directory: string, args: Args, context: CommandContext): void {
   const page = shownPath(join(directory, files.page), context.cwd);
   if (args.json) {
     const { runs: _runs, ...rest } = evaluation;

@@ -1,31 +1,72 @@
 /** `policyloop finetune export trl <config>`: a folder for a training on other machines. */
 import { basename, resolve } from 'node:path';
 import { styleText } from 'node:util';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, requireCount } from '../../src/context.js';
 import { shownPath } from '../../src/runs/facts.js';
-import type { Strategy } from '../elsewhere/accelerate.js';
 import { exportFolder } from '../elsewhere/export-folder.js';
 import { plainName } from '../elsewhere/shell-text.js';
-import type { RowKind } from '../elsewhere/trl-rows.js';
 import { loadTrainConfig } from '../train/train-config.js';
 
-export interface ExportArguments {
-  readonly config: string;
-  readonly out: string;
-  readonly base?: string | undefined;
-  readonly rows: RowKind;
-  readonly gpus: number;
-  readonly nodes: number;
-  readonly accelerate?: Strategy | undefined;
-  readonly perDevice: number;
-  readonly seeds: number;
-  readonly time: string;
-  readonly partition?: string | undefined;
-  readonly account?: string | undefined;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('trainer', {
+      choices: ['trl'] as const,
+      demandOption: true,
+      describe: 'Who will train',
+    })
+    .positional('config', {
+      type: 'string',
+      demandOption: true,
+      describe: 'YAML file of the training, as finetune train reads it',
+    })
+    .option('out', {
+      ...kinds.text,
+      demandOption: true,
+      describe: 'Directory of the folder, a new one',
+    })
+    .option('base', {
+      ...kinds.text,
+      describe:
+        'The base model where it is trained: a path there, or a hub name (default: the config’s path)',
+    })
+    .option('rows', {
+      choices: ['messages', 'tokens'] as const,
+      default: 'messages' as const,
+      requiresArg: true,
+      describe: 'Messages, which TRL renders itself, or the token ids of serving',
+    })
+    .option('gpus', { ...kinds.number, default: 1, describe: 'Devices a node' })
+    .option('nodes', { ...kinds.number, default: 1, describe: 'Machines' })
+    .option('accelerate', {
+      choices: ['single_gpu', 'multi_gpu', 'zero2', 'fsdp2'] as const,
+      requiresArg: true,
+      describe: 'How it is spread (default: single_gpu for one device, else multi_gpu)',
+    })
+    .option('per-device', {
+      ...kinds.number,
+      default: 1,
+      describe: 'Examples that a device reads at once',
+    })
+    .option('seeds', {
+      ...kinds.number,
+      default: 1,
+      describe: 'Trainings with seeds from the config’s on: a job array',
+    })
+    .option('time', {
+      ...kinds.text,
+      default: '4:00:00',
+      describe: 'Time limit of a stretch in the queue',
+    })
+    .option('partition', { ...kinds.text, describe: 'Partition of the cluster' })
+    .option('account', { ...kinds.text, describe: 'Account that the job is charged to' })
+    .option('json', common.json)
+    .example('$0 finetune export trl tune.yaml --out cluster --gpus 4 --accelerate fsdp2', '');
 
-export async function exportCommand(args: ExportArguments, context: CommandContext): Promise<number> {
+type Args = Arguments<typeof options>;
+
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const gpusPerNode = requireCount('--gpus', args.gpus, 1);
   const nodes = requireCount('--nodes', args.nodes, 1);
   const perDevice = requireCount('--per-device', args.perDevice, 1);

@@ -1,6 +1,8 @@
 /** `policyloop finetune gguf <model>`: one file for llama.cpp, and a Modelfile for Ollama beside it. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, exitCodes } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
@@ -12,15 +14,34 @@ import { writeGguf } from '../export/gguf/gguf.js';
 import { ggufModelfile } from '../export/ollama/modelfile.js';
 import { writingProgress } from '../export/writing.js';
 
-export interface GgufArguments {
-  readonly model: string;
-  readonly adapter?: string | undefined;
-  readonly out: string;
-  readonly dtype: 'f32' | 'f16' | 'bf16' | 'q8_0';
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('model', {
+      type: 'string',
+      demandOption: true,
+      describe: 'Model directory, or that of an adapter, which is merged into its base',
+    })
+    .option('adapter', { ...kinds.text, describe: 'Adapter to merge into the model' })
+    .option('out', {
+      ...kinds.text,
+      demandOption: true,
+      describe: 'File to write, e.g. tuned.gguf; tuned.Modelfile goes beside it',
+    })
+    .option('dtype', {
+      choices: ['f32', 'f16', 'bf16', 'q8_0'] as const,
+      default: 'f16' as const,
+      requiresArg: true,
+      describe: 'Format of the matrices',
+    })
+    .option('json', common.json)
+    .example('$0 finetune gguf tuned/adapter --out tuned.gguf', 'base and adapter in one file')
+    .example('$0 finetune gguf models/Qwen3-0.6B --out qwen.gguf --dtype q8_0', 'half the size');
 
-export async function ggufCommand(args: GgufArguments, context: CommandContext): Promise<number> {
+type Args = Arguments<typeof options>;
+
+export const finishing = 'stopping';
+
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { model, adapter } = locate(args, context.cwd);
   const out = resolve(context.cwd, args.out);
   const name = basename(out, extname(out));
@@ -80,7 +101,7 @@ export async function ggufCommand(args: GgufArguments, context: CommandContext):
 }
 
 /** The model to write, and what is merged into it. */
-function locate({ model, adapter }: GgufArguments, cwd: string) {
+function locate({ model, adapter }: Args, cwd: string) {
   const directory = resolve(cwd, model);
   if (adapter !== undefined) return openBase(resolve(cwd, adapter), directory, cwd);
   if (!isAdapter(directory)) return { model: directory, adapter: undefined };

@@ -1,19 +1,36 @@
 /** `policyloop finetune import <directory>`: what was trained elsewhere becomes a local model's adapter, or a model. */
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, exitCodes } from '../../src/context.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { type Imported, importTrained } from '../elsewhere/import-adapter.js';
 import { findTrained } from '../elsewhere/trained-directory.js';
 
-export interface ImportArguments {
-  readonly directory: string;
-  readonly model?: string | undefined;
-  readonly out?: string | undefined;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('directory', {
+      type: 'string',
+      demandOption: true,
+      describe: 'An adapter, a model, or an exported folder after its training',
+    })
+    .option('model', {
+      ...kinds.text,
+      describe: 'Base model of an adapter (default: the one it was exported for)',
+    })
+    .option('out', {
+      ...kinds.text,
+      describe: 'New directory (default: adapter or model below the output of the exported config)',
+    })
+    .option('json', common.json)
+    .example('$0 finetune import cluster', 'what the exported folder came to');
 
-export async function importCommand(args: ImportArguments, context: CommandContext): Promise<number> {
+type Args = Arguments<typeof options>;
+
+export const finishing = 'stopping';
+
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const absolute = (path: string | undefined) =>
     path === undefined ? undefined : resolve(context.cwd, path);
   const signal = context.stop.finish;

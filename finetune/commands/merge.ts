@@ -1,25 +1,44 @@
 /** `policyloop finetune merge <adapter>`: an adapter and its base as one model directory. */
 import { resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, exitCodes } from '../../src/context.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { openBase } from '../export/base-model.js';
-import { type MergedDtype, mergeAdapter } from '../export/merge.js';
+import { mergeAdapter } from '../export/merge.js';
 import { writingProgress } from '../export/writing.js';
 
-export interface MergeArguments {
-  readonly adapter: string;
-  readonly model?: string | undefined;
-  readonly out: string;
-  readonly dtype: MergedDtype;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('adapter', { type: 'string', demandOption: true, describe: 'Directory of a LoRA adapter' })
+    .option('model', {
+      ...kinds.text,
+      describe: 'Directory of its base model (default: the one that the adapter names)',
+    })
+    .option('out', {
+      ...kinds.text,
+      demandOption: true,
+      describe: 'Directory of the merged model, a new one',
+    })
+    .option('dtype', {
+      choices: ['stored', 'float32'] as const,
+      default: 'stored' as const,
+      requiresArg: true,
+      describe: 'Dtype of changed matrices: as the base has them, or float32',
+    })
+    .option('json', common.json)
+    .example('$0 finetune merge tuned/adapter --out tuned/merged', '');
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'stopping';
 
 /** Above this share of the adapter's change, what rounding did to it is worth a word. */
 const notableRounding = 0.05;
 
-export async function mergeCommand(args: MergeArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const adapterDirectory = resolve(context.cwd, args.adapter);
   const { model, adapter } = openBase(
     adapterDirectory,

@@ -1,6 +1,8 @@
 /** `policyloop finetune ollama <adapter> --from <base>`: a Modelfile of an adapter on top of a model that Ollama has. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../src/command.js';
 import type { CommandContext } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
@@ -8,15 +10,29 @@ import { shownPath } from '../../src/runs/facts.js';
 import { openBase } from '../export/base-model.js';
 import { adapterModelfile } from '../export/ollama/modelfile.js';
 
-export interface OllamaArguments {
-  readonly adapter: string;
-  readonly from: string;
-  readonly model?: string | undefined;
-  readonly out: string;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('adapter', { type: 'string', demandOption: true, describe: 'Directory of a LoRA adapter' })
+    .option('from', {
+      ...kinds.text,
+      demandOption: true,
+      describe: 'Its base model in Ollama, e.g. llama3.2:1b-instruct-fp16',
+    })
+    .option('model', {
+      ...kinds.text,
+      describe: 'Directory of its base model here (default: the one that the adapter names)',
+    })
+    .option('out', {
+      ...kinds.text,
+      default: 'Modelfile',
+      describe: 'File to write',
+    })
+    .option('json', common.json)
+    .example('$0 finetune ollama tuned/adapter --from llama3.2:1b-instruct-fp16', '');
 
-export async function ollamaCommand(args: OllamaArguments, context: CommandContext): Promise<number> {
+type Args = Arguments<typeof options>;
+
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const directory = resolve(context.cwd, args.adapter);
   const out = resolve(context.cwd, args.out);
   if (existsSync(out))

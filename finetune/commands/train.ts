@@ -3,6 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, exitCodes } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { formatBytes, formatDuration } from '../../src/format/numbers.js';
@@ -19,13 +21,32 @@ import { loadTrainConfig, type TrainConfig } from '../train/train-config.js';
 import type { TrainingState } from '../train/training-page.js';
 import { openTrainingRecord, recordFiles } from '../train/training-record.js';
 
-export interface TrainArguments {
-  readonly config: string;
-  /** `key=value` */
-  readonly overrides: readonly string[];
-  readonly quiet: boolean;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('config', { type: 'string', demandOption: true, describe: 'YAML file of the training' })
+    .positional('overrides', {
+      type: 'string',
+      array: true,
+      default: [],
+      describe: 'key=value, e.g. epochs=1 method.rank=16 output=tuned-2',
+    })
+    .option('quiet', common.quiet)
+    .option('json', {
+      ...kinds.flag,
+      describe: 'Events as JSON lines; the last line is the result',
+    })
+    .example(
+      '$0 finetune train tune.yaml',
+      'trains, or goes on from the checkpoint of an interrupted training',
+    )
+    .example(
+      '$0 finetune train tune.yaml output=quick epochs=1',
+      'with overrides: paths are relative to the file',
+    );
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'writing a checkpoint; the same command goes on from it';
 
 /** The last line of `--json`. */
 interface Summary {
@@ -38,7 +59,7 @@ interface Summary {
   readonly output: string;
 }
 
-export async function trainCommand(args: TrainArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const config = loadTrainConfig(args.config, args.overrides);
   const data = {
     training: readConversations(config.dataset, 'train'),
@@ -62,7 +83,7 @@ interface TrainingData extends Pick<FineTuning, 'training' | 'validation'> {
 async function trainOn(
   { training, validation, dataset }: TrainingData,
   config: TrainConfig,
-  args: TrainArguments,
+  args: Args,
   context: CommandContext,
 ): Promise<number> {
   const file = shownPath(resolve(context.cwd, args.config), context.cwd);
@@ -133,11 +154,7 @@ async function trainOn(
 }
 
 /** The estimate, and a warning where less is free: other programs may end, or the system may drop what they don't use. */
-function showMemory(
-  estimate: MemoryEstimate,
-  { json, quiet }: TrainArguments,
-  context: CommandContext,
-): void {
+function showMemory(estimate: MemoryEstimate, { json, quiet }: Args, context: CommandContext): void {
   const { free, total } = machineMemory();
   const text = `memory: about ${formatBytes(estimate.total)} at the peak, ${formatBytes(free)} of ${formatBytes(total)} free`;
   if (estimate.total > free) context.note(`warning: ${text}; it may run out: ${estimate.remedy}`);

@@ -1,3 +1,5 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../command.js';
 import { isLanguageModel, type ModelConfig } from '../config/config.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { absolutePaths } from '../config/paths.js';
@@ -6,21 +8,35 @@ import { UserError } from '../errors.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
 import { createModel } from '../experiment/create-model.js';
 import { formatDuration } from '../format/numbers.js';
-import { type ModelContext, ModelError } from '../models/language-model.js';
+import { ModelError } from '../models/language-model.js';
 import { describeFindings, errorsIn, type Finding, found, warningsIn } from '../preflight/findings.js';
+import { contextOf } from '../preflight/model-context.js';
 import { preflight } from '../preflight/preflight.js';
 import { withoutOverrides } from '../studies/study.js';
 
-export interface CheckArguments {
-  /** Configs, and overrides for all of them. */
-  readonly configs: readonly string[];
-  readonly offline: boolean;
-  readonly strict: boolean;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('configs', {
+      type: 'string',
+      array: true,
+      demandOption: true,
+      describe: 'Config files or names of ready ones; key=value overrides hold for all of them',
+    })
+    .option('offline', {
+      ...kinds.flag,
+      describe: 'Ask no server: neither for its context nor for the one short answer that shows it is there',
+    })
+    .option('strict', { ...kinds.flag, describe: 'Exit with 2 on warnings too' })
+    .option('json', common.json)
+    .example('$0 check configs/*.yaml --offline', 'in CI')
+    .example('$0 check cartpole-semantic model.name=qwen3:8b', 'is the model there, does all fit?');
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'stopping';
 
 /** `policyloop check <configs…> [key=value…]`: 0 where each can be run, 2 where one can't. */
-export async function checkCommand(args: CheckArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { files, overrides } = withoutOverrides(args.configs);
   if (files.length === 0) {
     throw new UserError({
@@ -48,7 +64,7 @@ export async function checkCommand(args: CheckArguments, context: CommandContext
 async function checkFile(
   file: string,
   overrides: readonly string[],
-  args: CheckArguments,
+  args: Args,
   context: CommandContext,
 ): Promise<readonly Finding[]> {
   let loaded: LoadedConfig | undefined;
@@ -79,23 +95,6 @@ function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly F
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
   );
-}
-
-/** @param ask whether a server may be asked */
-export async function contextOf(
-  { config: { model: config }, model }: Assembly,
-  ask: boolean,
-): Promise<ModelContext | undefined> {
-  if (config.provider === 'ollama' && !ask) {
-    return config.contextTokens === undefined ? undefined : { tokens: config.contextTokens };
-  }
-  try {
-    return await model.context?.();
-  } catch (error) {
-    // Asking for an answer will say the same.
-    if (error instanceof ModelError) return undefined;
-    throw error;
-  }
 }
 
 /** Of one call that shall only show whether there is an answer. */

@@ -1,5 +1,7 @@
 /** `policyloop compare`: groups of repeats against each other. */
 import { dirname, relative, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../command.js';
 import { type ComparedRun, findComparedRuns, readComparedRuns } from '../comparison/compared-runs.js';
 import { renderComparisonPage } from '../comparison/page.js';
 import { compareGroups, type LeftOut } from '../comparison/run-comparison.js';
@@ -10,19 +12,40 @@ import { UserError } from '../errors.js';
 import { shownPath } from '../runs/facts.js';
 import { replaceFile } from '../runs/writer.js';
 
-export interface CompareArguments {
-  readonly runs: readonly string[];
-  readonly runsDir: string;
-  /** Separated by commas. */
-  readonly by?: string | undefined;
-  readonly target?: number | undefined;
-  readonly unfinished: boolean;
-  readonly csv?: string | undefined;
-  readonly html?: string | undefined;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('runs', {
+      type: 'string',
+      array: true,
+      demandOption: true,
+      describe: 'Runs, directories that hold runs (repeats, controls, evaluations), or quoted patterns',
+    })
+    .option('runs-dir', common.runsDir)
+    .option('by', {
+      ...kinds.text,
+      describe: 'Keys of the config that make the groups, e.g. model,prompts.set (default: all but the seed)',
+    })
+    .option('target', { ...kinds.number, describe: "Return to time runs by (default: the configs' target)" })
+    .option('unfinished', {
+      ...kinds.flag,
+      describe: 'Count runs that have not come to their end, too',
+    })
+    .option('csv', { ...kinds.text, describe: 'Write the groups to this file, as CSV' })
+    .option('html', {
+      ...kinds.text,
+      describe: 'Write a page with learning curves and intervals to this file',
+    })
+    .option('json', common.json)
+    .example('$0 compare buffers/cartpole-llm buffers/cartpole-cma-es', 'two directories of repeats')
+    .example(
+      "$0 compare 'cartpole-*' --by model,prompts.set --html cartpole.html",
+      'groups by two keys, and a page',
+    )
+    .example('$0 compare buffers/controls-1a2b3c4d5e --target 475', 'what policyloop controls left behind');
 
-export function compareCommand(args: CompareArguments, context: CommandContext): Promise<number> {
+type Args = Arguments<typeof options>;
+
+export function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.target !== undefined && !Number.isFinite(args.target)) {
     throw new UserError({ field: '--target', message: 'give a number', value: args.target });
   }

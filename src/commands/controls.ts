@@ -1,6 +1,8 @@
 /** `policyloop controls`: random search, hill climbing and CMA-ES on many tasks, with repeats. */
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, kinds, studyOptions } from '../command.js';
 import { type CommandContext, exitCodes, requireCount } from '../context.js';
 import { messageOf, UserError } from '../errors.js';
 import { shownPath } from '../runs/facts.js';
@@ -19,23 +21,49 @@ import { playRun } from '../studies/play-run.js';
 import { openStudy, type PlannedRun, plannedRuns, planStudy, withoutOverrides } from '../studies/study.js';
 import { createStudyDisplay, type StudyDisplay } from '../studies/study-progress.js';
 
-export interface ControlsArguments extends Budget {
-  readonly configs: readonly string[];
-  /** Separated by commas. */
-  readonly controls: string;
-  readonly repeats: number;
-  readonly seed?: number | undefined;
-  readonly out?: string | undefined;
-  readonly runsDir: string;
-  readonly markdown?: string | undefined;
-  readonly csv?: string | undefined;
-  readonly quiet: boolean;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  studyOptions(
+    y
+      .positional('configs', {
+        type: 'string',
+        array: true,
+        demandOption: true,
+        describe: 'Config files, or names of ready ones; and key=value for all of them',
+      })
+      .option('controls', {
+        ...kinds.text,
+        default: 'random,hill-climb,cma-es',
+        describe: 'Which ones, separated by commas; one-plus-one-es and mixture are there too',
+      })
+      .option('iterations', {
+        ...kinds.number,
+        default: 400,
+        describe: 'Iterations of a run, after its warm-up',
+      })
+      .option('candidates', { ...kinds.number, default: 1, describe: 'Proposals an iteration' })
+      .option('episodes', { ...kinds.number, default: 20, describe: 'Episodes an evaluation' })
+      .option('repeats', {
+        ...kinds.number,
+        default: 5,
+        describe: 'Seeds that everything is played with',
+      })
+      .option('markdown', {
+        ...kinds.text,
+        describe: 'Write the table to this file, as documents have it',
+      })
+      .option('csv', { ...kinds.text, describe: 'Write the table to this file, as CSV' }),
+  ).example(
+    '$0 controls cartpole-numeric pong-numeric nim-numeric --repeats 10',
+    'random search, hill climbing and CMA-ES; the same command goes on, as does one with more tasks and the same --out',
+  );
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';
 
 const resultFile = 'controls.json';
 
-export async function controlsCommand(args: ControlsArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const budget = budgetOf(args);
   requireCount('--repeats', args.repeats, 1);
   if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
@@ -84,7 +112,7 @@ const reserved: Readonly<Record<string, string>> = {
   'model.population': 'the controls play with their defaults; policyloop run takes others',
 };
 
-function plan(args: ControlsArguments, { iterations, candidates, episodes }: Budget, cwd: string) {
+function plan(args: Args, { iterations, candidates, episodes }: Budget, cwd: string) {
   const { files, overrides } = withoutOverrides(args.configs);
   const same = [
     `iterations=${iterations}`,
@@ -165,7 +193,7 @@ async function playAll(
   study: ControlStudy,
   budget: Budget,
   directory: string,
-  args: ControlsArguments,
+  args: Args,
   context: CommandContext,
 ): Promise<ControlsResult> {
   const runs = plannedRuns(study);
@@ -212,12 +240,7 @@ async function failureOf(
   }
 }
 
-function report(
-  result: ControlsResult,
-  directory: string,
-  args: ControlsArguments,
-  context: CommandContext,
-): void {
+function report(result: ControlsResult, directory: string, args: Args, context: CommandContext): void {
   if (args.markdown !== undefined) replaceFile(resolve(context.cwd, args.markdown), markdownTable(result));
   if (args.csv !== undefined) replaceFile(resolve(context.cwd, args.csv), csvTable(result));
   const out = shownPath(directory, context.cwd);

@@ -1,3 +1,5 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common } from '../command.js';
 import type { CommandContext } from '../context.js';
 import {
   environmentIds,
@@ -8,11 +10,13 @@ import {
 import type { Space } from '../environments/environment.js';
 import { formatTable } from '../format/table.js';
 
+export const options = (y: Argv) =>
+  y.positional('id', { type: 'string', describe: 'Environment id' }).option('json', common.json);
+
+type Args = Arguments<typeof options>;
+
 /** `policyloop environments [id]`. */
-export async function environmentsCommand(
-  args: { readonly id?: string | undefined; readonly json: boolean },
-  context: CommandContext,
-): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const ids = args.id === undefined ? environmentIds() : [args.id];
   const described = await Promise.all(ids.map((id) => describe(id, context)));
   if (args.json) {

@@ -1,3 +1,5 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { openEnvironment } from '../environments/catalogue/open.js';
 import { UserError } from '../errors.js';
@@ -18,19 +20,23 @@ import {
   standardDeviation,
 } from '../statistics/descriptive.js';
 
-export interface EvaluateArguments {
-  readonly run: string;
-  readonly runsDir: string;
-  readonly episodes: number;
-  readonly seed?: number | undefined;
-  readonly iteration?: number | undefined;
-  /** Instead of the config's. */
-  readonly workers?: number | undefined;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('run', common.run)
+    .option('runs-dir', common.runsDir)
+    .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
+    .option('seed', {
+      type: 'number',
+      describe: 'Seed of the episodes (default: untouched ones of the run)',
+    })
+    .option('iteration', { ...kinds.number, describe: 'The best candidate of this iteration instead' })
+    .option('workers', common.workers)
+    .option('json', common.json);
+
+type Args = Arguments<typeof options>;
 
 /** `policyloop evaluate <run>`: the best policy on seeds that the run has not used. */
-export async function evaluateCommand(args: EvaluateArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireCount('--episodes', args.episodes, 1);
   if (args.workers !== undefined) requireCount('--workers', args.workers, 1);
   if (args.seed !== undefined) requireCount('--seed', args.seed, 0);

@@ -1,20 +1,32 @@
 import { writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../command.js';
 import { importedYaml } from '../config/import/imported-yaml.js';
 import { loadConfig } from '../config/load.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 
-export interface ImportArguments {
-  readonly config: string;
-  readonly overrides: readonly string[];
-  readonly output?: string | undefined;
-  readonly force: boolean;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('config', {
+      type: 'string',
+      demandOption: true,
+      describe: 'Config of ProPS or LLM-RL-finetune',
+    })
+    .positional('overrides', {
+      ...common.overrides,
+      describe: 'key=value, with a key of theirs or of ours',
+    })
+    .option('output', { ...kinds.text, alias: 'o', describe: 'File to write (default: print)' })
+    .option('force', { ...kinds.flag, describe: 'Overwrite the file' })
+    .option('json', { ...kinds.flag, describe: 'Print the config and the notes as JSON' })
+    .example('$0 import theirs.yaml -o ours.yaml', 'write it as a config of policyloop');
+
+type Args = Arguments<typeof options>;
 
 /** `policyloop import <config>`. */
-export async function importCommand(args: ImportArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { file, imported, notes } = loadConfig({ file: args.config, overrides: args.overrides });
   if (imported === undefined) {
     throw new UserError({
@@ -37,7 +49,7 @@ export async function importCommand(args: ImportArguments, context: CommandConte
   return 0;
 }
 
-function write(path: string, text: string, { output, force }: ImportArguments): void {
+function write(path: string, text: string, { output, force }: Args): void {
   try {
     writeFileSync(path, text, { flag: force ? 'w' : 'wx' });
   } catch (error) {

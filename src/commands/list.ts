@@ -1,5 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 import { formatReturn } from '../format/numbers.js';
@@ -7,6 +9,10 @@ import { formatTable } from '../format/table.js';
 import { finalConfirmation } from '../runs/events.js';
 import type { Manifest } from '../runs/manifest.js';
 import { collectionFile, planFile, readManifest, runsBelow, statusOf } from '../runs/reader.js';
+
+export const options = (y: Argv) => y.option('runs-dir', common.runsDir).option('json', common.json);
+
+type Args = Arguments<typeof options>;
 
 interface ListedRun {
   /** Path below the runs directory. */
@@ -16,10 +22,7 @@ interface ListedRun {
 }
 
 /** `policyloop list`. Reads manifests only: what it takes doesn't depend on how long the runs are. */
-export function listCommand(
-  args: { readonly runsDir: string; readonly json: boolean },
-  context: CommandContext,
-): Promise<number> {
+export function execute(args: Args, context: CommandContext): Promise<number> {
   const root = resolve(context.cwd, args.runsDir);
   if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === false) {
     throw new UserError({ field: '--runs-dir', message: 'this is a file, not a directory', value: root });

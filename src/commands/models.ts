@@ -1,25 +1,33 @@
 import { basename, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, exitCodes } from '../context.js';
 import { formatProblem, type Problem, UserError } from '../errors.js';
 import { formatBytes } from '../format/numbers.js';
 import type { QuantizationLoss } from '../models/local/engine/quantization-loss.js';
+import { adapterFacts, adapterRows, isAdapter } from '../models/local/facts/adapter-facts.js';
+import { type ModelFacts, modelFacts } from '../models/local/facts/model-facts.js';
 import { embeddedModel, modelDirectory, type Quantization, quantizations } from '../models/local/settings.js';
 import type { DecoderConfig, GenerationDefaults } from '../models/local/weights/hf-config.js';
-import { adapterFacts, adapterRows, isAdapter } from './adapter-facts.js';
-import { type ModelFacts, modelFacts } from './model-facts.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('directory', {
+      type: 'string',
+      describe: 'Directory of a Hugging Face model, or of a LoRA adapter (default: the embedded model)',
+    })
+    .option('quantization', { ...kinds.text, describe: 'Measure what int8 or int4 weights lose' })
+    .option('base', {
+      ...kinds.text,
+      describe: 'Model that an adapter should fit (default: the one that the adapter names)',
+    })
+    .option('json', common.json)
+    .example('$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4', '');
+
+type Args = Arguments<typeof options>;
 
 /** `policyloop models check [directory]`. */
-export async function checkModelCommand(
-  args: {
-    /** The embedded model's when absent. */
-    readonly directory?: string | undefined;
-    readonly quantization?: string | undefined;
-    /** Model that an adapter should fit. */
-    readonly base?: string | undefined;
-    readonly json: boolean;
-  },
-  context: CommandContext,
-): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const quantization = readQuantization(args.quantization);
   const directory = resolve(context.cwd, modelDirectory(args.directory ?? embeddedModel));
   if (isAdapter(directory)) {

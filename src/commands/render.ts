@@ -1,6 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { SingleBar } from 'cli-progress';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { UserError } from '../errors.js';
 import {
@@ -22,30 +24,48 @@ import { placeName, shownPath } from '../runs/facts.js';
 import { type OpenedRun, openRun } from '../runs/open-run.js';
 import { replaceFile } from '../runs/writer.js';
 
+export const options = (y: Argv) =>
+  y
+    .positional('run', common.run)
+    .option('runs-dir', common.runsDir)
+    .option('iteration', {
+      ...kinds.text,
+      default: 'best',
+      describe: 'best, worst or first policy, or the number of an iteration (0: the warm-up)',
+    })
+    .option('candidate', {
+      ...kinds.number,
+      describe: 'Which candidate of that iteration, from 1 (default: its best)',
+    })
+    .option('episode', {
+      ...kinds.number,
+      describe: "Which of the evaluation's episodes, from 1 (default: 1)",
+    })
+    .option('seed', { ...kinds.number, describe: 'Any other episode, by its seed' })
+    .conflicts('episode', 'seed')
+    .option('format', { ...kinds.text, describe: 'gif or svg (default: as --out ends, else gif)' })
+    .option('out', { ...kinds.text, describe: 'File to write (default: one in animations/ of the run)' })
+    .option('fps', {
+      ...kinds.number,
+      describe: "Frames a second (default: the task's own speed, faster where that takes over 20 s)",
+    })
+    .option('size', { ...kinds.number, default: 480, describe: 'Width in pixels' })
+    .option('max-frames', {
+      ...kinds.number,
+      default: 300,
+      describe: 'Longer episodes are shown with every second, third, … step only',
+    })
+    .option('json', common.json)
+    .example('$0 render cartpole', 'the best policy, as a GIF')
+    .example('$0 render cartpole --iteration 7 --format svg', 'the best candidate of iteration 7');
+
+type Args = Arguments<typeof options>;
+
 const formats = ['gif', 'svg'] as const;
 type Format = (typeof formats)[number];
 
-export interface RenderArguments {
-  readonly run: string;
-  readonly runsDir: string;
-  /** `best`, `worst`, `first`, or the number of an iteration. */
-  readonly iteration: string;
-  /** From 1, among those of the iteration. */
-  readonly candidate?: number | undefined;
-  /** From 1. */
-  readonly episode?: number | undefined;
-  readonly seed?: number | undefined;
-  /** Left out: as `out` ends, else GIF. */
-  readonly format?: string | undefined;
-  readonly out?: string | undefined;
-  readonly fps?: number | undefined;
-  readonly size: number;
-  readonly maxFrames: number;
-  readonly json: boolean;
-}
-
 /** `policyloop render <run>`: an episode of one of its policies as an animation. */
-export async function renderCommand(args: RenderArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireRange('--size', args.size, 64, 2048);
   requireRange('--max-frames', args.maxFrames, 2, 5000);
   if (args.fps !== undefined) requireRange('--fps', args.fps, 1, 50);
@@ -111,7 +131,7 @@ function requireRange(option: string, value: number, low: number, high: number):
   throw new UserError({ field: option, message: `give a whole number of at most ${high}`, value });
 }
 
-function formatOf({ format, out }: RenderArguments): Format {
+function formatOf({ format, out }: Args): Format {
   const ending = out === undefined ? undefined : extname(out).slice(1).toLowerCase();
   const wanted = format ?? ending ?? 'gif';
   const found = formats.find((one) => one === wanted);
@@ -135,7 +155,7 @@ function formatOf({ format, out }: RenderArguments): Format {
   return found;
 }
 
-function choosePolicy({ recorded, manifest, path }: OpenedRun, args: RenderArguments): BufferEntry {
+function choosePolicy({ recorded, manifest, path }: OpenedRun, args: Args): BufferEntry {
   const notable = notablePolicies(recorded.entries, manifest);
   if (notable === undefined) {
     throw new UserError({
@@ -177,10 +197,7 @@ function choosePolicy({ recorded, manifest, path }: OpenedRun, args: RenderArgum
   });
 }
 
-function chooseEpisode(
-  { config }: OpenedRun,
-  { episode = 1, seed, ...args }: RenderArguments,
-): EpisodeChoice {
+function chooseEpisode({ config }: OpenedRun, { episode = 1, seed, ...args }: Args): EpisodeChoice {
   if (seed !== undefined) {
     requireCount('--seed', seed, 0);
     return { kind: 'seed', seed };
@@ -202,7 +219,7 @@ function outputFile(
   entry: BufferEntry,
   { episode, seed }: DrawnEpisode,
   format: Format,
-  { iteration, out }: RenderArguments,
+  { iteration, out }: Args,
   { cwd }: Pick<CommandContext, 'cwd'>,
 ): string {
   if (out === undefined) {
@@ -221,7 +238,7 @@ function outputFile(
   return file;
 }
 
-function gif(animation: Animation, { size, json }: RenderArguments, context: CommandContext): Uint8Array {
+function gif(animation: Animation, { size, json }: Args, context: CommandContext): Uint8Array {
   const frames = animation.moments.length;
   if (context.terminal === undefined || json) {
     if (!json) context.note(`drawing ${frames} frames`);

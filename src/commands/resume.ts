@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common, withWorkers } from '../command.js';
 import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import type { CommandContext } from '../context.js';
@@ -11,20 +13,28 @@ import { requireConfig } from '../runs/open-run.js';
 import { findRun, groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { replaceFile, resumeRunDirectory } from '../runs/writer.js';
 import { finishGroup } from '../studies/repeats.js';
-import { finishRun, type OutputArguments, openModel } from '../studies/single-run.js';
+import { finishRun, openModel } from '../studies/single-run.js';
 
-export interface ResumeArguments extends OutputArguments {
-  readonly run: string;
-  readonly overrides: readonly string[];
-  readonly runsDir: string;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('run', common.run)
+    .positional('overrides', common.overrides)
+    .option('runs-dir', common.runsDir)
+    .option('workers', common.workers)
+    .option('quiet', common.quiet)
+    .option('json', common.jsonLines)
+    .example('$0 resume buffers/cartpole iterations=200', 'to 200 iterations in all');
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'finishing the iteration (Ctrl-C again stops at once; nothing recorded is lost)';
 
 /** `policyloop resume <run> [key=value…]`. */
-export async function resumeCommand(args: ResumeArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const path = findRun(args.run, resolve(context.cwd, args.runsDir));
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file) }).config;
-  const { config } = loadConfig({ file, overrides: args.overrides });
+  const { config } = loadConfig({ file, overrides: withWorkers(args.overrides, args.workers) });
   refuseDifferences(was, config);
   if (existsSync(join(path, groupFile))) {
     replaceFile(file, resolvedYaml(config));

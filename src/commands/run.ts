@@ -1,4 +1,6 @@
 import { basename, extname, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds, withWorkers } from '../command.js';
 import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { absolutePaths } from '../config/paths.js';
@@ -8,27 +10,47 @@ import { type Assembly, assemble, closeEnvironment } from '../experiment/assembl
 import { Prompter } from '../experiment/prompter.js';
 import { warningText } from '../format/progress.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';
+import { contextOf } from '../preflight/model-context.js';
 import { preflight } from '../preflight/preflight.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import { nothingRecorded } from '../runs/reader.js';
 import { claimDirectory } from '../storage/new-directory.js';
 import { createGroup, finishGroup } from '../studies/repeats.js';
 import { finishRun, openModel, startRun } from '../studies/single-run.js';
-import { contextOf } from './check.js';
 
-export interface RunArguments {
-  readonly config: string;
-  readonly overrides: readonly string[];
-  readonly runDir?: string | undefined;
-  readonly runsDir: string;
-  readonly dryRun: boolean;
-  readonly quiet: boolean;
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .positional('config', {
+      type: 'string',
+      demandOption: true,
+      describe: 'Config file, or the name of a ready one',
+    })
+    .positional('overrides', common.overrides)
+    .option('run-dir', {
+      ...kinds.text,
+      describe: 'Directory of this run (default: a new one below --runs-dir)',
+    })
+    .option('runs-dir', common.runsDir)
+    .option('dry-run', {
+      ...kinds.flag,
+      describe: 'Check everything, print the resolved config and the first prompt, call nothing',
+    })
+    .option('workers', common.workers)
+    .option('quiet', common.quiet)
+    .option('json', common.jsonLines)
+    .example('$0 run quickstart', 'solve CartPole-v1 offline with the embedded model')
+    .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides');
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'finishing the iteration (Ctrl-C again stops at once; nothing recorded is lost)';
 
 /** `policyloop run <config>`. */
-export async function runCommand(args: RunArguments, context: CommandContext): Promise<number> {
-  const loaded = loadConfig({ file: args.config, overrides: args.overrides });
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const loaded = loadConfig({
+    file: args.config,
+    overrides: withWorkers(args.overrides, args.workers),
+  });
   for (const note of loaded.notes) context.note(note);
   const absolute = absolutePaths(loaded.config, loaded.file, context.cwd);
   const assembly = await placed(loaded, () => assemble(absolute, context.env));

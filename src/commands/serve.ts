@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
+import type { Argv } from 'yargs';
+import { type Arguments, kinds } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { type Problem, UserError } from '../errors.js';
 import { checkModel } from '../models/local/engine/inspect.js';
@@ -13,24 +15,43 @@ import type { ServedModel } from '../serve/chat-request.js';
 import { type LoopbackHost, loopbackHosts } from '../serve/http.js';
 import { type RunningServer, startServer } from '../serve/server.js';
 
-export interface ServeArguments {
-  /** The embedded model's when absent. */
-  readonly model?: string | undefined;
-  /** Directories, or `name=directory`. */
-  readonly adapter: readonly string[];
-  readonly host: string;
-  readonly port: number;
-  readonly device: string;
-  readonly quantization: string;
-  readonly threads?: number | undefined;
-  readonly contextTokens?: number | undefined;
-  /** `name=value`, the value in YAML. */
-  readonly template: readonly string[];
-  readonly json: boolean;
-}
+export const options = (y: Argv) =>
+  y
+    .option('model', {
+      ...kinds.text,
+      describe: 'Directory of a Hugging Face model (default: the embedded model)',
+    })
+    .option('adapter', {
+      ...kinds.text,
+      array: true,
+      default: [],
+      describe: 'Directory of a LoRA adapter that requests can name as their model, or name=directory',
+    })
+    .option('port', { ...kinds.number, default: 8000, describe: 'Port, 0 for any free one' })
+    .option('host', { ...kinds.text, default: '127.0.0.1', describe: '127.0.0.1 or ::1' })
+    .option('device', { ...kinds.text, default: 'auto', describe: 'auto, cpu, cuda, webgpu, dml or coreml' })
+    .option('quantization', { ...kinds.text, default: 'none', describe: 'none, int8 or int4' })
+    .option('threads', { ...kinds.number, describe: 'Processor threads (default: the free cores)' })
+    .option('context-tokens', {
+      ...kinds.number,
+      describe: "Longest prompt and answer together (default: the model's own)",
+    })
+    .option('template', {
+      ...kinds.text,
+      array: true,
+      default: [],
+      describe: 'name=value for the chat template, e.g. enable_thinking=false',
+    })
+    .option('json', { ...kinds.flag, describe: 'One JSON line when it is ready' })
+    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', '')
+    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --adapter tuned=runs/tuned/adapter', '');
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'answering what was asked for (Ctrl-C again stops at once)';
 
 /** `policyloop serve [--model <directory>]`: serves until Ctrl-C. */
-export async function serveCommand(args: ServeArguments, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   const host = readHost(args.host);
   const port = readPort(args.port);
   const settings = readSettings(args, context.cwd);
@@ -101,7 +122,7 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | und
   return Promise.race([work, aborted(signal).then(() => undefined)]);
 }
 
-function readSettings(args: ServeArguments, cwd: string): LocalConfig {
+function readSettings(args: Args, cwd: string): LocalConfig {
   const { device, quantization, threads, contextTokens } = args;
   const parsed = localSchema.safeParse({
     provider: 'local',
@@ -116,7 +137,7 @@ function readSettings(args: ServeArguments, cwd: string): LocalConfig {
   throw new UserError(
     parsed.error.issues.map((issue) => ({
       field: optionOf(String(issue.path[0])),
-      value: args[issue.path[0] as keyof ServeArguments],
+      value: args[issue.path[0] as keyof Args],
       message: issue.message,
     })),
   );

@@ -1,4 +1,6 @@
 import { styleText } from 'node:util';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { bestEntries } from '../experiment/stages.js';
 import { formatDuration, formatReturn } from '../format/numbers.js';
@@ -12,14 +14,20 @@ import { describeReason, interval, resultOf } from '../runs/facts.js';
 import { openRun } from '../runs/open-run.js';
 import { formatCaps, formatFaults, formatUsage, racingText } from '../runs/usage-text.js';
 
+export const options = (y: Argv) =>
+  y
+    .positional('run', common.run)
+    .option('runs-dir', common.runsDir)
+    .option('top', { ...kinds.number, default: 10, describe: 'Evaluations in the table' })
+    .option('json', common.json);
+
+type Args = Arguments<typeof options>;
+
 /** Of weights that are no parameters: these have decimals of their own. */
 const weightDecimals = 3;
 
 /** `policyloop show <run>`. */
-export async function showCommand(
-  args: { readonly run: string; readonly runsDir: string; readonly top: number; readonly json: boolean },
-  context: CommandContext,
-): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireCount('--top', args.top, 1);
   const { path, config, manifest, family, recorded } = await openRun(args, context);
   const result = resultOf(path, context.cwd);

@@ -1,8 +1,8 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { AdapterFacts } from '../../src/commands/adapter-facts.js';
-import { checkModelCommand } from '../../src/commands/models.js';
+import { execute as checkModelCommand } from '../../src/commands/models.js';
+import type { AdapterFacts } from '../../src/models/local/facts/adapter-facts.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { randomAdapter } from '../models/local/random-adapter.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkCommand } from '../../src/commands/check.js';
-import { runCommand } from '../../src/commands/run.js';
+import { execute as checkCommand } from '../../src/commands/check.js';
+import { execute as runCommand } from '../../src/commands/run.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { packageRoot } from '../../src/package.js';
 import type { Finding } from '../../src/preflight/findings.js';

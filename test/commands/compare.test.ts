@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { evaluateCommand } from '../../finetune/commands/evaluate.js';
+import { execute as evaluateCommand } from '../../finetune/commands/evaluate.js';
 import type { Evaluation } from '../../finetune/evaluate/evaluate.js';
-import { type CompareArguments, compareCommand } from '../../src/commands/compare.js';
+import { execute as compareCommand } from '../../src/commands/compare.js';
 import type { RunComparison } from '../../src/comparison/run-comparison.js';
 import { UserError } from '../../src/errors.js';
 import { mean, median } from '../../src/statistics/descriptive.js';
@@ -11,6 +11,8 @@ import { welchTest } from '../../src/statistics/tests.js';
 import { elementsOf, visibleText } from '../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { type WrittenRun, writeRun } from '../support/written-runs.js';
+
+type CompareArguments = Parameters<typeof compareCommand>[0];
 
 const place = temporaryDirectory();
 

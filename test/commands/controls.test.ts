@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type ControlsArguments, controlsCommand } from '../../src/commands/controls.js';
+import { execute as controlsCommand } from '../../src/commands/controls.js';
 import type { CommandContext } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
@@ -9,6 +9,8 @@ import { mean } from '../../src/statistics/descriptive.js';
 import { lockRun } from '../../src/storage/lock.js';
 import type { ControlsResult } from '../../src/studies/controls-result.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+
+type ControlsArguments = Parameters<typeof controlsCommand>[0];
 
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => join(place, ...parts);

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { listCommand } from '../../src/commands/list.js';
+import { execute as listCommand } from '../../src/commands/list.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';

@@ -1,8 +1,8 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type ModelFacts, memoryNeed } from '../../src/commands/model-facts.js';
-import { checkModelCommand } from '../../src/commands/models.js';
+import { execute as checkModelCommand } from '../../src/commands/models.js';
+import { type ModelFacts, memoryNeed } from '../../src/models/local/facts/model-facts.js';
 import { parseDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';

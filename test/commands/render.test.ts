@@ -1,11 +1,13 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type RenderArguments, renderCommand } from '../../src/commands/render.js';
+import { execute as renderCommand } from '../../src/commands/render.js';
 import { readRun } from '../../src/runs/reader.js';
 import { readGif } from '../render/gif-reader.js';
 import { elementTree } from '../render/xml-reader.js';
 import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
+
+type RenderArguments = Parameters<typeof renderCommand>[0];
 
 const cwd = temporaryDirectory();
 const run = join(cwd, 'buffers', 'cartpole');

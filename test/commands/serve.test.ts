@@ -3,10 +3,12 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
-import { type ServeArguments, serveCommand } from '../../src/commands/serve.js';
+import { execute as serveCommand } from '../../src/commands/serve.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { messages, path, post, send, stream } from '../serve/local-server.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+
+type ServeArguments = Parameters<typeof serveCommand>[0];
 
 const args: ServeArguments = {
   model: path,

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { runCommand } from '../../src/commands/run.js';
+import { execute as runCommand } from '../../src/commands/run.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { absolutePaths } from '../../src/config/paths.js';

@@ -1,8 +1,8 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { resumeCommand } from '../../src/commands/resume.js';
-import { runCommand } from '../../src/commands/run.js';
+import { execute as resumeCommand } from '../../src/commands/resume.js';
+import { execute as runCommand } from '../../src/commands/run.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { UserError } from '../../src/errors.js';
 import { type LanguageModel, ModelError, type ModelErrorKind } from '../../src/models/language-model.js';

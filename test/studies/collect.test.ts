@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CollectArguments, collectCommand } from '../../finetune/commands/collect.js';
+import { execute as collectCommand } from '../../finetune/commands/collect.js';
 import { findRuns } from '../../finetune/dataset/find-runs.js';
 import type { CommandContext } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
@@ -19,6 +19,8 @@ import {
   runExperimentFrom,
   temporaryDirectory,
 } from '../support/experiments.js';
+
+type CollectArguments = Parameters<typeof collectCommand>[0];
 
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => join(place, ...parts);

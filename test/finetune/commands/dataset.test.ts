@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type DatasetArguments, datasetCommand } from '../../../finetune/commands/dataset.js';
+import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import { recipes } from '../../../finetune/dataset/example.js';
 import type { DatasetManifest } from '../../../finetune/dataset/manifest.js';
 import { rowFormats } from '../../../finetune/dataset/row-formats.js';
@@ -10,6 +10,8 @@ import { packageText } from '../../../src/package.js';
 import { elementsOf, scriptContent, visibleText } from '../../report/markup.js';
 import { recordingContext, seededModel, temporaryDirectory } from '../../support/experiments.js';
 import { jsonLines, played } from '../dataset/runs.js';
+
+type DatasetArguments = Parameters<typeof datasetCommand>[0];
 
 const root = resolve(import.meta.dirname, '../../..');
 
@@ -25,6 +27,7 @@ async function workplace(...runs: readonly Parameters<typeof played>[]) {
         runs: ['buffers/*'],
         runsDir: 'buffers',
         recipe: 'weighted',
+        augment: 0,
         out: 'dataset',
         validation: '0.5',
         format: 'jsonl',

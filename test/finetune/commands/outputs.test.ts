@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ggufCommand } from '../../../finetune/commands/gguf.js';
-import { mergeCommand } from '../../../finetune/commands/merge.js';
-import { ollamaCommand } from '../../../finetune/commands/ollama.js';
+import { execute as ggufCommand } from '../../../finetune/commands/gguf.js';
+import { execute as mergeCommand } from '../../../finetune/commands/merge.js';
+import { execute as ollamaCommand } from '../../../finetune/commands/ollama.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { UserError } from '../../../src/errors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';

@@ -1,8 +1,8 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { datasetCommand } from '../../../finetune/commands/dataset.js';
-import { trainCommand } from '../../../finetune/commands/train.js';
+import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
+import { execute as trainCommand } from '../../../finetune/commands/train.js';
 import { UserError } from '../../../src/errors.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { lockRun } from '../../../src/storage/lock.js';
@@ -50,6 +50,7 @@ beforeAll(async () => {
       runs: ['buffers/run-*'],
       runsDir: 'buffers',
       recipe: 'weighted',
+      augment: 0,
       out: path('data'),
       validation: '0.34',
       format: 'jsonl',
@@ -206,7 +207,14 @@ describe('alarms before a training starts', () => {
       );
     }
     const { context } = recordingContext(place);
-    const own = { recipe: 'weighted', validation: 'none', format: 'jsonl', seed: 0, json: true } as const;
+    const own = {
+      recipe: 'weighted',
+      augment: 0,
+      validation: 'none',
+      format: 'jsonl',
+      seed: 0,
+      json: true,
+    } as const;
     await datasetCommand({ ...own, runs: ['buffers/own-*'], runsDir: 'buffers', out: path('own') }, context);
     expect(await told('as-served', model)).not.toMatch(/alarm/);
     const changed = path('models', 'qwen3-fp32');
@@ -274,7 +282,13 @@ describe('what is wrong with a training', () => {
   it('is told of a dataset in Parquet', async () => {
     const recorded = recordingContext(place);
     const out = path('parquet');
-    const dataset = { runs: ['buffers/run-0'], runsDir: 'buffers', recipe: 'weighted', out } as const;
+    const dataset = {
+      runs: ['buffers/run-0'],
+      runsDir: 'buffers',
+      recipe: 'weighted',
+      augment: 0,
+      out,
+    } as const;
     await datasetCommand(
       { ...dataset, validation: 'none', format: 'parquet', seed: 0, json: true },
       recorded.context,

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { datasetCommand } from '../../../finetune/commands/dataset.js';
+import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import {
   contentHash,
   datasetLineage,
@@ -32,6 +32,7 @@ beforeAll(async () => {
       runs: ['buffers/*'],
       runsDir: 'buffers',
       recipe: 'weighted',
+      augment: 0,
       out: path('data'),
       validation: 'MountainCarContinuous-v0',
       format: 'jsonl',

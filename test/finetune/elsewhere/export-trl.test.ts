@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { type ExportArguments, exportCommand } from '../../../finetune/commands/export.js';
+import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { endOfAnswer, renderExample } from '../../../finetune/dataset/read-dataset.js';
 import { findHandOver } from '../../../finetune/elsewhere/hand-over.js';
 import { shellWord } from '../../../finetune/elsewhere/shell-text.js';
@@ -15,6 +15,8 @@ import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.j
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { jsonLines } from '../dataset/runs.js';
+
+type ExportArguments = Parameters<typeof exportCommand>[0];
 
 const model = referenceDirectory('qwen3-fp32');
 
@@ -55,6 +57,7 @@ function workplace({ train, validation = [answer(9)], config = '', ...rest }: Pl
         gpus: 1,
         nodes: 1,
         perDevice: 1,
+        trainer: 'trl',
         seeds: 1,
         time: '4:00:00',
         json: true,

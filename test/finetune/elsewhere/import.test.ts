@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exportCommand } from '../../../finetune/commands/export.js';
-import { type ImportArguments, importCommand } from '../../../finetune/commands/import.js';
+import { execute as exportCommand } from '../../../finetune/commands/export.js';
+import { execute as importCommand } from '../../../finetune/commands/import.js';
 import { sha256 } from '../../../finetune/dataset/example.js';
 import { readLineage, trainedEnvironments } from '../../../finetune/dataset/lineage.js';
 import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
@@ -22,6 +22,8 @@ import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readSafetensors, readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+
+type ImportArguments = Parameters<typeof importCommand>[0];
 
 const base = referenceDirectory('qwen3-fp32');
 const adapter = join(base, 'adapter-after-12-steps');
@@ -108,6 +110,7 @@ describe('finetune import', () => {
         gpus: 1,
         nodes: 1,
         perDevice: 1,
+        trainer: 'trl',
         seeds: 1,
         time: '60',
         json: true,

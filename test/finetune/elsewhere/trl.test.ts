@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { exportCommand } from '../../../finetune/commands/export.js';
-import { importCommand } from '../../../finetune/commands/import.js';
-import { trainCommand } from '../../../finetune/commands/train.js';
+import { execute as exportCommand } from '../../../finetune/commands/export.js';
+import { execute as importCommand } from '../../../finetune/commands/import.js';
+import { execute as trainCommand } from '../../../finetune/commands/train.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { lastLogits } from '../last-logits.js';
@@ -55,7 +55,7 @@ describe.skipIf(!hasTrl)(
       writeFileSync(join(cwd, `${name}.yaml`), `${settings}${config}`);
       const machines = { gpus: 1, nodes: 1, perDevice: 2, seeds: 1 };
       const rest = { out: name, rows, time: '60', json: true };
-      await exportCommand({ config: `${name}.yaml`, ...rest, ...machines }, context);
+      await exportCommand({ trainer: 'trl', config: `${name}.yaml`, ...rest, ...machines }, context);
       // A processor is no GPU: what is compared is compared in float32.
       const file = join(cwd, name, 'accelerate.yaml');
       const text = readFileSync(file, 'utf8');

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EvaluateArguments, evaluateCommand } from '../../../finetune/commands/evaluate.js';
+import { execute as evaluateCommand } from '../../../finetune/commands/evaluate.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/lora.js';
 import { trainedParameters } from '../../../finetune/engine/trainable.js';
@@ -17,6 +17,8 @@ import { elementsOf, visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { type OpenAIRequest, startFakeOpenAI } from '../../support/fake-openai.js';
 import type { FakeServer } from '../../support/fake-server.js';
+
+type EvaluateArguments = Parameters<typeof evaluateCommand>[0];
 
 const reference = resolve(import.meta.dirname, '../../fixtures/reference-models/qwen3-fp32');
 const place = temporaryDirectory();

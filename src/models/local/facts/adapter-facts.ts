@@ -1,9 +1,9 @@
 /** What `policyloop models check` tells of a LoRA adapter's directory, as data. */
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { messageOf, type Problem, UserError } from '../errors.js';
-import { formatBytes } from '../format/numbers.js';
-import { checkModel } from '../models/local/engine/inspect.js';
+import { messageOf, type Problem, UserError } from '../../../errors.js';
+import { formatBytes } from '../../../format/numbers.js';
+import { checkModel } from '../engine/inspect.js';
 import {
   type Adapter,
   adaptableModules,
@@ -11,8 +11,8 @@ import {
   loraScale,
   openAdapter,
   readAdapter,
-} from '../models/local/graph/adapter.js';
-import { readDecoderConfig } from '../models/local/weights/hf-config.js';
+} from '../graph/adapter.js';
+import { readDecoderConfig } from '../weights/hf-config.js';
 
 export interface AdapterFacts {
   readonly kind: 'adapter';

@@ -1,16 +1,12 @@
 /** What `policyloop models check` tells of a model directory, as data. */
-import { messageOf, type Problem, UserError } from '../errors.js';
-import { type Devices, findDevices } from '../models/local/engine/find-devices.js';
-import { inspectModel, type ModelReport } from '../models/local/engine/inspect.js';
-import type { QuantizationLoss } from '../models/local/engine/quantization-loss.js';
-import { decoderTensors } from '../models/local/graph/parameters.js';
-import { type Quantization, quantizations } from '../models/local/settings.js';
-import {
-  type DecoderConfig,
-  type GenerationDefaults,
-  readGenerationDefaults,
-} from '../models/local/weights/hf-config.js';
-import { blockSize } from '../models/local/weights/quantization.js';
+import { messageOf, type Problem, UserError } from '../../../errors.js';
+import { type Devices, findDevices } from '../engine/find-devices.js';
+import { inspectModel, type ModelReport } from '../engine/inspect.js';
+import type { QuantizationLoss } from '../engine/quantization-loss.js';
+import { decoderTensors } from '../graph/parameters.js';
+import { type Quantization, quantizations } from '../settings.js';
+import { type DecoderConfig, type GenerationDefaults, readGenerationDefaults } from '../weights/hf-config.js';
+import { blockSize } from '../weights/quantization.js';
 
 export interface ModelFacts extends ModelReport {
   readonly memory?: MemoryNeed;
@@ -45,7 +41,7 @@ export async function modelFacts(
   const loss =
     quantization === undefined || problems.length > 0
       ? undefined
-      : await (await import('../models/local/engine/quantization-loss.js')).measureQuantizationLoss(
+      : await (await import('../engine/quantization-loss.js')).measureQuantizationLoss(
           directory,
           quantization,
         );

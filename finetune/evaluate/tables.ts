@@ -3,8 +3,8 @@ import { styleText } from 'node:util';
 import { formatReturn } from '../../src/format/numbers.js';
 import { formatTable } from '../../src/format/table.js';
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
-import { cautions, conclusions, signed, verdictWords } from '../evaluate/conclusion.js';
-import type { ArmSummaries, Evaluation, ExperimentResult, GroupResult } from '../evaluate/evaluate.js';
+import { cautions, conclusions, signed, verdictWords } from './conclusion.js';
+import type { ArmSummaries, Evaluation, ExperimentResult, GroupResult } from './evaluate.js';
 
 export function evaluationTables(evaluation: Evaluation): string {
   const { arms, experiments, failures, groups, trainedOn } = evaluation;

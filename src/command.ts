@@ -1,0 +1,76 @@
+/** What a command of the command line is, and the options that many commands share. */
+import type { Argv } from 'yargs';
+import type { CommandContext } from './context.js';
+
+type CamelCase<K> = K extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : K;
+
+type Unchanging<V> = V extends readonly (infer E)[] ? readonly E[] : V;
+
+type Declared<Options> = Options extends (y: never) => Argv<infer T> ? T : never;
+
+/** The arguments that a function `options` declares; `--run-dir` is `runDir`, and one without a default may be left out. */
+export type Arguments<Options, T = Declared<Options>> = {
+  readonly [K in keyof T as undefined extends T[K] ? never : CamelCase<K>]: Unchanging<T[K]>;
+} & {
+  readonly [K in keyof T as undefined extends T[K] ? CamelCase<K> : never]?: Unchanging<T[K]>;
+};
+
+/** What a file of `commands/` exports. `cli.ts` loads it when the command is named, so that `--help` stays quick. */
+export interface Command<T> {
+  /** Declares arguments, options and examples; the type of `execute`'s first argument follows from it. */
+  options(y: Argv): Argv<T>;
+  /** @returns the exit code */
+  execute(args: Arguments<unknown, T>, context: CommandContext): number | Promise<number>;
+  /** What the first Ctrl-C lets it still do, as it is then said; left out where a Ctrl-C simply ends it. */
+  readonly finishing?: string;
+}
+
+/** A line of `--help`: the words after the program's name, what the command is for, and its file. */
+export type ListedCommand = readonly [
+  signature: string,
+  describe: string,
+  load: () => Promise<Command<unknown>>,
+];
+
+const text = { type: 'string', requiresArg: true } as const;
+const number = { type: 'number', requiresArg: true } as const;
+const flag = { type: 'boolean', default: false } as const;
+
+/** Options by what they hold: `y.option('top', { ...number, default: 10, describe: '…' })`. */
+export const kinds = { text, number, flag } as const;
+
+/** Options that mean the same in every command. */
+export const common = {
+  run: { type: 'string', demandOption: true, describe: 'Run directory, or its name' },
+  overrides: {
+    type: 'string',
+    array: true,
+    default: [],
+    describe: 'key=value, e.g. model.name=qwen3:8b',
+  },
+  runsDir: { ...text, default: 'buffers', describe: 'Directory that holds the runs' },
+  workers: {
+    ...number,
+    describe: 'Threads (of gymnasium:, processes) that play episodes (default: what the config says)',
+  },
+  quiet: { ...flag, describe: 'No progress' },
+  json: { ...flag, describe: 'Print JSON for machines' },
+  /** Of commands that take their time. */
+  jsonLines: { ...flag, describe: 'Events as JSON lines; the last line is the result' },
+} as const;
+
+/** Options of the commands that play several configs, models and seeds. */
+export const studyOptions = <T>(y: Argv<T>) =>
+  y
+    .option('seed', { ...number, describe: "First seed (default: the first config's)" })
+    .option('out', {
+      ...text,
+      describe: 'Directory of the runs and the result (default: one below --runs-dir, the same each time)',
+    })
+    .option('runs-dir', common.runsDir)
+    .option('quiet', common.quiet)
+    .option('json', { ...flag, describe: 'A JSON line for each run; the last line is the result' });
+
+/** `--workers 2` is short for `evaluation.workers=2`. */
+export const withWorkers = (overrides: readonly string[], workers: number | undefined): readonly string[] =>
+  workers === undefined ? overrides : [...overrides, `evaluation.workers=${workers}`];
