@@ -1,4 +1,4 @@
-/** Frames and captions on a raster. */
+/** An animation as a GIF: frames and captions painted on a raster. */
 import { createRequire } from 'node:module';
 import type { Frame, Point, Shape } from '../environments/frame.js';
 import { unreachable } from '../errors.js';
