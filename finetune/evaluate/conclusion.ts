@@ -1,11 +1,10 @@
 /** What an evaluation says, in words that follow from its intervals. */
 
-import { formatReturn, plural } from '../../src/format/numbers.js';
-import { fewestPairs, type PairedComparison, type Verdict } from '../../src/statistics/paired.js';
+import { manyRuns, verdictSentence } from '../../src/comparison/words.js';
+import { plural } from '../../src/format/numbers.js';
+import type { PairedComparison } from '../../src/statistics/paired.js';
+import type { Verdict } from '../../src/statistics/verdict.js';
 import type { Evaluation, Familiarity, GroupResult } from './evaluate.js';
-
-/** Pairs from which small samples need no word of warning. */
-const manyPairs = 10;
 
 export interface Conclusion {
   /** What it is about. */
@@ -26,11 +25,11 @@ export function conclusions({ experiments, groups }: Evaluation): readonly Concl
   }
   if (experiments.length === 1) {
     const scope = `${only.environment}${familiarityText[only.familiarity]}`;
-    return [conclude(scope, onReturns(only.comparisons), 'in return')];
+    return [conclude(scope, onReturns(only.comparisons), 'confirmed return')];
   }
   const parts = groups.filter(({ group }) => group !== 'all');
   return [all, ...parts].map((group) =>
-    conclude(scopes[group.group](group), onReturns(group.comparisons), 'in normalised return'),
+    conclude(scopes[group.group](group), onReturns(group.comparisons), 'normalised confirmed return'),
   );
 }
 
@@ -75,17 +74,9 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
 
 /** The tuned model against the base. */
 export const onReturns = (comparisons: GroupResult['comparisons']) =>
-  comparisons.find(({ against }) => against === 'base')?.metrics.confirmed ?? null;
+  comparisons.find(({ of, against }) => of === 'tuned' && against === 'base')?.metrics.confirmed ?? null;
 
-/** For a column. */
-export const verdictWords: Readonly<Record<Verdict, string>> = {
-  higher: 'higher',
-  lower: 'lower',
-  'no-evidence': 'no evidence',
-  'too-few': 'too few pairs',
-};
-
-function conclude(scope: string, comparison: PairedComparison | null, unit: string): Conclusion {
+function conclude(scope: string, comparison: PairedComparison | null, quantity: string): Conclusion {
   if (comparison === null) {
     return {
       scope,
@@ -93,32 +84,8 @@ function conclude(scope: string, comparison: PairedComparison | null, unit: stri
       text: 'No pair of runs is complete, so there is nothing to compare.',
     };
   }
-  const { pairs, difference, interval, verdict } = comparison;
-  const found = `tuned − base is ${signed(difference)} ${unit}`;
-  const few = pairs < manyPairs ? ` ${plural(pairs, 'pair')} are few: more repeats would narrow this.` : '';
-  if (verdict === 'too-few' || interval === null) {
-    return {
-      scope,
-      verdict: 'too-few',
-      text: `Too few pairs for a verdict: ${found} over ${plural(pairs, 'pair')}, and at least ${fewestPairs} are needed (--repeats ${manyPairs} goes on from these).`,
-    };
-  }
-  const over = `95 % interval ${signed(interval[0])} … ${signed(interval[1])}, ${plural(pairs, 'pair')}`;
-  switch (verdict) {
-    case 'higher':
-      return { scope, verdict, text: `Improvement: ${found} (${over}).${few}` };
-    case 'lower':
-      return { scope, verdict, text: `Worse than the base: ${found} (${over}).${few}` };
-    case 'no-evidence': {
-      const half = (interval[1] - interval[0]) / 2;
-      const noise =
-        half > 0
-          ? ` A difference below about ${formatReturn(half)} can't be told from noise here.`
-          : ' No pair differed.';
-      return { scope, verdict, text: `No evidence of improvement: ${found} (${over}).${noise}${few}` };
-    }
-  }
+  const { pairs, verdict } = comparison;
+  const told = { ...comparison, of: 'tuned', against: 'base', test: 'paired', counts: [pairs] } as const;
+  const more = verdict === 'too-few' ? ` --repeats ${manyRuns} goes on from these.` : '';
+  return { scope, verdict, text: `${verdictSentence(told, quantity)}${more}` };
 }
-
-/** With its sign, also where it is positive. */
-export const signed = (value: number) => `${value > 0 ? '+' : ''}${formatReturn(value)}`;

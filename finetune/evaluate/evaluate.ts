@@ -3,7 +3,14 @@
 import { version } from '../../src/package.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
-import { comparePairs, type PairedComparison, type Summary, summarize } from '../../src/statistics/paired.js';
+import {
+  comparePairs,
+  type PairedComparison,
+  type PairedDifference,
+  type Summary,
+  summarize,
+} from '../../src/statistics/paired.js';
+import { verdicts } from '../../src/statistics/verdict.js';
 import type { Arm, TrainedOn } from './arms.js';
 import { type Metric, metrics, type RunFigures } from './figures.js';
 import type { EvaluationPlan } from './plan.js';
@@ -25,11 +32,14 @@ export type Familiarity = 'trained' | 'transfer' | 'unknown';
 
 export type ArmSummaries = Readonly<Record<Metric, Summary | null>>;
 
-export interface ArmComparison {
+interface ArmDifference<D> {
   readonly of: Arm['name'];
   readonly against: Arm['name'];
-  readonly metrics: Readonly<Record<Metric, PairedComparison | null>>;
+  readonly metrics: Readonly<Record<Metric, D | null>>;
 }
+
+/** Every two arms; the tuned model's own come first. */
+export type ArmComparison = ArmDifference<PairedComparison>;
 
 export interface ExperimentResult {
   readonly name: string;
@@ -94,7 +104,7 @@ export function evaluate(
     runs.some((run) => run.experiment === name && run.figures !== null),
   );
   const byName = new Map(begun.map(({ name }) => [name, runs.filter((run) => run.experiment === name)]));
-  const experiments = begun.map(({ name }): ExperimentResult => {
+  const measured = begun.map(({ name }) => {
     const own = byName.get(name)!;
     const { environment } = own.find(({ figures }) => figures !== null)!.figures!;
     return {
@@ -105,8 +115,7 @@ export function evaluate(
       ...compared(arms, unbounded, (arm) => inRepeats(own, arm, seeds.length)),
     };
   });
-  const group = (name: GroupResult['group'], members: readonly ExperimentResult[]): GroupResult => ({
-    group: name,
+  const together = (members: readonly (typeof measured)[number][]) => ({
     experiments: members.map((member) => member.name),
     ...compared(arms, shares, (arm) =>
       bySeed(
@@ -119,9 +128,12 @@ export function evaluate(
       ),
     ),
   });
-  const parts = (['trained', 'transfer'] as const).flatMap((name) => {
-    const members = experiments.filter(({ familiarity }) => familiarity === name);
-    return members.length === 0 ? [] : [group(name, members)];
+  const all = together(measured);
+  const groups = (['all', 'trained', 'transfer'] as const).flatMap((group) => {
+    const members = measured.filter(({ familiarity }) => group === 'all' || familiarity === group);
+    if (members.length === 0) return [];
+    // A group of all experiments has the same differences again: they are not tested twice.
+    return [{ group, ...(members.length === measured.length ? all : together(members)) }];
   });
   return {
     version: 1,
@@ -131,8 +143,8 @@ export function evaluate(
     arms: arms.map(({ name, label, hash }) => ({ name, label, weights: hash })),
     seeds,
     trainedOn,
-    experiments,
-    groups: experiments.length === 0 ? [] : [group('all', experiments), ...parts],
+    experiments: judged(measured),
+    groups: judged(groups),
     failures,
     runs,
   };
@@ -159,7 +171,7 @@ function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: num
 function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);
-    if (runs.length < experiments.length) return undefined;
+    if (runs.length === 0 || runs.length < experiments.length) return undefined;
     return forMetrics((metric) => {
       const values = runs.flatMap((run) => run[metric] ?? []);
       return values.length < runs.length ? null : mean(values);
@@ -184,41 +196,60 @@ function compared(
   arms: readonly Arm[],
   returns: Interval,
   runsOf: RunsOf,
-): Pick<GroupResult, 'arms' | 'comparisons'> {
-  const others = arms.map(({ name }) => name).filter((name) => name !== 'tuned');
+): Pick<GroupResult, 'arms'> & { readonly comparisons: readonly ArmDifference<PairedDifference>[] } {
+  const names = arms.map(({ name }) => name);
+  const order = ['tuned' as const, ...names.filter((name) => name !== 'tuned')];
+  const valuesOf = (arm: Arm['name'], metric: Metric) => runsOf(arm).map((run) => run?.[metric] ?? null);
   return {
     arms: Object.fromEntries(
-      arms.map(({ name }) => [
+      names.map((name) => [
         name,
         forMetrics((metric) => {
-          const values = runsOf(name).flatMap((run) => run?.[metric] ?? []);
+          const values = valuesOf(name, metric).filter((value) => value !== null);
           return summarize(values, metric === 'confirmed' ? returns : shares) ?? null;
         }),
       ]),
     ),
-    comparisons: others.map((against) => ({
-      of: 'tuned',
-      against,
-      metrics: forMetrics((metric) => pairedBy(metric, runsOf('tuned'), runsOf(against))),
-    })),
+    comparisons: order.flatMap((of, i) =>
+      order.slice(i + 1).map((against) => ({
+        of,
+        against,
+        metrics: forMetrics(
+          (metric) => comparePairs(valuesOf(of, metric), valuesOf(against, metric)) ?? null,
+        ),
+      })),
+    ),
   };
 }
 
-function pairedBy(
-  metric: Metric,
-  a: readonly (Measured | undefined)[],
-  b: readonly (Measured | undefined)[],
-): PairedComparison | null {
-  const pairs = a.flatMap((run, i) => {
-    const [left, right] = [run?.[metric] ?? null, b[i]?.[metric] ?? null];
-    return left === null || right === null ? [] : [[left, right] as const];
+/** Differences of confirmed return that a correction is over. */
+export const testedIn = (results: readonly Pick<GroupResult, 'comparisons'>[]) =>
+  results.flatMap(({ comparisons }) => comparisons).filter(({ metrics }) => metrics.confirmed?.p != null)
+    .length;
+
+/** With verdicts on the differences of each metric, over all results together. */
+function judged<R extends { readonly comparisons: readonly ArmDifference<PairedDifference>[] }>(
+  results: readonly R[],
+) {
+  const told = forMetrics((metric) => {
+    const own = results.flatMap(({ comparisons }) =>
+      comparisons.flatMap(({ metrics }) => metrics[metric] ?? []),
+    );
+    const distinct = [...new Set(own)];
+    const found = verdicts(distinct);
+    return new Map(distinct.map((difference, i) => [difference, found[i]!]));
   });
-  return (
-    comparePairs(
-      pairs.map(([left]) => left),
-      pairs.map(([, right]) => right),
-    ) ?? null
-  );
+  const verdictOf = (metric: Metric, difference: PairedDifference | null) =>
+    difference === null ? null : told[metric].get(difference)!;
+  return results.map((result) => ({
+    ...result,
+    comparisons: result.comparisons.map(
+      (comparison): ArmComparison => ({
+        ...comparison,
+        metrics: forMetrics((metric) => verdictOf(metric, comparison.metrics[metric])),
+      }),
+    ),
+  }));
 }
 
 function forMetrics<T>(of: (metric: Metric) => T): Readonly<Record<Metric, T>> {

@@ -1,5 +1,6 @@
 /** An evaluation to look at: one file that loads nothing, linked to the reports of its runs. */
 
+import { pText, signed, verdictChips, verdictRule, verdictText } from '../../src/comparison/words.js';
 import {
   formatCompact,
   formatDuration,
@@ -13,8 +14,14 @@ import { type Content, type Html, html } from '../../src/report/page/html.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import { runFiles } from '../../src/runs/reader.js';
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
-import { cautions, conclusions, signed, verdictWords } from './conclusion.js';
-import type { ArmComparison, EvaluatedRun, Evaluation, ExperimentResult } from './evaluate.js';
+import { cautions, conclusions } from './conclusion.js';
+import {
+  type ArmComparison,
+  type EvaluatedRun,
+  type Evaluation,
+  type ExperimentResult,
+  testedIn,
+} from './evaluate.js';
 import { type Metric, metrics } from './figures.js';
 import { differencePlot } from './plot.js';
 
@@ -85,15 +92,15 @@ function differences({ experiments, groups }: Evaluation): Html {
   ];
   return html`${experiments.length > 1 && differencePlot(experiments, groups)}
 <div class="scroll" tabindex="0"><table>
-<thead><tr><th></th><th>tuned −</th><th class="number">pairs</th><th class="number">return</th><th class="number">IQM</th><th class="number">wins</th><th></th></tr></thead>
+<thead><tr><th></th><th>difference</th><th class="number">pairs</th><th class="number">return</th><th class="number">IQM</th><th class="number">wins</th><th class="number">p (Holm)</th><th></th></tr></thead>
 <tbody>${rows.flatMap(({ title, comparisons }) =>
     comparisons.map(
-      ({ against, metrics: { confirmed } }, i) =>
-        html`<tr><th scope="row">${i === 0 && title}</th><td>${against}</td>${comparisonCells(confirmed)}</tr>
+      ({ of, against, metrics: { confirmed } }, i) =>
+        html`<tr><th scope="row">${i === 0 && title}</th><td>${of} − ${against}</td>${comparisonCells(confirmed)}</tr>
 `,
     ),
   )}</tbody></table></div>
-${experiments.length > 1 && html`<p class="note">The last rows put experiments together: their returns are normalised, 0 is the lowest and 1 the highest confirmed return of any run of an experiment, and a seed counts once, with its mean over them. With ${plural(experiments.length, 'experiment')}, about one row in twenty leaves out 0 by chance: the row of all decides.</p>`}`;
+${experiments.length > 1 && html`<p class="note">The last rows put experiments together: their returns are normalised, 0 is the lowest and 1 the highest confirmed return of any run of an experiment, and a seed counts once, with its mean over them. Their verdicts are corrected among themselves.</p>`}`;
 }
 
 const groupTitles = {
@@ -103,8 +110,8 @@ const groupTitles = {
 } as const;
 
 function comparisonCells(comparison: PairedComparison | null): Content {
-  if (comparison === null) return html`<td class="number">0</td><td colspan="4"></td>`;
-  const { pairs, difference, interval, iqmDifference, iqmInterval, winRate, winInterval, verdict } =
+  if (comparison === null) return html`<td class="number">0</td><td colspan="5"></td>`;
+  const { pairs, difference, interval, iqmDifference, iqmInterval, winRate, winInterval, adjusted, verdict } =
     comparison;
   const cell = (
     value: number,
@@ -112,13 +119,12 @@ function comparisonCells(comparison: PairedComparison | null): Content {
     format: (value: number) => string,
   ) =>
     html`<td class="number"><b>${format(value)}</b><br><span class="muted">${ends(interval, format)}</span></td>`;
-  return html`<td class="number">${pairs}</td>${cell(difference, interval, signed)}${cell(iqmDifference, iqmInterval, signed)}${cell(winRate, winInterval, percentText)}<td><span class="chip ${chips[verdict]}">${verdictWords[verdict]}</span></td>`;
+  return html`<td class="number">${pairs}</td>${cell(difference, interval, signed)}${cell(iqmDifference, iqmInterval, signed)}${cell(winRate, winInterval, percentText)}<td class="number">${pText(adjusted)}</td><td><span class="chip ${verdictChips[verdict]}">${verdictText({ verdict, test: 'paired' })}</span></td>`;
 }
-
-const chips = { higher: 'good', lower: 'bad', 'no-evidence': '', 'too-few': 'warn' } as const;
 
 function experimentSection(evaluation: Evaluation, experiment: ExperimentResult): Html {
   const { arms, runs } = evaluation;
+  const comparisons = experiment.comparisons.filter(({ of }) => of === 'tuned');
   const own = runs.filter((run) => run.experiment === experiment.name);
   const curves = arms.map(({ name }) => {
     const confirmed = experiment.arms[name]!.confirmed;
@@ -138,21 +144,25 @@ function experimentSection(evaluation: Evaluation, experiment: ExperimentResult)
   return html`<p class="note">${experiment.environment}; ${familiarity === 'unknown' ? 'whether it was trained on is unknown' : familiarity}.</p>
 ${armCurves(curves)}
 <div class="scroll" tabindex="0"><table>
-<thead><tr><th></th>${arms.map(({ name }) => html`<th class="number">${name}</th>`)}${experiment.comparisons.map(({ against }) => html`<th class="number">tuned − ${against}</th>`)}</tr></thead>
+<thead><tr><th></th>${arms.map(({ name }) => html`<th class="number">${name}</th>`)}${comparisons.map(({ against }) => html`<th class="number">tuned − ${against}</th>`)}</tr></thead>
 <tbody>${(Object.keys(metrics) as Metric[]).map((metric) =>
     metricRow(
       metric,
-      experiment,
+      { arms: experiment.arms, comparisons },
       arms.map(({ name }) => name),
     ),
   )}${tokenRow(
     own,
     arms.map(({ name }) => name),
-    experiment.comparisons,
+    comparisons,
   )}</tbody></table></div>`;
 }
 
-function metricRow(metric: Metric, { arms, comparisons }: ExperimentResult, names: readonly string[]): Html {
+function metricRow(
+  metric: Metric,
+  { arms, comparisons }: Pick<ExperimentResult, 'arms' | 'comparisons'>,
+  names: readonly string[],
+): Html {
   const isReturn = metric === 'confirmed';
   const format = isReturn ? formatReturn : percentText;
   const change = isReturn ? signed : signedPercent;
@@ -198,12 +208,12 @@ function runTable({ runs, seeds }: Evaluation): Html {
   )}</tbody></table></div>`;
 }
 
-function reading({ seeds }: Evaluation): Html {
+function reading({ seeds, experiments }: Evaluation): Html {
   return html`<ul>
 <li>All models play the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, the same number of proposals (fewer where a target or a limit ends a run). Runs that share a seed are a pair; pairs of which one run is missing are left out.</li>
 <li><b>Confirmed return:</b> the mean return of a run's best policy on episodes that neither proposed nor chose it.</li>
 <li><b>Intervals</b> are 95 %. Of means: symmetric studentised bootstrap, with fewer than ten runs Student's t. Of interquartile means (IQM): expanded percentile bootstrap. Of wins (the share of pairs in which the tuned model is higher, ties half): exact. Simulations with ten pairs of normal, skewed and all-or-nothing returns covered at 94 % and more.</li>
-<li><b>Verdict:</b> higher or lower only where the interval of the mean difference leaves out 0, from six pairs on. No evidence of improvement is not evidence of none.</li>
+<li><b>Confirmed returns</b> have verdicts, from six pairs on. ${verdictRule(testedIn(experiments)).map((text) => `${sentence(text)}. `)}No evidence of a difference is not evidence of none.</li>
 <li><b>Improvement rate:</b> proposals that beat everything before them in their run, of all that were asked for. It falls as a run gets better: read it beside the return.</li>
 <li><b>Valid at first:</b> first answers in the format, repetitions of what was tried included. <b>Valid in the end:</b> proposals that could be evaluated, after corrections.</li>
 </ul>`;

@@ -1,12 +1,13 @@
 /** The difference in each experiment, and in all, side by side. */
 
+import { signed } from '../../src/comparison/words.js';
 import { formatReturn, plural } from '../../src/format/numbers.js';
 import { armClass } from '../../src/report/charts/arm-curves.js';
 import { figure, plotChart } from '../../src/report/charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../../src/report/charts/scale.js';
 import { type Html, html } from '../../src/report/page/html.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
-import { onReturns, signed } from './conclusion.js';
+import { onReturns } from './conclusion.js';
 import type { ExperimentResult, GroupResult } from './evaluate.js';
 
 const height = 200;
@@ -58,7 +59,7 @@ export function differencePlot(
       text: `${name}: ${signed(difference)}, 95 % interval ${interval.map(formatReturn).join(' … ')}, ${plural(pairs, 'pair')}`,
     })),
   });
-  const caption = html`<p class="note">Above the dashed line the tuned model is better. A bar that crosses it is no evidence.</p>`;
+  const caption = html`<p class="note">Above the dashed line the tuned model is better. A bar that crosses it is no evidence of a difference; the verdicts, corrected for their number, stand below.</p>`;
   return figure(chart, caption, 'Point at a column for its figures.');
 }
 

@@ -1,10 +1,17 @@
 /** An evaluation as a person reads it on a terminal. */
 import { styleText } from 'node:util';
+import { ends, pText, signed, verdictRule, verdictText } from '../../src/comparison/words.js';
 import { formatReturn } from '../../src/format/numbers.js';
 import { formatTable } from '../../src/format/table.js';
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
-import { cautions, conclusions, signed, verdictWords } from './conclusion.js';
-import type { ArmSummaries, Evaluation, ExperimentResult, GroupResult } from './evaluate.js';
+import { cautions, conclusions } from './conclusion.js';
+import {
+  type ArmSummaries,
+  type Evaluation,
+  type ExperimentResult,
+  type GroupResult,
+  testedIn,
+} from './evaluate.js';
 
 export function evaluationTables(evaluation: Evaluation): string {
   const { arms, experiments, failures, groups, trainedOn } = evaluation;
@@ -32,7 +39,18 @@ export function evaluationTables(evaluation: Evaluation): string {
         ),
       ),
       formatTable(
-        ['tuned −', 'in', 'pairs', 'return', '95 % interval', 'IQM', '95 % interval', 'wins', ''],
+        [
+          'difference',
+          'in',
+          'pairs',
+          'return',
+          '95 % interval',
+          'IQM',
+          '95 % interval',
+          'wins',
+          'p (Holm)',
+          '',
+        ],
         [
           ...experiments.flatMap((experiment) => comparisonRows(title(experiment), experiment.comparisons)),
           ...(experiments.length > 1
@@ -41,14 +59,10 @@ export function evaluationTables(evaluation: Evaluation): string {
         ],
       ),
     );
-    if (experiments.length > 1) {
-      blocks.push(
-        styleText(
-          'dim',
-          'all, trained on, transfer: returns normalised, 0 the lowest and 1 the highest confirmed return of any run of an experiment; a seed counts once',
-        ),
-      );
-    }
+    const pooled =
+      'all, trained on, transfer: returns normalised, 0 the lowest and 1 the highest confirmed return of any run of an experiment; a seed counts once; their verdicts are corrected among themselves';
+    const notes = [...(experiments.length > 1 ? [pooled] : []), ...verdictRule(testedIn(experiments))];
+    if (notes.length > 0) blocks.push(styleText('dim', notes.join('\n')));
   }
   for (const { arm, run, message } of failures) {
     blocks.push(`${styleText('red', 'failed')} ${arm} (${run}): ${message}`);
@@ -74,7 +88,7 @@ function armCells({ confirmed, improvementRate, validFirst, valid }: ArmSummarie
   return [
     String(confirmed?.count ?? 0),
     returnOf(confirmed, 'mean'),
-    interval(confirmed?.meanInterval ?? null, formatReturn),
+    ends(confirmed?.meanInterval ?? null),
     returnOf(confirmed, 'iqm'),
     share(improvementRate),
     share(validFirst),
@@ -83,16 +97,17 @@ function armCells({ confirmed, improvementRate, validFirst, valid }: ArmSummarie
 }
 
 function comparisonRows(where: string, comparisons: GroupResult['comparisons']): string[][] {
-  return comparisons.map(({ against, metrics: { confirmed } }) => [
-    against,
+  return comparisons.map(({ of, against, metrics: { confirmed } }) => [
+    `${of} − ${against}`,
     where,
     String(confirmed?.pairs ?? 0),
     confirmed === null ? '–' : signed(confirmed.difference),
-    interval(confirmed?.interval ?? null, signed),
+    ends(confirmed?.interval ?? null, signed),
     confirmed === null ? '–' : signed(confirmed.iqmDifference),
-    interval(confirmed?.iqmInterval ?? null, signed),
+    ends(confirmed?.iqmInterval ?? null, signed),
     confirmed === null ? '–' : winsOf(confirmed),
-    confirmed === null ? '–' : verdictWords[confirmed.verdict],
+    pText(confirmed?.adjusted ?? null),
+    confirmed === null ? '–' : verdictText({ verdict: confirmed.verdict, test: 'paired' }),
   ]);
 }
 
@@ -100,8 +115,5 @@ const winsOf = ({ winRate }: PairedComparison) => `${Math.round(100 * winRate)} 
 
 const returnOf = (summary: Summary | null, which: 'mean' | 'iqm') =>
   summary === null ? '–' : formatReturn(summary[which]);
-
-const interval = (ends: readonly [number, number] | null, format: (value: number) => string) =>
-  ends === null ? '–' : `${format(ends[0])} … ${format(ends[1])}`;
 
 const share = (summary: Summary | null) => (summary === null ? '–' : `${(100 * summary.mean).toFixed(1)} %`);

@@ -1,13 +1,8 @@
 /** What the results of the benchmark say: what each arm reaches on each task, and how the model differs from the controls. */
 
 import { mean, quantile } from '../../src/statistics/descriptive.js';
-import {
-  comparePairs,
-  fewestPairs,
-  type PairedComparison,
-  type Summary,
-  summarize,
-} from '../../src/statistics/paired.js';
+import { comparePairs, type PairedDifference, type Summary, summarize } from '../../src/statistics/paired.js';
+import { fewestForVerdict } from '../../src/statistics/verdict.js';
 import { type Arm, arms as allArms, tasks as allTasks, budgets, type Result } from './benchmark-plan.js';
 
 export interface Reached extends Summary {
@@ -17,7 +12,7 @@ export interface Reached extends Summary {
   readonly budget: number;
 }
 
-export interface Difference extends PairedComparison {
+export interface Difference extends PairedDifference {
   readonly task: string;
   /** The arm that it is compared with. */
   readonly control: string;
@@ -96,8 +91,8 @@ export function benchmarkFigures(results: readonly Result[], improver = 'improve
   };
 }
 
-function evidenceOf({ pairs, iqmInterval }: PairedComparison): Difference['evidence'] {
-  if (iqmInterval === null || pairs < fewestPairs) return null;
+function evidenceOf({ pairs, iqmInterval }: PairedDifference): Difference['evidence'] {
+  if (iqmInterval === null || pairs < fewestForVerdict) return null;
   if (iqmInterval[0] > 0) return 'higher';
   return iqmInterval[1] < 0 ? 'lower' : null;
 }

@@ -2,7 +2,7 @@
 
 import { formatReturn } from '../../src/format/numbers.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
-import { fewestPairs } from '../../src/statistics/paired.js';
+import { fewestForVerdict } from '../../src/statistics/verdict.js';
 import { type BenchmarkFigures, type Difference, type Reached, winRate } from './benchmark-figures.js';
 import { budgets } from './benchmark-plan.js';
 
@@ -34,7 +34,7 @@ export function benchmarkMarkdown(figures: BenchmarkFigures): string {
     ...(controls.length > 0
       ? [
           `### ${label(improver)}, minus each control`,
-          `Difference of the interquartile means at ${last} evaluations over pairs of runs with the same seed, its 95 % interval, and the share of pairs in which the model ends higher (ties half). ▲ or ▼: the interval leaves out 0, from at least ${fewestPairs} pairs.`,
+          `Difference of the interquartile means at ${last} evaluations over pairs of runs with the same seed, its 95 % interval, and the share of pairs in which the model ends higher (ties half). ▲ or ▼: the interval leaves out 0, from at least ${fewestForVerdict} pairs.`,
           table(
             ['task', ...controls.map((control) => `minus ${label(control)}`)],
             [

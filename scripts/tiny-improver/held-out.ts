@@ -6,7 +6,7 @@ import process from 'node:process';
 import { bestEntries } from '../../src/experiment/stages.js';
 import { confirmationSeeds } from '../../src/random/seeds.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
-import { comparePairs, type PairedComparison } from '../../src/statistics/paired.js';
+import { comparePairs, type PairedDifference } from '../../src/statistics/paired.js';
 import { loadCollection } from '../../src/studies/collection-config.js';
 import { configOfRun, drawRun } from '../../src/studies/collection-plan.js';
 import { LoadedModels, play } from './play.js';
@@ -20,7 +20,7 @@ export interface HeldOut {
   readonly tasks: number;
   /** Share of tasks on which the first model's confirmed return is higher, ties half, and its 95 % interval. */
   readonly winRate: number;
-  readonly winInterval: PairedComparison['winInterval'];
+  readonly winInterval: PairedDifference['winInterval'];
 }
 
 /**

@@ -11,7 +11,7 @@ const scoring: Readonly<Record<string, string>> = {
 };
 
 /** Keys whose difference may be all that a comparison shows. */
-const weighing: Readonly<Record<string, string>> = {
+const choosing: Readonly<Record<string, string>> = {
   'evaluation.episodes': 'the observed returns, and what is chosen by them, are not equally noisy',
   'evaluation.seeds': 'what is chosen is not chosen in the same way',
   'evaluation.racing': 'evaluations that are cut short cost less, and now and then lose what was better',
@@ -60,7 +60,7 @@ function differing(
     const parts = [...values].map(([value, own]) => `${value} (${own.map(({ name }) => name).join('; ')})`);
     said.push(`${key} differs: ${parts.join(', ')}${consequence}`);
   };
-  for (const [key, consequence] of Object.entries({ ...scoring, ...weighing })) tell(key, `: ${consequence}`);
+  for (const [key, consequence] of Object.entries({ ...scoring, ...choosing })) tell(key, `: ${consequence}`);
   const budgets = groupedBy(groups, ({ runs }) =>
     [...new Set(runs.map(({ budget }) => budget))].toSorted().join(' and '),
   );
@@ -76,7 +76,7 @@ function differing(
     named.includes(key) ||
     (key !== 'model' && by !== undefined && within(key, named)) ||
     (named.includes('model') && whichModel.test(key)) ||
-    within(key, [...Object.keys(scoring), ...Object.keys(weighing)]) ||
+    within(key, [...Object.keys(scoring), ...Object.keys(choosing)]) ||
     (budgets.size > 1 && budgetKeys.test(key)) ||
     (key === 'prompts.templates' && apart(groups, 'prompts.set'));
   // A difference that is not the one of interest may be what a verdict is about.

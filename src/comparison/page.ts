@@ -7,9 +7,9 @@ import { type Content, type Html, html } from '../report/page/html.js';
 import { page } from '../report/page/page.js';
 import { runFiles } from '../runs/reader.js';
 import type { ComparedRun } from './compared-runs.js';
-import type { GroupDifference, GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
+import type { GroupDifference } from './differences.js';
+import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
 import type { RunGroup, TaskGroups } from './run-groups.js';
-import { correctionText } from './table.js';
 import {
   conclusion,
   countText,
@@ -19,6 +19,8 @@ import {
   reading,
   signed,
   timeText,
+  verdictChips,
+  verdictRule,
   verdictText,
 } from './words.js';
 
@@ -75,7 +77,7 @@ ${differences.length === 1 && html`<p class="verdict ${differences[0]!.verdict}"
       {
         id: 'reading',
         title: 'How to read this',
-        content: html`<ul>${[reading.confirmed, reading.area, reading.target, ...correctionText(tested)].map((text) => html`<li>${text}.</li>`)}</ul>`,
+        content: html`<ul>${[reading.confirmed, reading.area, reading.target, ...verdictRule(tested)].map((text) => html`<li>${text}.</li>`)}</ul>`,
       },
     ],
     footer: html`<p>Written by policyloop ${policyloop}.</p>`,
@@ -146,18 +148,10 @@ function differenceTable(differences: readonly GroupDifference[]): Html {
       difference.difference === null
         ? '–'
         : html`<b>${signed(difference.difference)}</b><br><span class="muted">${ends(difference.interval, signed)}</span>`
-    }</td><td class="number">${difference.winRate === null ? '–' : `${Math.round(100 * difference.winRate)} %`}</td><td>${{ paired: 'paired t', welch: 'Welch', none: '–' }[difference.test]}</td><td class="number">${pText(difference.adjusted)}</td><td><span class="chip ${chips[difference.verdict]}">${verdictText(difference)}</span></td></tr>
+    }</td><td class="number">${difference.winRate === null ? '–' : `${Math.round(100 * difference.winRate)} %`}</td><td>${{ paired: 'paired t', welch: 'Welch', none: '–' }[difference.test]}</td><td class="number">${pText(difference.adjusted)}</td><td><span class="chip ${verdictChips[difference.verdict]}">${verdictText(difference)}</span></td></tr>
 `,
   )}</tbody></table></div>`;
 }
-
-const chips = {
-  higher: 'good',
-  lower: 'bad',
-  'no-evidence': '',
-  'too-few': 'warn',
-  'not-comparable': 'warn',
-} as const;
 
 function runTable(task: TaskComparison, groups: readonly RunGroup[], link: (path: string) => string): Html {
   return html`<div class="scroll tall" tabindex="0"><table>

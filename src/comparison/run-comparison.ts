@@ -4,15 +4,12 @@ import { version } from '../package.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import { bootstrapMedian95, type Interval } from '../statistics/bootstrap.js';
 import { mean, median } from '../statistics/descriptive.js';
-import { comparePairs, fewestPairs, type Summary, summarize, type Verdict } from '../statistics/paired.js';
-import { holmAdjusted, pairedTest, welchTest } from '../statistics/tests.js';
-import { cautions, refusal, sameSetting } from './comparability.js';
+import { type Summary, summarize } from '../statistics/paired.js';
+import { cautions } from './comparability.js';
 import type { ComparedRun } from './compared-runs.js';
-import { groupedBy, type RunGroup, type TaskGroups } from './run-groups.js';
+import { confirmedBySeed, differencesOf, type GroupDifference, meanBySeed } from './differences.js';
+import type { RunGroup, TaskGroups } from './run-groups.js';
 import { medianTime, timeToTarget } from './time-to-target.js';
-
-/** Runs of each group below which Welch's test gives no verdict: as many as pairs. */
-export const fewestRuns = fewestPairs;
 
 export interface ConfirmedSummary extends Summary {
   readonly median: number;
@@ -70,28 +67,6 @@ export interface GroupFigures {
   readonly racing: RacingTotals | null;
 }
 
-/** The confirmed return of one group against that of another. */
-export interface GroupDifference {
-  readonly of: string;
-  readonly against: string;
-  /** `paired`: over runs that share a seed. `none`: not comparable, for `reason`. */
-  readonly test: 'paired' | 'welch' | 'none';
-  readonly reason?: string;
-  /** Pairs, or runs of each. */
-  readonly counts: readonly number[];
-  /** `of` − `against`. */
-  readonly difference: number | null;
-  /** 95 %, not corrected. Of pairs a bootstrap, of others by Welch. */
-  readonly interval: Interval | null;
-  /** Share of pairs in which the first is higher, ties half; null without pairs. */
-  readonly winRate: number | null;
-  /** Two-sided; null where there are too few runs for a verdict. */
-  readonly p: number | null;
-  /** By Holm, over all differences that have one. */
-  readonly adjusted: number | null;
-  readonly verdict: Verdict | 'not-comparable';
-}
-
 export interface TaskComparison {
   readonly name: string;
   readonly environment: TaskGroups['environment'];
@@ -134,33 +109,25 @@ export function compareGroups(
     readonly named: (path: string) => string;
   },
 ): RunComparison {
-  const compared = tasks.map((task): TaskComparison => {
-    const { name, environment, groups } = task;
-    const horizon = Math.min(...groups.flatMap(({ runs }) => runs.map(({ budget }) => budget)));
-    return {
-      name,
-      environment,
-      horizon,
-      groups: groups.map((group) => figuresOf(group, horizon, facts.target, facts.named)),
-      // The later against the earlier: `compare baseline new` says what the new one adds.
-      differences: groups.flatMap((of, i) => groups.slice(0, i).map((against) => differenceOf(of, against))),
-      cautions: cautions(task, facts.by),
-    };
-  });
-  const all = compared.flatMap(({ differences }) => differences);
-  const tested = all.filter(({ p }) => p !== null);
-  const adjusted = holmAdjusted(tested.map(({ p }) => p!));
-  const corrected = new Map(tested.map((difference, i) => [difference, adjusted[i]!]));
+  const differences = differencesOf(tasks);
   return {
     version: 1,
     kind: 'comparison',
     policyloop: version(),
     by: facts.by ?? null,
-    tested: tested.length,
-    tasks: compared.map((task) => ({
-      ...task,
-      differences: task.differences.map((difference) => judged(difference, corrected.get(difference))),
-    })),
+    tested: differences.flat().filter(({ p }) => p !== null).length,
+    tasks: tasks.map((task, i) => {
+      const { name, environment, groups } = task;
+      const horizon = Math.min(...groups.flatMap(({ runs }) => runs.map(({ budget }) => budget)));
+      return {
+        name,
+        environment,
+        horizon,
+        groups: groups.map((group) => figuresOf(group, horizon, facts.target, facts.named)),
+        differences: differences[i]!,
+        cautions: cautions(task, facts.by),
+      };
+    }),
     leftOut: facts.leftOut,
   };
 }
@@ -228,22 +195,6 @@ function areaOf({ curve }: ComparedRun, horizon: number): number | null {
   return counted.length === 0 ? null : mean(counted);
 }
 
-const confirmedBySeed = ({ runs }: RunGroup) => meanBySeed(runs, ({ confirmed }) => confirmed);
-
-/** Runs of one seed share warm-up and episodes: they are one observation. */
-function meanBySeed(
-  runs: readonly ComparedRun[],
-  of: (run: ComparedRun) => number | null,
-): ReadonlyMap<string, number> {
-  const bySeed = groupedBy(runs, ({ seed }) => String(seed));
-  return new Map(
-    [...bySeed].flatMap(([seed, own]) => {
-      const values = own.flatMap((run) => of(run) ?? []);
-      return values.length === 0 ? [] : [[seed, mean(values)] as const];
-    }),
-  );
-}
-
 function targetFigures(runs: readonly ComparedRun[], given: number | undefined): TargetFigures | null {
   const target = given === undefined ? commonTarget(runs) : { return: given, hold: 1 };
   if (target === undefined) return null;
@@ -267,73 +218,4 @@ function commonTarget(runs: readonly ComparedRun[]) {
     ({ config: { target } }) => target?.return === first.return && target.hold === first.hold,
   );
   return same ? { return: first.return, hold: first.hold } : undefined;
-}
-
-function differenceOf(of: RunGroup, against: RunGroup): GroupDifference {
-  const names = { of: of.name, against: against.name };
-  const untested = { difference: null, interval: null, winRate: null, p: null, adjusted: null } as const;
-  const reason = refusal(of, against);
-  const [a, b] = [confirmedBySeed(of), confirmedBySeed(against)];
-  if (reason !== undefined) {
-    return {
-      ...names,
-      ...untested,
-      test: 'none',
-      reason,
-      counts: [a.size, b.size],
-      verdict: 'not-comparable',
-    };
-  }
-  const shared = [...a.keys()].filter((seed) => b.has(seed));
-  if (sameSetting(of, against) && arePairs(shared.length, a.size, b.size)) {
-    const [left, right] = [shared.map((seed) => a.get(seed)!), shared.map((seed) => b.get(seed)!)];
-    const paired = comparePairs(left, right);
-    const test = pairedTest(left.map((value, i) => value - right[i]!));
-    return {
-      ...names,
-      ...untested,
-      test: 'paired',
-      counts: [shared.length],
-      ...(paired && {
-        difference: paired.difference,
-        interval: paired.interval,
-        winRate: paired.winRate,
-      }),
-      p: shared.length < fewestPairs ? null : (test?.p ?? null),
-      verdict: paired?.verdict ?? 'too-few',
-    };
-  }
-  const [left, right] = [[...a.values()], [...b.values()]];
-  const test = welchTest(left, right);
-  const enough = Math.min(a.size, b.size) >= fewestRuns;
-  return {
-    ...names,
-    ...untested,
-    test: 'welch',
-    counts: [a.size, b.size],
-    difference: a.size > 0 && b.size > 0 ? mean(left) - mean(right) : null,
-    interval: test?.interval ?? null,
-    p: enough ? (test?.p ?? null) : null,
-    verdict: enough && test !== undefined ? sideOf(test.interval) : 'too-few',
-  };
-}
-
-/** Pairs where the seeds match: all of the smaller group's, or enough of them for a verdict. */
-const arePairs = (shared: number, a: number, b: number) =>
-  shared > 0 && (shared === Math.min(a, b) || shared >= fewestPairs);
-
-function sideOf([low, high]: Interval): Verdict {
-  if (low > 0) return 'higher';
-  return high < 0 ? 'lower' : 'no-evidence';
-}
-
-/** Higher or lower only where both the interval and the corrected test say so. */
-function judged(difference: GroupDifference, adjusted: number | undefined): GroupDifference {
-  if (adjusted === undefined) return difference;
-  const claims = difference.verdict === 'higher' || difference.verdict === 'lower';
-  return {
-    ...difference,
-    adjusted,
-    verdict: claims && adjusted >= 0.05 ? 'no-evidence' : difference.verdict,
-  };
 }

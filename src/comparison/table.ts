@@ -14,6 +14,7 @@ import {
   reading,
   signed,
   timeText,
+  verdictRule,
   verdictText,
 } from './words.js';
 
@@ -34,7 +35,7 @@ export function comparisonTables(comparison: RunComparison): string {
   blocks.push(
     styleText(
       'dim',
-      [reading.confirmed, reading.area, ...(targets ? [reading.target] : []), ...correctionText(tested)].join(
+      [reading.confirmed, reading.area, ...(targets ? [reading.target] : []), ...verdictRule(tested)].join(
         '\n',
       ),
     ),
@@ -54,14 +55,6 @@ export function comparisonTables(comparison: RunComparison): string {
   if (only !== undefined && differences.length === 1) blocks.push(styleText('bold', conclusion(only)));
   return blocks.join('\n\n');
 }
-
-/** Of what Holm's correction is over. */
-export const correctionText = (tested: number): readonly string[] =>
-  tested === 0
-    ? []
-    : [
-        `verdicts: where the 95 % interval of the difference leaves out 0 and p < 0.05${tested > 1 ? `, corrected by Holm for the ${tested} differences that were tested` : ''}`,
-      ];
 
 function confirmedTable(groups: readonly GroupFigures[]): string {
   return formatTable(

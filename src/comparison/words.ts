@@ -1,14 +1,21 @@
 /** What a comparison says, in words that follow from its figures. */
 
 import { formatNumber, formatReturn, plural } from '../format/numbers.js';
-import { fewestPairs } from '../statistics/paired.js';
-import type { GroupDifference, TargetFigures } from './run-comparison.js';
+import { fewestForVerdict, type Verdict } from '../statistics/verdict.js';
+import type { GroupDifference } from './differences.js';
+import type { TargetFigures } from './run-comparison.js';
 
 /** Pairs, or runs of each, from which small samples need no word of warning. */
-const many = 10;
+export const manyRuns = 10;
+
+type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 
 /** For a column. */
-export function verdictText({ verdict, test, reason }: GroupDifference): string {
+export function verdictText({
+  verdict,
+  test,
+  reason,
+}: Pick<GroupDifference, 'verdict' | 'test' | 'reason'>): string {
   switch (verdict) {
     case 'higher':
     case 'lower':
@@ -22,37 +29,58 @@ export function verdictText({ verdict, test, reason }: GroupDifference): string 
   }
 }
 
+/** Classes of the chips that verdicts stand in on a page. */
+export const verdictChips: Readonly<Record<GroupDifference['verdict'], string>> = {
+  higher: 'good',
+  lower: 'bad',
+  'no-evidence': '',
+  'too-few': 'warn',
+  'not-comparable': 'warn',
+};
+
 /** `10 pairs`, `10 and 8 runs`. */
-export const countText = ({ counts, test }: GroupDifference): string =>
+export const countText = ({ counts, test }: Counted): string =>
   test === 'paired' ? plural(counts[0]!, 'pair') : `${counts.join(' and ')} runs`;
 
 /** The one difference there is, as a sentence. */
-export function conclusion(difference: GroupDifference): string {
-  const { of, against, adjusted, counts, interval, reason, verdict } = difference;
+export function conclusion(found: GroupDifference): string {
+  const { of, against, difference, reason, verdict } = found;
   if (verdict === 'not-comparable') return `${of} and ${against} can't be compared: ${reason}.`;
-  if (difference.difference === null)
+  if (difference === null)
     return `Nothing of ${of} or ${against} was confirmed, so there is nothing to compare.`;
-  const found = `${of} − ${against} is ${signed(difference.difference)} in confirmed return`;
-  if (verdict === 'too-few' || interval === null) {
-    const needed = difference.test === 'paired' ? `${fewestPairs} pairs` : `${fewestPairs} runs of each`;
-    return `Too few for a verdict: ${found} over ${countText(difference)}, and at least ${needed} are needed.`;
-  }
-  const over = `95 % interval ${ends(interval, signed)}, p ${pText(adjusted)}, ${countText(difference)}`;
-  const fewest = Math.min(...counts);
-  const few = fewest < many ? ` ${countText(difference)} are few: more repeats would narrow this.` : '';
-  switch (verdict) {
-    case 'higher':
-      return `Higher: ${found} (${over}).${few}`;
-    case 'lower':
-      return `Lower: ${found} (${over}).${few}`;
-    case 'no-evidence': {
-      const half = (interval[1] - interval[0]) / 2;
-      const noise =
-        half > 0 ? ` A difference below about ${formatReturn(half)} can't be told from noise here.` : '';
-      return `No evidence of a difference: ${found} (${over}).${noise}${few}`;
-    }
-  }
+  return verdictSentence({ ...found, difference, verdict }, 'confirmed return');
 }
+
+/**
+ * A verdict in the words of every command and page.
+ * @param quantity what differs, e.g. `confirmed return`
+ */
+export function verdictSentence(
+  found: Pick<GroupDifference, 'of' | 'against' | 'interval' | 'adjusted'> &
+    Counted & { readonly difference: number; readonly verdict: Verdict },
+  quantity: string,
+): string {
+  const { of, against, adjusted, counts, interval, test, verdict } = found;
+  const measured = `${of} − ${against} is ${signed(found.difference)} in ${quantity}`;
+  const count = countText(found);
+  if (verdict === 'too-few' || interval === null) {
+    const needed = `${fewestForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
+    return `Too few for a verdict: ${measured} over ${count}, and at least ${needed} are needed.`;
+  }
+  const half = (interval[1] - interval[0]) / 2;
+  const noise =
+    verdict === 'no-evidence' && half > 0
+      ? ` A difference below about ${formatReturn(half)} can't be told from noise here.`
+      : '';
+  const few = Math.min(...counts) < manyRuns ? ` ${count} are few: more repeats would narrow this.` : '';
+  return `${verdictStarts[verdict]}: ${measured} (95 % interval ${ends(interval, signed)}, p ${pText(adjusted)}, ${count}).${noise}${few}`;
+}
+
+const verdictStarts = {
+  higher: 'Higher',
+  lower: 'Lower',
+  'no-evidence': 'No evidence of a difference',
+} as const;
 
 /** With its sign, also where it is positive. */
 export const signed = (value: number): string => `${value > 0 ? '+' : ''}${formatReturn(value)}`;
@@ -81,6 +109,14 @@ export function timeText(
   if (time !== null) return String(time);
   return which === 'medianIterations' ? `> ${target.censoredAfter ?? 0}` : '–';
 }
+
+/** The rule of every verdict, for below a table; nothing where none was tested. */
+export const verdictRule = (tested: number): readonly string[] =>
+  tested === 0
+    ? []
+    : [
+        `verdicts: where the 95 % interval of the difference leaves out 0 and p < 0.05${tested > 1 ? `, corrected by Holm for the ${tested} differences that were tested` : ''}`,
+      ];
 
 /** Said below every table. */
 export const reading = {

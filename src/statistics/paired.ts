@@ -2,9 +2,8 @@
 import { bootstrapIqm95, bootstrapIqmDifference95, bootstrapMean95, type Interval } from './bootstrap.js';
 import { interquartileMean, mean } from './descriptive.js';
 import { shareInterval95 } from './distributions.js';
-
-/** Pairs below which no interval is trusted: two-sided, even five wins of five happen to equals in 6 % of cases. */
-export const fewestPairs = 6;
+import { pairedTest } from './tests.js';
+import { fewestForVerdict, type Judged } from './verdict.js';
 
 /** One way of doing it. Intervals are 95 %; null for a single value. */
 export interface Summary {
@@ -15,10 +14,8 @@ export interface Summary {
   readonly iqmInterval: Interval | null;
 }
 
-export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
-
-/** What changed from the second to the first of two ways. */
-export interface PairedComparison {
+/** What changes from the second to the first of two ways. */
+export interface PairedDifference {
   readonly pairs: number;
   /** Mean of the differences. */
   readonly difference: number;
@@ -28,9 +25,12 @@ export interface PairedComparison {
   /** Share of pairs in which the first is higher, ties half. */
   readonly winRate: number;
   readonly winInterval: Interval;
-  /** What the interval of the mean difference says: only one that leaves out 0 is evidence. */
-  readonly verdict: Verdict;
+  /** Two-sided, by Student's t test of the differences; null with too few pairs for a verdict. */
+  readonly p: number | null;
 }
+
+/** With what chance says of it among all differences that are tested together. */
+export type PairedComparison = PairedDifference & Judged;
 
 /**
  * undefined for no values.
@@ -54,29 +54,28 @@ export function summarize(
 
 /**
  * `a` against `b`, where a[i] and b[i] belong together; undefined for no pairs.
+ * @param a null where there is no value: such a pair is left out
  * @throws RangeError where they differ in length
  */
-export function comparePairs(a: readonly number[], b: readonly number[]): PairedComparison | undefined {
+export function comparePairs(
+  a: readonly (number | null)[],
+  b: readonly (number | null)[],
+): PairedDifference | undefined {
   if (a.length !== b.length) throw new RangeError(`${a.length} values against ${b.length}`);
-  const pairs = a.length;
+  const both = a.map((value, i) => [value, b[i]!] as const).filter((pair) => !pair.includes(null));
+  const pairs = both.length;
   if (pairs === 0) return undefined;
-  const differences = a.map((value, i) => value - b[i]!);
+  const [first, second] = [both.map(([value]) => value!), both.map(([, value]) => value!)];
+  const differences = first.map((value, i) => value - second[i]!);
   const wins = differences.reduce((sum, d) => sum + (d > 0 ? 1 : d === 0 ? 0.5 : 0), 0);
-  const interval = pairs > 1 ? bootstrapMean95(differences) : null;
   return {
     pairs,
     difference: mean(differences),
-    interval,
-    iqmDifference: interquartileMean(a) - interquartileMean(b),
-    iqmInterval: pairs > 1 ? bootstrapIqmDifference95(a, b) : null,
+    interval: pairs > 1 ? bootstrapMean95(differences) : null,
+    iqmDifference: interquartileMean(first) - interquartileMean(second),
+    iqmInterval: pairs > 1 ? bootstrapIqmDifference95(first, second) : null,
     winRate: wins / pairs,
     winInterval: shareInterval95(wins, pairs),
-    verdict: verdictOf(pairs, interval),
+    p: pairs < fewestForVerdict ? null : pairedTest(differences)!.p,
   };
-}
-
-function verdictOf(pairs: number, interval: Interval | null): Verdict {
-  if (interval === null || pairs < fewestPairs) return 'too-few';
-  if (interval[0] > 0) return 'higher';
-  return interval[1] < 0 ? 'lower' : 'no-evidence';
 }

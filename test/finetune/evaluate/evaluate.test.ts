@@ -122,7 +122,7 @@ describe('finetune evaluate', () => {
     expect(result.conclusions[0]).toMatchObject({
       scope: 'CartPole-v1, not trained on',
       text: expect.stringMatching(
-        /^Improvement: tuned − base is \+[\d.]+ in return \(95 % interval \+.* 6 pairs are few/,
+        /^Higher: tuned − base is \+[\d.]+ in confirmed return \(95 % interval \+.* 6 pairs are few/,
       ),
     });
     // The same seeds and budget: every arm starts from the same warm-up and takes as many evaluations.
@@ -158,16 +158,18 @@ describe('finetune evaluate', () => {
       winRate: 0.5,
       verdict: 'no-evidence',
     });
-    expect(result.conclusions[0]!.text).toContain('No evidence of improvement');
+    expect(result.conclusions[0]!.text).toContain('No evidence of a difference');
   });
 
   it('gives no verdict on few repeats, and goes on from them to more', async () => {
     const few = await run({ ...scripted, overrides: served(), out: 'more', repeats: 2 });
-    expect(few.result.conclusions[0]!.text).toMatch(/^Too few pairs for a verdict: .* at least 6 are needed/);
+    expect(few.result.conclusions[0]!.text).toMatch(/^Too few for a verdict: .* at least 6 pairs are needed/);
     const before = readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl'));
     const more = await run({ ...scripted, overrides: served(), out: 'more', repeats: 6 });
     expect(readFileSync(path('more', 'cartpole', 'tuned-02', 'evaluations.jsonl')).equals(before)).toBe(true);
-    expect(onReturn(more.result)).toEqual(onReturn(stored('better')));
+    // Beside a control there were three differences to correct for, here it is one.
+    const beside = onReturn(stored('better'));
+    expect(onReturn(more.result)).toEqual({ ...beside, adjusted: beside.p });
   });
 
   it('is interrupted in order, and goes on to the same result', async () => {
@@ -294,8 +296,8 @@ describe('finetune evaluate', () => {
     );
     const text = printed.join('\n');
     expect(text).toMatch(/cartpole \(transfer\) +base +6 +[\d.]+/);
-    expect(text).toMatch(/base +cartpole \(transfer\) +6 +\+[\d.]+ +\+[\d.]+ … \+[\d.]+ .* higher/);
-    expect(text).toContain('Improvement: tuned − base');
+    expect(text).toMatch(/tuned − base +cartpole \(transfer\) +6 +\+[\d.]+ +\+[\d.]+ … \+[\d.]+ .* higher/);
+    expect(text).toContain('Higher: tuned − base');
     expect(text).toContain(join('better', 'index.html'));
   });
 

@@ -1,0 +1,46 @@
+import type { Interval } from './bootstrap.js';
+import { holmAdjusted } from './tests.js';
+
+export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
+
+/** Pairs, or values of each group, below which there is no verdict: two-sided, five wins of five happen to equals in 6 % of cases. */
+export const fewestForVerdict = 6;
+
+const significance = 0.05;
+
+/** A difference of means. */
+export interface Tested {
+  /** 95 %, not corrected; null where there are too few values for one. */
+  readonly interval: Interval | null;
+  /** Two-sided; null where there are too few values for a verdict. */
+  readonly p: number | null;
+}
+
+export interface Judged {
+  /** `p` by Holm, over all differences that have one. */
+  readonly adjusted: number | null;
+  readonly verdict: Verdict;
+}
+
+/**
+ * The one rule by which every command and page calls a difference of means one: `higher` or `lower` where its 95 %
+ * interval leaves out 0 and p < 0.05 after Holm's correction over all differences that are tested together;
+ * `no-evidence` otherwise, `too-few` below `fewestForVerdict` values. `docs/comparing.md` tells why.
+ * @param together every difference that the same table tests
+ */
+export function verdicts<T extends Tested>(together: readonly T[]): readonly (T & Judged)[] {
+  const ps = together.flatMap(({ p }) => p ?? []);
+  const adjusted = holmAdjusted(ps);
+  let next = 0;
+  return together.map((difference) => {
+    const own = difference.p === null ? null : adjusted[next++]!;
+    return { ...difference, adjusted: own, verdict: verdict(difference.interval, own) };
+  });
+}
+
+function verdict(interval: Interval | null, adjusted: number | null): Verdict {
+  if (interval === null || adjusted === null) return 'too-few';
+  if (adjusted >= significance) return 'no-evidence';
+  if (interval[0] > 0) return 'higher';
+  return interval[1] < 0 ? 'lower' : 'no-evidence';
+}
