@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { built } from '../support/built.js';
 import { temporaryDirectory } from '../support/experiments.js';
-
-const root = resolve(import.meta.dirname, '../..');
 
 interface Ended {
   readonly code: number | null;
@@ -13,21 +12,17 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the CLI from its source in another directory. */
+/** Runs the CLI in another directory. */
 function cli(
   cwd: string,
   args: readonly string[],
   onStderr?: (text: string, kill: () => void) => void,
   onStdout?: (stdout: Readable) => void,
 ): Promise<Ended> {
-  const child = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), join(root, 'src/cli.ts'), ...args],
-    {
-      cwd,
-      env: { PATH: process.env.PATH, NO_COLOR: '1' },
-    },
-  );
+  const child = spawn(process.execPath, [built('src/cli.js'), ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, NO_COLOR: '1' },
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => {
     stdout += chunk.toString();

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { execute as serveCommand } from '../../src/commands/serve.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { messages, path, post, send, stream } from '../serve/local-server.js';
+import { built } from '../support/built.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
 type ServeArguments = Parameters<typeof serveCommand>[0];
@@ -101,11 +101,10 @@ describe('policyloop serve', () => {
 
 describe('from the shell', () => {
   it('Ctrl-C ends it in order', async () => {
-    const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
     const adapter = join(path, 'adapter-after-12-steps');
     const flags = ['serve', '--model', path, '--port', '0', '--device', 'cpu', '--json', '--template', 'a=1'];
     flags.push('--adapter', `one=${adapter}`, '--adapter', `two=${adapter}`);
-    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), cli, ...flags]);
+    const child = spawn(process.execPath, [built('src/cli.js'), ...flags]);
     let [stdout, stderr] = ['', ''];
     child.stderr.on('data', (chunk: Buffer) => {
       stderr += chunk.toString();

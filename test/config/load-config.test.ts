@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
 import { UserError } from '../../src/errors.js';
 import { packageRoot } from '../../src/package.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const load = (text: string, ...overrides: readonly string[]) =>
   loadConfig({ file: 'my.yaml', overrides, readFile: () => text });
@@ -153,7 +153,7 @@ describe('locate', () => {
 });
 
 describe('the file', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'policyloop-config-'));
+  const folder = temporaryDirectory();
   const at = (name: string) => join(folder, name);
   const messageOf = (file: string): string => {
     try {
@@ -172,7 +172,6 @@ describe('the file', () => {
     writeFileSync(at('huge.yaml'), '#'.repeat(1_500_000));
     mkdirSync(at('experiments'));
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   it('is found by its path', () => {
     expect(loadConfig({ file: at('pendulum.yaml') })).toMatchObject({ file: at('pendulum.yaml'), notes: [] });

@@ -1,18 +1,19 @@
 /** Kills runs that Python's Gymnasium plays, where there is one: POLICYLOOP_PYTHON names the interpreter (default: python3). */
+
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { readManifest } from '../../src/runs/reader.js';
+import { built } from '../support/built.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const present = spawnSync(python, ['-c', 'import gymnasium']).status === 0;
 if (!present) process.stderr.write(`Killed runs skipped: ${python} has no gymnasium\n`);
 
-const cli = resolve(import.meta.dirname, '../../src/cli.ts');
 const iterations = 12;
 const config = `environment: gymnasium:CartPole-v1
 model: { provider: hill-climb }
@@ -23,7 +24,7 @@ confirmation: { candidates: 2, episodes: 5 }
 `;
 
 function start(cwd: string, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, ['--import', import.meta.resolve('tsx'), cli, ...args, '--json'], {
+  return spawn(process.execPath, [built('src/cli.js'), ...args, '--json'], {
     cwd,
     env: { PATH: process.env.PATH, NO_COLOR: '1', POLICYLOOP_PYTHON: python },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,7 +1,7 @@
 /** Plays Python's Gymnasium, where there is one: POLICYLOOP_PYTHON names the interpreter (default: python3). */
+
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
@@ -16,6 +16,7 @@ import { createPolicyFamily } from '../../src/policies/families.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 import { readManifest } from '../../src/runs/reader.js';
+import { built } from '../support/built.js';
 import {
   readRunFile,
   resumeExperiment,
@@ -221,23 +222,16 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     'no process is left when this one is killed in a step',
     async () => {
       const source = `
-      const { openEnvironment } = await import(${JSON.stringify(pathToFileURL(resolve('src/environments/catalogue/open.ts')).href)});
+      const { openEnvironment } = await import(${JSON.stringify(pathToFileURL(built('src/environments/catalogue/open.js')).href)});
       const environment = await openEnvironment(${JSON.stringify({ id: counter, options: { fault: 'hang' } })}, process.env);
       await environment.batches[0].reset([1]);
       for (let step = 0; step < 2; step++) await environment.batches[0].step([{ slot: 0, action: 1 }]);
       console.log('hanging');
       await environment.batches[0].step([{ slot: 0, action: 1 }]);`;
-      const parent = spawn(
-        process.execPath,
-        [
-          '--import',
-          pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href,
-          '--input-type=module',
-          '-e',
-          source,
-        ],
-        { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] },
-      );
+      const parent = spawn(process.execPath, ['--input-type=module', '-e', source], {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       await new Promise((started) => parent.stdout.once('data', started));
       const children = execFileSync('cat', [`/proc/${parent.pid}/task/${parent.pid}/children`], {
         encoding: 'utf8',

@@ -1,7 +1,6 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { UserError } from '../../src/errors.js';
@@ -12,17 +11,17 @@ import {
   taskContextSchema,
 } from '../../src/prompting/context/prompt-context.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 import { situation } from './situation.js';
 
 let folder: string;
 let environment: Environment;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'prompts-'));
+  folder = temporaryDirectory();
   cpSync(join(packageRoot(), 'prompts', 'semantic'), folder, { recursive: true });
   environment = await makeEnvironment('CartPole-v1');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const load = (more: { readonly set?: string; readonly description?: string } = {}) =>
   loadPromptSet({ set: folder, environment, options: {}, maxSteps: 1000, ...more });

@@ -1,15 +1,15 @@
-import { appendFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { LowSync } from 'lowdb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/errors.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 let path: string;
 beforeEach(() => {
-  path = join(mkdtempSync(join(tmpdir(), 'json-lines-')), 'records.jsonl');
+  path = join(temporaryDirectory(), 'records.jsonl');
 });
 
 describe('JsonLinesFile', () => {

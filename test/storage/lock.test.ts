@@ -1,18 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/errors.js';
 import { isLocked, lockRun } from '../../src/storage/lock.js';
+import { built } from '../support/built.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** Whether the system tells when a process began. */
 const tellsStarts = existsSync('/proc/self/stat');
 
 let path: string;
 beforeEach(() => {
-  path = join(mkdtempSync(join(tmpdir(), 'lock-')), 'run.lock');
+  path = join(temporaryDirectory(), 'run.lock');
 });
 
 describe('lockRun', () => {
@@ -80,11 +83,11 @@ describe('lockRun', () => {
   it('lets in one of many that find the same stale lock', async () => {
     writeFileSync(path, '');
     const source = `
-      import { lockRun } from ${JSON.stringify(new URL('../../src/storage/lock.ts', import.meta.url).href)};
+      import { lockRun } from ${JSON.stringify(pathToFileURL(built('src/storage/lock.js')).href)};
       try { lockRun(process.argv[1]); console.log('in'); process.stdin.resume(); }
       catch (error) { console.log(error.name); process.exit(0); }`;
     const children = Array.from({ length: 3 }, () =>
-      spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source, path]),
+      spawn(process.execPath, ['--input-type=module', '-e', source, path]),
     );
     try {
       const said = await Promise.all(

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -13,6 +13,7 @@ import { runFiles } from '../../src/runs/reader.js';
 import { loadCollection } from '../../src/studies/collection-config.js';
 import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
 import { isComplete } from '../../src/studies/collection-record.js';
+import { built } from '../support/built.js';
 import {
   readRunFile,
   recordingContext,
@@ -363,17 +364,6 @@ describe('finetune collect', { timeout: 300_000 }, () => {
 });
 
 function spawnCollect(file: string): ChildProcess {
-  const cli = resolve(import.meta.dirname, '../../src/cli.ts');
-  const args = [
-    '--import',
-    import.meta.resolve('tsx'),
-    cli,
-    'finetune',
-    'collect',
-    file,
-    '--jobs',
-    '2',
-    '--quiet',
-  ];
+  const args = [built('src/cli.js'), 'finetune', 'collect', file, '--jobs', '2', '--quiet'];
   return spawn(process.execPath, args, { cwd: place, env: { PATH: process.env.PATH }, stdio: 'ignore' });
 }

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
@@ -13,8 +12,9 @@ import { readImported, runFiles } from '../../src/runs/reader.js';
 import { resumeRunDirectory } from '../../src/runs/writer.js';
 import { runAndReport, startRun } from '../../src/studies/single-run.js';
 import { createScriptedModel, type ScriptedModel } from './scripted-model.js';
+import { temporaryDirectory } from './temporary-directory.js';
 
-export const temporaryDirectory = () => mkdtempSync(join(tmpdir(), 'policyloop-'));
+export { temporaryDirectory };
 
 /** A config that plays quickly. */
 export const quick = {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import { recipes } from '../../../finetune/dataset/example.js';
@@ -8,12 +8,11 @@ import type { DatasetManifest } from '../../../finetune/dataset/manifest.js';
 import { rowFormats } from '../../../finetune/dataset/row-formats.js';
 import { packageText } from '../../../src/package.js';
 import { elementsOf, scriptContent, visibleText } from '../../report/markup.js';
+import { built } from '../../support/built.js';
 import { recordingContext, seededModel, temporaryDirectory } from '../../support/experiments.js';
 import { jsonLines, played } from '../dataset/runs.js';
 
 type DatasetArguments = Parameters<typeof datasetCommand>[0];
-
-const root = resolve(import.meta.dirname, '../../..');
 
 async function workplace(...runs: readonly Parameters<typeof played>[]) {
   const cwd = temporaryDirectory();
@@ -82,11 +81,10 @@ describe('finetune dataset', () => {
   });
 
   it('offers on the command line the recipes and formats there are', () => {
-    const { stdout } = spawnSync(
-      process.execPath,
-      ['--import', import.meta.resolve('tsx'), join(root, 'src/cli.ts'), 'finetune', 'dataset', '--help'],
-      { encoding: 'utf8', env: { PATH: process.env.PATH, NO_COLOR: '1' } },
-    );
+    const { stdout } = spawnSync(process.execPath, [built('src/cli.js'), 'finetune', 'dataset', '--help'], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, NO_COLOR: '1' },
+    });
     const choices = [...stdout.replace(/\s+/g, ' ').matchAll(/choices: ([^\]]*)\]/g)].map(([, names]) =>
       [...names!.matchAll(/"([^"]+)"/g)].map(([, name]) => name),
     );

@@ -19,6 +19,7 @@ import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { openWeights, readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { lockRun } from '../../../src/storage/lock.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
+import { built } from '../../support/built.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 
 const place = temporaryDirectory();
@@ -319,9 +320,8 @@ describe('finetune ollama', () => {
 });
 
 it('the commands explain themselves', () => {
-  const cli = path.resolve(import.meta.dirname, '../../../src/cli.ts');
   const help = (command: string) =>
-    execFileSync(process.execPath, ['--import', 'tsx', cli, 'finetune', command, '--help'], {
+    execFileSync(process.execPath, [built('src/cli.js'), 'finetune', command, '--help'], {
       encoding: 'utf8',
     });
   expect(help('gguf')).toMatch(/q8_0[\s\S]*finetune gguf tuned\/adapter --out/);

@@ -1,8 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeBatch, totalWeight } from '../../../finetune/engine/batch.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/lora.js';
 import { adamWStep, zeroMoments } from '../../../finetune/engine/optimisers.js';
@@ -16,6 +15,7 @@ import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.j
 import { openWeights } from '../../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { lastLogits } from '../last-logits.js';
 import {
   adapterValues,
@@ -24,8 +24,7 @@ import {
   relativeDistance,
 } from '../reference-training.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'adapter-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryDirectory();
 
 describe.each(referenceModels)('%s', (name) => {
   const directory = referenceDirectory(name);

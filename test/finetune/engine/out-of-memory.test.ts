@@ -1,14 +1,13 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
 import { UserError } from '../../../src/errors.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'out-of-memory-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryDirectory();
 afterEach(() => vi.restoreAllMocks());
 
 function job(output: string, batchTokens: number): FineTuning {

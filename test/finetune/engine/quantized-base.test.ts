@@ -1,7 +1,6 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { gradients } from '../../../finetune/engine/autodiff.js';
 import { makeBatch, type TokenExample, totalWeight } from '../../../finetune/engine/batch.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/lora.js';
@@ -32,6 +31,7 @@ import {
 } from '../../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import {
   adapterValues,
   largestDifference,
@@ -40,8 +40,7 @@ import {
   values,
 } from '../reference-training.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'quantized-base-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryDirectory();
 
 /** What codes [rows, blocks·32·bits/8] and scales [rows, blocks] stand for: [rows, columns]. */
 function dequantize(codes: Uint8Array, scales: Float32Array, rows: number, columns: number, bits: Bits) {

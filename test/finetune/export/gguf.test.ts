@@ -1,9 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gguf } from '@huggingface/gguf';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { GgufTensorType } from '../../../finetune/export/gguf/format.js';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
 import { mergeAdapter } from '../../../finetune/export/merge.js';
@@ -18,10 +17,10 @@ import {
   referenceDirectory,
   referenceModels,
 } from '../../models/local/fixture.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { largestDifference } from '../reference-training.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'gguf-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryDirectory();
 
 let files = 0;
 async function write(model: string, type: GgufTensorType = 'F32', adapter?: string): Promise<string> {
@@ -268,7 +267,6 @@ describe('tokenizers', () => {
 
   describe('of SentencePiece’s kind', () => {
     const model = byteFallbackModel();
-    afterAll(() => rmSync(model, { recursive: true }));
     const file = path.join(model, 'tokenizer.json');
     const setMerges = (vocabulary: string[], merges: string[][]) => {
       const json = JSON.parse(readFileSync(file, 'utf8')) as { model: { vocab: object; merges: string[][] } };

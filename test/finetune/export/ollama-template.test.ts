@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ollamaTemplate } from '../../../finetune/export/ollama/template.js';
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import { openChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { executeGoTemplate } from './go-template.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'ollama-template-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryDirectory();
 
 function open(jinja: string, bos = '<s>', eos = '</s>') {
   writeFileSync(path.join(folder, 'chat_template.jinja'), jinja);

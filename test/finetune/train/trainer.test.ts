@@ -1,7 +1,6 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Conversation } from '../../../finetune/dataset/read-dataset.js';
 import { checkpointThreads } from '../../../finetune/engine/checkpoint.js';
 import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
@@ -11,10 +10,10 @@ import { adaptableModules, readAdapter } from '../../../src/models/local/graph/a
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/safetensors.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { adapterValues, values } from '../reference-training.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'training-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryDirectory();
 
 const model = referenceDirectory('qwen2-tied-bf16-sharded');
 

@@ -1,15 +1,14 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, it, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { loadEngine } from '../../../src/models/local/engine/engine.js';
 import { readAdapter } from '../../../src/models/local/graph/adapter.js';
 import { createLocalModel } from '../../../src/models/local/process/local-model.js';
 import { localSchema } from '../../../src/models/local/settings.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'adapters-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryDirectory();
 
 const adapterOf = (name: string) => path.join(referenceDirectory(name), 'adapter-after-12-steps');
 

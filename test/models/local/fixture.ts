@@ -1,8 +1,8 @@
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChatMessage } from '../../../src/models/language-model.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 export const referenceModels = [
   'llama-untied-fp32',
@@ -36,7 +36,7 @@ export function readReference(name: string): Reference {
  * @returns its folder, to be removed after use
  */
 export function byteFallbackModel(): string {
-  const directory = mkdtempSync(path.join(tmpdir(), 'byte-fallback-'));
+  const directory = temporaryDirectory();
   cpSync(referenceDirectory('llama3-rope-bf16'), directory, { recursive: true });
   const file = path.join(directory, 'tokenizer.json');
   const json = JSON.parse(readFileSync(file, 'utf8')) as { added_tokens: { content: string }[] };

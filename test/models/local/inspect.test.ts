@@ -1,19 +1,14 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { freeCores } from '../../../src/models/local/engine/device.js';
 import { checkModel, inspectModel } from '../../../src/models/local/engine/inspect.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { referenceDirectory } from './fixture.js';
 
-const directories: string[] = [];
-afterEach(() => {
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
-});
-
 function copyModel(change: Record<string, unknown> = {}): string {
-  const directory = mkdtempSync(path.join(tmpdir(), 'model-'));
-  directories.push(directory);
+  const directory = temporaryDirectory();
   cpSync(referenceDirectory('qwen2-tied-bf16-sharded'), directory, { recursive: true });
   const file = path.join(directory, 'config.json');
   writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...change }));

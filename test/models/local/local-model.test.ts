@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { GenerateOptions, LanguageModel, ModelError } from '../../../src/models/language-model.js';
@@ -10,6 +9,8 @@ import { createLocalModel } from '../../../src/models/local/process/local-model.
 import { type ModelProcess, openModelProcess } from '../../../src/models/local/process/model-process.js';
 import { type LocalConfig, localSchema } from '../../../src/models/local/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { built } from '../../support/built.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { readReference, referenceDirectory } from './fixture.js';
 
 const open: { close?(): Promise<void> }[] = [];
@@ -169,7 +170,7 @@ test('a directory without a model is refused before anything starts', () => {
 
 /** Runs a program of its own that prints the id of its model's process. Rejects like execFile when it is killed. */
 function program(body: string, home?: string): Promise<{ stdout: string }> {
-  const source = new URL('../../../src/models/local/process/model-process.ts', import.meta.url).href;
+  const source = pathToFileURL(built('src/models/local/process/model-process.js')).href;
   const settings = { path, threads: 1, device: 'cpu', quantization: 'none', template: {} };
   const script = `
     import { openModelProcess } from ${JSON.stringify(source)};
@@ -178,7 +179,7 @@ function program(body: string, home?: string): Promise<{ stdout: string }> {
     await model.load();
     process.stdout.write(String(model.pid));
     ${body}`;
-  const options = ['--import', 'tsx', '--input-type=module', '--eval', script];
+  const options = ['--input-type=module', '--eval', script];
   const env = { ...process.env, ...(home !== undefined && { HOME: home, USERPROFILE: home }) };
   return promisify(execFile)(process.execPath, options, { timeout: 25_000, env });
 }
@@ -189,12 +190,11 @@ async function expectGone(pid: string): Promise<void> {
 }
 
 test('a program ends by itself while its model is idle, the process with it, and nothing is left in the home directory', async () => {
-  const home = mkdtempSync(join(tmpdir(), 'home-'));
+  const home = temporaryDirectory();
   const { stdout } = await program('await model.generate(job);', home);
   await expectGone(stdout);
   // The runtime's telemetry would keep a device id there.
   expect(readdirSync(home, { recursive: true })).toEqual([]);
-  rmSync(home, { recursive: true });
 });
 
 test('a program that is killed in the middle of a call leaves no process behind', async () => {

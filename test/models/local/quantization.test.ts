@@ -1,5 +1,4 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
@@ -10,17 +9,13 @@ import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.j
 import { quantizeRows, toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { openWeights } from '../../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../../src/random/generator.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { referenceDirectory } from './fixture.js';
 
-const directories: string[] = [];
-afterEach(() => {
-  vi.unstubAllEnvs();
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
-});
+afterEach(() => vi.unstubAllEnvs());
 
 function copyModel(name: string): string {
-  const directory = mkdtempSync(path.join(tmpdir(), 'quantised-'));
-  directories.push(directory);
+  const directory = temporaryDirectory();
   cpSync(referenceDirectory(name), directory, { recursive: true });
   return directory;
 }
@@ -116,8 +111,7 @@ test('quantised weights are made once', () => {
 
 test('where the model cannot be written beside, the home directory is taken', () => {
   const directory = copyModel('qwen3-fp32');
-  const home = mkdtempSync(path.join(tmpdir(), 'home-'));
-  directories.push(home);
+  const home = temporaryDirectory();
   vi.stubEnv('HOME', home);
   vi.stubEnv('USERPROFILE', home);
   writeFileSync(path.join(directory, '.policyloop'), 'a file in the way');

@@ -1,11 +1,10 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { writeAdapter } from '../../../finetune/engine/lora.js';
 import type { AdaptableModule } from '../../../src/models/local/graph/adapter.js';
 import { decoderTensors } from '../../../src/models/local/graph/parameters.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { createGenerator } from '../../../src/random/generator.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 export interface RandomAdapter {
   readonly model: string;
@@ -17,7 +16,7 @@ export interface RandomAdapter {
 
 /** Writes an adapter whose factors are random, large enough to change what the model says; returns its directory. */
 export function randomAdapter({ model, rank, modules, seed, rankStabilized = false }: RandomAdapter): string {
-  const directory = path.join(mkdtempSync(path.join(tmpdir(), 'adapter-')), `random-${seed}`);
+  const directory = path.join(temporaryDirectory(), `random-${seed}`);
   const random = createGenerator(seed);
   const parameters = decoderTensors(readDecoderConfig(model)).flatMap(({ name, shape }) => {
     const module = name.replace(/\.weight$/, '');

@@ -1,19 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import {
   openWeights,
   readSafetensors,
   readTensorBytes,
 } from '../../../src/models/local/weights/safetensors.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { referenceDirectory } from './fixture.js';
 
 let directory: string;
 beforeAll(() => {
-  directory = mkdtempSync(path.join(tmpdir(), 'safetensors-'));
+  directory = temporaryDirectory();
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 function safetensors(header: object, data: Uint8Array): Buffer {
   const text = Buffer.from(JSON.stringify(header));

@@ -1,22 +1,16 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.js';
 import { TextStream } from '../../../src/models/local/tokens/token-text.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
-
-const directories: string[] = [];
-afterEach(() => {
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
-});
 
 /** A copy of a reference model's tokenizer files, to be changed. */
 function copyTokenizer(): string {
-  const directory = mkdtempSync(path.join(tmpdir(), 'tokenizer-'));
-  directories.push(directory);
+  const directory = temporaryDirectory();
   for (const file of ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'])
     cpSync(path.join(referenceDirectory('qwen3-fp32'), file), path.join(directory, file));
   return directory;

@@ -1,0 +1,19 @@
+/** A run of the tests has a temporary directory of its own, and fails when something is left there. */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildFolder } from './built.js';
+
+export default function setup(): () => void {
+  const place = mkdtempSync(join(tmpdir(), 'policyloop-tests-'));
+  process.env.TMPDIR = place;
+  return () => {
+    rmSync(buildFolder(), { recursive: true, force: true });
+    // The loader that runs TypeScript in programs of their own keeps a cache.
+    const left = readdirSync(place).filter((name) => !name.startsWith('tsx-'));
+    rmSync(place, { recursive: true });
+    if (left.length === 0) return;
+    process.stderr.write(`The tests left in their temporary directory: ${left.join(', ')}\n`);
+    process.exitCode = 1;
+  };
+}
