@@ -33,14 +33,9 @@ export function remembered<Entry extends Pick<BufferEntry, 'iteration' | 'score'
 }
 
 /**
- * The evaluations that a prompt shows, in the order in which it shows them. A pure function of the entries: a
- * resumed run shows what an uninterrupted one would.
- *
- * Without `best` and `recent` it is all of them; once they pass the token budget the oldest are dropped until three
- * quarters of the budget are left. Otherwise it is the union of the `best` highest scores (the earlier entry on
- * ties) and the `recent` last entries; beyond the budget the oldest go first, those among the best after the others.
- * One entry is always left.
- *
+ * The evaluations that a prompt shows, in the order in which it shows them: all of them, or the union of the `best`
+ * highest scores (the earlier entry on ties) and the `recent` last. Beyond the token budget the oldest go first (without
+ * `best` and `recent` down to three quarters of it), those among the best after the others; one entry is always left.
  * @param entries oldest first
  * @param tokens how many tokens the prompt needs for an entry
  */

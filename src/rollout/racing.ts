@@ -69,17 +69,9 @@ export function raceAgainst(
 const stakes = [0.5, 1] as const;
 
 /**
- * Whether the evaluation may end with these episodes. Either the incumbent is out of reach whatever the others return,
- * for none returns more than `highest`. Or it is so at the confidence: a gambler bets, episode after episode, on
- * returns below what those left have to reach on average if the incumbent is to be reached; where it is reached, the
- * gambler's capital is no more than 1 on average and gets to 1 / (1 − confidence) at any time in at most 1 − confidence
- * of all cases (Ville 1939). This is the test for means of bounded values drawn without replacement of Waudby-Smith &
- * Ramdas (2024), "Estimating means of bounded random variables by betting", section 5, with two fixed bets instead of
- * adaptive ones. It needs no lower bound and no distribution, only that the order of the episodes is random: their
- * seeds are.
- *
- * A mean above the incumbent's is never cut short, so that what is recorded can't pass for the best.
- *
+ * Whether the evaluation may end with these episodes: the incumbent is out of reach, surely or at the confidence.
+ * A mean above the incumbent's is never cut short. docs/design.md tells the test (Waudby-Smith & Ramdas 2024, section 5;
+ * Ville 1939); it needs no lower bound and no distribution, only that the order of the episodes is random.
  * @param returns of the episodes played so far, in their order
  */
 export function isLost({ confidence, episodes, highest, total }: Race, returns: readonly number[]): boolean {
