@@ -2,13 +2,12 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { openEnvironment } from '../environments/catalogue/open.js';
-import { UserError } from '../errors.js';
 import { closeEnvironment, workersFor } from '../experiment/assemble.js';
+import { choosePolicy } from '../experiment/choose-policy.js';
 import { formatReturn } from '../format/numbers.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { confirmationSeeds } from '../random/seeds.js';
 import { type Evaluation, evaluate } from '../rollout/evaluation.js';
-import { finalConfirmation } from '../runs/events.js';
 import { interval } from '../runs/facts.js';
 import { type OpenedRun, openRun } from '../runs/open-run.js';
 import {
@@ -41,7 +40,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (args.workers !== undefined) requireCount('--workers', args.workers, 1);
   if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
   const run = await openRun(args, context);
-  const { iteration, parameters } = choose(run, args.iteration);
+  const { iteration, parameters } = choosePolicy(run, args.iteration ?? 'best');
   const { manifest } = run;
   const seeds = confirmationSeeds(args.seed ?? manifest.seed, 'inspection', args.episodes);
   const { returns, lengths } = await play(run, parameters, seeds, args.workers, context);
@@ -90,30 +89,4 @@ async function play(
   } finally {
     await closeEnvironment({ environment, workers });
   }
-}
-
-/** The confirmed policy, else the best observed; or the best of an iteration. */
-function choose(
-  run: OpenedRun,
-  iteration: number | undefined,
-): { readonly iteration: number; readonly parameters: ParameterVector } {
-  const { manifest, recorded } = run;
-  if (iteration !== undefined) {
-    const entries = recorded.entries.filter((entry) => entry.iteration === iteration);
-    const best = entries.toSorted((a, b) => b.score - a.score)[0];
-    if (best !== undefined) return best;
-    throw new UserError({
-      field: '--iteration',
-      message: 'this iteration has no evaluated policy',
-      value: iteration,
-      remedy: `the run has iterations 0 (warm-up) to ${recorded.iteration}`,
-    });
-  }
-  const chosen = finalConfirmation(manifest.confirmations) ?? manifest.best;
-  if (chosen !== undefined) return chosen;
-  throw new UserError({
-    message: 'this run has no evaluated policy yet',
-    value: run.path,
-    remedy: `policyloop resume ${run.path}`,
-  });
 }

@@ -1,24 +1,22 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
-import { SingleBar } from 'cli-progress';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { UserError } from '../errors.js';
 import {
   type DrawnEpisode,
-  drawEpisode,
+  drawPicture,
   type EpisodeChoice,
   iterationName,
   makeAnimationsFolder,
-  notablePolicies,
-  openDrawable,
+  type PictureFormat,
+  pictureFormats,
 } from '../experiment/animations.js';
-import { bestEntries } from '../experiment/stages.js';
+import { choosePolicy, type NotablePolicy } from '../experiment/choose-policy.js';
 import { formatBytes, formatReturn } from '../format/numbers.js';
-import { type Animation, durationOf } from '../render/animation.js';
-import { gifAnimation } from '../render/gif-animation.js';
-import { svgAnimation } from '../render/svg-animation.js';
+import { createProgress } from '../format/progress.js';
+import { durationOf } from '../render/animation.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { placeName, shownPath } from '../runs/facts.js';
 import { type OpenedRun, openRun } from '../runs/open-run.js';
@@ -61,29 +59,27 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-const formats = ['gif', 'svg'] as const;
-type Format = (typeof formats)[number];
-
 /** `policyloop render <run>`: an episode of one of its policies as an animation. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireRange('--size', args.size, 64, 2048);
   requireRange('--max-frames', args.maxFrames, 2, 5000);
   if (args.fps !== undefined) requireRange('--fps', args.fps, 1, 50);
   const format = formatOf(args);
+  const wanted = readIteration(args.iteration);
+  const given = args.out === undefined ? undefined : readOut(args.out, context.cwd);
   const run = await openRun(args, context);
-  const entry = choosePolicy(run, args);
-  const choice = chooseEpisode(run, args);
-  const environment = await openDrawable(run.config);
-  let drawn: DrawnEpisode;
-  try {
-    const { config, family, manifest } = run;
-    drawn = drawEpisode({ config, family, environment, seed: manifest.seed }, entry, choice, args);
-  } finally {
-    environment.close?.();
-  }
-  const file = outputFile(run, entry, drawn, format, args, context);
-  const { animation, replay, recorded } = drawn;
-  const picture = format === 'svg' ? svgAnimation(animation, args.size) : gif(animation, args, context);
+  const entry = choosePolicy(run, wanted, args.candidate);
+  const progress = createProgress(args, context);
+  const drawn = await drawPicture(run, entry, chooseEpisode(run, args), {
+    ...args,
+    format,
+    onFrame(done, total) {
+      if (done === 1) progress.begin({ label: 'frames', total });
+      progress.update(done);
+    },
+  }).finally(() => progress.close());
+  const { animation, picture, replay, recorded } = drawn;
+  const file = given ?? fileInRun(run, entry, drawn, format, wanted);
   replaceFile(file, picture);
   const out = shownPath(file, context.cwd);
   const asRecorded = recorded === undefined ? undefined : recorded === replay.return;
@@ -131,17 +127,17 @@ function requireRange(option: string, value: number, low: number, high: number):
   throw new UserError({ field: option, message: `give a whole number of at most ${high}`, value });
 }
 
-function formatOf({ format, out }: Args): Format {
+function formatOf({ format, out }: Args): PictureFormat {
   const ending = out === undefined ? undefined : extname(out).slice(1).toLowerCase();
   const wanted = format ?? ending ?? 'gif';
-  const found = formats.find((one) => one === wanted);
+  const found = pictureFormats.find((one) => one === wanted);
   if (found === undefined) {
     throw new UserError({
       field: format === undefined ? '--out' : '--format',
       message:
         format === undefined ? 'this file name has no ending of a known format' : 'there is no such format',
       value: format ?? out,
-      alternatives: format === undefined ? formats.map((one) => `*.${one}`) : formats,
+      alternatives: format === undefined ? pictureFormats.map((one) => `*.${one}`) : pictureFormats,
     });
   }
   if (ending !== undefined && ending !== found) {
@@ -155,45 +151,13 @@ function formatOf({ format, out }: Args): Format {
   return found;
 }
 
-function choosePolicy({ recorded, manifest, path }: OpenedRun, args: Args): BufferEntry {
-  const notable = notablePolicies(recorded.entries, manifest);
-  if (notable === undefined) {
-    throw new UserError({
-      message: 'this run has no evaluated policy yet',
-      value: path,
-      remedy: `policyloop resume ${path}`,
-    });
-  }
-  const { iteration: wanted, candidate } = args;
-  if (wanted === 'best' || wanted === 'worst' || wanted === 'first') {
-    if (candidate === undefined) return notable[wanted];
-    throw new UserError({
-      field: '--candidate',
-      message: `--iteration ${wanted} names one policy already`,
-      value: candidate,
-      remedy: 'give the number of an iteration beside it',
-    });
-  }
-  const iteration = /^\d+$/.test(wanted) ? Number(wanted) : Number.NaN;
-  const entries = recorded.entries.filter((entry) => entry.iteration === iteration);
-  if (entries.length === 0) {
-    throw new UserError({
-      field: '--iteration',
-      message: Number.isNaN(iteration)
-        ? 'give best, worst, first or the number of an iteration'
-        : 'this iteration has no evaluated policy',
-      value: wanted,
-      remedy: `the run has iterations 0 (warm-up) to ${recorded.iteration}`,
-    });
-  }
-  if (candidate === undefined) return bestEntries(entries, 1)[0]!;
-  const found = entries.find((entry) => entry.candidate === candidate - 1);
-  if (found !== undefined) return found;
+function readIteration(text: string): NotablePolicy | number {
+  if (text === 'best' || text === 'worst' || text === 'first') return text;
+  if (/^\d+$/.test(text)) return Number(text);
   throw new UserError({
-    field: '--candidate',
-    message: `iteration ${iteration} has no evaluated candidate of this number`,
-    value: candidate,
-    alternatives: entries.map((entry) => String(entry.candidate + 1)),
+    field: '--iteration',
+    message: 'give best, worst, first or the number of an iteration',
+    value: text,
   });
 }
 
@@ -213,23 +177,7 @@ function chooseEpisode({ config }: OpenedRun, { episode = 1, seed, ...args }: Ar
   });
 }
 
-/** In the run's own folder, unless a file is named. */
-function outputFile(
-  { path, config }: OpenedRun,
-  entry: BufferEntry,
-  { episode, seed }: DrawnEpisode,
-  format: Format,
-  { iteration, out }: Args,
-  { cwd }: Pick<CommandContext, 'cwd'>,
-): string {
-  if (out === undefined) {
-    const several = entry.iteration === 0 || config.candidates > 1;
-    const policy = /^\d+$/.test(iteration)
-      ? `${iterationName(entry.iteration)}${several ? `-candidate-${entry.candidate + 1}` : ''}`
-      : iteration;
-    const which = episode === undefined ? `seed-${seed}` : `episode-${episode + 1}`;
-    return join(makeAnimationsFolder(path), `${policy}-${which}.${format}`);
-  }
+function readOut(out: string, cwd: string): string {
   const file = resolve(cwd, out);
   const problem = (message: string, remedy: string) =>
     new UserError({ field: '--out', message, value: out, remedy });
@@ -238,28 +186,19 @@ function outputFile(
   return file;
 }
 
-function gif(animation: Animation, { size, json }: Args, context: CommandContext): Uint8Array {
-  const frames = animation.moments.length;
-  if (context.terminal === undefined || json) {
-    if (!json) context.note(`drawing ${frames} frames`);
-    return gifAnimation(animation, size).bytes;
-  }
-  const bar = new SingleBar({
-    format: '{bar} frame {value}/{total}  {eta_formatted} left',
-    stream: context.terminal,
-    barsize: 24,
-    clearOnComplete: true,
-    barCompleteChar: '━',
-    barIncompleteChar: '·',
-  });
-  bar.start(frames, 0);
-  try {
-    return gifAnimation(animation, size, (drawn) => {
-      bar.update(drawn);
-      // Frames are drawn without a pause in which the bar's own timer could run.
-      if (drawn % 10 === 0) bar.render();
-    }).bytes;
-  } finally {
-    bar.stop();
-  }
+/** In the run's own folder. */
+function fileInRun(
+  { path, config }: OpenedRun,
+  entry: BufferEntry,
+  { episode, seed }: DrawnEpisode,
+  format: PictureFormat,
+  wanted: NotablePolicy | number,
+): string {
+  const several = entry.iteration === 0 || config.candidates > 1;
+  const policy =
+    typeof wanted === 'number'
+      ? `${iterationName(entry.iteration)}${several ? `-candidate-${entry.candidate + 1}` : ''}`
+      : wanted;
+  const which = episode === undefined ? `seed-${seed}` : `episode-${episode + 1}`;
+  return join(makeAnimationsFolder(path), `${policy}-${which}.${format}`);
 }

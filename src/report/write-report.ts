@@ -1,13 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../errors.js';
-import {
-  drawBounded,
-  drawEpisode,
-  drawnIterations,
-  notablePolicies,
-  openDrawable,
-} from '../experiment/animations.js';
+import { drawBounded, drawEpisode, drawnIterations, openDrawable } from '../experiment/animations.js';
+import { notablePolicies } from '../experiment/choose-policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
 import { readGroup, runFiles } from '../runs/reader.js';

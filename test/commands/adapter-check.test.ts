@@ -22,7 +22,7 @@ test('an adapter is explained, and compared with the model that it names', async
   expect(text).toMatch(/^adapter +LoRA of rank 4, alpha 3: scaled by 0\.75$/m);
   expect(text).toMatch(/^modules +3 q_proj, 3 down_proj$/m);
   // Rank 4, three layers; q_proj is 64 × 64 and down_proj 64 × 160.
-  expect(text).toMatch(/^parameters +4,224, F32, 16\.9 kB$/m);
+  expect(text).toMatch(/^parameters +4224, F32, 16\.9 kB$/m);
   expect(text).toContain(`base        ${model}`);
   expect(text).toMatch(/^fits +yes: compared with .*llama3-rope-bf16$/m);
   expect(text).toMatch(/^verdict +can be used with llama3-rope-bf16$/m);

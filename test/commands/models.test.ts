@@ -27,7 +27,7 @@ test('a sound model is explained on one screen', async () => {
   const { code, text } = await check(reference);
   expect(code).toBe(0);
   expect(text).toMatch(/^architecture +llama, 3 layers of width 64/m);
-  expect(text).toMatch(/^parameters +[\d,]+, BF16, \d+ kB in 1 file$/m);
+  expect(text).toMatch(/^parameters +[\d\u202f]+, BF16, \d+ kB in 1 file$/m);
   expect(text).toMatch(/^memory +\d+ kB \(none\), \d+ kB \(int8\), [\d.]+ kB \(int4\) of weights/m);
   expect(text).toMatch(/^context +512 tokens/m);
   expect(text).toMatch(/^template +chat_template\.jinja, takes a system message$/m);

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { messageOf, type Problem, UserError } from '../../../errors.js';
-import { formatBytes } from '../../../format/numbers.js';
+import { formatBytes, formatCount } from '../../../format/numbers.js';
 import { checkModel } from '../engine/inspect.js';
 import {
   type Adapter,
@@ -106,10 +106,7 @@ export function adapterRows({ base, adapter, fit, problems }: AdapterFacts): (re
     rows.push(['adapter', `LoRA of rank ${rank}, alpha ${alpha}: scaled by ${Number(scale.toPrecision(4))}`]);
     const counts = Object.entries(modules).map(([name, layers]) => `${layers} ${name}`);
     rows.push(['modules', counts.join(', ') || 'none: it changes nothing']);
-    rows.push([
-      'parameters',
-      `${parameters.toLocaleString('en-US')}, ${dtypes.join(' and ')}, ${formatBytes(bytes)}`,
-    ]);
+    rows.push(['parameters', `${formatCount(parameters)}, ${dtypes.join(' and ')}, ${formatBytes(bytes)}`]);
     rows.push(['base', base ?? '(the adapter names none)']);
   }
   if (fit !== undefined) rows.push(['fits', `${fit.fits ? 'yes' : 'no'}: compared with ${fit.model}`]);

@@ -1,0 +1,69 @@
+/** The facts of a model directory as lines of the screen. */
+import { basename } from 'node:path';
+import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
+import type { QuantizationLoss } from '../engine/quantization-loss.js';
+import { quantizations } from '../settings.js';
+import type { DecoderConfig, GenerationDefaults } from '../weights/hf-config.js';
+import type { ModelFacts } from './model-facts.js';
+
+export function modelRows(facts: ModelFacts): (readonly [string, string])[] {
+  const { config, weights, tokenizer, generation, memory, devices, loss, problems } = facts;
+  const rows: (readonly [string, string])[] = [];
+  if (config !== undefined) rows.push(['architecture', architectureText(config)]);
+  if (weights !== undefined) {
+    rows.push([
+      'parameters',
+      `${formatCount(weights.parameters)}, ${weights.dtypes.join(' and ')}, ${formatBytes(weights.bytes)} in ${plural(weights.files, 'file')}`,
+    ]);
+  }
+  if (config !== undefined && memory !== undefined) {
+    const sizes = quantizations.map((name) => `${formatBytes(memory.weights[name])} (${name})`);
+    rows.push(['memory', `${sizes.join(', ')} of weights, and about 200 MB for the program`]);
+    const full = formatBytes(memory.contextToken * config.contextTokens);
+    rows.push([
+      'context',
+      `${config.contextTokens} tokens, ${formatBytes(memory.contextToken)} each: ${full} when it is full`,
+    ]);
+  }
+  if (tokenizer !== undefined) {
+    const system = tokenizer.takesSystem ? 'takes a system message' : 'takes no system message';
+    rows.push(['template', `${basename(tokenizer.templateFile)}, ${system}`]);
+    const stated = generation?.eosTokens.length ? generation.eosTokens : (config?.eosTokens ?? []);
+    const ends = [...new Set([...stated, ...tokenizer.eosTokens])];
+    rows.push(['tokenizer', `tokenizer.json, an answer ends at token ${ends.join(' or ') || '(none)'}`]);
+  }
+  if (generation !== undefined) rows.push(['sampling', samplingText(generation)]);
+  if (devices !== undefined)
+    rows.push(['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`]);
+  if (loss !== undefined) rows.push([`${loss.quantization} loses`, lossText(loss)]);
+  rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
+  return rows;
+}
+
+function architectureText(config: DecoderConfig): string {
+  const { architecture, layers, hidden, heads, kvHeads, tied } = config;
+  return (
+    `${architecture}, ${layers.length} layers of width ${hidden}, ${heads} heads with ${kvHeads} for keys and values` +
+    (tied ? ', output layer shared with the embedding' : '')
+  );
+}
+
+function samplingText(defaults: GenerationDefaults): string {
+  const named = [
+    ['temperature', defaults.temperature],
+    ['top-p', defaults.topP],
+    ['top-k', defaults.topK],
+    ['min-p', defaults.minP],
+    ['repetition penalty', defaults.repetitionPenalty],
+  ] as const;
+  const given = named.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]));
+  return given.length === 0 ? 'temperature 1 (the publisher recommends nothing)' : given.join(', ');
+}
+
+function lossText({ tokens, perplexity, divergence, agreement }: QuantizationLoss): string {
+  return (
+    `perplexity ${perplexity.exact.toPrecision(5)} → ${perplexity.quantized.toPrecision(5)}, ` +
+    `divergence ${divergence.toPrecision(2)} nats a token, ` +
+    `the same likeliest token in ${(100 * agreement).toFixed(1)} % of ${tokens} places`
+  );
+}
