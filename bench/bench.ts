@@ -1,6 +1,6 @@
 /** `npm run bench`: figures of this machine, now. Ratios within one run are what counts. */
 import process from 'node:process';
-import { formatTable } from '../src/format/table.js';
+import { terminalTable } from '../src/format/table.js';
 import { benchIterations } from './iterations.js';
 import { benchMujoco } from './mujoco.js';
 import { benchRollouts } from './rollouts.js';
@@ -16,8 +16,12 @@ const findings = [
   ...benchStartUp(),
 ];
 process.stdout.write(
-  `${formatTable(
-    ['what', 'figure', ''],
-    findings.map(({ name, value, note }) => [name, value, note ?? '']),
+  `${terminalTable(
+    [
+      { title: 'what', cell: ({ name }) => name },
+      { title: 'figure', kind: 'number', cell: ({ value }) => value },
+      { title: '', cell: ({ note }) => note ?? '' },
+    ],
+    findings,
   )}\n`,
 );

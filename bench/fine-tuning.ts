@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface, type Interface } from 'node:readline';
 import { writeRandomModel } from '../scripts/random-model.js';
-import { formatTable } from '../src/format/table.js';
+import { terminalTable } from '../src/format/table.js';
 import { packageRoot } from '../src/package.js';
 import type { StepTime } from './training-step.js';
 
@@ -131,4 +131,13 @@ const rows = [...times].map(([name, measured]) => {
     noteOf(name),
   ];
 });
-process.stdout.write(`${formatTable(['what', 'processor time', 'wall time', 'peak memory', ''], rows)}\n`);
+process.stdout.write(
+  `${terminalTable(
+    ['what', 'processor time', 'wall time', 'peak memory', ''].map((title, i) => ({
+      title,
+      kind: i > 0 && i < 4 ? ('number' as const) : ('text' as const),
+      cell: (row: readonly string[]) => row[i],
+    })),
+    rows,
+  )}\n`,
+);

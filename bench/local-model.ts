@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { writeRandomModel } from '../scripts/random-model.js';
-import { formatTable } from '../src/format/table.js';
+import { terminalTable } from '../src/format/table.js';
 import { type Engine, loadEngine } from '../src/models/local/engine/engine.js';
 import type { GenerateJob, JobResult } from '../src/models/local/engine/protocol.js';
 import { decoderTensors } from '../src/models/local/graph/parameters.js';
@@ -165,8 +165,12 @@ const rows: Finding[] = [
   },
 ];
 process.stdout.write(
-  `${formatTable(
-    ['what', 'figure', ''],
-    rows.map(({ name, value, note }) => [name, value, note ?? '']),
+  `${terminalTable(
+    [
+      { title: 'what', cell: ({ name }) => name },
+      { title: 'figure', kind: 'number', cell: ({ value }) => value },
+      { title: '', cell: ({ note }) => note ?? '' },
+    ],
+    rows,
   )}\n`,
 );

@@ -5,7 +5,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
 import { formatCompact } from '../../src/format/numbers.js';
-import { formatTable } from '../../src/format/table.js';
+import { terminalTable } from '../../src/format/table.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { buildDataset } from '../dataset/dataset.js';
 import { requireExportable } from '../dataset/export-rows.js';
@@ -125,26 +125,32 @@ function counts(option: string, text: string): readonly number[] {
 
 function described({ recipe, sources, statistics, duplicates }: DatasetManifest, out: string): string {
   const { train, validation } = statistics;
-  const row = (title: string, split: 'train' | 'validation') => {
-    const { examples, prompts, promptTokens, completionTokens, history } = statistics[split];
-    const runs = sources.filter((source) => source.split === split).length;
-    return [
-      title,
-      String(runs),
-      String(examples),
-      String(prompts),
-      ...[promptTokens, completionTokens, history].map(spread),
-    ];
-  };
+  const splits = [
+    { title: 'train', ...train },
+    { title: 'validation', ...validation },
+  ];
+  const runs = (split: string) => sources.filter((source) => source.split === split).length;
   return [
     styleText(
       'bold',
       `${recipe}: ${train.examples + validation.examples} examples, ${duplicates} duplicates left out`,
     ),
     '',
-    formatTable(
-      ['split', 'runs', 'examples', 'prompts', 'prompt tokens', 'completion tokens', 'history'],
-      [row('train', 'train'), row('validation', 'validation')],
+    terminalTable(
+      [
+        { title: 'split', cell: ({ title }) => title },
+        { title: 'runs', kind: 'number', cell: ({ title }) => runs(title) },
+        { title: 'examples', kind: 'number', cell: ({ examples }) => examples },
+        { title: 'prompts', kind: 'number', cell: ({ prompts }) => prompts },
+        { title: 'prompt tokens', kind: 'number', cell: ({ promptTokens }) => spread(promptTokens) },
+        {
+          title: 'completion tokens',
+          kind: 'number',
+          cell: ({ completionTokens }) => spread(completionTokens),
+        },
+        { title: 'history', kind: 'number', cell: ({ history }) => spread(history) },
+      ],
+      splits,
     ),
     '',
     `look at it  ${join(out, datasetFiles.page)}`,
@@ -152,8 +158,8 @@ function described({ recipe, sources, statistics, duplicates }: DatasetManifest,
 }
 
 /** `1.2k (0.9k–2.1k)`: the median and the ends. */
-function spread(values: Distribution | undefined): string {
-  if (values === undefined) return '–';
+function spread(values: Distribution | undefined): string | undefined {
+  if (values === undefined) return undefined;
   const { median, least, most } = values;
   return `${formatCompact(median)} (${formatCompact(least)}–${formatCompact(most)})`;
 }

@@ -1,8 +1,16 @@
 /** `index.html` of a dataset: what it is made of, what is wrong with it, and samples to read. */
 
-import { formatCompact, formatCount, formatNumber, formatReturn, plural } from '../../src/format/numbers.js';
+import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
+import {
+  formatCompact,
+  formatCount,
+  formatInterval,
+  formatNumber,
+  formatReturn,
+  plural,
+} from '../../src/format/numbers.js';
+import { type Cell, type Column, htmlTable } from '../../src/format/table.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
-import { type Content, type Html, html, preformatted } from '../../src/report/page/html.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import type { Dataset, Split } from './dataset.js';
 import type { Example, Lineage } from './example.js';
@@ -58,40 +66,58 @@ export function alarmList(
 }
 
 function sizes({ statistics, duplicates }: Dataset): Html {
-  const splits = ['train', 'validation'] as const;
-  const row = (title: string, cell: (split: Split) => Content) =>
-    html`<tr><th scope="row">${title}</th>${splits.map((split) => html`<td class="number">${cell(split)}</td>`)}</tr>
-`;
-  const spread = (title: string, of: (split: Split) => Distribution | undefined) =>
-    row(title, (split) => spreadText(of(split)));
-  return html`<div class="scroll"><table>
-<thead><tr><th></th><th class="number">training</th><th class="number">validation</th></tr></thead>
-<tbody>
-${row('examples', (split) => formatCount(statistics[split].examples))}
-${row('different prompts', (split) => formatCount(statistics[split].prompts))}
-${spread('tokens of a prompt', (split) => statistics[split].promptTokens)}
-${spread('tokens of a completion', (split) => statistics[split].completionTokens)}
-${spread('evaluations behind a prompt', (split) => statistics[split].history)}
-${spread('weight', (split) => statistics[split].weight)}
-</tbody></table></div>
+  type Figures = Dataset['statistics'][Split];
+  const rows: readonly { readonly title: string; readonly of: (figures: Figures) => Cell }[] = [
+    { title: 'examples', of: ({ examples }) => examples },
+    { title: 'different prompts', of: ({ prompts }) => prompts },
+    { title: 'tokens of a prompt', of: ({ promptTokens }) => spread(promptTokens) },
+    { title: 'tokens of a completion', of: ({ completionTokens }) => spread(completionTokens) },
+    { title: 'evaluations behind a prompt', of: ({ history }) => spread(history) },
+    { title: 'weight', of: ({ weight }) => spread(weight) },
+  ];
+  const table = htmlTable(
+    [
+      { title: '', cell: ({ title }) => title },
+      { title: 'training', kind: 'number', cell: ({ of }) => of(statistics.train) },
+      { title: 'validation', kind: 'number', cell: ({ of }) => of(statistics.validation) },
+    ],
+    rows,
+  );
+  return html`${table}
 <p class="note">Median, with the smallest and the largest value and the mean. ${plural(duplicates, 'duplicate')} left out.</p>`;
 }
 
-function spreadText(values: Distribution | undefined): Content {
-  if (values === undefined) return '–';
+function spread(values: Distribution | undefined): Cell {
+  if (values === undefined) return undefined;
   const { median, least, most, mean } = values;
-  return html`${formatNumber(median)} <span class="muted">(${formatNumber(least)} … ${formatNumber(most)}; ${formatNumber(mean)})</span>`;
+  return {
+    text: formatNumber(median),
+    detail: `${formatInterval([least, most], formatNumber)}; ${formatNumber(mean)}`,
+  };
 }
 
+type Source = Pick<
+  DatasetManifest['sources'][number],
+  'run' | 'environment' | 'model' | 'seed' | 'kept' | 'split'
+>;
+
+/** What a dataset is made of, on its page and on that of a training. */
+export const sourceColumns: readonly Column<Source>[] = [
+  { title: 'run', cell: ({ run }) => run },
+  { title: 'environment', cell: ({ environment }) => environment },
+  { title: 'proposed by', cell: ({ model }) => model },
+  { title: 'seed', kind: 'number', cell: ({ seed }) => String(seed) },
+  { title: 'examples', kind: 'number', cell: ({ kept }) => kept },
+  { title: 'split', cell: ({ split }) => split },
+];
+
 function sourceTable({ sources }: DatasetManifest): Html {
-  return html`<div class="scroll tall"><table>
-<thead><tr><th>run</th><th>environment</th><th>proposed by</th><th class="number">seed</th><th class="number">evaluations</th><th class="number">examples</th><th>split</th></tr></thead>
-<tbody>${sources.map(
-    (
-      source,
-    ) => html`<tr><th scope="row">${source.run}</th><td>${source.environment}</td><td>${source.model}</td><td class="number">${source.seed}</td><td class="number">${formatCount(source.evaluations)}</td><td class="number">${formatCount(source.kept)}</td><td>${source.split}</td></tr>
-`,
-  )}</tbody></table></div>`;
+  const evaluations: Column<(typeof sources)[number]> = {
+    title: 'evaluations',
+    kind: 'number',
+    cell: (source) => source.evaluations,
+  };
+  return htmlTable([...sourceColumns, evaluations], sources, { tall: true });
 }
 
 function samples(dataset: Dataset, split: Split): Html {

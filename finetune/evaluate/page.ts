@@ -1,6 +1,7 @@
 /** An evaluation to look at: one file that loads nothing, linked to the reports of its runs. */
 
 import { pText, signed, verdictChips, verdictRule, verdictText } from '../../src/comparison/words.js';
+import { type Content, type Html, html } from '../../src/format/html.js';
 import {
   formatCompact,
   formatDuration,
@@ -10,7 +11,6 @@ import {
 } from '../../src/format/numbers.js';
 import { armCurves } from '../../src/report/charts/arm-curves.js';
 import { relativeLink } from '../../src/report/group-report.js';
-import { type Content, type Html, html } from '../../src/report/page/html.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import { runFiles } from '../../src/runs/reader.js';
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';

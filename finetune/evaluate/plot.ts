@@ -1,11 +1,11 @@
 /** The difference in each experiment, and in all, side by side. */
 
 import { signed } from '../../src/comparison/words.js';
+import { type Html, html } from '../../src/format/html.js';
 import { formatReturn, plural } from '../../src/format/numbers.js';
 import { armClass } from '../../src/report/charts/arm-curves.js';
 import { figure, plotChart } from '../../src/report/charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../../src/report/charts/scale.js';
-import { type Html, html } from '../../src/report/page/html.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import { onReturns } from './conclusion.js';
 import type { ExperimentResult, GroupResult } from './evaluate.js';

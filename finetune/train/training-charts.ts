@@ -1,5 +1,6 @@
 /** Charts of a training's page, over its steps. */
 
+import { type Content, type Html, html } from '../../src/format/html.js';
 import { formatBytes, formatCompact, formatCount, formatNumber } from '../../src/format/numbers.js';
 import {
   figure,
@@ -16,7 +17,6 @@ import {
   robustMaximum,
   type Scale,
 } from '../../src/report/charts/scale.js';
-import { type Content, type Html, html } from '../../src/report/page/html.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import type { MetricOf } from './metrics.js';
 

@@ -1,6 +1,7 @@
 /** `index.html` of a training: what it was, how it went, what came of it. */
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
+import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
   formatBytes,
   formatCompact,
@@ -10,13 +11,13 @@ import {
   formatTime,
   plural,
 } from '../../src/format/numbers.js';
+import { htmlTable } from '../../src/format/table.js';
 import { version } from '../../src/package.js';
-import { type Content, type Html, html, preformatted } from '../../src/report/page/html.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import { largest, quantile } from '../../src/statistics/descriptive.js';
-import { alarmList } from '../dataset/dataset-page.js';
+import { alarmList, sourceColumns } from '../dataset/dataset-page.js';
 import type { DatasetLineage } from '../dataset/lineage.js';
 import type { Metric, MetricOf } from './metrics.js';
 import type { TrainConfig } from './train-config.js';
@@ -224,33 +225,34 @@ ${preformatted(['policyloop run CONFIG model.provider=local', ...overrides.map(s
 
 function data({ dataset, metrics }: TrainingReport): Html {
   const start = metrics.findLast((metric) => metric.kind === 'start');
-  const row = (name: string, split: MetricOf<'start'>['training']) =>
-    html`<tr><th scope="row">${name}</th><td class="number">${formatCount(split.examples)}</td><td class="number">${formatCount(split.tokens)}</td></tr>
-`;
   return html`<dl class="facts">
 <div><dt>dataset</dt><dd><code>${dataset.path}</code></dd></div>
 ${dataset.recipe !== null && html`<div><dt>recipe</dt><dd>${dataset.recipe}</dd></div>`}
 ${Object.entries(dataset.files).map(([name, hash]) => html`<div><dt>${name}</dt><dd><code>${hash.slice(0, 12)}</code></dd></div>`)}
 </dl>
-${
-  start &&
-  html`<div class="scroll"><table>
-<thead><tr><th></th><th class="number">examples</th><th class="number">tokens</th></tr></thead>
-<tbody>${row('training', start.training)}${row('validation', start.validation)}</tbody></table></div>
-<p class="note">What is read: examples without weight or answer are not.</p>`
-}
+${start && splitTable(start)}
 ${dataset.sources === null ? html`<p class="note">The dataset has no manifest: where its rows come from is not known.</p>` : sources(dataset.sources)}`;
+}
+
+function splitTable({ training, validation }: MetricOf<'start'>): Html {
+  const table = htmlTable(
+    [
+      { title: '', cell: ({ title }) => title },
+      { title: 'examples', kind: 'number', cell: ({ examples }) => examples },
+      { title: 'tokens', kind: 'number', cell: ({ tokens }) => tokens },
+    ],
+    [
+      { title: 'training', ...training },
+      { title: 'validation', ...validation },
+    ],
+  );
+  return html`${table}
+<p class="note">What is read: examples without weight or answer are not.</p>`;
 }
 
 function sources(list: NonNullable<DatasetLineage['sources']>): Html {
   return html`<details><summary>Made of ${plural(list.length, 'run')}</summary>
-<div class="scroll tall"><table>
-<thead><tr><th>run</th><th>environment</th><th>proposed by</th><th class="number">seed</th><th class="number">examples</th><th>split</th></tr></thead>
-<tbody>${list.map(
-    ({ run, environment, model, seed, kept, split }) =>
-      html`<tr><th scope="row">${run}</th><td>${environment}</td><td>${model}</td><td class="number">${seed}</td><td class="number">${formatCount(kept)}</td><td>${split}</td></tr>
-`,
-  )}</tbody></table></div></details>`;
+${htmlTable(sourceColumns, list, { tall: true })}</details>`;
 }
 
 function shownConfig({ $schema: _schema, ...config }: TrainConfig): object {

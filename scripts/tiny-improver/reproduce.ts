@@ -13,7 +13,7 @@ import { recordFiles } from '../../finetune/train/training-record.js';
 import { exitCodes } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { formatBytes, formatDuration } from '../../src/format/numbers.js';
-import { formatTable } from '../../src/format/table.js';
+import { terminalTable } from '../../src/format/table.js';
 import { packageRoot } from '../../src/package.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { readJsonLines } from '../../src/storage/json-lines.js';
@@ -153,13 +153,17 @@ function tellCost(plan: Plan): void {
   const of = (unit: 'minutes' | 'gigabytes') => steps.reduce((sum, { cost }) => sum + cost![unit], 0);
   const { bavail, bsize } = statfsSync(packageRoot());
   say(`makes ${shown(plan.places.model)} from nothing; expected on two cores, complete steps included:`);
-  const rows = steps.map(({ cost, place, title }) => [
-    title,
-    formatDuration(60_000 * cost!.minutes),
-    formatBytes(1e9 * cost!.gigabytes),
-    shown(place),
-  ]);
-  say(formatTable(['step', 'time', 'disk', 'in'], rows));
+  say(
+    terminalTable(
+      [
+        { title: 'step', cell: ({ title }) => title },
+        { title: 'time', kind: 'number', cell: ({ cost }) => formatDuration(60_000 * cost!.minutes) },
+        { title: 'disk', kind: 'number', cell: ({ cost }) => formatBytes(1e9 * cost!.gigabytes) },
+        { title: 'in', cell: ({ place }) => shown(place) },
+      ],
+      steps,
+    ),
+  );
   const minutes = of('minutes') + (plan.heldOut.minutes ?? 0);
   say(
     `${formatDuration(60_000 * minutes)} and ${formatBytes(1e9 * of('gigabytes'))} in all, ${formatBytes(bavail * bsize)} free, and up to ${formatBytes(1e6 * heapMegabytes)} of memory; Ctrl-C stops, the same command goes on`,
@@ -175,12 +179,6 @@ const share = ({ asked, valid }: Validity) =>
   `${valid} of ${asked} (${((100 * valid) / asked).toFixed(2)} %)`;
 
 function summarize(plan: Plan, { seconds, checked }: ReproductionRecord, stored: StoredModel): void {
-  const rows = stepsOf(plan).map(({ hashed, place, title }) => [
-    title,
-    seconds[title] === undefined ? 'not timed' : formatDuration(1000 * seconds[title]),
-    hashed === undefined ? '' : fileHash(hashed).slice(0, 16),
-    shown(hashed ?? place),
-  ]);
   const losses = plan.rounds.map((round, index) => {
     const [first, ...others] = validationLosses(round);
     return first === undefined
@@ -191,7 +189,23 @@ function summarize(plan: Plan, { seconds, checked }: ReproductionRecord, stored:
   });
   process.stdout.write(
     `${[
-      formatTable(['step', 'took', 'sha256', 'result'], rows),
+      terminalTable(
+        [
+          { title: 'step', cell: ({ title }) => title },
+          {
+            title: 'took',
+            kind: 'number',
+            format: (time) => formatDuration(1000 * time),
+            cell: ({ title }) => seconds[title] ?? 'not timed',
+          },
+          {
+            title: 'sha256',
+            cell: ({ hashed }) => (hashed === undefined ? '' : fileHash(hashed).slice(0, 16)),
+          },
+          { title: 'result', cell: ({ hashed, place }) => shown(hashed ?? place) },
+        ],
+        stepsOf(plan),
+      ),
       '',
       `model       ${shown(plan.places.model)}: ${stored.parameters} parameters as ${stored.dtype}, ${formatBytes(stored.bytes)} of ${formatBytes(mostBytes)}`,
       `sha256      ${checked!.sha256}`,

@@ -16,7 +16,7 @@ import {
   controlsResult,
   runReader,
 } from '../studies/controls-result.js';
-import { csvTable, markdownTable, terminalTable } from '../studies/controls-table.js';
+import { controlsCsv, controlsMarkdown, controlsOnTerminal } from '../studies/controls-table.js';
 import { playRun } from '../studies/play-run.js';
 import { openStudy, type PlannedRun, plannedRuns, planStudy, withoutOverrides } from '../studies/study.js';
 import { createStudyDisplay, type StudyDisplay } from '../studies/study-progress.js';
@@ -241,15 +241,15 @@ async function failureOf(
 }
 
 function report(result: ControlsResult, directory: string, args: Args, context: CommandContext): void {
-  if (args.markdown !== undefined) replaceFile(resolve(context.cwd, args.markdown), markdownTable(result));
-  if (args.csv !== undefined) replaceFile(resolve(context.cwd, args.csv), csvTable(result));
+  if (args.markdown !== undefined) replaceFile(resolve(context.cwd, args.markdown), controlsMarkdown(result));
+  if (args.csv !== undefined) replaceFile(resolve(context.cwd, args.csv), controlsCsv(result));
   const out = shownPath(directory, context.cwd);
   if (args.json) {
     const { runs: _runs, ...rest } = result;
     context.print(JSON.stringify({ ...rest, out }));
     return;
   }
-  context.print(terminalTable(result));
+  context.print(controlsOnTerminal(result));
   for (const { experiment, run, message } of result.failures) {
     context.print(`failed      ${experiment} (${run}): ${message}`);
   }

@@ -8,7 +8,7 @@ import {
   openEnvironment,
 } from '../environments/catalogue/open.js';
 import type { Space } from '../environments/environment.js';
-import { formatTable } from '../format/table.js';
+import { terminalTable } from '../format/table.js';
 
 export const options = (y: Argv) =>
   y.positional('id', { type: 'string', describe: 'Environment id' }).option('json', common.json);
@@ -22,13 +22,17 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (args.json) {
     context.print(JSON.stringify(described));
   } else if (args.id === undefined) {
-    const rows = described.map(({ id, observation, action, maxSteps }) => [
-      id,
-      observation,
-      action,
-      maxSteps === undefined ? 'none' : String(maxSteps),
-    ]);
-    context.print(formatTable(['environment', 'observation', 'action', 'step limit'], rows));
+    context.print(
+      terminalTable(
+        [
+          { title: 'environment', cell: ({ id }) => id },
+          { title: 'observation', cell: ({ observation }) => observation },
+          { title: 'action', cell: ({ action }) => action },
+          { title: 'step limit', kind: 'number', cell: ({ maxSteps }) => maxSteps ?? 'none' },
+        ],
+        described,
+      ),
+    );
   } else {
     for (const { id, observation, action, maxSteps, options } of described) {
       context.print(

@@ -4,11 +4,10 @@ import { type CommandContext, requireCount } from '../context.js';
 import { openEnvironment } from '../environments/catalogue/open.js';
 import { closeEnvironment, workersFor } from '../experiment/assemble.js';
 import { choosePolicy } from '../experiment/choose-policy.js';
-import { formatReturn } from '../format/numbers.js';
+import { formatInterval, formatReturn } from '../format/numbers.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { confirmationSeeds } from '../random/seeds.js';
 import { type Evaluation, evaluate } from '../rollout/evaluation.js';
-import { interval } from '../runs/facts.js';
 import { type OpenedRun, openRun } from '../runs/open-run.js';
 import {
   interquartileMean,
@@ -64,7 +63,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   context.print(
     [
       `${manifest.environment}, the policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}, ${result.episodes} episodes`,
-      `mean return  ${formatReturn(result.mean)}  95 % interval ${interval(result.ci95)}`,
+      `mean return  ${formatReturn(result.mean)}  95 % interval ${formatInterval(result.ci95)}`,
       `spread       ${formatReturn(result.min)} … ${formatReturn(result.max)}, standard deviation ${formatReturn(result.standardDeviation)}, interquartile mean ${formatReturn(result.iqm)}`,
       `length       ${formatReturn(result.meanLength)} steps`,
     ].join('\n'),

@@ -5,7 +5,7 @@ import { type Arguments, common } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 import { formatReturn } from '../format/numbers.js';
-import { formatTable } from '../format/table.js';
+import { type Cell, terminalTable } from '../format/table.js';
 import { finalConfirmation } from '../runs/events.js';
 import type { Manifest } from '../runs/manifest.js';
 import { collectionFile, planFile, readManifest, runsBelow, statusOf } from '../runs/reader.js';
@@ -53,15 +53,7 @@ export function execute(args: Args, context: CommandContext): Promise<number> {
     if (own === undefined) listed.set(line, [run]);
     else own.push(run);
   }
-  const rows = [...listed].map(([line, own]) =>
-    own[0]!.name === line ? rowOf(own[0]!) : rowOfMany(line, own),
-  );
-  context.print(
-    formatTable(
-      ['run', 'status', 'environment', 'model', 'iterations', 'observed', 'confirmed', 'started (UTC)'],
-      rows,
-    ),
-  );
+  context.print(listTable([...listed]));
   const example = [...listed].find(([line, own]) => own[0]!.name !== line)?.[0];
   if (example !== undefined) {
     const shown = join(args.runsDir, example);
@@ -70,44 +62,51 @@ export function execute(args: Args, context: CommandContext): Promise<number> {
   return Promise.resolve(0);
 }
 
-function rowOf({ name, status, manifest }: ListedRun): readonly string[] {
-  const final = finalConfirmation(manifest.confirmations);
-  return [
-    name,
-    status,
-    manifest.environment,
-    manifest.model,
-    `${manifest.iterations.done}/${manifest.iterations.of}`,
-    manifest.best === undefined ? '–' : formatReturn(manifest.best.return),
-    final === undefined ? '–' : formatReturn(final.mean),
-    started(manifest),
-  ];
-}
-
-/** The runs of a study or a collection, in one row: they may be thousands. */
-function rowOfMany(holder: string, runs: readonly ListedRun[]): readonly string[] {
-  const manifests = runs.map(({ manifest }) => manifest);
-  const complete = runs.filter(({ status }) => status === 'completed').length;
-  const either = (values: readonly string[], plural: string) => {
-    const different = new Set(values);
-    return different.size === 1 ? values[0]! : `${different.size} ${plural}`;
+/** A run a row; a study or a collection is one row, since its runs may be thousands. */
+function listTable(lines: readonly (readonly [name: string, runs: readonly ListedRun[]])[]): string {
+  const isOne = ([name, runs]: (typeof lines)[number]) => runs[0]!.name === name;
+  const either = (runs: readonly ListedRun[], of: (manifest: Manifest) => string, plural: string) => {
+    const different = new Set(runs.map(({ manifest }) => of(manifest)));
+    return different.size === 1 ? [...different][0] : `${different.size} ${plural}`;
   };
-  return [
-    `${holder}/`,
-    `${complete} of ${runs.length} completed`,
-    either(
-      manifests.map(({ environment }) => environment),
-      'environments',
-    ),
-    either(
-      manifests.map(({ model }) => model),
-      'models',
-    ),
-    '–',
-    '–',
-    '–',
-    started(manifests[0]!),
-  ];
+  const completed = (runs: readonly ListedRun[]) =>
+    runs.filter(({ status }) => status === 'completed').length;
+  const own = (line: (typeof lines)[number], of: (manifest: Manifest) => Cell) =>
+    isOne(line) ? of(line[1][0]!.manifest) : null;
+  return terminalTable(
+    [
+      { title: 'run', cell: (line) => (isOne(line) ? line[0] : `${line[0]}/`) },
+      {
+        title: 'status',
+        cell: (line) =>
+          isOne(line) ? line[1][0]!.status : `${completed(line[1])} of ${line[1].length} completed`,
+      },
+      {
+        title: 'environment',
+        cell: ([, runs]) => either(runs, ({ environment }) => environment, 'environments'),
+      },
+      { title: 'model', cell: ([, runs]) => either(runs, ({ model }) => model, 'models') },
+      {
+        title: 'iterations',
+        kind: 'number',
+        cell: (line) => own(line, ({ iterations: { done, of } }) => `${done}/${of}`),
+      },
+      {
+        title: 'observed',
+        kind: 'number',
+        format: formatReturn,
+        cell: (line) => own(line, ({ best }) => best?.return),
+      },
+      {
+        title: 'confirmed',
+        kind: 'number',
+        format: formatReturn,
+        cell: (line) => own(line, ({ confirmations }) => finalConfirmation(confirmations)?.mean),
+      },
+      { title: 'started (UTC)', cell: ([, [first]]) => started(first!.manifest) },
+    ],
+    lines,
+  );
 }
 
 const started = ({ created }: Manifest) => created.slice(0, 16).replace('T', ' ');

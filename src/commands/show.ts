@@ -3,14 +3,14 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { bestEntries } from '../experiment/stages.js';
-import { formatDuration, formatReturn } from '../format/numbers.js';
-import { formatTable } from '../format/table.js';
+import { formatDuration, formatInterval, formatParameter, formatReturn } from '../format/numbers.js';
+import { terminalTable } from '../format/table.js';
 import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import { sparkline } from '../report/charts/sparkline.js';
 import { racingTotals } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
-import { describeReason, interval, resultOf } from '../runs/facts.js';
+import { describeReason, resultOf } from '../runs/facts.js';
 import { openRun } from '../runs/open-run.js';
 import { formatCaps, formatFaults, formatUsage, racingText } from '../runs/usage-text.js';
 
@@ -71,21 +71,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
             '',
           ]
         : []),
-      formatTable(
-        ['rank', 'mean return', 'min', 'max', 'iteration', 'candidate'],
-        best.map((entry, i) => [
-          String(i + 1),
-          formatReturn(entry.score),
-          formatReturn(Math.min(...entry.returns)),
-          formatReturn(Math.max(...entry.returns)),
-          entry.iteration === 0 ? 'warm-up' : String(entry.iteration),
-          String(entry.candidate + 1),
-        ]),
-      ),
+      bestTable(best),
       '',
       confirmed === null
         ? 'not confirmed on untouched seeds'
-        : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${interval(confirmed.ci95)}, ${confirmed.episodes} untouched episodes (iteration ${confirmed.iteration})`,
+        : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${confirmed.episodes} untouched episodes (iteration ${confirmed.iteration})`,
       '',
       ...describePolicy(family, (confirmed ?? result.best)?.parameters),
       '',
@@ -98,6 +88,20 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     ].join('\n'),
   );
   return 0;
+}
+
+function bestTable(best: ReturnType<typeof bestEntries>): string {
+  return terminalTable(
+    [
+      { title: 'rank', kind: 'number', cell: (entry) => best.indexOf(entry) + 1 },
+      { title: 'mean return', kind: 'number', format: formatReturn, cell: ({ score }) => score },
+      { title: 'min', kind: 'number', format: formatReturn, cell: ({ returns }) => Math.min(...returns) },
+      { title: 'max', kind: 'number', format: formatReturn, cell: ({ returns }) => Math.max(...returns) },
+      { title: 'iteration', kind: 'number', cell: ({ iteration }) => iteration || 'warm-up' },
+      { title: 'candidate', kind: 'number', cell: ({ candidate }) => candidate + 1 },
+    ],
+    best,
+  );
 }
 
 /** Replies that could not be used, by kind. */
@@ -134,21 +138,20 @@ function policyLines(
   const { observations, outputs, bias, discrete, firstAction, projection } = description;
   const weights = linearWeights(description, parameters);
   const decimals = projection === undefined ? family.parameters.decimals : weightDecimals;
-  const header = [
-    '',
-    ...Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`)),
-  ];
-  const row = (name: string, start: number) => [
-    name,
-    ...weights.slice(start, start + outputs).map((value) => value.toFixed(decimals)),
-  ];
-  const rows = Array.from({ length: observations }, (_, i) => row(`observation[${i}]`, i * outputs));
-  if (bias) rows.push(row('bias', observations * outputs));
-  if (projection === undefined) return [formatTable(header, rows)];
+  const outputColumns = Array.from({ length: outputs }, (_, a) => ({
+    title: discrete ? `action ${a + firstAction}` : `action[${a}]`,
+    kind: 'number' as const,
+    cell: (row: number) => formatParameter(weights[row * outputs + a]!.toFixed(decimals)),
+  }));
+  const table = terminalTable<number>(
+    [{ title: '', cell: (row) => (row < observations ? `observation[${row}]` : 'bias') }, ...outputColumns],
+    Array.from({ length: observations + (bias ? 1 : 0) }, (_, row) => row),
+  );
+  if (projection === undefined) return [table];
   return [
     formatParameters(parameters, family.parameters),
     '',
     `${weights.length} weights in a random subspace of rank ${projection.rank} (seed ${projection.seed}) follow from them:`,
-    formatTable(header, rows),
+    table,
   ];
 }

@@ -1,9 +1,9 @@
 /** A comparison to look at: one file that loads nothing. */
 
+import { type Content, type Html, html } from '../format/html.js';
 import { formatCompact, formatCost, formatReturn, plural } from '../format/numbers.js';
 import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
 import { relativeLink } from '../report/group-report.js';
-import { type Content, type Html, html } from '../report/page/html.js';
 import { page } from '../report/page/page.js';
 import { runFiles } from '../runs/reader.js';
 import type { ComparedRun } from './compared-runs.js';

@@ -1,5 +1,5 @@
 /** The reference of the config, as Markdown and as JSON Schema: generated, so that it can't differ from the program. */
-
+import { markdownTable } from '../format/table.js';
 import { discriminatorOf, jsonSchemaOf, keysOf, type SchemaNode, variantsOf } from '../settings/schema.js';
 import { configSchema } from './config.js';
 
@@ -79,11 +79,18 @@ function objectsIn(node: SchemaNode): readonly SchemaNode[] {
 }
 
 function table(path: string, object: SchemaNode): string {
-  const rows = Object.entries(object.properties ?? {}).map(([key, node]) => {
-    const initial = object.required?.includes(key) ? 'required' : defaultOf(node);
-    return `| \`${path}${key}\` | ${typeOf(node)} | ${initial} | ${cell(node.description ?? '')} |`;
-  });
-  return ['| Key | Type | Default | Meaning |', '|---|---|---|---|', ...rows].join('\n');
+  return markdownTable(
+    [
+      { title: 'Key', cell: ([key]) => ({ text: `${path}${key}`, code: true }) },
+      { title: 'Type', cell: ([, node]) => typeOf(node) },
+      {
+        title: 'Default',
+        cell: ([key, node]) => (object.required?.includes(key) ? 'required' : defaultOf(node)),
+      },
+      { title: 'Meaning', cell: ([, node]) => node.description ?? '' },
+    ],
+    Object.entries(object.properties ?? {}),
+  );
 }
 
 function defaultOf(node: SchemaNode): string {
@@ -121,8 +128,4 @@ function rangeOf({ minimum, exclusiveMinimum, maximum }: SchemaNode): string {
     ...(maximum === undefined ? [] : [`≤ ${maximum}`]),
   ];
   return bounds.length === 0 ? '' : ` ${bounds.join(', ')}`;
-}
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }

@@ -1,6 +1,7 @@
 /** How numbers read for people, on every page and in every terminal; JSON and CSV hold them as they are. */
 
-const missing = '–';
+/** What stands for a value that there is not. */
+export const missing = '–';
 
 /** About `digits` significant digits, thousands apart by a thin space, a true minus sign. */
 export function formatNumber(value: number | undefined, digits = 4): string {
@@ -26,8 +27,16 @@ export function formatReturn(value: number | undefined): string {
   return `${sign}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
-/** A parameter as it was proposed: all of its digits. */
-export function formatParameter(value: number): string {
+/** `1.250 … 3.500`, the ends of an interval. */
+export function formatInterval(
+  ends: readonly [number, number] | null | undefined,
+  format: (value: number) => string = formatReturn,
+): string {
+  return ends ? `${format(ends[0])} … ${format(ends[1])}` : missing;
+}
+
+/** A parameter as it was proposed: all of its digits, or those that it is given with. */
+export function formatParameter(value: number | string): string {
   return String(value).replaceAll('-', '−');
 }
 

@@ -1,13 +1,203 @@
+/** A table is data: its columns say what a row's cell is, and each medium draws the same table in its own way. */
 import { styleText } from 'node:util';
+import { type Html, html } from './html.js';
+import { formatInterval, formatNumber, missing } from './numbers.js';
 
-/** Columns padded to their widest cell; numbers to the right. */
-export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = header.map((title, c) => Math.max(title.length, ...rows.map((row) => row[c]!.length)));
-  const numeric = header.map((_, c) => rows.every((row) => /^[-+−]?[\d.,/–]*\d?%?$/.test(row[c]!)));
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, c) => (numeric[c] ? cell.padStart(widths[c]!) : cell.padEnd(widths[c]!)))
+export interface Column<Row> {
+  /** Header for people; without one the column is for machines only. An empty header is one. */
+  readonly title?: string;
+  /** Header in CSV, where an estimate adds `_low` and `_high`; without one the column is for people only. */
+  readonly name?: string;
+  /** Numbers, and texts in their columns such as `3 of 20`, stand to the right. An estimate has an interval. */
+  readonly kind?: 'text' | 'number' | 'estimate';
+  /** How its numbers read for people; CSV has all of their digits. */
+  readonly format?: (value: number) => string;
+  /** On pages: what the table is read for. */
+  readonly strong?: boolean;
+  /** For people: left out where it repeats the row above, with all grouped columns before it. */
+  readonly grouped?: boolean;
+  readonly cell: (row: Row) => Cell;
+}
+
+export type Cell = string | number | null | undefined | Estimate | Marked;
+
+/** A number with its 95 % interval, where it has one. */
+export interface Estimate {
+  readonly value: number;
+  readonly interval: readonly [number, number] | null | undefined;
+}
+
+/** A text with what only some media show. */
+export interface Marked {
+  readonly text: string;
+  /** What explains the text: in brackets, on a page below it. */
+  readonly detail?: string | undefined;
+  /** Link and class, on pages. */
+  readonly href?: string;
+  readonly mark?: string;
+  /** Words of a program, in Markdown and on pages. */
+  readonly code?: boolean;
+}
+
+type Columns<Row> = readonly Column<Row>[];
+
+/** Columns padded to their widest cell. Control characters become spaces: they would steer the terminal. */
+export function terminalTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+  const { titles, right, lines } = readable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' '));
+  const widths = titles.map((title, c) => Math.max(title.length, ...lines.map((line) => line[c]!.length)));
+  const padded = (line: readonly string[]) =>
+    line
+      .map((text, c) => (right[c] ? text.padStart(widths[c]!) : text.padEnd(widths[c]!)))
       .join('  ')
       .trimEnd();
-  return [styleText('dim', line(header)), ...rows.map(line)].join('\n');
+  return [styleText('dim', padded(titles)), ...lines.map(padded)].join('\n');
+}
+
+/** A table of GitHub's Markdown: https://github.github.com/gfm/#tables-extension- */
+export function markdownTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+  const whole = columns.map((column) => ({ ...column, grouped: false }));
+  const { titles, right, lines } = readable(whole, rows, markdownText, markdownCode);
+  const line = (texts: readonly string[]) => `| ${texts.join(' | ')} |`;
+  return [line(titles), line(right.map((isRight) => (isRight ? '--:' : '---'))), ...lines.map(line)].join(
+    '\n',
+  );
+}
+
+/** Comma-separated values (RFC 4180, with line feeds): numbers as they are, nothing for what there is not. */
+export function csvTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+  const named = columns.filter(({ name }) => name !== undefined);
+  const header = named.flatMap(({ name, kind }) =>
+    kind === 'estimate' ? [name, `${name}_low`, `${name}_high`] : [name],
+  );
+  const lines = rows.map((row) =>
+    named.flatMap(({ kind, cell }) => csvCells(cell(row), kind === 'estimate')),
+  );
+  return [header, ...lines].map((line) => `${line.map(csvText).join(',')}\n`).join('');
+}
+
+/** A table of a page, which scrolls where it is wide; `tall` ones also scroll down. */
+export function htmlTable<Row>(
+  columns: Columns<Row>,
+  rows: readonly Row[],
+  { tall = false }: { readonly tall?: boolean } = {},
+): Html {
+  const shown = columns.filter(({ title }) => title !== undefined);
+  const number = ({ kind = 'text' }: Column<Row>) => kind !== 'text' && html` class="number"`;
+  return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table>
+<thead><tr>${shown.map((column) => html`<th scope="col"${number(column)}>${column.title}</th>`)}</tr></thead>
+<tbody>${rows.map((row, r) => {
+    const repeated = repetitions(shown, rows, r);
+    return html`<tr>${shown.map((column, c) => {
+      const content = repeated[c] ? '' : htmlCell(column, column.cell(row));
+      return c === 0
+        ? html`<th scope="row"${number(column)}>${content}</th>`
+        : html`<td${number(column)}>${content}</td>`;
+    })}</tr>
+`;
+  })}</tbody></table></div>`;
+}
+
+/** The texts of a table for people; an estimate's interval has a column of its own. */
+function readable<Row>(
+  columns: Columns<Row>,
+  rows: readonly Row[],
+  plain: (text: string) => string,
+  code: (text: string) => string = plain,
+) {
+  const shown = columns.filter(({ title }) => title !== undefined);
+  const isEstimate = ({ kind }: Column<Row>) => kind === 'estimate';
+  const lines = rows.map((row, r) => {
+    const repeated = repetitions(shown, rows, r);
+    return shown.flatMap((column, c) => {
+      const cell = column.cell(row);
+      const isCode = typeof cell === 'object' && cell !== null && 'text' in cell && cell.code === true;
+      const text = repeated[c] ? '' : (isCode ? code : plain)(cellText(cell, column.format));
+      return isEstimate(column) ? [text, formatInterval(intervalOf(cell), column.format)] : [text];
+    });
+  });
+  return {
+    titles: shown.flatMap((column) => [
+      plain(column.title!),
+      ...(isEstimate(column) ? ['95 % interval'] : []),
+    ]),
+    right: shown.flatMap((column) =>
+      isEstimate(column) ? [true, true] : [(column.kind ?? 'text') === 'number'],
+    ),
+    lines,
+  };
+}
+
+function cellText(cell: Cell, format: (value: number) => string = formatNumber): string {
+  if (cell === null || cell === undefined) return missing;
+  if (typeof cell === 'string') return cell;
+  if (typeof cell === 'number') return format(cell);
+  if ('value' in cell) return format(cell.value);
+  return cell.detail === undefined ? cell.text : `${cell.text} (${cell.detail})`;
+}
+
+const intervalOf = (cell: Cell) =>
+  typeof cell === 'object' && cell !== null && 'value' in cell ? cell.interval : null;
+
+/** For each column, whether its cell stands above, as those of all grouped columns before it. */
+function repetitions<Row>(columns: Columns<Row>, rows: readonly Row[], r: number): readonly boolean[] {
+  const [above, row] = [rows[r - 1], rows[r]!];
+  let same = above !== undefined;
+  return columns.map(({ grouped, cell, format }) => {
+    if (grouped !== true || above === undefined) return false;
+    same &&= cellText(cell(above), format) === cellText(cell(row), format);
+    return same;
+  });
+}
+
+/** A pipe would end the cell, and so would one after an escaped backslash. */
+const markdownText = (text: string) =>
+  text.replaceAll(/\s*[\r\n]+\s*/g, ' ').replaceAll(/(\\*)\|/g, (_, slashes) => `${slashes}${slashes}\\|`);
+
+const markdownCode = (text: string) => (text === '' ? '' : `\`${markdownText(text.replaceAll('`', "'"))}\``);
+
+function csvCells(cell: Cell, isEstimate: boolean): readonly (string | number | null | undefined)[] {
+  const interval = intervalOf(cell) ?? [null, null];
+  if (typeof cell !== 'object' || cell === null) return isEstimate ? [cell, ...interval] : [cell];
+  return 'value' in cell ? [cell.value, ...interval] : [cell.text];
+}
+
+/** A text that a spreadsheet would take for a formula is marked as text: https://owasp.org/www-community/attacks/CSV_Injection */
+function csvText(value: string | number | null | undefined): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number') return String(value);
+  const isFormula = /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value));
+  const text = isFormula ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function htmlCell<Row>({ kind, format = formatNumber, strong }: Column<Row>, cell: Cell): Html {
+  if (typeof cell !== 'object' || cell === null || 'value' in cell) {
+    const text = cellText(cell, format);
+    const bold = strong || (kind === 'estimate' && text !== missing);
+    const ends = typeof cell === 'object' && cell !== null && muted(intervalText(cell, format));
+    return html`${bold ? html`<b>${text}</b>` : text}${ends}`;
+  }
+  const { text, detail, href, mark, code } = cell;
+  const marked = mark === undefined ? text : html`<span class="${mark}">${text}</span>`;
+  const worded = code === true ? html`<code>${marked}</code>` : marked;
+  const strongly = strong ? html`<b>${worded}</b>` : worded;
+  return html`${href === undefined ? strongly : html`<a href="${href}">${strongly}</a>`}${detail !== undefined && muted(detail)}`;
+}
+
+const intervalText = ({ interval }: Estimate, format: (value: number) => string) =>
+  interval ? formatInterval(interval, format) : 'no interval';
+
+const muted = (text: string) => html`<br><span class="muted">${text}</span>`;
+
+/** Texts under headers, with columns of numbers to the right. */
+export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const isNumber = header.map((_, c) => rows.every((row) => /^[-+−]?[\d.,/–]*\d?%?$/.test(row[c]!)));
+  return terminalTable(
+    header.map((title, c) => ({
+      title,
+      kind: isNumber[c] ? 'number' : 'text',
+      cell: (row: readonly string[]) => row[c],
+    })),
+    rows,
+  );
 }

@@ -1,3 +1,4 @@
+import { type Html, html, preformatted } from '../format/html.js';
 import {
   formatCompact,
   formatCost,
@@ -7,12 +8,12 @@ import {
   formatTime,
   plural,
 } from '../format/numbers.js';
+import { type Column, htmlTable } from '../format/table.js';
 import { finalConfirmation } from '../runs/events.js';
 import { interquartileMean, mean, meanInterval95 } from '../statistics/descriptive.js';
 import { bandPath, figure, intervalMark, iterationTicks, line, plotChart } from './charts/plot.js';
 import { linearScale, robustDomain } from './charts/scale.js';
 import { bestEntry, type RunData } from './data/run-data.js';
-import { type Html, html, preformatted } from './page/html.js';
 import { page } from './page/page.js';
 import { tile } from './views/overview.js';
 
@@ -162,14 +163,55 @@ export function bestByIteration(
 
 function repeatTable(repeats: readonly RepeatData[]): Html {
   const priced = repeats.some(({ data: { manifest } }) => manifest.usage.cost !== undefined);
-  return html`<div class="scroll" tabindex="0"><table class="repeats">
-<thead><tr><th scope="col">repeat</th><th scope="col" class="number">seed</th><th scope="col">status</th><th scope="col" class="number">iterations</th><th scope="col" class="number">evaluations</th><th scope="col" class="number">observed</th><th scope="col" class="number">confirmed</th><th scope="col" class="number">95 % interval</th><th scope="col" class="number">tokens</th>${priced && html`<th scope="col" class="number">cost</th>`}<th scope="col" class="number">time</th></tr></thead>
-<tbody>${repeats.map(({ data: { manifest, entries }, href }) => {
-    const confirmed = finalConfirmation(manifest.confirmations);
-    const { usage } = manifest;
-    return html`<tr><th scope="row"><a href="${relativeLink(href)}">${manifest.run}</a></th><td class="number">${manifest.seed}</td><td><span class="status ${manifest.status}">${manifest.status}</span></td><td class="number">${manifest.iterations.done}</td><td class="number">${entries.length}</td><td class="number">${formatReturn(bestEntry(entries)?.score)}</td><td class="number"><b>${formatReturn(confirmed?.mean)}</b></td><td class="number">${confirmed ? confirmed.ci95.map(formatReturn).join(' … ') : '–'}</td><td class="number">${formatCompact(usage.promptTokens + usage.completionTokens)}</td>${priced && html`<td class="number">${formatCost(usage.cost ?? 0)}</td>`}<td class="number">${formatDuration(manifest.activeMs)}</td></tr>`;
-  })}</tbody>
-</table></div>`;
+  const manifest = ({ data }: RepeatData) => data.manifest;
+  const columns: readonly Column<RepeatData>[] = [
+    { title: 'repeat', cell: ({ data, href }) => ({ text: data.manifest.run, href: relativeLink(href) }) },
+    { title: 'seed', kind: 'number', cell: (repeat) => String(manifest(repeat).seed) },
+    {
+      title: 'status',
+      cell: ({ data: { manifest } }) => ({ text: manifest.status, mark: `status ${manifest.status}` }),
+    },
+    { title: 'iterations', kind: 'number', cell: (repeat) => manifest(repeat).iterations.done },
+    { title: 'evaluations', kind: 'number', cell: ({ data }) => data.entries.length },
+    {
+      title: 'observed',
+      kind: 'number',
+      format: formatReturn,
+      cell: ({ data }) => bestEntry(data.entries)?.score,
+    },
+    {
+      title: 'confirmed',
+      kind: 'estimate',
+      format: formatReturn,
+      cell: (repeat) => {
+        const confirmed = finalConfirmation(manifest(repeat).confirmations);
+        return confirmed && { value: confirmed.mean, interval: confirmed.ci95 };
+      },
+    },
+    {
+      title: 'tokens',
+      kind: 'number',
+      format: formatCompact,
+      cell: ({ data: { manifest } }) => manifest.usage.promptTokens + manifest.usage.completionTokens,
+    },
+    ...(priced
+      ? [
+          {
+            title: 'cost',
+            kind: 'number',
+            format: formatCost,
+            cell: (repeat) => manifest(repeat).usage.cost ?? 0,
+          } satisfies Column<RepeatData>,
+        ]
+      : []),
+    {
+      title: 'time',
+      kind: 'number',
+      format: formatDuration,
+      cell: (repeat) => manifest(repeat).activeMs,
+    },
+  ];
+  return htmlTable(columns, repeats);
 }
 
 /** A path below the page as a link that can't be anything else, such as a script. */

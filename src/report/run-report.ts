@@ -1,3 +1,4 @@
+import { type Html, html, preformatted } from '../format/html.js';
 import { formatReturn, formatTime } from '../format/numbers.js';
 import { finalConfirmation } from '../runs/events.js';
 import { placeName } from '../runs/facts.js';
@@ -6,7 +7,6 @@ import { learningCurve, timelineOf } from './charts/learning-curve.js';
 import { loggedProposals } from './data/proposals.js';
 import { bestEntry, type RunData } from './data/run-data.js';
 import { gridMap, taskLabels } from './data/task-labels.js';
-import { type Html, html, preformatted } from './page/html.js';
 import { page, type Section } from './page/page.js';
 import { animationView } from './views/animation-view.js';
 import { callLog } from './views/call-log.js';

@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
-import { formatReturn } from '../format/numbers.js';
-import { formatTable } from '../format/table.js';
+import { formatInterval, formatReturn } from '../format/numbers.js';
+import { terminalTable } from '../format/table.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
@@ -75,7 +75,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   lines.push(
     confirmed === null
       ? 'confirmed   –  (not confirmed)'
-      : `confirmed   ${formatReturn(confirmed.mean)}  95 % interval ${interval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
+      : `confirmed   ${formatReturn(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
   );
   const policy = confirmed ?? best;
   if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
@@ -93,17 +93,25 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
 
 /** The table of repeats and what they say together. */
 export function describeRepeats(results: readonly RunResult[]): string {
-  const rows = results.map((result, i) => [
-    String(i + 1),
-    String(result.iterations),
-    result.best === null ? '–' : formatReturn(result.best.return),
-    result.confirmed === null ? '–' : formatReturn(result.confirmed.mean),
-    result.confirmed === null ? '–' : interval(result.confirmed.ci95),
-  ]);
   const summary = summarizeRepeats(results);
-  const lines = [formatTable(['repeat', 'iterations', 'observed', 'confirmed', '95 % interval'], rows)];
+  const lines = [
+    terminalTable(
+      [
+        { title: 'repeat', kind: 'number', cell: (result) => results.indexOf(result) + 1 },
+        { title: 'iterations', kind: 'number', cell: ({ iterations }) => iterations },
+        { title: 'observed', kind: 'number', format: formatReturn, cell: ({ best }) => best?.return },
+        {
+          title: 'confirmed',
+          kind: 'estimate',
+          format: formatReturn,
+          cell: ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
+        },
+      ],
+      results,
+    ),
+  ];
   if (summary !== undefined) {
-    const spread = summary.ci95 && `, 95 % interval ${interval(summary.ci95)}`;
+    const spread = summary.ci95 && `, 95 % interval ${formatInterval(summary.ci95)}`;
     lines.push(
       `confirmed over ${summary.repeats} ${summary.repeats === 1 ? 'repeat' : 'repeats'}: mean ${formatReturn(summary.mean)}${spread ?? ''}, interquartile mean ${formatReturn(summary.iqm)}`,
     );
@@ -142,8 +150,6 @@ export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 's
       return `stopped, the environment failed: ${reason.message}\n `;
   }
 }
-
-export const interval = (ci95: readonly [number, number]) => `[${ci95.map(formatReturn).join(', ')}]`;
 
 const place = ({ iteration, candidate }: { iteration: number; candidate: number }) =>
   iteration === 0

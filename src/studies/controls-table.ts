@@ -1,115 +1,67 @@
 /** The table of controls: on a terminal, as Markdown, as CSV. */
 
-import { csvText } from '../format/csv.js';
-import { formatReturn } from '../format/numbers.js';
-import { formatTable } from '../format/table.js';
+import { formatCount, formatReturn, plural } from '../format/numbers.js';
+import { type Column, csvTable, markdownTable, terminalTable } from '../format/table.js';
 import { controlLabels } from '../search/controls.js';
-import type { Interval } from '../statistics/bootstrap.js';
 import type { Budget, ControlRow, ControlsResult } from './controls-result.js';
 
-const columns = [
-  'task',
-  'environment',
-  'parameters',
-  'control',
-  'runs',
-  'mean',
-  '95 % interval',
-  'IQM',
-  '95 % interval',
-  'evaluations',
-] as const;
+export const controlsOnTerminal = (result: ControlsResult): string =>
+  `${terminalTable(columns(result), result.rows)}\n\n${budgetText(result)}`;
 
-export function terminalTable(result: ControlsResult): string {
-  const rows = result.rows.map((row, i) => {
-    const repeated = result.rows[i - 1]?.experiment === row.experiment;
-    const task = repeated ? ['', ''] : [row.experiment, row.environment ?? '–'];
-    return [...task, parametersOf(row), row.control, ...figures(row)];
-  });
-  return `${formatTable(columns, rows)}\n\n${budgetText(result)}`;
-}
+/** With what it is of below. */
+export const controlsMarkdown = (result: ControlsResult): string =>
+  `${markdownTable(columns(result), result.rows)}\n\n${budgetText(result)}\n`;
 
-/** A table as documents have it, with what it is of below. */
-export function markdownTable(result: ControlsResult): string {
-  const line = (texts: readonly string[]) => `| ${texts.join(' | ')} |`;
-  const rule = columns.map((column) => (texts.has(column) ? '---' : '--:'));
-  const rows = result.rows.map((row) =>
-    line([
-      `\`${row.experiment}\``,
-      row.environment === null ? '–' : `\`${row.environment}\``,
-      parametersOf(row),
-      controlLabels[row.control],
-      ...figures(row).map((text) => text.replaceAll('-', '−')),
-    ]),
-  );
-  return [line(columns), line(rule), ...rows, '', budgetText(result), ''].join('\n');
-}
+export const controlsCsv = (result: ControlsResult): string => csvTable(columns(result), result.rows);
 
-const texts: ReadonlySet<string> = new Set(['task', 'environment', 'control']);
-
-/** Numbers as they are, an empty cell for what there is not. */
-export function csvTable({ rows, budget, seeds, date, policyloop }: ControlsResult): string {
-  const header = [
-    'task',
-    'environment',
-    'parameters',
-    'control',
-    'runs',
-    'mean',
-    'mean_low',
-    'mean_high',
-    'iqm',
-    'iqm_low',
-    'iqm_high',
-    'evaluations',
-    'iterations',
-    'candidates',
-    'episodes',
-    'seeds',
-    'date',
-    'policyloop',
-  ];
-  const lines = rows.map(({ experiment, environment, parameters, control, runs, confirmed, evaluations }) => [
-    experiment,
-    environment,
-    parameters,
-    control,
-    runs,
-    confirmed?.mean,
-    ...(confirmed?.meanInterval ?? [null, null]),
-    confirmed?.iqm,
-    ...(confirmed?.iqmInterval ?? [null, null]),
-    evaluations,
-    budget.iterations,
-    budget.candidates,
-    budget.episodes,
-    seeds.join(' '),
-    date,
-    policyloop,
-  ]);
-  return csvText([header, ...lines]);
-}
-
-const parametersOf = ({ parameters }: ControlRow) => (parameters === null ? '–' : String(parameters));
-
-function figures({ confirmed, evaluations, runs }: ControlRow): readonly string[] {
+function columns({ budget, seeds, date, policyloop }: ControlsResult): readonly Column<ControlRow>[] {
+  const code = (text: string | null) => text && { text, code: true };
   return [
-    String(runs),
-    confirmed === null ? '–' : formatReturn(confirmed.mean),
-    interval(confirmed?.meanInterval ?? null),
-    confirmed === null ? '–' : formatReturn(confirmed.iqm),
-    interval(confirmed?.iqmInterval ?? null),
-    evaluations === null ? '–' : String(Math.round(evaluations)),
+    { title: 'task', name: 'task', grouped: true, cell: ({ experiment }) => code(experiment) },
+    {
+      title: 'environment',
+      name: 'environment',
+      grouped: true,
+      cell: ({ environment }) => code(environment),
+    },
+    { title: 'parameters', name: 'parameters', kind: 'number', cell: ({ parameters }) => parameters },
+    { title: 'control', cell: ({ control }) => controlLabels[control] },
+    { name: 'control', cell: ({ control }) => control },
+    { title: 'runs', name: 'runs', kind: 'number', cell: ({ runs }) => runs },
+    {
+      title: 'mean',
+      name: 'mean',
+      kind: 'estimate',
+      format: formatReturn,
+      cell: ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.meanInterval },
+    },
+    {
+      title: 'IQM',
+      name: 'iqm',
+      kind: 'estimate',
+      format: formatReturn,
+      cell: ({ confirmed }) => confirmed && { value: confirmed.iqm, interval: confirmed.iqmInterval },
+    },
+    {
+      title: 'evaluations',
+      name: 'evaluations',
+      kind: 'number',
+      format: formatCount,
+      cell: ({ evaluations }) => evaluations,
+    },
+    { name: 'iterations', cell: () => budget.iterations },
+    { name: 'candidates', cell: () => budget.candidates },
+    { name: 'episodes', cell: () => budget.episodes },
+    { name: 'seeds', cell: () => seeds.join(' ') },
+    { name: 'date', cell: () => date },
+    { name: 'policyloop', cell: () => policyloop },
   ];
 }
-
-const interval = (ends: Interval | null) =>
-  ends === null ? '–' : `${formatReturn(ends[0])} … ${formatReturn(ends[1])}`;
 
 function budgetText({ budget, seeds, date, policyloop, status }: ControlsResult): string {
   const missing = status === 'completed' ? '' : ' Not all runs are complete.';
-  return `Confirmed returns, on seeds that chose nothing, over ${seeds.length} ${seeds.length === 1 ? 'repeat' : 'repeats'}. Budget: ${budgetWords(budget)}. Seeds: ${seeds.join(', ')}. policyloop ${policyloop}, ${date.slice(0, 10)}.${missing}`;
+  return `Confirmed returns, on seeds that chose nothing, over ${plural(seeds.length, 'repeat')}. Budget: ${budgetWords(budget)}. Seeds: ${seeds.join(', ')}. policyloop ${policyloop}, ${date.slice(0, 10)}.${missing}`;
 }
 
 const budgetWords = ({ iterations, candidates, episodes }: Budget) =>
-  `${iterations} iterations${candidates > 1 ? ` × ${candidates} candidates` : ''} after the warm-up, ${episodes} ${episodes === 1 ? 'episode' : 'episodes'} an evaluation`;
+  `${iterations} iterations${candidates > 1 ? ` × ${candidates} candidates` : ''} after the warm-up, ${plural(episodes, 'episode')} an evaluation`;

@@ -1,11 +1,11 @@
 import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { render } from '../../src/format/html.js';
 import { parameterHeatMap } from '../../src/report/charts/heat-map.js';
 import { curvePoints, learningCurve, timelineOf } from '../../src/report/charts/learning-curve.js';
 import { loggedProposals } from '../../src/report/data/proposals.js';
 import type { RunData } from '../../src/report/data/run-data.js';
 import { taskLabels } from '../../src/report/data/task-labels.js';
-import { render } from '../../src/report/page/html.js';
 import { divergingIndex, divergingPalette } from '../../src/report/page/palette.js';
 import { elementsOf, scriptContent, visibleText } from './markup.js';
 import { frozenLake, runFixture } from './run-fixture.js';

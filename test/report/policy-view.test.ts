@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { render } from '../../src/format/html.js';
 import type { ParameterSpec, PolicyDescription } from '../../src/policies/policy.js';
 import { gridMap, taskLabels } from '../../src/report/data/task-labels.js';
-import { render } from '../../src/report/page/html.js';
 import { policyView } from '../../src/report/views/policy-view.js';
 import { elementsOf, visibleText } from './markup.js';
 

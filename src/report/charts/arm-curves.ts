@@ -1,6 +1,6 @@
+import { type Html, html } from '../../format/html.js';
 import { formatReturn, plural } from '../../format/numbers.js';
 import { mean, meanInterval95 } from '../../statistics/descriptive.js';
-import { type Html, html } from '../page/html.js';
 import { bandPath, figure, iterationTicks, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
 

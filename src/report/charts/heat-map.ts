@@ -1,9 +1,9 @@
+import { embedJson, type Html, html } from '../../format/html.js';
 import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import { placeName } from '../../runs/facts.js';
 import type { RunData } from '../data/run-data.js';
 import type { TaskLabels } from '../data/task-labels.js';
-import { embedJson, type Html, html } from '../page/html.js';
 import {
   categoricalPalette,
   divergingIndex,

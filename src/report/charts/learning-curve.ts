@@ -1,10 +1,10 @@
+import { type Html, html } from '../../format/html.js';
 import { formatNumber, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type Confirmation, finalConfirmation } from '../../runs/events.js';
 import { quantile, standardDeviation } from '../../statistics/descriptive.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
-import { type Html, html } from '../page/html.js';
 import { figure, intervalMark, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
 

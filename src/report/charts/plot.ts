@@ -1,5 +1,5 @@
+import { type Content, type Html, html } from '../../format/html.js';
 import { formatNumber } from '../../format/numbers.js';
-import { type Content, type Html, html } from '../page/html.js';
 import { coordinate, percent, type Scale, tickStep } from './scale.js';
 
 /** The horizontal axis: `slots` equal columns, of which some are labelled. */

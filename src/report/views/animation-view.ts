@@ -1,8 +1,8 @@
 import type { Config } from '../../config/config.js';
+import { type Html, html } from '../../format/html.js';
 import { formatReturn, plural } from '../../format/numbers.js';
 import { placeName } from '../../runs/facts.js';
 import type { Animations, ShownEpisode } from '../data/run-data.js';
-import { type Html, html } from '../page/html.js';
 
 /** The episodes side by side; undefined where there are no pictures. */
 export function animationView(

@@ -1,3 +1,4 @@
+import { embedJson, type Html, html, preformatted } from '../../format/html.js';
 import {
   formatCost,
   formatCount,
@@ -14,7 +15,6 @@ import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/events.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, proposalId } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
-import { embedJson, type Html, html, preformatted } from '../page/html.js';
 import { explainFailure, failureKind, failureMeaning } from './failure-text.js';
 
 /**

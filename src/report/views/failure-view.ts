@@ -1,11 +1,11 @@
 import type { Config } from '../../config/config.js';
+import { type Html, html } from '../../format/html.js';
 import { formatNumber, plural } from '../../format/numbers.js';
 import type { ModelErrorKind } from '../../models/language-model.js';
 import { faultsOf } from '../../runs/events.js';
 import { placeName } from '../../runs/facts.js';
 import { percent } from '../charts/scale.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
-import { type Html, html } from '../page/html.js';
 import {
   explainFailure,
   type FailureKind,

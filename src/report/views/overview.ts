@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.js';
 import { unreachable } from '../../errors.js';
+import { type Content, type Html, html } from '../../format/html.js';
 import {
   formatCompact,
   formatCost,
@@ -21,7 +22,6 @@ import { placeName } from '../../runs/facts.js';
 import { racingText } from '../../runs/usage-text.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
 import { bestEntry, type RunData } from '../data/run-data.js';
-import { type Content, type Html, html } from '../page/html.js';
 
 /** Who, what and when of a run. */
 export function runHeader(data: RunData): Html {

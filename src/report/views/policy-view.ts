@@ -1,3 +1,4 @@
+import { type Content, type Html, html } from '../../format/html.js';
 import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import {
   linearWeights,
@@ -6,7 +7,6 @@ import {
   type PolicyDescription,
 } from '../../policies/policy.js';
 import type { GridMap, TaskLabels } from '../data/task-labels.js';
-import { type Content, type Html, html } from '../page/html.js';
 import { cellClass, maxCategories } from '../page/palette.js';
 
 type LinearDescription = Extract<PolicyDescription, { kind: 'linear' }>;

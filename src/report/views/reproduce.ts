@@ -1,5 +1,5 @@
+import { type Html, html, preformatted } from '../../format/html.js';
 import type { RunData } from '../data/run-data.js';
-import { type Html, html, preformatted } from '../page/html.js';
 
 /** The commands that repeat, check and continue the run, and what must be equal for the same result. */
 export function reproduction(data: RunData): Html {

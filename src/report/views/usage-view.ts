@@ -1,3 +1,4 @@
+import { type Html, html } from '../../format/html.js';
 import {
   formatCompact,
   formatCost,
@@ -9,7 +10,6 @@ import type { CallRecord, Cap } from '../../runs/events.js';
 import { figure, line, numberedTicks, type Plot, plotChart } from '../charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../charts/scale.js';
 import type { RunData } from '../data/run-data.js';
-import { type Html, html } from '../page/html.js';
 
 const height = 130;
 

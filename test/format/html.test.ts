@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { escapeHtml, html, jsonForScript, preformatted, render } from '../../src/report/page/html.js';
-import { unescapeHtml } from './markup.js';
+import { escapeHtml, html, jsonForScript, preformatted, render } from '../../src/format/html.js';
+import { unescapeHtml } from '../report/markup.js';
 
 describe('html', () => {
   it('escapes text and attributes, and leaves its own markup alone', () => {

@@ -1,0 +1,118 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { render } from '../../src/format/html.js';
+import { formatReturn } from '../../src/format/numbers.js';
+import { type Column, csvTable, htmlTable, markdownTable, terminalTable } from '../../src/format/table.js';
+
+interface Row {
+  readonly task: string;
+  readonly model: string;
+  readonly runs: number;
+  readonly mean?: number;
+  readonly ends?: readonly [number, number];
+}
+
+const columns: readonly Column<Row>[] = [
+  { title: 'task', name: 'task', grouped: true, cell: ({ task }) => task },
+  { title: 'model', name: 'model', cell: ({ model }) => ({ text: model, code: true }) },
+  { title: 'runs', name: 'runs', kind: 'number', cell: ({ runs }) => runs },
+  {
+    title: 'mean',
+    name: 'mean',
+    kind: 'estimate',
+    format: formatReturn,
+    cell: ({ mean, ends }) => mean && { value: mean, interval: ends },
+  },
+  { name: 'seed', cell: () => 7 },
+];
+
+const rows: readonly Row[] = [
+  { task: 'pole', model: 'a', runs: 2, mean: 5.25, ends: [-1.5, 12.0001] },
+  { task: 'pole', model: 'b', runs: 12345, mean: -20 },
+  { task: 'lake', model: 'a', runs: 0 },
+];
+
+const pageOf = (cell: Column<string>['cell'], text: string) =>
+  render(htmlTable([{ title: 'text', cell }], [text]))
+    .replace(/^.*<tbody>|<\/tbody>.*$/gs, '')
+    .trim();
+
+describe('one table', () => {
+  it('lines up on a terminal', () => {
+    expect(stripVTControlCharacters(terminalTable(columns, rows)).split('\n')).toEqual([
+      'task  model    runs    mean   95 % interval',
+      'pole  a           2   5.250  −1.500 … 12.00',
+      '      b      12\u202f345  −20.00               –',
+      'lake  a           0       –               –',
+    ]);
+  });
+
+  it('is whole in Markdown', () => {
+    expect(markdownTable(columns, rows).split('\n')).toEqual([
+      '| task | model | runs | mean | 95 % interval |',
+      '| --- | --- | --: | --: | --: |',
+      '| pole | `a` | 2 | 5.250 | −1.500 … 12.00 |',
+      '| pole | `b` | 12\u202f345 | −20.00 | – |',
+      '| lake | `a` | 0 | – | – |',
+    ]);
+  });
+
+  it('has its numbers as they are in CSV, also those that people do not see', () => {
+    expect(csvTable(columns, rows)).toBe(
+      [
+        'task,model,runs,mean,mean_low,mean_high,seed',
+        'pole,a,2,5.25,-1.5,12.0001,7',
+        'pole,b,12345,-20,,,7',
+        'lake,a,0,,,,7',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('has its intervals below on a page', () => {
+    const page = render(htmlTable(columns, rows));
+    expect(page).toContain('<th scope="col" class="number">runs</th>');
+    expect(page).toContain(
+      '<td class="number"><b>5.250</b><br><span class="muted">−1.500 … 12.00</span></td>',
+    );
+    expect(page).toContain('<tr><th scope="row"></th><td><code>b</code></td>');
+    expect(page).toContain('<b>−20.00</b><br><span class="muted">no interval</span>');
+    expect(page).not.toContain('seed');
+  });
+});
+
+describe('texts from outside', () => {
+  const text: Column<string> = { title: 'text', name: 'text', cell: (row) => row };
+
+  it.each([
+    ['a|b', 'a\\|b'],
+    ['a\\|b', 'a\\\\\\|b'],
+    ['two\r\nlines', 'two lines'],
+  ])('%j keep a row of Markdown', (value, expected) =>
+    expect(markdownTable([text], [value]).split('\n')[2]).toBe(`| ${expected} |`),
+  );
+
+  it.each([
+    ['=1+1', "'=1+1"],
+    ['@x', "'@x"],
+    ['-cmd', "'-cmd"],
+    ['-1.5', '-1.5'],
+    ['a,b', '"a,b"'],
+    ['a"b', '"a""b"'],
+    ['=a,"b"', `"'=a,""b"""`],
+    ['a\nb', '"a\nb"'],
+  ])('%j are no formula and one field of CSV', (value, expected) =>
+    expect(csvTable([text], [value])).toBe(`text\n${expected}\n`),
+  );
+
+  it('can not steer a terminal', () => {
+    expect(stripVTControlCharacters(terminalTable([text], ['a\u001b[2Jb\nc']))).toBe('text\na [2Jb c');
+  });
+
+  it('are escaped on a page, in links and classes too', () => {
+    expect(pageOf((row) => row, '<b>&"')).toBe('<tr><th scope="row">&lt;b&gt;&amp;&quot;</th></tr>');
+    expect(pageOf((row) => ({ text: row, href: `./${row}`, mark: row, detail: row }), '"<i>')).toBe(
+      '<tr><th scope="row"><a href="./&quot;&lt;i&gt;"><span class="&quot;&lt;i&gt;">&quot;&lt;i&gt;</span></a><br><span class="muted">&quot;&lt;i&gt;</span></th></tr>',
+    );
+  });
+});
