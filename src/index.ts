@@ -1,7 +1,26 @@
 /** What `import … from 'policyloop'` offers. */
+import process from 'node:process';
+import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './studies/library-run.js';
+
+/**
+ * Plays an experiment to its end, in a run directory that the commands read (`list`, `show`, `evaluate`, `report`).
+ * @param config as data, or the path of a YAML file or the name of a ready one; paths in data are relative to the
+ *   working directory
+ * @returns what the run reached; `status` is `failed` where the model gave no answers or the environment failed
+ * @throws UserError for what is wrong with the config or the objects, before anything is written
+ */
+export function run(config: RunConfig | string, options: RunOptions = {}): Promise<RunOutcome> {
+  return runLibrary(config, options, {
+    cwd: process.cwd(),
+    env: process.env,
+    now: () => new Date(),
+    milliseconds: () => performance.now(),
+  });
+}
 
 export type { Config, ConfigInput } from './config/config.js';
 export { loadConfig, parseConfig, resolvedYaml } from './config/load.js';
+export type { UserEnvironment } from './environments/catalogue/module-environment.js';
 export {
   type EnvironmentSource,
   environmentIds,
@@ -41,6 +60,7 @@ export {
 } from './models/language-model.js';
 export { type LocalModels, openLocalModels } from './models/local/process/local-model.js';
 export type { LocalConfig } from './models/local/settings.js';
+export type { UserModel } from './models/user-model.js';
 export { createPolicyFamily } from './policies/families.js';
 export type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './policies/policy.js';
 export type { ParseFailure } from './prompting/answer/format.js';
@@ -57,3 +77,4 @@ export type { CallRecord, Confirmation, RunEvent } from './runs/events.js';
 export type { Manifest } from './runs/manifest.js';
 export { readRun } from './runs/reader.js';
 export { createRunDirectory, type RunDirectory, resumeRunDirectory } from './runs/writer.js';
+export type { RunConfig, RunOptions, RunOutcome };

@@ -115,8 +115,7 @@ const probe = {
 async function askModel({ config, model }: Assembly, context: CommandContext): Promise<readonly Finding[]> {
   if (!isLanguageModel(config.model)) return [];
   try {
-    const asked =
-      config.model.provider === 'local' ? model : createModel(impatient(config.model), context.env);
+    const asked = 'maxRetries' in config.model ? createModel(impatient(config.model), context.env) : model;
     const opened = await asked.open?.();
     const completion = await asked.generate(probe.messages, {
       ...probe.options,

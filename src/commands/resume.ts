@@ -2,13 +2,12 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, withWorkers } from '../command.js';
-import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 import { assemble } from '../experiment/assemble.js';
 import { describeReason } from '../runs/facts.js';
-import { changeableKeys, differences, requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { findRun, groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { replaceFile, resumeRunDirectory } from '../runs/writer.js';
@@ -55,18 +54,4 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const directory = resumeRunDirectory(path, context.now);
   replaceFile(file, resolvedYaml(assembly.config));
   return finishRun(assembly, directory, args, context);
-}
-
-function refuseDifferences(was: Config, config: Config): void {
-  const changed = differences(was, config);
-  if (changed.length === 0) return;
-  throw new UserError(
-    changed.map(({ key, was: before, now }) => ({
-      field: key,
-      message: `can't change within a run: it was ${JSON.stringify(before)}`,
-      value: now,
-      alternatives: changeableKeys,
-      remedy: 'start a new run; warmup.from takes over this one’s replay buffer',
-    })),
-  );
 }

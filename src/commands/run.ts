@@ -1,7 +1,6 @@
-import { basename, extname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, withWorkers } from '../command.js';
-import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { absolutePaths } from '../config/paths.js';
 import type { CommandContext } from '../context.js';
@@ -15,6 +14,7 @@ import { preflight } from '../preflight/preflight.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import { nothingRecorded } from '../runs/reader.js';
 import { claimDirectory } from '../storage/new-directory.js';
+import { runName } from '../studies/library-run.js';
 import { createGroup, finishGroup } from '../studies/repeats.js';
 import { finishRun, openModel, startRun } from '../studies/single-run.js';
 
@@ -63,7 +63,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 
   const path =
     args.runDir === undefined
-      ? claimDirectory(resolve(context.cwd, args.runsDir), runName(args.config, config, context.now()))
+      ? claimDirectory(resolve(context.cwd, args.runsDir), runName(config, args.config, context.now()))
       : resolve(context.cwd, args.runDir);
   if (config.repeats > 1) {
     const group = createGroup(path, config, importNotes(loaded));
@@ -98,16 +98,6 @@ async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<
 
 /** What a run keeps of how its config came about. */
 const importNotes = ({ imported, notes }: LoadedConfig) => (imported === undefined ? [] : notes);
-
-/** Letters, digits, dot, hyphen and underscore, not beginning with the last three. */
-const plainName = (name: string) => name.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '');
-
-/** `<config's name>-<date>-<time>`, UTC. */
-function runName(file: string, config: Config, now: Date): string {
-  const stem = config.name ?? (plainName(basename(file, extname(file))) || 'run');
-  const [date, time] = now.toISOString().split('T') as [string, string];
-  return `${stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
-}
 
 function dryRun(assembly: Assembly, json: boolean, context: CommandContext): number {
   const { config, environment, family, model, prompts } = assembly;

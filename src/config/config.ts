@@ -5,7 +5,14 @@
 import { z } from 'zod';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
 import { localSchema } from '../models/local/settings.js';
-import { ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
+import {
+  customModelSchema,
+  moduleModelSchema,
+  ollamaSchema,
+  openaiSchema,
+  replayedSchema,
+} from '../models/settings.js';
+import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/settings.js';
 import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
@@ -17,6 +24,7 @@ import {
   randomSchema,
 } from '../search/settings.js';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
+import { withModules } from './modules.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
@@ -32,6 +40,8 @@ const modelSchema = z.discriminatedUnion('provider', [
   onePlusOneEsSchema,
   mixtureSchema,
   replayedSchema,
+  moduleModelSchema,
+  customModelSchema,
 ]);
 
 const warmupSchema = z.strictObject({
@@ -147,7 +157,7 @@ type ParsedConfig = z.output<typeof configSchema>;
 
 /** Whether it reads prompts, as the controls don't. */
 export function isLanguageModel({ provider }: Pick<ModelConfig, 'provider'>): boolean {
-  return provider === 'openai' || provider === 'ollama' || provider === 'local';
+  return ['openai', 'ollama', 'local', 'module', 'custom'].includes(provider);
 }
 
 export type ModelConfig = z.output<typeof modelSchema>;
@@ -179,6 +189,7 @@ export const experimentKind: SettingsKind<ParsedConfig> = {
     return jsonSchemaOf(configSchema);
   },
   example: 'iterations=50 or model.name=qwen3:8b',
+  expand: withModules,
   longForm(path, value) {
     const [section = ''] = path;
     if (path.length > 1 || !Object.hasOwn(shorthands, String(section))) return undefined;
@@ -206,4 +217,12 @@ export function resolveConfig(parsed: ParsedConfig): Config {
     warmup: typeof warmup === 'number' ? shorthands.warmup(warmup) : withPolicies(warmup),
     memory: typeof memory === 'string' ? memorySchema.parse(shorthands.memory(memory)) : memory,
   };
+}
+
+/** Paths of the modules that a config names. */
+export function modulesOf({ environment, model }: Config): readonly string[] {
+  return [
+    ...(isModulePath(environment.id) ? [environment.id] : []),
+    ...(model.provider === 'module' ? [model.path] : []),
+  ];
 }

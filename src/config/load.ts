@@ -17,6 +17,7 @@ import {
   originOf,
 } from './import/import-config.js';
 import { applyTheirOverrides } from './import/their-overrides.js';
+import { withModules } from './modules.js';
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -100,7 +101,7 @@ function importedContent(written: TheirConfig, source: ConfigSource, texts: read
  * @throws UserError with everything that is wrong with it.
  */
 export function parseConfig(input: unknown): Config {
-  return validated(input);
+  return validated(isMapping(input) ? withModules(input) : input);
 }
 
 /** A resolved config as YAML, which `loadConfig` reads back to the same config. Keys stand in the schema's order. */

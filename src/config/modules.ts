@@ -1,8 +1,15 @@
-/** The files of users that a config names. */
+/** The short form of a section that names a file of the user's. */
 import { isModulePath } from '../modules/user-module.js';
-import type { Config } from './config.js';
+import { isMapping } from '../settings/schema.js';
 
-/** Paths of all modules of a config. */
-export function modulesOf({ environment }: Config): readonly string[] {
-  return [...(isModulePath(environment.id) ? [environment.id] : [])];
+/** Writes `{provider: ./my-model.js}` out as `{provider: module, path: ./my-model.js}`. */
+export function withModules(content: Record<string, unknown>): Record<string, unknown> {
+  const written = Object.entries({ model: 'provider' }).flatMap(([section, key]) => {
+    const value = content[section];
+    if (!isMapping(value)) return [];
+    const { [key]: name, ...rest } = value;
+    if (typeof name !== 'string' || !isModulePath(name)) return [];
+    return [[section, { [key]: 'module', path: name, ...rest }]];
+  });
+  return { ...content, ...Object.fromEntries(written) };
 }

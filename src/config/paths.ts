@@ -39,6 +39,8 @@ function modelPaths(model: ModelConfig, absolute: (path: string) => string): Mod
         path: isPackaged(model.path) ? model.path : absolute(model.path),
         ...(model.adapter !== undefined && { adapter: absolute(model.adapter) }),
       };
+    case 'module':
+      return { ...model, path: absolute(model.path) };
     case 'replayed':
       return { ...model, run: absolute(model.run) };
     default:

@@ -1,16 +1,15 @@
 /** Composition root: config → experiment. */
 import { join } from 'node:path';
-import type { Config, ModelConfig } from '../config/config.js';
+import { type Config, type ModelConfig, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
-import { modulesOf } from '../config/modules.js';
-import { isRemoteId, openEnvironment } from '../environments/catalogue/open.js';
+import { customPrefix, isBuiltInId, isRemoteId, openEnvironment } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
 import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { type Problem, UserError } from '../errors.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
+import { moduleModel } from '../models/user-model.js';
 import { hashModules, type ModuleHashes } from '../modules/sources.js';
-import { isModulePath } from '../modules/user-module.js';
 import { commit, version } from '../package.js';
 import { createPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
@@ -56,6 +55,12 @@ export interface Assembly {
   readonly purse?: Purse;
 }
 
+/** Objects of the program that plays, in the place of what the config would name. */
+export interface OwnParts {
+  readonly model?: LanguageModel | undefined;
+  readonly environment?: Environment | undefined;
+}
+
 /**
  * @param env environment variables, for keys and server addresses.
  * @param imported what a run that goes on took over when it began; a new run reads `warmup.from`.
@@ -66,6 +71,7 @@ export async function assemble(
   written: Config,
   env: Readonly<Record<string, string | undefined>>,
   imported?: readonly ParameterVector[],
+  own: OwnParts = {},
 ): Promise<Assembly> {
   const problems: Problem[] = [];
   /** What is wrong with one part doesn't hide what is wrong with another. */
@@ -78,8 +84,8 @@ export async function assemble(
       return undefined;
     }
   };
-  const model = await part(() => openModel(written, env));
-  const environment = await part(() => openTask(written, env));
+  const model = await part(() => openModel(written, env, own.model));
+  const environment = await part(() => own.environment ?? openTask(written, env));
   if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = await part(() => createPolicyFamily(config.policy, environment));
@@ -116,15 +122,33 @@ export async function assemble(
   };
 }
 
-function openModel(
+async function openModel(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
-): Pick<Assembly, 'model' | 'counted'> {
+  own: LanguageModel | undefined,
+): Promise<Pick<Assembly, 'model' | 'counted'>> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
-  return {
-    model: createModel(withDeadline(config), env, waitOnClock, recording?.cassette),
-    counted: recording?.model ?? config.model,
+  const make = () => {
+    switch (config.model.provider) {
+      case 'module':
+        return moduleModel(config.model);
+      case 'custom':
+        throw notAtHand(config.model.id);
+      default:
+        return createModel(withDeadline(config), env, waitOnClock, recording?.cassette);
+    }
   };
+  return { model: own ?? (await make()), counted: recording?.model ?? config.model };
+}
+
+function notAtHand(id: string): UserError {
+  return new UserError({
+    field: 'model',
+    message: 'this model was an object of the program that started the run, and is not at hand here',
+    value: id,
+    remedy:
+      'call run(config, {model, directory}) with it in that program; a model in a module (model: {provider: ./my-model.js}) is at hand everywhere',
+  });
 }
 
 /** The deadline of a call is the lower of its two. */
@@ -144,12 +168,12 @@ function openTask(
   return openEnvironment(environment, env, workers === 'auto' ? 1 : workers);
 }
 
-/** Workers for a config; an environment outside this program has processes of its own instead. */
+/** Workers for a config; an environment outside this program has processes of its own, and an object can't be sent. */
 export function workersFor(
   config: Config & { readonly policy: PolicyConfig },
 ): EvaluationWorkers | undefined {
   const { environment, evaluation, policy } = config;
-  if (isRemoteId(environment.id)) return undefined;
+  if (isRemoteId(environment.id) || environment.id.startsWith(customPrefix)) return undefined;
   return createWorkers({ environment, policy, maxSteps: evaluation.maxSteps }, evaluation.workers);
 }
 
@@ -183,7 +207,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
     activeMs: 0,
     versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
     environment: environment.id,
-    ...(!isBuiltIn(config.environment.id) && { spec: specOf(environment) }),
+    ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
     model: model.id,
     fingerprint: assembly.fingerprint,
     prompts: prompts.hash,
@@ -194,8 +218,6 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
     usage: ledgerOf(assembly).totals,
   };
 }
-
-const isBuiltIn = (id: string) => !isRemoteId(id) && !isModulePath(id);
 
 /** What a run keeps of an environment that may not be there when the run is looked at. */
 function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {

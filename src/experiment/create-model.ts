@@ -43,6 +43,9 @@ export function createModel(
     case 'replayed':
       if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
       return createReplayed(config, cassette);
+    case 'module':
+    case 'custom':
+      throw new Error(`a model of the user's is made before: ${config.provider}`);
     default:
       return unreachable(config);
   }

@@ -92,7 +92,21 @@ export const replayedSchema = z.strictObject({
     ),
 });
 
+export const moduleModelSchema = z.strictObject({
+  provider: z
+    .literal('module')
+    .describe('A file of your own that makes the model; `{provider: ./my-model.js}` is short for it'),
+  path: text.describe('Path of the JavaScript file'),
+  options: z.record(z.string(), z.unknown()).default({}).describe('What its `create` is given'),
+});
+
+export const customModelSchema = z.strictObject({
+  provider: z.literal('custom').describe('A model that the calling program hands in, with `run()`'),
+  id: text.describe('Its id'),
+});
+
 export type OpenAIConfig = z.output<typeof openaiSchema>;
 export type OllamaConfig = z.output<typeof ollamaSchema>;
+export type ModuleModelConfig = z.output<typeof moduleModelSchema>;
 export type ReplayedConfig = z.output<typeof replayedSchema>;
 export type PriceConfig = z.output<typeof price>;

@@ -26,7 +26,7 @@ export interface UserModule {
 
 /** Whether a config's value names a file to be imported: `./my-env.js`, as opposed to `CartPole-v1`. */
 export const isModulePath = (name: string): boolean =>
-  /\.(?:[cm]?js|m?ts)$/.test(name) && !/^\w{2,}:/.test(name);
+  /[\\/].*\.(?:[cm]?js|m?ts)$/.test(name) && !/^\w{2,}:/.test(name);
 
 /**
  * Imports a module; Node does that once for each file and thread.

@@ -51,6 +51,21 @@ export function differences(
     .map((key) => ({ key, was: was.get(key), now: now.get(key) }));
 }
 
+/** @throws UserError that names each key in which a run would go on otherwise than it began */
+export function refuseDifferences(was: Config, config: Config): void {
+  const changed = differences(was, config);
+  if (changed.length === 0) return;
+  throw new UserError(
+    changed.map(({ key, was: before, now }) => ({
+      field: key,
+      message: `can't change within a run: it was ${JSON.stringify(before)}`,
+      value: now,
+      alternatives: changeableKeys,
+      remedy: 'start a new run; warmup.from takes over this one’s replay buffer',
+    })),
+  );
+}
+
 function fixedParts(config: Config): readonly (readonly [string, unknown])[] {
   return Object.entries(config)
     .flatMap(([key, value]): [string, unknown][] => {

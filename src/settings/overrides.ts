@@ -34,7 +34,7 @@ export interface Overridden {
   readonly notes: readonly string[];
 }
 
-type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm'>;
+type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expand'>;
 
 /**
  * Applies `key=value` overrides, in order. A shorthand that stands in the way (`warmup: 20` before `warmup.from=…`) is
@@ -56,7 +56,9 @@ export function applyOverrides(
     else if ('path' in parsed) overrides.push(parsed);
   }
   if (problems.length > 0) throw new UserError(oneScreen(problems));
-  return { content: changed, overrides, notes: dropForeignFields(content, changed, overrides, kind.json) };
+  const expanded = kind.expand?.(changed) ?? changed;
+  const notes = dropForeignFields(content, expanded, overrides, kind.json);
+  return { content: expanded, overrides, notes };
 }
 
 /** Reads one `key=value`, whatever the key. */

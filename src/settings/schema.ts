@@ -37,6 +37,8 @@ export interface SettingsKind<Output> {
   readonly json: SchemaNode;
   /** An override or two, for who wrote one wrongly. */
   readonly example: string;
+  /** Writes out short forms that a discriminator has, after overrides and before the schema sees them. */
+  expand?(content: Record<string, unknown>): Record<string, unknown>;
   /** The long form of a value that stands for a mapping; undefined where there is none. */
   longForm?(path: readonly PropertyKey[], value: unknown): Record<string, unknown> | undefined;
 }

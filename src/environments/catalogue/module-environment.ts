@@ -9,6 +9,7 @@ import {
   type Observation,
   recordedSpace,
   type Space,
+  type Step,
 } from '../environment.js';
 import type { Frame } from '../frame.js';
 import { isMember, limitedEnvironment } from '../limited-environment.js';
@@ -16,6 +17,20 @@ import { EnvironmentError } from '../remote/remote-environment.js';
 import type { OpenStep, Task } from '../task.js';
 
 type Member = (...given: readonly unknown[]) => unknown;
+
+/** An environment as a user may write it. */
+export interface UserEnvironment
+  extends Pick<
+    Environment,
+    'observationSpace' | 'actionSpace' | 'maxSteps' | 'stepSeconds' | 'frame' | 'close'
+  > {
+  /** How lists and prompts call it. */
+  readonly id: string;
+  /** Starts an episode. The same seed starts the same episode; `random` follows from it, so that drawing from it does. */
+  reset(seed: number, random: RandomGenerator): Observation;
+  /** `truncated` may be left out. */
+  step(action: Action): Omit<Step, 'truncated'> & { readonly truncated?: boolean };
+}
 
 /**
  * The environment that a module makes. Its id is `module:<name>`, so that it never passes for a built-in one.

@@ -41,6 +41,13 @@ export interface EnvironmentSource {
   readonly parallel?: number | undefined;
 }
 
+/** What marks the environment of a run that was handed in as an object: `custom:<its id>`. */
+export const customPrefix = 'custom:';
+
+/** Whether the environment of that id can be made from its id and options alone, here and now. */
+export const isBuiltInId = (id: string): boolean =>
+  !isRemoteId(id) && !isModulePath(id) && !id.startsWith(customPrefix);
+
 /** Whether another program plays the environment of that id. */
 export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
 
@@ -87,6 +94,21 @@ function unknownEnvironment(id: string): UserError {
       ...problem,
       message: 'another program plays it, so that it takes no single synchronous steps',
       remedy: 'use openEnvironment, and evaluate',
+    });
+  }
+  if (id.startsWith(customPrefix)) {
+    return new UserError({
+      ...problem,
+      message: 'this environment was an object of the program that started the run, and is not at hand here',
+      remedy:
+        'call run(config, {environment, directory}) with it in that program; an environment in a module (environment: ./my-env.js) is at hand everywhere',
+    });
+  }
+  if (/\.[cm]?[jt]s$/.test(id) && !id.includes(':')) {
+    return new UserError({
+      ...problem,
+      message: 'there is no such environment',
+      remedy: `a module is written with a slash: ./${id}`,
     });
   }
   const prefix = /^[^:/]*[:/]/.exec(id)?.[0];

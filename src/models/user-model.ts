@@ -1,0 +1,87 @@
+/** Models of users: of a module that a config names, or an object of the program that plays. */
+import { basename } from 'node:path';
+import { messageOf, UserError } from '../errors.js';
+import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
+import {
+  type ChatMessage,
+  type Completion,
+  type GenerateOptions,
+  type LanguageModel,
+  ModelError,
+} from './language-model.js';
+import type { ModuleModelConfig } from './settings.js';
+
+/** A reply: its text, or a completion of which only the text must be there. */
+type UserReply = string | (Partial<Completion> & Pick<Completion, 'text'>);
+
+/** A language model as a user may write it: an id and a function that answers messages. */
+export interface UserModel extends Pick<LanguageModel, 'id' | 'open' | 'context' | 'close'> {
+  /** Throws what went wrong: the call then counts as failed, and is asked again in the next iteration. */
+  generate(
+    messages: readonly ChatMessage[],
+    options: GenerateOptions,
+  ): UserReply | Promise<UserReply> | Promise<readonly Completion[]>;
+}
+
+/** @throws UserError that names the file, and what is missing or wrong */
+export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
+  const module = await loadModule(path, 'model', 'model.path');
+  const made = await module.create(options, 'model.options');
+  if (!isRecord(made)) throw new UserError({ file: module.file, message: 'create returned no model' });
+  return checkedModel(made, `module/${module.name}`, module.file);
+}
+
+/**
+ * @param name its id where it has none
+ * @param file that it comes from; undefined for an object
+ * @throws UserError for a missing member; its calls throw ModelError for what it throws and for nonsense
+ */
+export function checkedModel(made: object, name: string, file?: string): LanguageModel {
+  const { id = name, generate, open, context, close } = made as Partial<UserModel>;
+  const origin = file === undefined ? `the model ${id}` : basename(file);
+  const subject = file === undefined ? origin : `the model made by ${origin}`;
+  if (typeof id !== 'string' || id === '') {
+    throw new UserError({ ...(file && { file }), message: `id of ${subject} must be a text`, value: id });
+  }
+  if (typeof generate !== 'function') {
+    throw new UserError({
+      ...(file && { file }),
+      message: `${subject} has no function generate`,
+      remedy: 'give it generate(messages, options), which returns the text of the answer',
+    });
+  }
+  return {
+    id,
+    async generate(messages, options) {
+      const started = performance.now();
+      const failed = (kind: 'aborted' | 'server' | 'malformed', message: string) =>
+        new ModelError(kind, message, { retries: 0, latencyMs: performance.now() - started });
+      let reply: unknown;
+      try {
+        reply = await generate.call(made, messages, options);
+      } catch (error) {
+        if (error instanceof ModelError) throw error;
+        if (options.signal?.aborted) throw failed('aborted', `${origin}: the call was aborted`);
+        const { line } = file === undefined ? {} : thrownIn(file, error);
+        const place = line === undefined ? origin : `${origin}:${line}`;
+        throw failed('server', `${place}: generate threw: ${messageOf(error)}`);
+      }
+      const [first] = Array.isArray(reply) ? (reply as unknown[]) : [reply];
+      const completion = typeof first === 'string' ? { text: first } : first;
+      if (!isRecord(completion) || typeof completion.text !== 'string') {
+        throw failed('malformed', `${origin}: generate returned no text, and no {text: …}`);
+      }
+      return {
+        finishReason: 'stop',
+        usage: {},
+        latencyMs: performance.now() - started,
+        retries: 0,
+        ...(completion as Pick<Completion, 'text'>),
+      };
+    },
+    ...(open && { open: () => open.call(made) }),
+    ...(context && { context: () => context.call(made) }),
+    // An object of the caller's is the caller's to close.
+    ...(close && file !== undefined && { close: () => close.call(made) }),
+  };
+}

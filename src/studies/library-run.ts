@@ -1,0 +1,147 @@
+/** A run that a program starts, with objects of its own where it likes. */
+import { existsSync } from 'node:fs';
+import { basename, extname, join, resolve } from 'node:path';
+import type { Config, ConfigInput } from '../config/config.js';
+import { loadConfig, parseConfig, resolvedYaml } from '../config/load.js';
+import { absolutePaths } from '../config/paths.js';
+import type { CommandContext } from '../context.js';
+import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
+import { customPrefix } from '../environments/catalogue/open.js';
+import { UserError } from '../errors.js';
+import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
+import { checkedModel, type UserModel } from '../models/user-model.js';
+import type { RunEvent } from '../runs/events.js';
+import { type RunResult, resultOf } from '../runs/facts.js';
+import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { requireConfig } from '../runs/open-run.js';
+import { readImported, readManifest, runFiles } from '../runs/reader.js';
+import { type RunDirectory, replaceFile, resumeRunDirectory } from '../runs/writer.js';
+import { claimDirectory } from '../storage/new-directory.js';
+import { runAndReport, startRun } from './single-run.js';
+
+export interface RunOptions {
+  /** Proposes parameters, in the place of the config's model. It is never closed. */
+  readonly model?: UserModel;
+  /** What policies act in, in the place of the config's environment; played in this thread. It is never closed. */
+  readonly environment?: UserEnvironment;
+  /** Told of everything that happens, in order: what the console and the logs show. */
+  readonly onEvent?: (event: RunEvent) => void;
+  /** Directory of the run; one that holds a run already goes on with it. Default: a new one in `runsDir`. */
+  readonly directory?: string;
+  /** Default: `buffers`. */
+  readonly runsDir?: string;
+  /** Ends the run at once when it is aborted; it is then `interrupted`, and can go on. */
+  readonly signal?: AbortSignal;
+}
+
+/** A config whose model and environment may be left out, where objects take their places. */
+export type RunConfig = Omit<ConfigInput, 'model' | 'environment'> &
+  Partial<Pick<ConfigInput, 'model' | 'environment'>>;
+
+/** What a run reached, and the directory that it left. */
+export interface RunOutcome extends RunResult {
+  /** Absolute path. */
+  readonly directory: string;
+}
+
+type Outside = Pick<CommandContext, 'cwd' | 'env' | 'now' | 'milliseconds'>;
+
+/** See `run` of the package. */
+export async function runLibrary(
+  given: RunConfig | string,
+  options: RunOptions,
+  outside: Outside,
+): Promise<RunOutcome> {
+  const own = ownParts(options);
+  const config = configOf(given, own, outside.cwd);
+  if (config.repeats > 1) {
+    throw new UserError({
+      field: 'repeats',
+      message: 'run() plays one run',
+      value: config.repeats,
+      remedy: 'leave repeats out, and call run() once for each seed',
+    });
+  }
+  const claim = () =>
+    claimDirectory(
+      resolve(outside.cwd, options.runsDir ?? 'buffers'),
+      runName(config, typeof given === 'string' ? given : 'run', outside.now()),
+    );
+  const chosen = options.directory === undefined ? undefined : resolve(outside.cwd, options.directory);
+  const opened =
+    chosen !== undefined && existsSync(join(chosen, runFiles.manifest))
+      ? await reopen(chosen, config, own, outside)
+      : await begin(() => chosen ?? claim(), config, own, outside);
+  const directory = opened?.directory.path ?? chosen!;
+  if (opened !== undefined) {
+    const signal = options.signal ?? new AbortController().signal;
+    const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
+    const stop = { finish: signal, abort: signal };
+    await runAndReport(opened.assembly, opened.directory, display, { ...outside, stop });
+  }
+  return { directory, ...resultOf(directory, outside.cwd) };
+}
+
+interface Opened {
+  readonly assembly: Assembly;
+  readonly directory: RunDirectory;
+}
+
+/** @param place where the run shall be; asked once nothing is wrong with it */
+async function begin(place: () => string, config: Config, own: OwnParts, outside: Outside): Promise<Opened> {
+  const assembly = await assemble(config, outside.env, undefined, own);
+  await assembly.model.open?.();
+  return { assembly, directory: startRun(assembly, place(), outside) };
+}
+
+/** Undefined where nothing is left to do. */
+async function reopen(
+  path: string,
+  config: Config,
+  own: OwnParts,
+  outside: Outside,
+): Promise<Opened | undefined> {
+  const file = join(path, runFiles.config);
+  const was = loadConfig({ file: requireConfig(file) }).config;
+  const wanted = { ...config, policy: config.policy ?? was.policy };
+  refuseDifferences(was, wanted);
+  const manifest = readManifest(path);
+  if (whatCompletes(manifest, was, wanted, path) !== undefined) return undefined;
+  const assembly = await assemble(wanted, outside.env, readImported(path), own);
+  requireSame(assembly, manifest, file);
+  await assembly.model.open?.();
+  const directory = resumeRunDirectory(path, outside.now);
+  replaceFile(file, resolvedYaml(assembly.config));
+  return { assembly, directory };
+}
+
+function ownParts({ environment, model }: RunOptions): OwnParts {
+  return {
+    ...(model && { model: checkedModel(model, 'model') }),
+    ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${environment.id}`) }),
+  };
+}
+
+/** The config with the objects named in it, and its paths made absolute. */
+function configOf(given: RunConfig | string, { environment, model }: OwnParts, cwd: string): Config {
+  const names = {
+    ...(environment && { environment: environment.id }),
+    ...(model && { model: { provider: 'custom', id: model.id } }),
+  };
+  if (typeof given !== 'string') {
+    return absolutePaths(parseConfig({ ...given, ...names }), join(cwd, 'config.yaml'), cwd);
+  }
+  const overrides = Object.entries(names).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+  const { config, file } = loadConfig({ file: given, overrides });
+  return absolutePaths(config, file, cwd);
+}
+
+/** Letters, digits, dot, hyphen and underscore, not beginning with the last three. */
+const plainName = (name: string) => name.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '');
+
+/** Name of a new run's directory: `<config's name>-<date>-<time>`, UTC. */
+export function runName(config: Config, file: string, now: Date): string {
+  const stem = config.name ?? (plainName(basename(file, extname(file))) || 'run');
+  const [date, time] = now.toISOString().split('T') as [string, string];
+  return `${stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
+}

@@ -1,0 +1,161 @@
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
+import { execute as listCommand } from '../../src/commands/list.js';
+import { execute as reportCommand } from '../../src/commands/report.js';
+import { execute as resumeCommand } from '../../src/commands/resume.js';
+import { execute as showCommand } from '../../src/commands/show.js';
+import { run, type UserEnvironment, type UserModel } from '../../src/index.js';
+import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+
+const root = temporaryDirectory();
+afterAll(() => rmSync(root, { recursive: true }));
+
+const quick = {
+  iterations: 2,
+  warmup: 2,
+  evaluation: { episodes: 3, maxSteps: 50 },
+  confirmation: { candidates: 1, episodes: 3 },
+};
+
+/** Answers with the same parameters, whatever it is shown. */
+const model = (count: number): UserModel => ({
+  id: 'mine/constant',
+  generate: () => Array.from({ length: count }, (_, i) => `params[${i}]: 1.5`).join(', '),
+});
+
+/** A number is to be guessed: the observation is the goal, the action the guess. */
+const guessing: UserEnvironment = {
+  id: 'guess',
+  observationSpace: { kind: 'box', low: [-1], high: [1] },
+  actionSpace: { kind: 'box', low: [-1], high: [1] },
+  reset: (_seed, random) => [random.uniform(-1, 1)],
+  step: (action) => ({ observation: [0], reward: -Math.abs((action as number[])[0]!), terminated: true }),
+};
+
+const context = () => recordingContext(root);
+const named = (run: string) => ({ run, runsDir: root, quiet: true, json: true });
+
+describe('a run by a model of one’s own', async () => {
+  const directory = join(root, 'own-model');
+  const kinds: string[] = [];
+  const config = { ...quick, environment: 'CartPole-v1' };
+  const outcome = await run(config, {
+    model: model(10),
+    directory,
+    onEvent: ({ kind }) => kinds.push(kind),
+  });
+
+  it('ends as completed and says what it reached', () => {
+    expect(outcome).toMatchObject({ directory, status: 'completed', iterations: 2 });
+    expect(outcome.confirmed?.mean).toBeGreaterThan(0);
+    expect(kinds[0]).toBe('run-started');
+    expect(kinds.at(-1)).toBe('run-finished');
+    expect(existsSync(join(directory, 'run.lock'))).toBe(false);
+    expect(readFileSync(join(directory, 'config.yaml'), 'utf8')).toContain('provider: custom');
+  });
+
+  it('is read by list, show, evaluate and report', async () => {
+    const { context: outside, printed } = context();
+    await listCommand({ runsDir: root, json: false }, outside);
+    expect(printed.at(-1)).toMatch(/own-model.*mine\/constant/s);
+    expect(printed.at(-1)).not.toContain('crashed');
+    expect(await showCommand({ ...named('own-model'), top: 3 }, outside)).toBe(0);
+    expect(await evaluateCommand({ ...named('own-model'), episodes: 4 }, outside)).toBe(0);
+    expect(await reportCommand(named('own-model'), outside)).toBe(0);
+  });
+
+  it('is refused by resume on the command line, which tells how it goes on', async () => {
+    const before = readFileSync(join(directory, 'evaluations.jsonl'), 'utf8');
+    const args = { ...named('own-model'), overrides: ['iterations=3'] };
+    await expect(resumeCommand(args, context().context)).rejects.toThrow(
+      /this model was an object of the program that started the run[\s\S]*call run\(config, \{model, directory\}\)/,
+    );
+    expect(readFileSync(join(directory, 'evaluations.jsonl'), 'utf8')).toBe(before);
+  });
+
+  it('goes on with the same object, and does nothing once it is complete', async () => {
+    const longer = await run({ ...config, iterations: 3 }, { model: model(10), directory });
+    expect(longer).toMatchObject({ status: 'completed', iterations: 3 });
+    const again = await run({ ...config, iterations: 3 }, { model: model(10), directory });
+    expect(again).toEqual(longer);
+  });
+
+  it('does not go on as another task', async () => {
+    const other = { ...config, environment: 'Acrobot-v1', iterations: 9 };
+    await expect(run(other, { model: model(10), directory })).rejects.toThrow("environment.id: can't change");
+  });
+});
+
+describe('a run in an environment of one’s own', async () => {
+  const outcome = await run(
+    { ...quick, model: { provider: 'random' } },
+    { environment: guessing, directory: join(root, 'own-environment') },
+  );
+
+  it('is read by list, show and report from the spaces that it recorded', async () => {
+    expect(outcome).toMatchObject({ status: 'completed', iterations: 2 });
+    const { context: outside, printed } = context();
+    await listCommand({ runsDir: root, json: false }, outside);
+    expect(printed.at(-1)).toContain('custom:guess');
+    expect(await showCommand({ ...named('own-environment'), top: 3 }, outside)).toBe(0);
+    expect(await reportCommand(named('own-environment'), outside)).toBe(0);
+  });
+
+  it('is refused by evaluate and resume on the command line', async () => {
+    const message = 'this environment was an object of the program that started the run';
+    const evaluation = evaluateCommand({ ...named('own-environment'), episodes: 4 }, context().context);
+    await expect(evaluation).rejects.toThrow(message);
+    const resumption = resumeCommand(
+      { ...named('own-environment'), overrides: ['iterations=3'] },
+      context().context,
+    );
+    await expect(resumption).rejects.toThrow(message);
+  });
+
+  it('goes on with the same object', async () => {
+    const longer = await run(
+      { ...quick, model: { provider: 'random' }, iterations: 3 },
+      { environment: guessing, directory: join(root, 'own-environment') },
+    );
+    expect(longer).toMatchObject({ status: 'completed', iterations: 3 });
+  });
+});
+
+it('plays a config file, in a new directory named after it', async () => {
+  const file = join(root, 'pole.yaml');
+  writeFileSync(file, JSON.stringify({ ...quick, environment: 'CartPole-v1' }));
+  const { directory, status } = await run(file, { model: model(10), runsDir: join(root, 'runs') });
+  expect(status).toBe('completed');
+  expect(directory).toMatch(/runs\/pole-\d{8}-\d{6}$/);
+});
+
+it('fails, but does not crash, when a model throws or answers nonsense', async () => {
+  const silent = { id: 'mute', generate: () => Promise.reject(new Error('no GPU')) };
+  const outcome = await run(
+    { ...quick, environment: 'CartPole-v1', iterations: 9 },
+    { model: silent, directory: join(root, 'mute') },
+  );
+  expect(outcome).toMatchObject({
+    status: 'failed',
+    reason: { kind: 'model-error', message: 'the model mute: generate threw: no GPU' },
+  });
+});
+
+it('writes nothing where something is wrong', async () => {
+  const runsDir = join(root, 'nothing');
+  const config = { ...quick, environment: 'CartPole-v1' };
+  await expect(
+    run({ ...quick, environment: 'CartPole-v9', model: { provider: 'random' } }, { runsDir }),
+  ).rejects.toThrow('has no version v9');
+  await expect(run(config, { runsDir, model: { id: 'x' } as UserModel })).rejects.toThrow(
+    'the model x has no function generate',
+  );
+  const { step: _step, ...stepless } = guessing;
+  await expect(
+    run({ ...quick, model: { provider: 'random' } }, { runsDir, environment: stepless as UserEnvironment }),
+  ).rejects.toThrow('the environment custom:guess has no member step');
+  await expect(run({ ...config, repeats: 2 }, { runsDir, model: model(10) })).rejects.toThrow('repeats');
+  expect(existsSync(runsDir) ? readdirSync(runsDir) : []).toEqual([]);
+});
