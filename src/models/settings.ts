@@ -81,9 +81,9 @@ export const replayedSchema = z.strictObject({
   provider: z
     .literal('replayed')
     .describe('What an earlier run was answered, once more: offline, byte for byte, nothing is sent or paid'),
-  run: text.describe(
-    'Directory of the run; of repeats, that of all of them: each replays the one that has its seed',
-  ),
+  run: text
+    .describe('Directory of the run; of repeats, that of all of them: each replays the one that has its seed')
+    .meta({ format: 'path' }),
   onChange: z
     .enum(['fail', 'warn'])
     .default('fail')
@@ -96,7 +96,7 @@ export const moduleModelSchema = z.strictObject({
   provider: z
     .literal('module')
     .describe('A file of your own that makes the model; `{provider: ./my-model.js}` is short for it'),
-  path: text.describe('Path of the JavaScript file'),
+  path: text.describe('Path of the JavaScript file').meta({ format: 'path' }),
   options: z.record(z.string(), z.unknown()).default({}).describe('What its `create` is given'),
 });
 

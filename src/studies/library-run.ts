@@ -1,9 +1,8 @@
 /** A run that a program starts, with objects of its own where it likes. */
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
-import type { Config, ConfigInput } from '../config/config.js';
+import { type Config, type ConfigInput, experimentKind } from '../config/config.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../config/load.js';
-import { absolutePaths } from '../config/paths.js';
 import type { CommandContext } from '../context.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
@@ -16,6 +15,7 @@ import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerpri
 import { requireConfig } from '../runs/open-run.js';
 import { readImported, readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, replaceFile, resumeRunDirectory } from '../runs/writer.js';
+import { withAbsolutePaths } from '../settings/paths.js';
 import { claimDirectory } from '../storage/new-directory.js';
 import { runAndReport, startRun } from './single-run.js';
 
@@ -129,11 +129,10 @@ function configOf(given: RunConfig | string, { environment, model }: OwnParts, c
     ...(model && { model: { provider: 'custom', id: model.id } }),
   };
   if (typeof given !== 'string') {
-    return absolutePaths(parseConfig({ ...given, ...names }), join(cwd, 'config.yaml'), cwd);
+    return withAbsolutePaths(parseConfig({ ...given, ...names }), experimentKind.json, () => cwd);
   }
   const overrides = Object.entries(names).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
-  const { config, file } = loadConfig({ file: given, overrides });
-  return absolutePaths(config, file, cwd);
+  return loadConfig({ file: given, overrides, cwd }).config;
 }
 
 /** Letters, digits, dot, hyphen and underscore, not beginning with the last three. */
