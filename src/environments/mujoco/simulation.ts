@@ -41,7 +41,7 @@ export interface Geom {
 }
 
 /** A joint that turns, between two bodies: neither of them is the world. */
-export interface Hinge {
+interface Hinge {
   /** Index among the joints. */
   readonly joint: number;
   /** Index of the body that it turns. */
