@@ -91,7 +91,7 @@ function keyLikeness(key: string, keys: readonly string[]): number {
 }
 
 /** The schema of what `value` has (or would have) at `key`; undefined where there can be no such key. */
-export function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | undefined {
+function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | undefined {
   const variant = variantFor(node, value);
   if (variant?.type === 'array') return variant.prefixItems?.[Number(key)] ?? variant.items;
   if (variant === undefined || variant.type !== 'object') return undefined;

@@ -49,7 +49,7 @@ export function overlaid(
 }
 
 /** A problem with the place of the field that it names; one that has a place, or names no field, keeps what it has. */
-export function placed(problem: Problem, where: Where): Problem {
+function placed(problem: Problem, where: Where): Problem {
   return problem.field === undefined || problem.file !== undefined
     ? problem
     : { ...where(problem.field.split('.'), 'value'), ...problem };
