@@ -62,7 +62,11 @@ export function execute(args: Args, context: CommandContext): Promise<number> {
 /** A run a row; a study or a collection is one row, since its runs may be thousands. */
 function listTable(lines: readonly (readonly [name: string, runs: readonly ListedRun[]])[]): string {
   const isOne = ([name, runs]: (typeof lines)[number]) => runs[0]!.name === name;
-  const either = (runs: readonly ListedRun[], of: (manifest: RunFacts['manifest']) => string, plural: string) => {
+  const either = (
+    runs: readonly ListedRun[],
+    of: (manifest: RunFacts['manifest']) => string,
+    plural: string,
+  ) => {
     const different = new Set(runs.map(({ manifest }) => of(manifest)));
     return different.size === 1 ? [...different][0] : `${different.size} ${plural}`;
   };
