@@ -7,9 +7,9 @@ import { type CommandContext, exitCodes, requireCount } from '../../src/context.
 import { formatCompact } from '../../src/format/numbers.js';
 import { terminalTable } from '../../src/format/table.js';
 import { shownPath } from '../../src/runs/facts.js';
+import { findRuns } from '../../src/runs/finder.js';
 import { buildDataset } from '../dataset/dataset.js';
 import { requireExportable } from '../dataset/export-rows.js';
-import { findRuns } from '../dataset/find-runs.js';
 import type { DatasetManifest } from '../dataset/manifest.js';
 import { rowFormats } from '../dataset/row-formats.js';
 import { parseValidation } from '../dataset/split.js';
@@ -90,7 +90,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireExportable(recipe, format);
   const out = resolve(context.cwd, args.out);
   requireNewDirectory(out);
-  const paths = findRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir });
+  const paths = findRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir }).toSorted();
   const dataset = await buildDataset(
     paths.map((path) => ({ path, name: shownPath(path, context.cwd) })),
     {

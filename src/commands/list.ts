@@ -1,24 +1,21 @@
-import { existsSync, statSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 import { formatReturn } from '../format/numbers.js';
 import { type Cell, terminalTable } from '../format/table.js';
-import { finalConfirmation } from '../runs/events.js';
-import type { Manifest } from '../runs/manifest.js';
-import { collectionFile, planFile, readManifest, runsBelow, statusOf } from '../runs/reader.js';
+import { factsOf, type RunFacts } from '../runs/facts.js';
+import { holderOf, runsBelow } from '../runs/finder.js';
 
 export const options = (y: Argv) => y.option('runs-dir', common.runsDir).option('json', common.json);
 
 type Args = Arguments<typeof options>;
 
-interface ListedRun {
+interface ListedRun extends RunFacts {
   /** Path below the runs directory. */
   readonly name: string;
-  readonly status: ReturnType<typeof statusOf>;
-  readonly manifest: Manifest;
 }
 
 /** `policyloop list`. Reads manifests only: what it takes doesn't depend on how long the runs are. */
@@ -31,8 +28,8 @@ export function execute(args: Args, context: CommandContext): Promise<number> {
   const runs = paths
     .flatMap((path): ListedRun[] => {
       const name = relative(root, path) || basename(path);
-      const manifest = manifestOf(path);
-      if (manifest !== undefined) return [{ name, status: statusOf(path, manifest), manifest }];
+      const facts = readableFacts(path);
+      if (facts !== undefined) return [{ name, ...facts }];
       context.note(`${name}: its manifest is damaged; policyloop show ${name} says how`);
       return [];
     })
@@ -65,14 +62,18 @@ export function execute(args: Args, context: CommandContext): Promise<number> {
 /** A run a row; a study or a collection is one row, since its runs may be thousands. */
 function listTable(lines: readonly (readonly [name: string, runs: readonly ListedRun[]])[]): string {
   const isOne = ([name, runs]: (typeof lines)[number]) => runs[0]!.name === name;
-  const either = (runs: readonly ListedRun[], of: (manifest: Manifest) => string, plural: string) => {
+  const either = (
+    runs: readonly ListedRun[],
+    of: (manifest: RunFacts['manifest']) => string,
+    plural: string,
+  ) => {
     const different = new Set(runs.map(({ manifest }) => of(manifest)));
     return different.size === 1 ? [...different][0] : `${different.size} ${plural}`;
   };
   const completed = (runs: readonly ListedRun[]) =>
     runs.filter(({ status }) => status === 'completed').length;
-  const own = (line: (typeof lines)[number], of: (manifest: Manifest) => Cell) =>
-    isOne(line) ? of(line[1][0]!.manifest) : null;
+  const own = (line: (typeof lines)[number], of: (run: ListedRun) => Cell) =>
+    isOne(line) ? of(line[1][0]!) : null;
   return terminalTable(
     [
       { title: 'run', cell: (line) => (isOne(line) ? line[0] : `${line[0]}/`) },
@@ -89,19 +90,19 @@ function listTable(lines: readonly (readonly [name: string, runs: readonly Liste
       {
         title: 'iterations',
         kind: 'number',
-        cell: (line) => own(line, ({ iterations: { done, of } }) => `${done}/${of}`),
+        cell: (line) => own(line, ({ manifest: { iterations } }) => `${iterations.done}/${iterations.of}`),
       },
       {
         title: 'observed',
         kind: 'number',
         format: formatReturn,
-        cell: (line) => own(line, ({ best }) => best?.return),
+        cell: (line) => own(line, ({ observed }) => observed),
       },
       {
         title: 'confirmed',
         kind: 'number',
         format: formatReturn,
-        cell: (line) => own(line, ({ confirmations }) => finalConfirmation(confirmations)?.mean),
+        cell: (line) => own(line, ({ confirmed }) => confirmed?.mean),
       },
       { title: 'started (UTC)', cell: ([, [first]]) => started(first!.manifest) },
     ],
@@ -109,22 +110,12 @@ function listTable(lines: readonly (readonly [name: string, runs: readonly Liste
   );
 }
 
-const started = ({ created }: Manifest) => created.slice(0, 16).replace('T', ' ');
+const started = ({ created }: RunFacts['manifest']) => created.slice(0, 16).replace('T', ' ');
 
-/** The study or the collection below `root` that a run is part of. */
-function holderOf(name: string, root: string): string | undefined {
-  const around = dirname(name);
-  if (around === '.') return undefined;
-  return (
-    holderOf(around, root) ??
-    ([planFile, collectionFile].some((file) => existsSync(join(root, around, file))) ? around : undefined)
-  );
-}
-
-/** undefined where it is damaged. */
-function manifestOf(path: string): Manifest | undefined {
+/** undefined where the manifest is damaged. */
+function readableFacts(path: string): RunFacts | undefined {
   try {
-    return readManifest(path);
+    return factsOf(path);
   } catch (error) {
     if (error instanceof UserError) return undefined;
     throw error;

@@ -10,7 +10,7 @@ import { formatParameters } from '../prompting/answer/format.js';
 import { sparkline } from '../report/charts/sparkline.js';
 import { racingTotals } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
-import { describeReason, resultOf } from '../runs/facts.js';
+import { factsOf, resultOf } from '../runs/facts.js';
 import { openRun } from '../runs/open-run.js';
 import { formatCaps, formatFaults, formatUsage, racingText } from '../runs/usage-text.js';
 
@@ -30,7 +30,8 @@ const weightDecimals = 3;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireCount('--top', args.top, 1);
   const { path, config, manifest, family, recorded } = await openRun(args, context);
-  const result = resultOf(path, context.cwd);
+  const facts = factsOf(path, manifest);
+  const result = resultOf(facts, context.cwd);
   const best = bestEntries(recorded.entries, args.top);
   const racing = config.evaluation.racing && racingTotals(recorded.entries);
   const failures = countFailures(recorded.calls);
@@ -63,7 +64,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   context.print(
     [
       styleText('bold', heading),
-      `${describeReason(result)}, ${result.iterations} of ${manifest.iterations.of} iterations, ${recorded.entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
+      `${facts.ended}, ${result.iterations} of ${manifest.iterations.of} iterations, ${recorded.entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
       '',
       ...(scores.length > 0
         ? [

@@ -158,8 +158,8 @@ function runTable(task: TaskComparison, groups: readonly RunGroup[], link: (path
 <thead><tr><th scope="col">${task.name}</th><th scope="col">run</th><th scope="col" class="number">seed</th><th scope="col">ended</th><th scope="col" class="number">confirmed</th><th scope="col" class="number">observed</th><th scope="col" class="number">area</th><th scope="col" class="number">evaluations</th><th scope="col" class="number">tokens</th></tr></thead>
 <tbody>${task.groups.flatMap(({ name, runs }, g) =>
     runs.map((facts, i) => {
-      const { path, reason } = groups[g]!.runs[i]!;
-      return html`<tr><th scope="row">${i === 0 && name}</th><td><a href="${relativeLink(link(`${path}/${runFiles.report}`))}">${facts.run}</a></td><td class="number">${facts.seed}</td><td>${reason}</td><td class="number"><b>${formatReturn(facts.confirmed ?? undefined)}</b></td><td class="number">${formatReturn(facts.observed ?? undefined)}</td><td class="number">${formatReturn(facts.area ?? undefined)}</td><td class="number">${facts.evaluations}</td><td class="number">${formatCompact(facts.tokens)}</td></tr>
+      const { path, ended } = groups[g]!.runs[i]!;
+      return html`<tr><th scope="row">${i === 0 && name}</th><td><a href="${relativeLink(link(`${path}/${runFiles.report}`))}">${facts.run}</a></td><td class="number">${facts.seed}</td><td>${ended}</td><td class="number"><b>${formatReturn(facts.confirmed ?? undefined)}</b></td><td class="number">${formatReturn(facts.observed ?? undefined)}</td><td class="number">${formatReturn(facts.area ?? undefined)}</td><td class="number">${facts.evaluations}</td><td class="number">${formatCompact(facts.tokens)}</td></tr>
 `;
     }),
   )}</tbody></table></div>`;

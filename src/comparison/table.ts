@@ -4,7 +4,8 @@ import { csvText } from '../format/csv.js';
 import { formatCompact, formatReturn } from '../format/numbers.js';
 import { formatTable } from '../format/table.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
-import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
+import type { GroupDifference } from './differences.js';
+import type { GroupFigures, RunComparison } from './run-comparison.js';
 import {
   conclusion,
   countText,
@@ -27,7 +28,7 @@ export function comparisonTables(comparison: RunComparison): string {
     `${styleText('bold', task.name)}  ${styleText('dim', `areas over ${task.horizon} evaluations`)}`,
     confirmedTable(task.groups),
     effortTable(task.groups),
-    ...(task.differences.length === 0 ? [] : [differenceTable(task)]),
+    ...(task.differences.length === 0 ? [] : [differenceTable(task.differences)]),
     ...task.cautions.map((text) => `${styleText('yellow', 'note')} ${text}`),
   ]);
   const differences = tasks.flatMap((task) => task.differences);
@@ -103,7 +104,7 @@ function effortTable(groups: readonly GroupFigures[]): string {
   );
 }
 
-function differenceTable({ differences }: TaskComparison): string {
+export function differenceTable(differences: readonly GroupDifference[]): string {
   return formatTable(
     ['difference', 'over', 'confirmed', '95 % interval', 'wins', 'test', 'p (Holm)', ''],
     differences.map((difference) => [

@@ -2,14 +2,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../package.js';
-import { finalConfirmation } from '../runs/events.js';
-import { readManifest, readRun, runFiles, statusOf } from '../runs/reader.js';
+import { factsOf, type RunFacts } from '../runs/facts.js';
+import { readEvaluations, runFiles } from '../runs/reader.js';
 import type { Control } from '../search/controls.js';
 import { mean } from '../statistics/descriptive.js';
-import { type Summary, summarize } from '../statistics/paired.js';
+import { comparePairs, type PairedComparison, type Summary, summarize } from '../statistics/paired.js';
+import { verdicts } from '../statistics/verdict.js';
 import { type PlannedRun, plannedRuns, type Study, type StudyArm } from './study.js';
 
-type ControlArm = StudyArm & { readonly name: Control; readonly label: string };
+export type ControlArm = StudyArm & { readonly name: Control; readonly label: string };
 export type ControlStudy = Study<ControlArm>;
 
 export interface Budget {
@@ -27,7 +28,7 @@ export interface ControlRun {
   readonly seed: number;
   /** Path below the study's directory. */
   readonly path: string;
-  readonly status: ReturnType<typeof statusOf> | 'not begun';
+  readonly status: RunFacts['status'] | 'not begun';
   readonly environment: string | null;
   /** Number of parameters; null before the first evaluation. */
   readonly parameters: number | null;
@@ -53,6 +54,13 @@ export interface ControlRow {
   readonly evaluations: number | null;
 }
 
+/** The confirmed returns of one control against those of another, seed by seed. */
+export interface ControlDifference extends PairedComparison {
+  readonly experiment: string;
+  readonly of: Control;
+  readonly against: Control;
+}
+
 /** A run that could not be played. */
 export interface ControlFailure {
   readonly experiment: string;
@@ -73,6 +81,8 @@ export interface ControlsResult {
   readonly budget: Budget;
   readonly seeds: readonly number[];
   readonly rows: readonly ControlRow[];
+  /** Every two controls of a task, the later against the earlier. */
+  readonly differences: readonly ControlDifference[];
   readonly failures: readonly ControlFailure[];
   readonly runs: readonly ControlRun[];
 }
@@ -95,16 +105,15 @@ function readControlRun({ experiment, arm, config, path }: PlannedRun<Control>, 
     const nothing = { environment: null, parameters: null, confirmed: null, observed: null, evaluations: 0 };
     return { ...named, status: 'not begun', ...nothing };
   }
-  const manifest = readManifest(at);
-  const status = statusOf(at, manifest);
-  const { entries } = readRun(at);
+  const { confirmed, manifest, observed, status } = factsOf(at);
+  const entries = readEvaluations(at, manifest);
   return {
     ...named,
     status,
     environment: manifest.environment,
     parameters: entries[0]?.parameters.length ?? null,
-    confirmed: status === 'completed' ? (finalConfirmation(manifest.confirmations)?.mean ?? null) : null,
-    observed: manifest.best?.return ?? null,
+    confirmed: status === 'completed' ? (confirmed?.mean ?? null) : null,
+    observed,
     evaluations: entries.length,
   };
 }
@@ -131,6 +140,7 @@ export function controlsResult(
       const own = runs.filter(({ experiment }) => experiment === name);
       return study.arms.map((arm) => rowOf(name, arm.name, own));
     }),
+    differences: differencesOf(study, runs),
     failures: facts.failures,
     runs,
   };
@@ -147,4 +157,25 @@ function rowOf(experiment: string, control: Control, runs: readonly ControlRun[]
     confirmed: summarize(complete.flatMap(({ confirmed }) => confirmed ?? [])) ?? null,
     evaluations: complete.length === 0 ? null : mean(complete.map(({ evaluations }) => evaluations)),
   };
+}
+
+function differencesOf(
+  { arms, experiments, seeds }: ControlStudy,
+  runs: readonly ControlRun[],
+): readonly ControlDifference[] {
+  const confirmed = new Map(
+    runs.map((run) => [`${run.experiment} ${run.control} ${run.seed}`, run.confirmed]),
+  );
+  return verdicts(
+    experiments.flatMap(({ name: experiment }) => {
+      const bySeed = ({ name }: ControlArm) =>
+        seeds.map((seed) => confirmed.get(`${experiment} ${name} ${seed}`) ?? null);
+      return arms.flatMap((of, i) =>
+        arms.slice(0, i).flatMap((against) => {
+          const difference = comparePairs(bySeed(of), bySeed(against));
+          return difference ? [{ experiment, of: of.name, against: against.name, ...difference }] : [];
+        }),
+      );
+    }),
+  );
 }

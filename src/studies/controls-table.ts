@@ -1,12 +1,25 @@
 /** The table of controls: on a terminal, as Markdown, as CSV. */
-
+import { styleText } from 'node:util';
+import { differenceTable } from '../comparison/table.js';
+import { verdictRule } from '../comparison/words.js';
 import { formatCount, formatReturn, plural } from '../format/numbers.js';
 import { type Column, csvTable, markdownTable, terminalTable } from '../format/table.js';
 import { controlLabels } from '../search/controls.js';
 import type { Budget, ControlRow, ControlsResult } from './controls-result.js';
 
 export const controlsOnTerminal = (result: ControlsResult): string =>
-  `${terminalTable(columns(result), result.rows)}\n\n${budgetText(result)}`;
+  [terminalTable(columns(result), result.rows), ...differences(result), budgetText(result)].join('\n\n');
+
+/** Nothing of so few repeats that none has a verdict. */
+function differences({ differences }: ControlsResult): readonly string[] {
+  const tested = differences.filter(({ p }) => p !== null).length;
+  if (tested === 0) return [];
+  const rows = differences.map((difference) => {
+    const of = `${difference.experiment}: ${difference.of}`;
+    return { ...difference, of, test: 'paired', counts: [difference.pairs] } as const;
+  });
+  return [differenceTable(rows), styleText('dim', verdictRule(tested).join('\n'))];
+}
 
 /** With what it is of below. */
 export const controlsMarkdown = (result: ControlsResult): string =>
