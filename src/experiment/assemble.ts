@@ -8,7 +8,6 @@ import type { Environment, EnvironmentSpec } from '../environments/environment.j
 import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { type Problem, UserError } from '../errors.js';
 import { waitOnClock } from '../models/hosted/retry.js';
-import type { LanguageModel } from '../models/language-model.js';
 import { hashModules, type ModuleHashes } from '../modules/sources.js';
 import { isModulePath } from '../modules/user-module.js';
 import { commit, version } from '../package.js';
@@ -25,12 +24,13 @@ import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import { readManifest, readRun, runFiles } from '../runs/reader.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { openRecording } from './cassette.js';
-import { createModel } from './create-model.js';
+import { createProposer } from './create-model.js';
 import { warningKey } from './experiment.js';
 import { countedBy, createLedger, type Ledger } from './ledger.js';
 import type { Purse } from './limits.js';
 import type { Experiment } from './parts.js';
 import { Prompter } from './prompter.js';
+import type { Proposer } from './proposer.js';
 
 /** What a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly {
@@ -42,7 +42,7 @@ export interface Assembly {
   readonly family: PolicyFamily;
   /** How evaluations are cut short; undefined where all episodes are played. */
   readonly racing: Racing | undefined;
-  readonly model: LanguageModel;
+  readonly model: Proposer;
   /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
   readonly counted: ModelConfig;
   readonly prompts: PromptSet;
@@ -122,7 +122,7 @@ function openModel(
 ): Pick<Assembly, 'model' | 'counted'> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
   return {
-    model: createModel(withDeadline(config), env, waitOnClock, recording?.cassette),
+    model: createProposer(withDeadline(config), env, waitOnClock, recording?.cassette),
     counted: recording?.model ?? config.model,
   };
 }

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { version } from '../package.js';
 import { finalConfirmation } from '../runs/events.js';
 import { readManifest, readRun, runFiles, statusOf } from '../runs/reader.js';
-import type { Control } from '../search/controls.js';
+import type { ControlName } from '../search/controls.js';
 import { mean } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { type PlannedRun, plannedRuns, type Study, type StudyArm } from './study.js';
 
-export type ControlArm = StudyArm & { readonly name: Control; readonly label: string };
+export type ControlArm = StudyArm & { readonly name: ControlName; readonly label: string };
 export type ControlStudy = Study<ControlArm>;
 
 export interface Budget {
@@ -23,7 +23,7 @@ export interface Budget {
 /** A run of the study, as far as it has come. */
 export interface ControlRun {
   readonly experiment: string;
-  readonly control: Control;
+  readonly control: ControlName;
   readonly seed: number;
   /** Path below the study's directory. */
   readonly path: string;
@@ -44,7 +44,7 @@ export interface ControlRow {
   readonly experiment: string;
   readonly environment: string | null;
   readonly parameters: number | null;
-  readonly control: Control;
+  readonly control: ControlName;
   /** Complete runs. */
   readonly runs: number;
   /** Of the confirmed returns over them; intervals are 95 %, null for a single run. */
@@ -78,7 +78,7 @@ export interface ControlsResult {
 }
 
 /** Reads the runs of a study below `directory`, and keeps those that are complete, so that each is read once. */
-export function runReader(directory: string): (run: PlannedRun<Control>) => ControlRun {
+export function runReader(directory: string): (run: PlannedRun<ControlName>) => ControlRun {
   const complete = new Map<string, ControlRun>();
   return (run) => {
     const known = complete.get(run.path);
@@ -89,7 +89,7 @@ export function runReader(directory: string): (run: PlannedRun<Control>) => Cont
   };
 }
 
-function readControlRun({ experiment, arm, config, path }: PlannedRun<Control>, at: string): ControlRun {
+function readControlRun({ experiment, arm, config, path }: PlannedRun<ControlName>, at: string): ControlRun {
   const named = { experiment, control: arm, seed: config.seed, path };
   if (!existsSync(join(at, runFiles.manifest))) {
     const nothing = { environment: null, parameters: null, confirmed: null, observed: null, evaluations: 0 };
@@ -115,7 +115,7 @@ export function controlsResult(
     readonly budget: Budget;
     readonly failures: readonly ControlFailure[];
     readonly now: Date;
-    readonly read: (run: PlannedRun<Control>) => ControlRun;
+    readonly read: (run: PlannedRun<ControlName>) => ControlRun;
   },
 ): ControlsResult {
   const runs = plannedRuns(study).map(facts.read);
@@ -136,7 +136,7 @@ export function controlsResult(
   };
 }
 
-function rowOf(experiment: string, control: Control, runs: readonly ControlRun[]): ControlRow {
+function rowOf(experiment: string, control: ControlName, runs: readonly ControlRun[]): ControlRow {
   const complete = runs.filter((run) => run.control === control && run.status === 'completed');
   return {
     experiment,

@@ -3,7 +3,7 @@
 import { csvText } from '../format/csv.js';
 import { formatReturn } from '../format/numbers.js';
 import { formatTable } from '../format/table.js';
-import { controlLabels } from '../search/controls.js';
+import { findControl } from '../search/controls.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import type { Budget, ControlRow, ControlsResult } from './controls-result.js';
 
@@ -38,7 +38,7 @@ export function markdownTable(result: ControlsResult): string {
       `\`${row.experiment}\``,
       row.environment === null ? '–' : `\`${row.environment}\``,
       parametersOf(row),
-      controlLabels[row.control],
+      findControl(row.control)?.label ?? row.control,
       ...figures(row).map((text) => text.replaceAll('-', '−')),
     ]),
   );
