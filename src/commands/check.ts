@@ -11,6 +11,7 @@ import { ModelError } from '../models/language-model.js';
 import { describeFindings, errorsIn, type Finding, found, warningsIn } from '../preflight/findings.js';
 import { contextOf } from '../preflight/model-context.js';
 import { preflight } from '../preflight/preflight.js';
+import { answerGrammar } from '../prompting/answer/grammar.js';
 import { withoutOverrides } from '../studies/study.js';
 
 export const options = (y: Argv) =>
@@ -102,25 +103,21 @@ const probe = {
     { role: 'user', content: 'This is a test of the connection. Answer with this line alone:\nparams[0]: 1' },
   ],
   options: {
-    task: {
-      parameters: { count: 1, kind: 'integer', low: 0, high: 9, decimals: 0 },
-      history: [],
-      warmup: 0,
-    },
-    seed: 0,
+    seeds: [0],
+    grammar: answerGrammar({ count: 1, kind: 'integer', low: 0, high: 9, decimals: 0 }),
   },
 } as const;
 
 async function askModel({ config, model }: Assembly, context: CommandContext): Promise<readonly Finding[]> {
-  if (!isLanguageModel(config.model)) return [];
+  if (!isLanguageModel(config.model) || model.generate === undefined) return [];
   try {
     const asked = 'maxRetries' in config.model ? createModel(impatient(config.model), context.env) : model;
     const opened = await asked.open?.();
-    const completion = await asked.generate(probe.messages, {
+    const [completion] = await asked.generate(probe.messages, {
       ...probe.options,
       signal: context.stop.finish,
     });
-    const { finishReason, latencyMs, text, usage, warnings = [] } = completion;
+    const { finishReason, latencyMs, text, usage, warnings = [] } = completion!;
     const spent = `${formatDuration(latencyMs)}, ${usage.promptTokens ?? '?'} tokens in, ${usage.completionTokens ?? '?'} out`;
     const name = opened ?? asked.id;
     return [

@@ -4,14 +4,8 @@ import type { Argv } from 'yargs';
 import { type Arguments, kinds } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { type Problem, UserError } from '../errors.js';
-import { checkModel } from '../models/local/engine/inspect.js';
-import { openAdapter } from '../models/local/graph/adapter.js';
-import { modelName } from '../models/local/process/local-model.js';
-import { openModelProcess } from '../models/local/process/model-process.js';
+import { modelName, openLocalModels } from '../models/local/process/local-model.js';
 import { embeddedModel, type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
-import { type ChatTokenizer, openTokenizer } from '../models/local/tokens/tokenizer.js';
-import { readDecoderConfig } from '../models/local/weights/hf-config.js';
-import type { ServedModel } from '../serve/chat-request.js';
 import { type LoopbackHost, loopbackHosts } from '../serve/http.js';
 import { type RunningServer, startServer } from '../serve/server.js';
 
@@ -58,29 +52,23 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const name = modelName(settings.path);
   const adapters = readAdapters(args.adapter, name, context.cwd);
   try {
-    checkModel(settings.path);
-    const config = readDecoderConfig(settings.path);
-    for (const { adapter } of adapters) openAdapter(adapter, config);
-    let tokenizer: ChatTokenizer | undefined;
-    const model = openModelProcess(`local/${name}`, {
-      ...settings,
-      adapters: adapters.map(({ adapter }) => adapter),
-    });
+    const models = openLocalModels(
+      settings,
+      adapters.map(({ adapter }) => adapter),
+    );
     try {
       context.note(`loading ${name} …`);
-      const loaded = await untilAborted(model.load(), context.stop.finish);
+      const loaded = await untilAborted(models.load(), context.stop.finish);
       if (loaded === undefined) return 0;
       const server = await startServer({
         host,
         port,
         model: {
-          served: [{ name }, ...adapters],
+          served: [
+            { name, model: models.model() },
+            ...adapters.map((one) => ({ name: one.name, model: models.model(one.adapter) })),
+          ],
           created: Math.floor(context.now().getTime() / 1000),
-          process: model,
-          bytes() {
-            tokenizer ??= openTokenizer(settings.path, settings.template);
-            return tokenizer.bytes;
-          },
         },
         now: context.now,
         note: context.note,
@@ -95,7 +83,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       await untilStopped(server, context.stop);
       return 0;
     } finally {
-      await model.close();
+      await models.close();
     }
   } catch (error) {
     throw error instanceof UserError ? new UserError(error.problems.map(asOption)) : error;
@@ -133,7 +121,8 @@ function readSettings(args: Args, cwd: string): LocalConfig {
     ...(contextTokens !== undefined && { contextTokens }),
     template: Object.fromEntries(args.template.map(readVariable)),
   });
-  if (parsed.success) return parsed.data;
+  // A request says how long an answer may be, and whether it must have a form.
+  if (parsed.success) return { ...parsed.data, maxTokens: Number.MAX_SAFE_INTEGER, format: 'constrained' };
   throw new UserError(
     parsed.error.issues.map((issue) => ({
       field: optionOf(String(issue.path[0])),
@@ -143,8 +132,14 @@ function readSettings(args: Args, cwd: string): LocalConfig {
   );
 }
 
+interface NamedAdapter {
+  readonly name: string;
+  /** Its directory. */
+  readonly adapter: string;
+}
+
 /** @throws UserError when two models would have one name */
-function readAdapters(given: readonly string[], base: string, cwd: string): Required<ServedModel>[] {
+function readAdapters(given: readonly string[], base: string, cwd: string): NamedAdapter[] {
   const adapters = given.map((text) => {
     // In runs/lr=3/adapter, the sign is part of the path.
     const [, name, directory] = /^([^=/\\]+)=(.+)$/s.exec(text) ?? [];

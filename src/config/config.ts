@@ -16,13 +16,7 @@ import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/settings.js';
 import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
-import {
-  cmaEsSchema,
-  hillClimbSchema,
-  mixtureSchema,
-  onePlusOneEsSchema,
-  randomSchema,
-} from '../search/settings.js';
+import { controls } from '../search/controls.js';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { withModules } from './modules.js';
 
@@ -30,15 +24,14 @@ const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
 const text = z.string().min(1);
 
+const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
+  records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
+
 const modelSchema = z.discriminatedUnion('provider', [
   openaiSchema,
   ollamaSchema,
   localSchema,
-  randomSchema,
-  hillClimbSchema,
-  cmaEsSchema,
-  onePlusOneEsSchema,
-  mixtureSchema,
+  ...schemasOf(controls),
   replayedSchema,
   moduleModelSchema,
   customModelSchema,

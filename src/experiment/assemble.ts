@@ -24,12 +24,13 @@ import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import { readManifest, readRun, runFiles } from '../runs/reader.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { openRecording } from './cassette.js';
-import { createModel } from './create-model.js';
+import { createProposer } from './create-model.js';
 import { warningKey } from './experiment.js';
 import { countedBy, createLedger, type Ledger } from './ledger.js';
 import type { Purse } from './limits.js';
 import type { Experiment } from './parts.js';
 import { Prompter } from './prompter.js';
+import type { Proposer } from './proposer.js';
 
 /** What a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly {
@@ -41,7 +42,7 @@ export interface Assembly {
   readonly family: PolicyFamily;
   /** How evaluations are cut short; undefined where all episodes are played. */
   readonly racing: Racing | undefined;
-  readonly model: LanguageModel;
+  readonly model: Proposer;
   /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
   readonly counted: ModelConfig;
   readonly prompts: PromptSet;
@@ -135,7 +136,7 @@ async function openModel(
       case 'custom':
         throw notAtHand(config.model.id);
       default:
-        return createModel(withDeadline(config), env, waitOnClock, recording?.cassette);
+        return createProposer(withDeadline(config), env, waitOnClock, recording?.cassette);
     }
   };
   return { model: own ?? (await make()), counted: recording?.model ?? config.model };

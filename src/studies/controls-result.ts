@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { version } from '../package.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
-import type { Control } from '../search/controls.js';
+import type { ControlName } from '../search/controls.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs, type PairedComparison, type Summary, summarize } from '../statistics/paired.js';
 import { verdicts } from '../statistics/verdict.js';
 import { type PlannedRun, plannedRuns, type Study, type StudyArm } from './study.js';
 
-export type ControlArm = StudyArm & { readonly name: Control; readonly label: string };
+export type ControlArm = StudyArm & { readonly name: ControlName; readonly label: string };
 export type ControlStudy = Study<ControlArm>;
 
 export interface Budget {
@@ -24,7 +24,7 @@ export interface Budget {
 /** A run of the study, as far as it has come. */
 export interface ControlRun {
   readonly experiment: string;
-  readonly control: Control;
+  readonly control: ControlName;
   readonly seed: number;
   /** Path below the study's directory. */
   readonly path: string;
@@ -45,7 +45,7 @@ export interface ControlRow {
   readonly experiment: string;
   readonly environment: string | null;
   readonly parameters: number | null;
-  readonly control: Control;
+  readonly control: ControlName;
   /** Complete runs. */
   readonly runs: number;
   /** Of the confirmed returns over them; intervals are 95 %, null for a single run. */
@@ -57,8 +57,8 @@ export interface ControlRow {
 /** The confirmed returns of one control against those of another, seed by seed. */
 export interface ControlDifference extends PairedComparison {
   readonly experiment: string;
-  readonly of: Control;
-  readonly against: Control;
+  readonly of: ControlName;
+  readonly against: ControlName;
 }
 
 /** A run that could not be played. */
@@ -88,7 +88,7 @@ export interface ControlsResult {
 }
 
 /** Reads the runs of a study below `directory`, and keeps those that are complete, so that each is read once. */
-export function runReader(directory: string): (run: PlannedRun<Control>) => ControlRun {
+export function runReader(directory: string): (run: PlannedRun<ControlName>) => ControlRun {
   const complete = new Map<string, ControlRun>();
   return (run) => {
     const known = complete.get(run.path);
@@ -99,7 +99,7 @@ export function runReader(directory: string): (run: PlannedRun<Control>) => Cont
   };
 }
 
-function readControlRun({ experiment, arm, config, path }: PlannedRun<Control>, at: string): ControlRun {
+function readControlRun({ experiment, arm, config, path }: PlannedRun<ControlName>, at: string): ControlRun {
   const named = { experiment, control: arm, seed: config.seed, path };
   if (!existsSync(join(at, runFiles.manifest))) {
     const nothing = { environment: null, parameters: null, confirmed: null, observed: null, evaluations: 0 };
@@ -124,7 +124,7 @@ export function controlsResult(
     readonly budget: Budget;
     readonly failures: readonly ControlFailure[];
     readonly now: Date;
-    readonly read: (run: PlannedRun<Control>) => ControlRun;
+    readonly read: (run: PlannedRun<ControlName>) => ControlRun;
   },
 ): ControlsResult {
   const runs = plannedRuns(study).map(facts.read);
@@ -146,7 +146,7 @@ export function controlsResult(
   };
 }
 
-function rowOf(experiment: string, control: Control, runs: readonly ControlRun[]): ControlRow {
+function rowOf(experiment: string, control: ControlName, runs: readonly ControlRun[]): ControlRow {
   const complete = runs.filter((run) => run.control === control && run.status === 'completed');
   return {
     experiment,

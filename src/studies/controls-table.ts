@@ -4,7 +4,7 @@ import { differenceTable } from '../comparison/table.js';
 import { verdictRule } from '../comparison/words.js';
 import { formatCount, formatReturn, plural } from '../format/numbers.js';
 import { type Column, csvTable, markdownTable, terminalTable } from '../format/table.js';
-import { controlLabels } from '../search/controls.js';
+import { findControl } from '../search/controls.js';
 import type { Budget, ControlRow, ControlsResult } from './controls-result.js';
 
 export const controlsOnTerminal = (result: ControlsResult): string =>
@@ -38,7 +38,7 @@ function columns({ budget, seeds, date, policyloop }: ControlsResult): readonly 
       cell: ({ environment }) => code(environment),
     },
     { title: 'parameters', name: 'parameters', kind: 'number', cell: ({ parameters }) => parameters },
-    { title: 'control', cell: ({ control }) => controlLabels[control] },
+    { title: 'control', cell: ({ control }) => findControl(control)?.label ?? control },
     { name: 'control', cell: ({ control }) => control },
     { title: 'runs', name: 'runs', kind: 'number', cell: ({ runs }) => runs },
     {

@@ -15,7 +15,7 @@ import { groupRuns } from '../../src/comparison/run-groups.js';
 import { comparisonTables } from '../../src/comparison/table.js';
 import { parseConfig } from '../../src/config/load.js';
 import { findRuns } from '../../src/runs/finder.js';
-import { type Control, controlArm } from '../../src/search/controls.js';
+import { type ControlName, controlArm } from '../../src/search/controls.js';
 import { type ControlArm, controlsResult, runReader } from '../../src/studies/controls-result.js';
 import { controlsOnTerminal } from '../../src/studies/controls-table.js';
 import { visibleText } from '../report/markup.js';
@@ -36,7 +36,7 @@ type ArmName = keyof typeof controls;
 function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
   const place = temporaryDirectory();
   const names = Object.keys(returns) as ArmName[];
-  const pathOf = (control: Control, repeat: number) => join('pole', `${control}-0${repeat + 1}`);
+  const pathOf = (control: ControlName, repeat: number) => join('pole', `${control}-0${repeat + 1}`);
   for (const name of names) {
     const config = { model: { provider: controls[name] } };
     for (const [i, confirmed] of returns[name]!.entries()) {

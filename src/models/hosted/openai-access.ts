@@ -36,12 +36,15 @@ function decoded(text: string): string {
   }
 }
 
-/** A server, or a proxy before it, may give back what it was sent. */
+/** A server, or a proxy before it, may give back what it was sent. Tokens that spell a secret are left out. */
 export function withoutSecrets(completion: Completion, secrets: readonly string[]): Completion {
-  const { text, reasoning } = completion;
+  const { tokens, ...rest } = completion;
+  const { text, reasoning } = rest;
+  const shown = hideSecrets(text, secrets);
   return {
-    ...completion,
-    text: hideSecrets(text, secrets),
+    ...rest,
+    text: shown,
+    ...(tokens && shown === text && { tokens }),
     ...(reasoning !== undefined && { reasoning: hideSecrets(reasoning, secrets) }),
   };
 }
