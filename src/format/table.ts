@@ -22,13 +22,13 @@ export interface Column<Row> {
 export type Cell = string | number | null | undefined | Estimate | Marked;
 
 /** A number with its 95 % interval, where it has one. */
-export interface Estimate {
+interface Estimate {
   readonly value: number;
   readonly interval: readonly [number, number] | null | undefined;
 }
 
 /** A text with what only some media show. */
-export interface Marked {
+interface Marked {
   readonly text: string;
   /** What explains the text: in brackets, on a page below it. */
   readonly detail?: string | undefined;
