@@ -37,8 +37,11 @@ export const options = (y: Argv) =>
       describe: 'name=value for the chat template, e.g. enable_thinking=false',
     })
     .option('json', { ...kinds.flag, describe: 'One JSON line when it is ready' })
-    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', '')
-    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --adapter tuned=runs/tuned/adapter', '');
+    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', 'in less memory')
+    .example(
+      '$0 serve --model models/Qwen2.5-0.5B-Instruct --adapter tuned=runs/tuned/adapter',
+      'two models at once',
+    );
 
 type Args = Arguments<typeof options>;
 
