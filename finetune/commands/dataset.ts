@@ -75,7 +75,10 @@ export const options = (y: Argv) =>
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a', '');
+    .example(
+      '$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a',
+      'of all runs by that name',
+    );
 
 type Args = Arguments<typeof options>;
 

@@ -11,7 +11,11 @@ import type { Space } from '../environments/environment.js';
 import { terminalTable } from '../format/table.js';
 
 export const options = (y: Argv) =>
-  y.positional('id', { type: 'string', describe: 'Environment id' }).option('json', common.json);
+  y
+    .positional('id', { type: 'string', describe: 'Environment id' })
+    .option('json', common.json)
+    .example('$0 environments', 'all that need no server')
+    .example('$0 environments FrozenLake-v1', 'its spaces, step limit and options');
 
 type Args = Arguments<typeof options>;
 

@@ -24,12 +24,14 @@ export const options = (y: Argv) =>
     .option('runs-dir', common.runsDir)
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
-      type: 'number',
+      ...kinds.number,
       describe: 'Seed of the episodes (default: untouched ones of the run)',
     })
     .option('iteration', { ...kinds.number, describe: 'The best candidate of this iteration instead' })
     .option('workers', common.workers)
-    .option('json', common.json);
+    .option('json', common.json)
+    .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
+    .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best of iteration 7, more exactly');
 
 type Args = Arguments<typeof options>;
 

@@ -9,7 +9,12 @@ import { type Cell, terminalTable } from '../format/table.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { holderOf, runsBelow } from '../runs/finder.js';
 
-export const options = (y: Argv) => y.option('runs-dir', common.runsDir).option('json', common.json);
+export const options = (y: Argv) =>
+  y
+    .option('runs-dir', common.runsDir)
+    .option('json', common.json)
+    .example('$0 list', 'the runs below buffers/; many runs of one plan stand in one line')
+    .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the runs of such a line');
 
 type Args = Arguments<typeof options>;
 

@@ -8,7 +8,11 @@ import { shownPath } from '../runs/facts.js';
 import { findRun } from '../runs/finder.js';
 import { groupFile } from '../runs/reader.js';
 
-export const options = (y: Argv) => y.positional('run', common.run).option('runs-dir', common.runsDir);
+export const options = (y: Argv) =>
+  y
+    .positional('run', common.run)
+    .option('runs-dir', common.runsDir)
+    .example('$0 report cartpole', 'after an update of policyloop, or for a run that crashed');
 
 type Args = Arguments<typeof options>;
 

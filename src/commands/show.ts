@@ -19,7 +19,9 @@ export const options = (y: Argv) =>
     .positional('run', common.run)
     .option('runs-dir', common.runsDir)
     .option('top', { ...kinds.number, default: 10, describe: 'Evaluations in the table' })
-    .option('json', common.json);
+    .option('json', common.json)
+    .example('$0 show cartpole', 'a run below buffers/, by its name')
+    .example('$0 show buffers/cartpole --top 3 --json', 'for scripts');
 
 type Args = Arguments<typeof options>;
 

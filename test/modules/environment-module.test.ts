@@ -88,7 +88,7 @@ describe('a run in an environment of a module', () => {
     const here = printed.at(-1);
     expect(await evaluateCommand({ ...evaluation, workers: 2 }, context)).toBe(0);
     expect(printed.at(-1)).toBe(here);
-    const drawing = { ...args, iteration: 'best', size: 80, maxFrames: 5 };
+    const drawing = { ...args, iteration: 'best', size: 80, maxFrames: 5, quiet: true };
     expect(await renderCommand(drawing, context)).toBe(0);
   });
 
