@@ -1,13 +1,13 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
-import { openEnvironment } from '../environments/catalogue/open.js';
 import { closeEnvironment, workersFor } from '../experiment/assemble.js';
 import { choosePolicy } from '../experiment/choose-policy.js';
 import { formatInterval, formatReturn } from '../format/numbers.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { confirmationSeeds } from '../random/seeds.js';
 import { type Evaluation, evaluate } from '../rollout/evaluation.js';
+import { openTask } from '../rollout/task.js';
 import { type OpenedRun, openRun } from '../runs/open-run.js';
 import {
   interquartileMean,
@@ -82,7 +82,12 @@ async function play(
 ): Promise<Evaluation> {
   const { evaluation } = config;
   const count = chosen ?? evaluation.workers;
-  const environment = await openEnvironment(config.environment, env, count === 'auto' ? 1 : count);
+  const environment = await openTask(
+    config.environment,
+    evaluation.reward,
+    env,
+    count === 'auto' ? 1 : count,
+  );
   const workers = workersFor({ ...config, evaluation: { ...evaluation, workers: count } });
   const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
   try {

@@ -134,7 +134,7 @@ function policyLines(
   family: PolicyFamily,
   parameters: readonly number[],
 ): readonly string[] {
-  if (description.kind === 'q-table') {
+  if (description.kind !== 'linear') {
     const text = formatParameters(parameters, family.parameters);
     return [text.length > 2000 ? `${text.slice(0, 1999)}…` : text];
   }

@@ -13,7 +13,7 @@ import {
   replayedSchema,
 } from '../models/settings.js';
 import { isModulePath } from '../modules/user-module.js';
-import { policySchema } from '../policies/settings.js';
+import { policySchema } from '../policies/families.js';
 import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
 import { controls } from '../search/controls.js';
@@ -216,9 +216,12 @@ export function resolveConfig(parsed: ParsedConfig): Config {
 }
 
 /** Paths of the modules that a config names. */
-export function modulesOf({ environment, model }: Config): readonly string[] {
+export function modulesOf({ environment, evaluation, model, policy, prompts }: Config): readonly string[] {
   return [
     ...(isModulePath(environment.id) ? [environment.id] : []),
+    ...(policy?.kind === 'module' ? [policy.path] : []),
     ...(model.provider === 'module' ? [model.path] : []),
+    ...(evaluation.reward === undefined ? [] : [evaluation.reward]),
+    ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];
 }

@@ -6,7 +6,7 @@ import type { CommandContext } from '../context.js';
 import { makeEnvironment } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { UserError } from '../errors.js';
-import { createPolicyFamily } from '../policies/families.js';
+import { openPolicyFamily } from '../policies/families.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { findRun } from './finder.js';
@@ -54,7 +54,7 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
       message: 'the config of a run names its policy',
     });
   }
-  const family = createPolicyFamily(policy, environment);
+  const family = await openPolicyFamily(policy, environment);
   const recorded = readRun(path);
   return { path, manifest, config: { ...config, policy }, environment, family, recorded };
 }

@@ -1,6 +1,6 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
 import { execute as listCommand } from '../../src/commands/list.js';
 import { execute as renderCommand } from '../../src/commands/render.js';
@@ -65,8 +65,6 @@ beforeAll(async () => {
   writeFileSync(join(cwd, 'rail.yaml'), config);
   expect((await play('rail')).result).toMatchObject({ status: 'completed', iterations: 2 });
 });
-
-afterAll(() => rmSync(cwd, { recursive: true }));
 
 describe('a run in an environment of a module', () => {
   it('plays the same in threads', async () => {
