@@ -5,7 +5,7 @@ import { type Arguments, common } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 import { formatReturn } from '../format/numbers.js';
-import { type Cell, terminalTable } from '../format/table.js';
+import { type Cell, number, terminalTable, text } from '../format/table.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { holderOf, runsBelow } from '../runs/finder.js';
 
@@ -79,40 +79,20 @@ function listTable(lines: readonly (readonly [name: string, runs: readonly Liste
     runs.filter(({ status }) => status === 'completed').length;
   const own = (line: (typeof lines)[number], of: (run: ListedRun) => Cell) =>
     isOne(line) ? of(line[1][0]!) : null;
-  return terminalTable(
-    [
-      { title: 'run', cell: (line) => (isOne(line) ? line[0] : `${line[0]}/`) },
-      {
-        title: 'status',
-        cell: (line) =>
-          isOne(line) ? line[1][0]!.status : `${completed(line[1])} of ${line[1].length} completed`,
-      },
-      {
-        title: 'environment',
-        cell: ([, runs]) => either(runs, ({ environment }) => environment, 'environments'),
-      },
-      { title: 'model', cell: ([, runs]) => either(runs, ({ model }) => model, 'models') },
-      {
-        title: 'iterations',
-        kind: 'number',
-        cell: (line) => own(line, ({ manifest: { iterations } }) => `${iterations.done}/${iterations.of}`),
-      },
-      {
-        title: 'observed',
-        kind: 'number',
-        format: formatReturn,
-        cell: (line) => own(line, ({ observed }) => observed),
-      },
-      {
-        title: 'confirmed',
-        kind: 'number',
-        format: formatReturn,
-        cell: (line) => own(line, ({ confirmed }) => confirmed?.mean),
-      },
-      { title: 'started (UTC)', cell: ([, [first]]) => started(first!.manifest) },
-    ],
-    lines,
-  );
+  return terminalTable(lines, [
+    text('run', (line) => (isOne(line) ? line[0] : `${line[0]}/`)),
+    text('status', (line) =>
+      isOne(line) ? line[1][0]!.status : `${completed(line[1])} of ${line[1].length} completed`,
+    ),
+    text('environment', ([, runs]) => either(runs, ({ environment }) => environment, 'environments')),
+    text('model', ([, runs]) => either(runs, ({ model }) => model, 'models')),
+    number('iterations', (line) => own(line, ({ manifest: { iterations: i } }) => `${i.done}/${i.of}`)),
+    number('observed', (line) => own(line, ({ observed }) => observed), { format: formatReturn }),
+    number('confirmed', (line) => own(line, ({ confirmed }) => confirmed?.mean), {
+      format: formatReturn,
+    }),
+    text('started (UTC)', ([, [first]]) => started(first!.manifest)),
+  ]);
 }
 
 const started = ({ created }: RunFacts['manifest']) => created.slice(0, 16).replace('T', ' ');

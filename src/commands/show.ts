@@ -4,7 +4,7 @@ import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { bestEntries } from '../experiment/stages.js';
 import { formatDuration, formatInterval, formatParameter, formatReturn } from '../format/numbers.js';
-import { terminalTable } from '../format/table.js';
+import { number, terminalTable, text } from '../format/table.js';
 import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import { sparkline } from '../report/charts/sparkline.js';
@@ -94,17 +94,14 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 function bestTable(best: ReturnType<typeof bestEntries>): string {
-  return terminalTable(
-    [
-      { title: 'rank', kind: 'number', cell: (entry) => best.indexOf(entry) + 1 },
-      { title: 'mean return', kind: 'number', format: formatReturn, cell: ({ score }) => score },
-      { title: 'min', kind: 'number', format: formatReturn, cell: ({ returns }) => Math.min(...returns) },
-      { title: 'max', kind: 'number', format: formatReturn, cell: ({ returns }) => Math.max(...returns) },
-      { title: 'iteration', kind: 'number', cell: ({ iteration }) => iteration || 'warm-up' },
-      { title: 'candidate', kind: 'number', cell: ({ candidate }) => candidate + 1 },
-    ],
-    best,
-  );
+  return terminalTable(best, [
+    number('rank', (entry) => best.indexOf(entry) + 1),
+    number('mean return', ({ score }) => score, { format: formatReturn }),
+    number('min', ({ returns }) => Math.min(...returns), { format: formatReturn }),
+    number('max', ({ returns }) => Math.max(...returns), { format: formatReturn }),
+    number('iteration', ({ iteration }) => iteration || 'warm-up'),
+    number('candidate', ({ candidate }) => candidate + 1),
+  ]);
 }
 
 /** Replies that could not be used, by kind. */
@@ -147,8 +144,8 @@ function policyLines(
     cell: (row: number) => formatParameter(weights[row * outputs + a]!.toFixed(decimals)),
   }));
   const table = terminalTable<number>(
-    [{ title: '', cell: (row) => (row < observations ? `observation[${row}]` : 'bias') }, ...outputColumns],
     Array.from({ length: observations + (bias ? 1 : 0) }, (_, row) => row),
+    [text('', (row) => (row < observations ? `observation[${row}]` : 'bias')), ...outputColumns],
   );
   if (projection === undefined) return [table];
   return [

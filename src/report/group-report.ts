@@ -8,7 +8,7 @@ import {
   formatTime,
   plural,
 } from '../format/numbers.js';
-import { type Column, htmlTable } from '../format/table.js';
+import { estimate, htmlTable, number, text } from '../format/table.js';
 import { finalConfirmation } from '../runs/events.js';
 import { bootstrapMean95 } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
@@ -168,54 +168,28 @@ export function bestByIteration(
 function repeatTable(repeats: readonly RepeatData[]): Html {
   const priced = repeats.some(({ data: { manifest } }) => manifest.usage.cost !== undefined);
   const manifest = ({ data }: RepeatData) => data.manifest;
-  const columns: readonly Column<RepeatData>[] = [
-    { title: 'repeat', cell: ({ data, href }) => ({ text: data.manifest.run, href: relativeLink(href) }) },
-    { title: 'seed', kind: 'number', cell: (repeat) => String(manifest(repeat).seed) },
-    {
-      title: 'status',
-      cell: ({ data: { manifest } }) => ({ text: manifest.status, mark: `status ${manifest.status}` }),
-    },
-    { title: 'iterations', kind: 'number', cell: (repeat) => manifest(repeat).iterations.done },
-    { title: 'evaluations', kind: 'number', cell: ({ data }) => data.entries.length },
-    {
-      title: 'observed',
-      kind: 'number',
-      format: formatReturn,
-      cell: ({ data }) => bestEntry(data.entries)?.score,
-    },
-    {
-      title: 'confirmed',
-      kind: 'estimate',
-      format: formatReturn,
-      cell: (repeat) => {
-        const confirmed = finalConfirmation(manifest(repeat).confirmations);
-        return confirmed && { value: confirmed.mean, interval: confirmed.ci95 };
-      },
-    },
-    {
-      title: 'tokens',
-      kind: 'number',
-      format: formatCompact,
-      cell: ({ data: { manifest } }) => manifest.usage.promptTokens + manifest.usage.completionTokens,
-    },
-    ...(priced
-      ? [
-          {
-            title: 'cost',
-            kind: 'number',
-            format: formatCost,
-            cell: (repeat) => manifest(repeat).usage.cost ?? 0,
-          } satisfies Column<RepeatData>,
-        ]
-      : []),
-    {
-      title: 'time',
-      kind: 'number',
-      format: formatDuration,
-      cell: (repeat) => manifest(repeat).activeMs,
-    },
-  ];
-  return htmlTable(columns, repeats);
+  return htmlTable(repeats, [
+    text('repeat', ({ data, href }) => ({ text: data.manifest.run, href: relativeLink(href) })),
+    number('seed', (repeat) => String(manifest(repeat).seed)),
+    text('status', ({ data: { manifest } }) => ({
+      text: manifest.status,
+      mark: `status ${manifest.status}`,
+    })),
+    number('iterations', (repeat) => manifest(repeat).iterations.done),
+    number('evaluations', ({ data }) => data.entries.length),
+    number('observed', ({ data }) => bestEntry(data.entries)?.score, { format: formatReturn }),
+    estimate('confirmed', (repeat) => {
+      const confirmed = finalConfirmation(manifest(repeat).confirmations);
+      return confirmed && { value: confirmed.mean, interval: confirmed.ci95 };
+    }),
+    number(
+      'tokens',
+      ({ data: { manifest } }) => manifest.usage.promptTokens + manifest.usage.completionTokens,
+      { format: formatCompact },
+    ),
+    number(priced && 'cost', (repeat) => manifest(repeat).usage.cost ?? 0, { format: formatCost }),
+    number('time', (repeat) => manifest(repeat).activeMs, { format: formatDuration }),
+  ]);
 }
 
 /** A path below the page as a link that can't be anything else, such as a script. */

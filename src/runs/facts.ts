@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
 import { formatInterval, formatReturn } from '../format/numbers.js';
-import { terminalTable } from '../format/table.js';
+import { estimate, number, terminalTable } from '../format/table.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
@@ -125,20 +125,15 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
 export function describeRepeats(results: readonly RunResult[]): string {
   const summary = summarizeRepeats(results);
   const lines = [
-    terminalTable(
-      [
-        { title: 'repeat', kind: 'number', cell: (result) => results.indexOf(result) + 1 },
-        { title: 'iterations', kind: 'number', cell: ({ iterations }) => iterations },
-        { title: 'observed', kind: 'number', format: formatReturn, cell: ({ best }) => best?.return },
-        {
-          title: 'confirmed',
-          kind: 'estimate',
-          format: formatReturn,
-          cell: ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
-        },
-      ],
-      results,
-    ),
+    terminalTable(results, [
+      number('repeat', (result) => results.indexOf(result) + 1),
+      number('iterations', ({ iterations }) => iterations),
+      number('observed', ({ best }) => best?.return, { format: formatReturn }),
+      estimate(
+        'confirmed',
+        ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
+      ),
+    ]),
   ];
   if (summary !== undefined) {
     const spread = summary.ci95 && `, 95 % interval ${formatInterval(summary.ci95)}`;
