@@ -1,15 +1,20 @@
-/** Writes what is generated from the config's schema: configs/schema.json and the references in the documents. */
+/** Writes what is generated from the schemas of configs: those for editors, and the references in the documents. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { trainingKind } from '../finetune/train/train-config.js';
+import { experimentKind } from '../src/config/config.js';
 import { configReference, configSummary, schemaJson, withReference } from '../src/config/reference.js';
 import { packageRoot } from '../src/package.js';
+import { collectionKind } from '../src/studies/collection-config.js';
 
 function update(file: string, content: (current: string) => string): void {
   const path = join(packageRoot(), file);
   writeFileSync(path, content(existsSync(path) ? readFileSync(path, 'utf8') : ''));
 }
 
-update('configs/schema.json', schemaJson);
+update('configs/schema.json', () => schemaJson(experimentKind.json, 'config'));
+update('configs/collection.schema.json', () => schemaJson(collectionKind.json, 'collection'));
+update('configs/training.schema.json', () => schemaJson(trainingKind.json, 'training'));
 update('docs/configuration.md', (text) => withReference(text, configReference()));
 if (existsSync(join(packageRoot(), 'README.md'))) {
   update('README.md', (text) => withReference(text, configSummary()));

@@ -1,6 +1,6 @@
 /** `policyloop finetune collect <config>`: many runs of many tasks by many proposers, to be learnt from. */
 import { availableParallelism } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
@@ -61,7 +61,7 @@ interface Summary {
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.jobs !== undefined) requireCount('--jobs', args.jobs, 1);
-  const collection = loadCollection(resolve(context.cwd, args.config), args.overrides);
+  const collection = loadCollection(args.config, args.overrides, context.cwd);
   await checkAssemblies(collection, context);
   const release = openCollection(collection);
   try {
@@ -77,7 +77,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 /** Each task, and each proposer, is made once before anything is played: what can't be is found now. */
 async function checkAssemblies(collection: Collection, context: CommandContext): Promise<void> {
   const seen = new Set<string>();
-  for (const { task, proposer, config } of checkCollection(collection, context.cwd)) {
+  for (const { task, proposer, config } of checkCollection(collection)) {
     const names = [`task ${task}`, `proposer ${proposer}`];
     if (names.every((name) => seen.has(name))) continue;
     for (const name of names) seen.add(name);
@@ -117,7 +117,7 @@ async function collect(
   let evaluations = 0;
   const upcoming = (function* (): Generator<Job> {
     for (const draw of open) {
-      const config = configOfRun(collection, draw, context.cwd);
+      const config = configOfRun(collection, draw);
       yield { name: draw.name, path: join(output, draw.name), config };
     }
   })();

@@ -71,7 +71,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const nodes = requireCount('--nodes', args.nodes, 1);
   const perDevice = requireCount('--per-device', args.perDevice, 1);
   const seeds = requireCount('--seeds', args.seeds, 1);
-  const config = loadTrainConfig(resolve(context.cwd, args.config));
+  const config = loadTrainConfig(args.config, [], context.cwd);
   const out = resolve(context.cwd, args.out);
   const strategy = args.accelerate ?? (gpusPerNode * nodes === 1 ? 'single_gpu' : 'multi_gpu');
   const { time, partition, account } = args;

@@ -60,7 +60,7 @@ interface Summary {
 }
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const config = loadTrainConfig(args.config, args.overrides);
+  const config = loadTrainConfig(args.config, args.overrides, context.cwd, context.note);
   const data = {
     training: readConversations(config.dataset, 'train'),
     validation: readConversations(config.dataset, 'validation'),

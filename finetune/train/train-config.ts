@@ -1,11 +1,11 @@
 /** The only definition of a training's config. */
-import { dirname, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../src/errors.js';
+import { openConfig } from '../../src/config/file.js';
 import { adaptableModules } from '../../src/models/local/graph/adapter.js';
 import { isPackaged, modelDirectory, quantizations } from '../../src/models/local/settings.js';
-import { readSettings, schemaProblems } from '../../src/settings/file.js';
-import { oneScreen } from '../../src/settings/issues.js';
+import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
+import { overlaid, parseSettings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
 import { packings } from './packing.js';
 
@@ -47,9 +47,21 @@ const settings = z.strictObject({
   model: z
     .string()
     .min(1)
-    .describe('Directory of the model to train; `package:models/tiny-improver` is the embedded one'),
-  dataset: z.string().min(1).describe('Directory that `finetune dataset` wrote, in the format jsonl'),
-  output: z.string().min(1).describe('Directory of the result; with a checkpoint in it, training goes on'),
+    .describe('Directory of the model to train; `package:models/tiny-improver` is the embedded one')
+    .meta({ format: 'path' }),
+  dataset: z
+    .string()
+    .min(1)
+    .describe('Directory that `finetune dataset` wrote, in the format jsonl')
+    .meta({ format: 'path', examples: ['./datasets/mine'] }),
+  output: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Directory of the result (default: named after this file, in the working directory's `tuned`); with a checkpoint in it, training goes on",
+    )
+    .meta({ format: 'path' }),
   method: methodSchema.prefault({ kind: 'lora' }),
   seed: count(0).default(0).describe('Fixes the order, the first adapter and dropout'),
   epochs: count(1).default(3).describe('Times that every example is read'),
@@ -101,28 +113,39 @@ export const trainConfigSchema = settings.refine(
   },
 );
 
-export type TrainConfig = z.output<typeof trainConfigSchema>;
+export type TrainConfig = z.output<typeof trainConfigSchema> & { readonly output: string };
+
+/** How a training's config is read. */
+export const trainingKind: SettingsKind<z.output<typeof trainConfigSchema>> = {
+  schema: trainConfigSchema,
+  get json() {
+    return jsonSchemaOf(trainConfigSchema);
+  },
+  example: 'epochs=1 or method.rank=16',
+};
 
 /**
- * Reads a training's config; its paths are relative to its file, those of the package (`package:…`) to that.
+ * Reads a training's config, by its path or by the name of a ready one. Relative paths become absolute: those of the
+ * file are relative to it, those of an override to the working directory, those of the package (`package:…`) to that.
  * @param overrides `key=value`, such as `epochs=1` or `method.rank=16`
+ * @param cwd the working directory (default: that of the process)
+ * @param note told of each field of the file that an override took out
  * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
  */
-export function loadTrainConfig(file: string, overrides: readonly string[] = []): TrainConfig {
-  const { content, place } = readSettings(file, overrides, 'epochs=1 or method.rank=16');
-  const parsed = trainConfigSchema.safeParse(content);
-  if (!parsed.success) {
-    const known = { keys: Object.keys(settings.shape) };
-    throw new UserError(
-      oneScreen(parsed.error.issues.flatMap((issue) => schemaProblems(issue, content, place, known))),
-    );
-  }
-  const absolute = (path: string) => resolve(dirname(file), path);
-  const { data } = parsed;
+export function loadTrainConfig(
+  file: string,
+  overrides: readonly string[] = [],
+  cwd = '',
+  note: (text: string) => void = () => undefined,
+): TrainConfig {
+  const source = openConfig('training', file, { cwd });
+  const read = overlaid(trainingKind, source, overrides);
+  const parsed = parseSettings(trainingKind, read.content, read.where);
+  for (const text of read.notes) note(text);
+  const config = read.absolute(parsed, source.folder, cwd);
   return {
-    ...data,
-    model: isPackaged(data.model) ? modelDirectory(data.model) : absolute(data.model),
-    dataset: absolute(data.dataset),
-    output: absolute(data.output),
+    ...config,
+    model: isPackaged(config.model) ? modelDirectory(config.model) : config.model,
+    output: config.output ?? resolve(cwd, join('tuned', source.stem)),
   };
 }

@@ -2,7 +2,6 @@
  * Which of two models improves policies better, on synthetic tasks that no training saw. The tasks of the benchmark are
  * not asked: what is chosen by them could not be measured on them any more.
  */
-import process from 'node:process';
 import { bestEntries } from '../../src/experiment/stages.js';
 import { confirmationSeeds } from '../../src/random/seeds.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
@@ -51,7 +50,7 @@ async function confirmedReturns(
   try {
     const returns: number[] = [];
     for (let index = 0; index < tasks; index++) {
-      const config = configOfRun(collection, drawRun(collection, index), process.cwd());
+      const config = configOfRun(collection, drawRun(collection, index));
       const { close, entries, reason, setting } = await play(config, models, directory);
       if (reason.kind !== 'iterations') throw new Error(`task ${index}: ${JSON.stringify(reason)}`);
       const [best] = bestEntries(entries, 1);

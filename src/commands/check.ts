@@ -2,7 +2,6 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
 import { isLanguageModel, type ModelConfig } from '../config/config.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
-import { absolutePaths } from '../config/paths.js';
 import { type CommandContext, exitCodes } from '../context.js';
 import { UserError } from '../errors.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
@@ -69,8 +68,8 @@ async function checkFile(
 ): Promise<readonly Finding[]> {
   let loaded: LoadedConfig | undefined;
   try {
-    loaded = loadConfig({ file, overrides });
-    const assembly = await assemble(absolutePaths(loaded.config, loaded.file, context.cwd), context.env);
+    loaded = loadConfig({ file, overrides, cwd: context.cwd });
+    const assembly = await assemble(loaded.config, context.env);
     try {
       const findings = preflight(assembly, await contextOf(assembly, !args.offline));
       const answer = args.offline ? [] : await askModel(assembly, context);

@@ -27,7 +27,11 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop import <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { file, imported, notes } = loadConfig({ file: args.config, overrides: args.overrides });
+  const { file, imported, notes } = loadConfig({
+    file: args.config,
+    overrides: args.overrides,
+    cwd: context.cwd,
+  });
   if (imported === undefined) {
     throw new UserError({
       file,

@@ -32,8 +32,13 @@ export const finishing = 'finishing the iteration (Ctrl-C again stops at once; n
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const path = findRun(args.run, resolve(context.cwd, args.runsDir));
   const file = join(path, runFiles.config);
-  const was = loadConfig({ file: requireConfig(file) }).config;
-  const { config } = loadConfig({ file, overrides: withWorkers(args.overrides, args.workers) });
+  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
+  const { config } = loadConfig({
+    file,
+    overrides: withWorkers(args.overrides, args.workers),
+    cwd: context.cwd,
+    asWritten: true,
+  });
   refuseDifferences(was, config);
   if (existsSync(join(path, groupFile))) {
     replaceFile(file, resolvedYaml(config));

@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, withWorkers } from '../command.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
-import { absolutePaths } from '../config/paths.js';
 import type { CommandContext } from '../context.js';
 import { formatProblem, UserError } from '../errors.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
@@ -50,10 +49,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const loaded = loadConfig({
     file: args.config,
     overrides: withWorkers(args.overrides, args.workers),
+    cwd: context.cwd,
   });
   for (const note of loaded.notes) context.note(note);
-  const absolute = absolutePaths(loaded.config, loaded.file, context.cwd);
-  const assembly = await placed(loaded, () => assemble(absolute, context.env));
+  const assembly = await placed(loaded, () => assemble(loaded.config, context.env));
   const { config } = assembly;
   await placed(loaded, () => refuseErrors(assembly, context));
   // Each repeat opens an environment and a model of its own.

@@ -110,7 +110,7 @@ export function readComparedRuns(paths: readonly string[]): {
 /** @throws UserError where the run is damaged */
 export function readComparedRun(path: string): ComparedRun {
   const manifest = readManifest(path);
-  const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)) });
+  const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
   const status = statusOf(path, manifest);
   const done = manifest.iterations.done;
   // Evaluations alone: the logs of calls and episodes are a hundred times as large.

@@ -48,7 +48,10 @@ const warmupSchema = z.strictObject({
   policies: count(0)
     .optional()
     .describe('Random policies evaluated before the first proposal (default: 20, or none with `from`)'),
-  from: text.optional().describe('Run directory whose replay buffer is taken over first'),
+  from: text
+    .optional()
+    .describe('Run directory whose replay buffer is taken over first')
+    .meta({ format: 'path' }),
 });
 
 const confirmationSchema = z.strictObject({
@@ -109,7 +112,7 @@ export const configSchema = z.strictObject({
     .describe('Name of the experiment; the run directory is named after it'),
   environment: z
     .union([text, environmentSchema])
-    .describe('Environment id, or `{id, options}`')
+    .describe('Environment id, module of yours (`./my-env.js`), or `{id, options}`')
     .meta({ examples: ['CartPole-v1'] }),
   policy: policySchema
     .optional()

@@ -1,13 +1,17 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname, extname, join, sep } from 'node:path';
+import { basename, dirname, extname, join, resolve, sep } from 'node:path';
 import { messageOf, nearest, type Problem, UserError } from '../errors.js';
 import { packageRoot } from '../package.js';
+import { isMapping } from '../settings/schema.js';
+import type { SettingsSource } from '../settings/settings.js';
+import { type ConfigSource, parseSource } from '../settings/yaml-source.js';
+import { type ConfigKindName, configKindNames, configKinds, otherKind } from './kinds.js';
 
 /** Reads a file as UTF-8; fails as `fs.readFileSync` does. */
 export type ReadFile = (path: string) => string;
 
-export interface ConfigFile {
-  /** The path it was found at. */
+interface ConfigFile {
+  /** As it was given; absolute where it comes with the package. */
   readonly path: string;
   readonly text: string;
 }
@@ -15,17 +19,62 @@ export interface ConfigFile {
 /** Far above any config: what is larger is some other file. */
 const largestBytes = 1_000_000;
 
+/** A config of one kind, read as YAML. */
+export interface OpenedConfig extends SettingsSource {
+  readonly path: string;
+  /** Folder that its paths are relative to. */
+  readonly folder: string;
+  /** The name of its file, without the extension. */
+  readonly stem: string;
+}
+
 /**
- * Finds a config by its path, or by the name of one that comes with the package (`quickstart`).
- * @throws UserError when there is none, with the nearest names; when it is a folder, can't be read, or is no config.
+ * Reads a config by its path, or by the name of one that comes with the package (`quickstart`).
+ * @throws UserError when there is none, with the nearest names; when it is a folder, can't be read, is no YAML, or is a
+ *   config of another kind
  */
-export function findConfig(name: string, readFile: ReadFile = readConfigFile): ConfigFile {
-  const file = tryRead(name, readFile);
+export function openConfig(
+  kind: ConfigKindName,
+  name: string,
+  { cwd = '', readFile = readConfigFile }: { readonly cwd?: string; readonly readFile?: ReadFile } = {},
+): OpenedConfig {
+  const { path, text, ready } = findConfig(kind, name, cwd, readFile);
+  const source = parseSource(text, path);
+  const { content } = source;
+  if (!isMapping(content)) throw new UserError(notMapping(kind, content, source));
+  const other = ready === kind ? undefined : (ready ?? otherKind(content, kind));
+  if (other !== undefined) {
+    throw new UserError({
+      file: path,
+      message: `this is ${configKinds[other].title}, not ${configKinds[kind].title}`,
+      remedy: `${configKinds[other].command} ${name}`,
+    });
+  }
+  return {
+    content,
+    depth: source.depth,
+    place: source.place,
+    path,
+    folder: dirname(resolve(cwd, path)),
+    stem: basename(path, extname(path)),
+  };
+}
+
+/** @returns with the kind of a config that comes with the package */
+function findConfig(
+  kind: ConfigKindName,
+  name: string,
+  cwd: string,
+  readFile: ReadFile,
+): ConfigFile & { readonly ready?: ConfigKindName } {
+  const file = name === '' ? 'missing' : tryRead(name, (path) => readFile(resolve(cwd, path)));
   if (typeof file === 'object') return file;
-  const path = join(packageRoot(), 'configs', `${name}.yaml`);
-  const bundled = bundledConfigs().includes(name) ? tryRead(path, readFile) : undefined;
-  if (typeof bundled === 'object') return bundled;
-  throw new UserError(file === 'folder' ? folderProblem(name) : missingProblem(name));
+  for (const ready of [kind, ...configKindNames.filter((other) => other !== kind)]) {
+    if (!bundledConfigs(ready).includes(name)) continue;
+    const bundled = tryRead(join(readyFolder(ready), `${name}.yaml`), readFile);
+    if (typeof bundled === 'object') return { ...bundled, ready };
+  }
+  throw new UserError(file === 'folder' ? folderProblem(name, cwd) : missingProblem(kind, name, cwd));
 }
 
 function tryRead(path: string, readFile: ReadFile): ConfigFile | 'missing' | 'folder' {
@@ -40,12 +89,18 @@ function tryRead(path: string, readFile: ReadFile): ConfigFile | 'missing' | 'fo
   }
 }
 
-/** Names of the configs that come with the package, e.g. `quickstart`, `providers/openai`. */
-export function bundledConfigs(): readonly string[] {
-  const folder = join(packageRoot(), 'configs');
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+const readyFolder = (kind: ConfigKindName) => join(packageRoot(), 'configs', configKinds[kind].folder);
+
+/** Names of the configs of a kind that come with the package, e.g. `quickstart`, `providers/openai`. */
+export function bundledConfigs(kind: ConfigKindName = 'experiment'): readonly string[] {
+  const own: string = configKinds[kind].folder;
+  const others = configKindNames
+    .map((other): string => configKinds[other].folder)
+    .filter((folder) => folder !== own);
+  return readdirSync(readyFolder(kind), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => file.slice(0, -'.yaml'.length).split(sep).join('/'))
+    .filter((name) => !others.includes(name.split('/')[0]!))
     .sort();
 }
 
@@ -61,8 +116,8 @@ function readConfigFile(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-function folderProblem(name: string): Problem {
-  const files = configsIn(name).map((file) => join(name, file));
+function folderProblem(name: string, cwd: string): Problem {
+  const files = configsIn(resolve(cwd, name)).map((file) => join(name, file));
   return {
     file: name,
     message: 'is a folder, not a config',
@@ -71,10 +126,10 @@ function folderProblem(name: string): Problem {
   };
 }
 
-function missingProblem(name: string): Problem {
+function missingProblem(kind: ConfigKindName, name: string, cwd: string): Problem {
   const folder = dirname(name);
-  const neighbours = configsIn(folder);
-  const bundled = bundledConfigs();
+  const neighbours = configsIn(resolve(cwd, folder));
+  const bundled = bundledConfigs(kind);
   const stem = (file: string) => basename(file, extname(file));
   const near = neighbours.find((file) => stem(file) === stem(name)) ?? nearest(basename(name), neighbours);
   const nearBundled =
@@ -100,4 +155,16 @@ function configsIn(folder: string): readonly string[] {
   } catch {
     return [];
   }
+}
+
+function notMapping(kind: ConfigKindName, content: unknown, source: ConfigSource): Problem {
+  const { required, sample } = configKinds[kind];
+  return {
+    ...source.place([], 'value'),
+    message:
+      content === null
+        ? `is empty: a config needs at least ${required.join(' and ')}`
+        : `is no config: it holds ${Array.isArray(content) ? 'a list' : 'a single value'} instead of keys and values`,
+    remedy: sample,
+  };
 }

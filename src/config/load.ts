@@ -4,10 +4,9 @@ import { oneScreen, type Path } from '../settings/issues.js';
 import { isFromFile, type Override } from '../settings/overrides.js';
 import { isMapping, valueAt } from '../settings/schema.js';
 import { overlaid, parseSettings, type SettingsSource, type Where } from '../settings/settings.js';
-import { type ConfigSource, parseSource } from '../settings/yaml-source.js';
 import { checkConfig } from './checks.js';
 import { type Config, configSchema, experimentKind, resolveConfig } from './config.js';
-import { findConfig, type ReadFile } from './file.js';
+import { openConfig, type ReadFile } from './file.js';
 import type { TheirConfig } from './import/draft.js';
 import {
   describeImport,
@@ -39,24 +38,37 @@ export interface LoadConfigOptions {
   readonly file: string;
   /** `key=value`, the value in YAML: `iterations=50`, `model.name=qwen3:8b`. */
   readonly overrides?: readonly string[];
+  /** Working directory, which relative paths of overrides belong to (default: that of the process). */
+  readonly cwd?: string;
+  /**
+   * For the config of a run directory: relative paths of the file stay as they are. Runs name absolute ones; those of a
+   * library's run are relative to its working directory, and are a part of its fingerprint.
+   */
+  readonly asWritten?: boolean;
   /** Reads a file as `readFileSync(path, 'utf8')` does. */
   readonly readFile?: ReadFile;
 }
 
 /**
- * Reads a config, applies overrides, fills in defaults.
+ * Reads a config, applies overrides, fills in defaults. Relative paths become absolute: those of the file are relative
+ * to the file, those of an override to the working directory.
  * @throws UserError with all problems of the file: the place, field, value, alternatives and remedy of each.
  */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
-  const { path: file, text } = findConfig(options.file, options.readFile);
-  const source = parseSource(text, file);
+  const { cwd = '', overrides = [] } = options;
+  const source = openConfig('experiment', options.file, options);
+  const { path: file } = source;
   const { texts, imported, ...said } = isForeignConfig(source.content)
-    ? importedContent(source.content, source, options.overrides ?? [])
-    : { ...ownContent(source), texts: options.overrides ?? [], imported: undefined };
+    ? importedContent(source.content, source, overrides)
+    : { ...source, texts: overrides, imported: undefined };
   const settings = overlaid(experimentKind, said, texts);
   const notes = [...settings.notes, ...misfits(said.content, settings.content, settings.overrides)];
   return {
-    config: validated(settings.content, settings.where),
+    config: settings.absolute(
+      validated(settings.content, settings.where),
+      options.asWritten === true ? undefined : source.folder,
+      cwd,
+    ),
     file,
     notes: imported === undefined ? notes : [...describeImport(imported, file), ...notes],
     ...(imported !== undefined && { imported: { ...imported, config: settings.content } }),
@@ -64,14 +76,8 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   };
 }
 
-function ownContent(source: ConfigSource): SettingsSource {
-  const { content } = source;
-  if (!isMapping(content)) throw new UserError(notMapping(content, source));
-  return { content, depth: source.depth, place: source.place };
-}
-
 /** The same of a config of another program: a field stands where the key is that it was made of. */
-function importedContent(written: TheirConfig, source: ConfigSource, texts: readonly string[]) {
+function importedContent(written: TheirConfig, source: SettingsSource, texts: readonly string[]) {
   const { theirs, others } = applyTheirOverrides(written, texts);
   const placeOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);
   let imported: ImportedConfig;
@@ -154,15 +160,3 @@ const partsOf = ({ environment, model }: Record<string, unknown>) => ({
   provider: valueAt(['provider'], model),
   name: valueAt(['name'], model),
 });
-
-function notMapping(content: unknown, source: ConfigSource): Problem {
-  return {
-    ...source.place([], 'value'),
-    message:
-      content === null
-        ? 'is empty: a config needs at least environment and model'
-        : `is no config: it holds ${Array.isArray(content) ? 'a list' : 'a single value'} instead of keys and values`,
-    remedy:
-      'for example two lines: `environment: CartPole-v1` and `model: {provider: ollama, name: qwen3:8b}`',
-  };
-}

@@ -3,13 +3,9 @@ import { markdownTable } from '../format/table.js';
 import { discriminatorOf, jsonSchemaOf, keysOf, type SchemaNode, variantsOf } from '../settings/schema.js';
 import { configSchema } from './config.js';
 
-/** `configs/schema.json`, for editors. */
-export function schemaJson(): string {
-  const schema = {
-    $id: 'urn:policyloop:config',
-    title: 'policyloop config',
-    ...jsonSchemaOf(configSchema),
-  };
+/** A file of `configs/` for editors. */
+export function schemaJson(json: SchemaNode, name: string): string {
+  const schema = { $id: `urn:policyloop:${name}`, title: `policyloop ${name}`, ...json };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
@@ -108,7 +104,7 @@ function typeOf(node: SchemaNode): string {
       case 'number':
         return [`${variant.type}${rangeOf(variant)}`];
       case 'string':
-        return [variant.format === 'uri' ? 'URL' : 'text'];
+        return [variant.format === 'uri' ? 'URL' : variant.format === 'path' ? 'path' : 'text'];
       case 'array':
         return [variant.items === undefined ? 'list' : `list of ${typeOf(variant.items)}`];
       case 'object':
@@ -120,12 +116,13 @@ function typeOf(node: SchemaNode): string {
   return [...new Set(types)].join(', ');
 }
 
-function rangeOf({ minimum, exclusiveMinimum, maximum }: SchemaNode): string {
+function rangeOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: SchemaNode): string {
   if (minimum !== undefined && maximum !== undefined) return ` ${minimum} to ${maximum}`;
   const bounds = [
     ...(minimum === undefined ? [] : [`≥ ${minimum}`]),
     ...(exclusiveMinimum === undefined ? [] : [`> ${exclusiveMinimum}`]),
     ...(maximum === undefined ? [] : [`≤ ${maximum}`]),
+    ...(exclusiveMaximum === undefined ? [] : [`< ${exclusiveMaximum}`]),
   ];
   return bounds.length === 0 ? '' : ` ${bounds.join(', ')}`;
 }

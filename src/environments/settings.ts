@@ -6,14 +6,17 @@ const positive = z.number().positive();
 const text = z.string().min(1);
 
 export const environmentSchema = z.strictObject({
-  id: text.describe('Environment id, e.g. `CartPole-v1`'),
+  id: text
+    .describe('Environment id, e.g. `CartPole-v1`, or a module of yours: `./my-env.js`')
+    .meta({ format: 'name-or-module' }),
   options: z
     .record(z.string(), z.unknown())
     .default({})
     .describe("Gymnasium's constructor options, e.g. `{is_slippery: false}`"),
   python: text
     .optional()
-    .describe('Interpreter of `gymnasium:` environments (default: POLICYLOOP_PYTHON, then python3)'),
+    .describe('Interpreter of `gymnasium:` environments (default: POLICYLOOP_PYTHON, then python3)')
+    .meta({ format: 'name-or-path' }),
   timeoutSeconds: positive
     .optional()
     .describe('Longest wait for a reset or a step of an environment outside this program (default: 60)'),

@@ -32,7 +32,7 @@ export function openRecording(
     const anySeed = model.onChange === 'warn' && runs.length === 1;
     if (strange !== undefined && !anySeed) throw otherSeed(runs, strange, repeats);
     const path = (runs.find((run) => run.seed === seed) ?? runs[0]!).path;
-    const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)) }).config;
+    const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
     return {
       cassette: { path, model: readManifest(path).model, calls: readRun(path).calls },
       model:

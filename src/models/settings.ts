@@ -81,9 +81,9 @@ export const replayedSchema = z.strictObject({
   provider: z
     .literal('replayed')
     .describe('What an earlier run was answered, once more: offline, byte for byte, nothing is sent or paid'),
-  run: text.describe(
-    'Directory of the run; of repeats, that of all of them: each replays the one that has its seed',
-  ),
+  run: text
+    .describe('Directory of the run; of repeats, that of all of them: each replays the one that has its seed')
+    .meta({ format: 'path' }),
   onChange: z
     .enum(['fail', 'warn'])
     .default('fail')

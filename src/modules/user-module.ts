@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../errors.js';
+import { isPathOf } from '../settings/paths.js';
 
 export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
 
@@ -25,8 +26,7 @@ export interface UserModule {
 }
 
 /** Whether a config's value names a file to be imported: `./my-env.js`, as opposed to `CartPole-v1`. */
-export const isModulePath = (name: string): boolean =>
-  /[\\/].*\.(?:[cm]?js|m?ts)$/.test(name) && !/^\w{2,}:/.test(name);
+export const isModulePath = (name: string): boolean => isPathOf('name-or-module', name);
 
 /**
  * Imports a module; Node does that once for each file and thread.

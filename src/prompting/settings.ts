@@ -10,10 +10,12 @@ export const promptsSchema = z.strictObject({
     .default('semantic')
     .describe(
       '`numeric` (only f(params)), `semantic` (with the task described), `compact` (few tokens, for small models), or the path of a folder of your own',
-    ),
+    )
+    .meta({ format: 'name-or-path' }),
   description: text
     .optional()
-    .describe("Path of a template that describes the environment, instead of the set's"),
+    .describe("Path of a template that describes the environment, instead of the set's")
+    .meta({ format: 'path' }),
   optimum: z.number().optional().describe('The best return there can be, told to the model when given'),
   stepSize: positive.optional().describe('Exploration step told to the model when given'),
   conversation: z

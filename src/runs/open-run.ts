@@ -43,7 +43,7 @@ export function requireConfig(file: string): string {
 /** Reads the run at `path`, and makes its policies again. */
 export async function readWholeRun(path: string): Promise<OpenedRun> {
   const manifest = readManifest(path);
-  const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)) });
+  const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
   const environment = await environmentOf(manifest, config);
   const { policy } = config;
   if (policy === undefined) {

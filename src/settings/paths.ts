@@ -3,8 +3,7 @@ import type { Path } from './issues.js';
 import { declaredChild, isMapping, itemOf, type SchemaNode, variantsOf } from './schema.js';
 
 /**
- * A copy of settings with their relative paths made absolute: those of the fields whose schema has the format `path`,
- * and of those with `name-or-path` that hold a slash. An address (`package:…`) stays as it is.
+ * A copy of settings with their relative paths made absolute: what is a path by the format of its field.
  * @param base folder that the path at a field is relative to; undefined leaves it as it stands
  */
 export function withAbsolutePaths<T>(
@@ -30,8 +29,20 @@ export function withAbsolutePaths<T>(
   return walk(value, root, []) as T;
 }
 
-function isPath(text: string, node: SchemaNode): boolean {
-  const formats = variantsOf(node).map(({ format }) => format);
-  const isAddress = /^[a-z][\w+.-]+:/i.test(text);
-  return !isAddress && (formats.includes('path') || (formats.includes('name-or-path') && /[\\/]/.test(text)));
+const isPath = (text: string, node: SchemaNode) =>
+  variantsOf(node).some(({ format }) => format !== undefined && isPathOf(format, text));
+
+/** Whether text in a field of this format is a path; an address (`package:…`, `gymnasium:…`) is none. */
+export function isPathOf(format: string, text: string): boolean {
+  if (/^[a-z][\w+.-]+:/i.test(text)) return false;
+  switch (format) {
+    case 'path':
+      return true;
+    case 'name-or-path':
+      return /[\\/]/.test(text);
+    case 'name-or-module':
+      return /[\\/].*\.(?:[cm]?js|m?ts)$/.test(text);
+    default:
+      return false;
+  }
 }

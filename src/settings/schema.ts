@@ -21,7 +21,7 @@ export interface SchemaNode {
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
   readonly exclusiveMaximum?: number;
-  /** `path`: a path. `name-or-path`: a path where it holds a slash. Both are made absolute by `paths.ts`. */
+  /** `uri`; or `path`, `name-or-path` (with a slash) or `name-or-module` (`./file.js`), made absolute by `paths.ts`. */
   readonly format?: string;
   /** True for text that no message shows. */
   readonly writeOnly?: boolean;

@@ -1,10 +1,12 @@
 /** The only definition of a collection's config: runs of many tasks by many proposers. */
-import { dirname, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { experimentKind } from '../config/config.js';
+import { openConfig } from '../config/file.js';
 import { type Problem, UserError } from '../errors.js';
-import { fieldOf, type Place, readSettings, schemaProblems } from '../settings/file.js';
-import { oneScreen, type Path } from '../settings/issues.js';
-import { isMapping, valueAt } from '../settings/schema.js';
+import { fieldName, oneScreen, type Path } from '../settings/issues.js';
+import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind, valueAt } from '../settings/schema.js';
+import { overlaid, parseSettings, type Where } from '../settings/settings.js';
 
 /** A part of an experiment's config, as a user may write it; a number may be a range. */
 export type Layer = Readonly<Record<string, unknown>>;
@@ -15,7 +17,12 @@ const weight = z.number().positive().default(1).describe('How often it is drawn,
 
 const settings = z.strictObject({
   $schema: z.string().optional().describe('For editors'),
-  output: z.string().min(1).describe('Directory of the runs'),
+  output: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Directory of the runs (default: named after this file, in the working directory's `buffers`)")
+    .meta({ format: 'path' }),
   runs: count(1).max(1_000_000).describe('How many; more can be asked for later'),
   seed: count(0).default(0).describe('Fixes what each run draws, and its own seed'),
   experiment: layer.default({}).describe("What all runs have in common: a part of an experiment's config"),
@@ -39,6 +46,71 @@ const settings = z.strictObject({
     .describe('The same way: a model, and what goes with it'),
 });
 
+let layered: SchemaNode | undefined;
+
+/** How a collection's config is read: its layers are parts of an experiment's, in which a number may be a range. */
+export const collectionKind: SettingsKind<z.output<typeof settings>> = {
+  schema: settings,
+  get json() {
+    layered ??= withLayers(jsonSchemaOf(settings));
+    return layered;
+  },
+  example: 'runs=100 or experiment.iterations=5',
+  longForm: (path, value) => experimentKind.longForm?.(path.slice(path[0] === 'experiment' ? 1 : 2), value),
+};
+
+const range: SchemaNode = {
+  type: 'object',
+  properties: { from: { type: 'number' }, to: { type: 'number' } },
+  required: ['from', 'to'],
+  additionalProperties: false,
+};
+
+function withLayers(own: SchemaNode): SchemaNode {
+  const { $schema: _, ...keys } = partOf(experimentKind.json).properties ?? {};
+  const elsewhere = Object.entries(reserved).map(([key, description]) => [key, { description, not: {} }]);
+  const said: SchemaNode['properties'] = { ...keys, ...Object.fromEntries(elsewhere) };
+  const over = (node: SchemaNode = {}): SchemaNode => ({
+    ...node,
+    properties: { ...node.properties, ...said },
+    additionalProperties: false,
+  });
+  const { experiment, tasks, proposers } = own.properties ?? {};
+  return {
+    ...own,
+    properties: {
+      ...own.properties,
+      experiment: over(experiment),
+      tasks: { ...tasks, items: over(tasks?.items) },
+      proposers: { ...proposers, items: over(proposers?.items) },
+    },
+  };
+}
+
+/** The schema of a part of what `node` describes: nothing is required, and a number may be a range. */
+function partOf({
+  required: _,
+  default: __,
+  oneOf,
+  anyOf = oneOf,
+  properties,
+  ...node
+}: SchemaNode): SchemaNode {
+  if (anyOf !== undefined) {
+    const parts = anyOf.map(partOf).flatMap((part) => part.anyOf ?? [part]);
+    // Last, for `from` is a key of its own in `warmup`.
+    const [last, others] = [parts.filter((part) => part === range), parts.filter((part) => part !== range)];
+    return { ...node, anyOf: [...others, ...last.slice(0, 1)] };
+  }
+  if (node.type === 'number' || node.type === 'integer') {
+    const { description, ...number } = node;
+    return { ...(description !== undefined && { description }), anyOf: [number, range] };
+  }
+  if (properties === undefined) return node;
+  const parts = Object.entries(properties).map(([key, inner]) => [key, partOf(inner)]);
+  return { ...node, properties: Object.fromEntries(parts) };
+}
+
 export interface Task {
   readonly weight: number;
   readonly vary: 'seed' | 'nothing' | undefined;
@@ -51,7 +123,6 @@ export interface Proposer {
 }
 
 export interface Collection {
-  readonly file: string;
   /** Absolute. */
   readonly output: string;
   readonly runs: number;
@@ -79,34 +150,35 @@ export function isRange(value: unknown): value is Range {
 }
 
 /**
- * Reads a collection's config; `output` is relative to its file.
+ * Reads a collection's config, by its path or by the name of a ready one. Relative paths become absolute: those of the
+ * file are relative to it, those of an override to the working directory.
  * @param overrides `key=value`, such as `runs=10`, `experiment.iterations=5` or `tasks.0.weight=2`
+ * @param cwd the working directory (default: that of the process)
  * @throws UserError with the place, value, alternatives and remedy of everything that is wrong with what is its own;
  *   what is wrong with the config of a run is found when that is made
  */
-export function loadCollection(file: string, overrides: readonly string[] = []): Collection {
-  const { content, place } = readSettings(file, overrides, 'runs=100 or experiment.iterations=5');
-  const parsed = settings.safeParse(content);
-  const problems = parsed.success
-    ? layerProblems(content as Record<string, unknown>, place)
-    : parsed.error.issues.flatMap((issue) => schemaProblems(issue, content, place, unknownKeys));
-  if (!parsed.success || problems.length > 0) throw new UserError(oneScreen(problems));
-  const { output, runs, seed, experiment, tasks, proposers } = parsed.data;
+export function loadCollection(file: string, overrides: readonly string[] = [], cwd = ''): Collection {
+  const source = openConfig('collection', file, { cwd });
+  const read = overlaid(collectionKind, source, overrides);
+  const { content, where } = read;
+  const parsed = parseSettings(collectionKind, content, where);
+  const problems = layerProblems(content, where);
+  if (problems.length > 0) throw new UserError(oneScreen(problems));
+  const { output, runs, seed, experiment, tasks, proposers } = read.absolute(parsed, source.folder, cwd);
   return {
-    file,
-    output: resolve(dirname(file), output),
+    output: output ?? resolve(cwd, join('buffers', source.stem)),
     runs,
     seed,
     experiment,
     tasks: tasks.map(({ weight, vary, ...own }) => ({ weight, vary, layer: own })),
     proposers: proposers.map(({ weight, ...own }) => ({ weight, layer: own })),
     locate: (error, task, proposer) =>
-      new UserError(error.problems.map((problem) => located(problem, [task, proposer], content, place))),
+      new UserError(error.problems.map((problem) => located(problem, [task, proposer], content, where))),
   };
 }
 
 /** What a run can't say of itself, and ranges that hold nothing. */
-function layerProblems(content: Readonly<Record<string, unknown>>, place: Place): readonly Problem[] {
+function layerProblems(content: Readonly<Record<string, unknown>>, where: Where): readonly Problem[] {
   const layers = [['experiment'], ...['tasks', 'proposers'].flatMap((list) => indices(content[list], list))];
   return layers.flatMap((path) => {
     const own = valueAt(path, content);
@@ -116,27 +188,22 @@ function layerProblems(content: Readonly<Record<string, unknown>>, place: Place)
           ? []
           : [
               {
-                ...place([...path, key], 'key'),
-                field: fieldOf([...path, key]),
+                ...where([...path, key], 'key'),
+                field: fieldName([...path, key]),
                 message: "is not a run's to say here",
                 remedy,
               },
             ],
       ),
       ...emptyRanges(own, path).map((at) => ({
-        ...place(at, 'value'),
-        field: fieldOf(at),
+        ...where(at, 'value'),
+        field: fieldName(at),
         message: 'from must not be above to, and both finite',
         value: valueAt(at, content),
       })),
     ];
   });
 }
-
-const unknownKeys = {
-  keys: Object.keys(settings.shape),
-  remedy: "what belongs to a run's config stands in experiment, tasks or proposers",
-};
 
 const indices = (items: unknown, list: string) =>
   Array.isArray(items) ? items.map((_, i) => [list, i]) : [];
@@ -157,7 +224,7 @@ function located(
   problem: Problem,
   [task, proposer]: readonly [number, number],
   content: unknown,
-  place: Place,
+  where: Where,
 ): Problem {
   if (problem.file !== undefined) return problem;
   const field = problem.field?.split('.') ?? [];
@@ -166,7 +233,7 @@ function located(
   const furthest = Math.max(...layers.map(reach));
   const from = layers.findLast((layer) => reach(layer) === furthest)!;
   const path = [...from, ...field];
-  return { ...problem, ...place(path, 'value'), field: fieldOf(path) };
+  return { ...problem, ...where(path, 'value'), field: fieldName(path) };
 }
 
 /** How many keys of the path there are. */

@@ -1,7 +1,6 @@
 /** What each run of a collection is: a pure function of the collection's config and the run's number. */
 import { type Config, configSchema, shorthands } from '../config/config.js';
 import { parseConfig } from '../config/load.js';
-import { absolutePaths } from '../config/paths.js';
 import { type Problem, UserError } from '../errors.js';
 import { createGenerator, deriveSeeds } from '../random/generator.js';
 import { oneScreen } from '../settings/issues.js';
@@ -36,31 +35,30 @@ export function drawRun({ seed, tasks, proposers, experiment }: Collection, inde
 
 /**
  * The resolved config of a run.
- * @param cwd where relative paths are looked up that are not beside the collection's file
  * @throws UserError with the places in the collection's file
  */
-export function configOfRun(collection: Collection, { index, task, proposer }: Draw, cwd: string): Config {
+export function configOfRun(collection: Collection, { index, task, proposer }: Draw): Config {
   const random = createGenerator(collection.seed, [index, streams.ranges]);
   const [seed, ownNumber] = deriveSeeds(collection.seed, [index, streams.seeds], 2) as [number, number];
   const number = ({ from, to }: Range) =>
     Number.isInteger(from) && Number.isInteger(to)
       ? random.integers(from, to + 1)
       : Number(random.uniform(from, to).toPrecision(6));
-  return resolved(collection, { task, proposer, seed, number, taskSeed: ownNumber >>> 1 }, cwd);
+  return resolved(collection, { task, proposer, seed, number, taskSeed: ownNumber >>> 1 });
 }
 
 /**
  * A config for each task and each proposer, with all ranges at one end.
  * @throws UserError with all that is wrong with any of them: so that nothing begins that would fail later
  */
-export function checkCollection(collection: Collection, cwd: string): readonly (Draw & { config: Config })[] {
+export function checkCollection(collection: Collection): readonly (Draw & { config: Config })[] {
   const problems = new Map<string, Problem>();
   const checked = collection.tasks.flatMap((_, task) =>
     collection.proposers.flatMap((_, proposer) =>
       (['from', 'to'] as const).flatMap((end) => {
         try {
           const choice = { task, proposer, seed: 0, number: (range: Range) => range[end], taskSeed: 0 };
-          return [{ index: 0, name: '', task, proposer, config: resolved(collection, choice, cwd) }];
+          return [{ index: 0, name: '', task, proposer, config: resolved(collection, choice) }];
         } catch (error) {
           if (!(error instanceof UserError)) throw error;
           for (const problem of error.problems) {
@@ -85,8 +83,8 @@ interface Choice {
   readonly taskSeed: number;
 }
 
-function resolved(collection: Collection, choice: Choice, cwd: string): Config {
-  const { experiment, file, proposers, tasks } = collection;
+function resolved(collection: Collection, choice: Choice): Config {
+  const { experiment, proposers, tasks } = collection;
   const task = tasks[choice.task]!;
   const layered = [experiment, task.layer, proposers[choice.proposer]!.layer].reduce(layOver, {});
   const written = withNumbers(layered, choice.number) as Record<string, unknown>;
@@ -94,7 +92,7 @@ function resolved(collection: Collection, choice: Choice, cwd: string): Config {
   try {
     const config = parseConfig(content);
     requireOneThread(config);
-    return absolutePaths({ ...config, evaluation: { ...config.evaluation, workers: 1 } }, file, cwd);
+    return { ...config, evaluation: { ...config.evaluation, workers: 1 } };
   } catch (error) {
     throw error instanceof UserError ? collection.locate(error, choice.task, choice.proposer) : error;
   }

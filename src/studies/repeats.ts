@@ -124,7 +124,7 @@ export async function openRepeat(
     return { assembly, directory: startRun(assembly, path, context, durability, notes) };
   }
   const file = join(path, runFiles.config);
-  const was = loadConfig({ file: requireConfig(file) }).config;
+  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const manifest = readManifest(path);
   if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
   const assembly = await assemble(config, context.env, readImported(path));

@@ -3,7 +3,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import type { Config, ModelConfig } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
-import { absolutePaths } from '../config/paths.js';
 import { UserError } from '../errors.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { planFile } from '../runs/reader.js';
@@ -91,11 +90,11 @@ export function planStudy<Arm extends StudyArm>(request: {
       const own = isControl(arm.provider)
         ? overrides.filter((text) => !text.startsWith('model.'))
         : overrides;
-      const loaded = loadConfig({ file, overrides: [...arm.overrides, ...own] });
+      const loaded = loadConfig({ file, overrides: [...arm.overrides, ...own], cwd });
       // That a config's own model gives way is what was asked for.
       for (const note of loaded.notes) if (!note.startsWith('model.provider=')) notes.add(note);
       requireConfirmation(loaded.config, loaded.file);
-      return [arm.name, absolutePaths(loaded.config, loaded.file, cwd)];
+      return [arm.name, loaded.config];
     });
     return { name: nameOf(file), configs: Object.fromEntries(configs) };
   });

@@ -90,7 +90,7 @@ describe('keys', () => {
   it('missing', () => {
     expect(screen('seed: 1')).toMatchInlineSnapshot(`
       "my.yaml:1:1: environment: missing
-        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, or \`{id, options}\`)
+        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, module of yours (\`./my-env.js\`), or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
         expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mixture, replayed, module or custom (Who proposes parameters: a language model, or a control)
@@ -102,7 +102,7 @@ describe('keys', () => {
       screen(`environment: {options: {}}\nmodel:\n  provider: ollama\ntarget: {hold: 2}`),
     ).toMatchInlineSnapshot(`
       "my.yaml:1:1: environment.id: missing
-        expected: text (Environment id, e.g. \`CartPole-v1\`)
+        expected: text (Environment id, e.g. \`CartPole-v1\`, or a module of yours: \`./my-env.js\`)
         remedy: add \`id\`
       my.yaml:2:1: model.name: missing
         expected: text (Model name, e.g. \`qwen3:8b\`)
@@ -539,7 +539,7 @@ describe('overrides', () => {
   it('that take out what is needed', () => {
     expect(screen(file, 'environment=')).toMatchInlineSnapshot(`
       "override environment=: environment: missing
-        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, or \`{id, options}\`)
+        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, module of yours (\`./my-env.js\`), or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`"
     `);
   });

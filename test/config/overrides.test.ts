@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
 
@@ -22,7 +23,7 @@ describe('an override', () => {
     expect(config('memory={best: 3, recent: 4}').memory).toMatchObject({ best: 3, recent: 4 });
     expect(config(' seed = 7 ').seed).toBe(7);
     expect(config('model.name=llama3.1:8b').model).toMatchObject({ name: 'llama3.1:8b' });
-    expect(config('prompts.description=a=b.hbs').prompts.description).toBe('a=b.hbs');
+    expect(config('prompts.description=a=b.hbs').prompts.description).toBe(resolve('a=b.hbs'));
   });
 
   it('sets a field that the file does not have, and its section', () => {
@@ -50,7 +51,7 @@ describe('an override', () => {
     );
     expect(environment).toEqual({ id: 'MountainCar-v0', options: { goal_velocity: 0.1 } });
     expect(target).toEqual({ return: -120, hold: 2 });
-    expect(warmup).toEqual({ policies: 5, from: 'runs/earlier' });
+    expect(warmup).toEqual({ policies: 5, from: resolve('runs/earlier') });
     expect(memory).toMatchObject({ best: 5, recent: 0 });
   });
 

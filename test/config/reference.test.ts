@@ -3,17 +3,24 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { trainingKind } from '../../finetune/train/train-config.js';
+import { experimentKind } from '../../src/config/config.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
 import { configReference, configSummary, schemaJson, withReference } from '../../src/config/reference.js';
 import { packageRoot } from '../../src/package.js';
+import { collectionKind } from '../../src/studies/collection-config.js';
 
 const file = (path: string) => join(packageRoot(), path);
 const read = (path: string) => readFileSync(file(path), 'utf8');
 
 describe('what is generated from the schema is fresh (npm run generate)', () => {
-  it('configs/schema.json', () => {
-    expect(read('configs/schema.json')).toBe(schemaJson());
+  it.each([
+    ['configs/schema.json', experimentKind, 'config'],
+    ['configs/collection.schema.json', collectionKind, 'collection'],
+    ['configs/training.schema.json', trainingKind, 'training'],
+  ] as const)('%s', (path, kind, name) => {
+    expect(read(path)).toBe(schemaJson(kind.json, name));
   });
 
   it('docs/configuration.md', () => {

@@ -1,11 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { execute as runCommand } from '../../src/commands/run.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
-import { absolutePaths } from '../../src/config/paths.js';
 import type { CallRecord } from '../../src/runs/events.js';
 import { differences } from '../../src/runs/fingerprint.js';
 import { referenceDirectory } from '../models/local/fixture.js';
@@ -169,16 +168,4 @@ test('where it runs may change within a run; what it is and how it samples may n
   expect(changed({ path: '/elsewhere' })).toEqual(['model.path']);
   expect(changed({ quantization: 'int4' })).toEqual(['model.quantization']);
   expect(changed({ temperature: 0.5, format: 'text' })).toEqual(['model.format', 'model.temperature']);
-});
-
-test('a relative path is looked up beside the config, then in the working directory', () => {
-  const [beside, cwd] = [temporaryDirectory(), temporaryDirectory()];
-  mkdirSync(join(beside, 'here'));
-  const at = (given: string) => {
-    const config = parseConfig({ ...experiment, model: { provider: 'local', path: given } });
-    return absolutePaths(config, join(beside, 'config.yaml'), cwd).model;
-  };
-  expect(at('./here')).toMatchObject({ path: join(beside, 'here') });
-  expect(at('./there')).toMatchObject({ path: join(cwd, 'there') });
-  expect(at('package:models/any')).toMatchObject({ path: 'package:models/any' });
 });

@@ -99,7 +99,7 @@ describe('what a collection plays', () => {
     const collection = loadCollection(file, [`runs=${runs}`]);
     return Array.from({ length: runs }, (_, index) => {
       const draw = drawRun(collection, index);
-      return { draw, config: configOfRun(collection, draw, place) };
+      return { draw, config: configOfRun(collection, draw) };
     });
   };
 
@@ -154,7 +154,7 @@ describe('what a collection plays', () => {
         .replace('  iterations: 4\n', '  iterations: 4\n  model: { provider: hill-climb, sigma: 2 }\n')
         .replace('memory: { recent: 2 }', 'warmup: { from: warm }'),
     );
-    const configs = checkCollection(loadCollection(file), place).map(({ config }) => config);
+    const configs = checkCollection(loadCollection(file)).map(({ config }) => config);
     expect(configs.find(({ model }) => model.provider === 'cma-es')!.model).toEqual({
       provider: 'cma-es',
       sigma: 2,
@@ -177,7 +177,7 @@ describe('what a collection plays', () => {
         write('planned', (same) => same.replace(/tasks:\n(.*\n){2}/, `tasks:\n  - ${task}\n`)),
       );
       return Array.from({ length: 20 }, (_, index) => {
-        const { environment, seed } = configOfRun(collection, drawRun(collection, index), place);
+        const { environment, seed } = configOfRun(collection, drawRun(collection, index));
         return { own: environment.options.seed, run: seed };
       });
     };
@@ -196,7 +196,7 @@ describe('what a collection plays', () => {
         const [small, large] = [index + 1, 2 * index + 5].map((runs) => {
           const same = { ...collection, seed, runs };
           const draw = drawRun(same, index);
-          return { draw, config: configOfRun(same, draw, place) };
+          return { draw, config: configOfRun(same, draw) };
         });
         expect(small).toEqual(large);
       }),
@@ -207,7 +207,7 @@ describe('what a collection plays', () => {
 
 describe('what is wrong with a collection is said with its place', () => {
   it.each([
-    ['an unknown key', 'runs: 6', 'runs: 6\nrun: 5', [/yaml:4:1: run: unknown key/, /did you mean runs/]],
+    ['an unknown key', 'runs: 6', 'runs: 6\nrun: 5', [/yaml:4:1: run: unknown key/, /did you mean `runs`/]],
     ['a weight', 'weight: 2', 'weight: -2', [/yaml:14:15: tasks\.0\.weight/, /got: -2/]],
     ['no proposers', /proposers:(.*\n)*/, '', [/proposers: missing/]],
     ['a seed of a run', 'candidates: 4', 'seed: 4', [/experiment\.seed/, /remedy: each run has its own/]],
@@ -251,7 +251,7 @@ describe('what is wrong with a collection is said with its place', () => {
       /^override tasks\.1\.policy\.low=x: tasks\.1\.policy\.low: must be a number/,
     );
     expect(await refusal(() => collect(file, { overrides: ['runs'] }))).toContain('key=value');
-    expect(await refusal(() => collect(at('none.yaml')))).toContain('there is no such config');
+    expect(await refusal(() => collect(at('none.yaml')))).toContain('no such config');
     expect(await refusal(() => collect(file, { jobs: 0 }))).toContain('--jobs');
   });
 });
@@ -273,7 +273,7 @@ describe('finetune collect', { timeout: 300_000 }, () => {
 
     const collection = loadCollection(file);
     const draw = drawRun(collection, 4);
-    const alone = await runExperimentFrom(configOfRun(collection, draw, place));
+    const alone = await runExperimentFrom(configOfRun(collection, draw));
     expect(readRunFile(alone.path, 'evaluations')).toBe(runs[4]![2]);
     expect(findRuns(['parallel'], { cwd: place, runsDir: 'buffers' })).toEqual(
       runs.map(([name]) => at('parallel', name)),

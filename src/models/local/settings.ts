@@ -44,11 +44,13 @@ export const localSchema = z.strictObject({
     .default(embeddedModel)
     .describe(
       'Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights; `package:` and a path stands for one in the package (default: the embedded model)',
-    ),
+    )
+    .meta({ format: 'path' }),
   adapter: z
     .string()
     .optional()
-    .describe('Directory of a LoRA adapter of that model, as PEFT and the fine-tuner write it'),
+    .describe('Directory of a LoRA adapter of that model, as PEFT and the fine-tuner write it')
+    .meta({ format: 'path' }),
   device: z
     .enum(['auto', ...devices])
     .default('auto')

@@ -49,7 +49,7 @@ function events(from: number, to: number): readonly TrainingEvent[] {
 function recordIn(output: string, dataset = 'data') {
   return openTrainingRecord({
     command: 'policyloop finetune train tune.yaml',
-    config: trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output }),
+    config: { ...trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output }), output },
     dataset: {
       path: dataset,
       recipe: 'weighted',

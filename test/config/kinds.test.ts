@@ -1,0 +1,295 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { loadTrainConfig, trainingKind } from '../../finetune/train/train-config.js';
+import { experimentKind } from '../../src/config/config.js';
+import { bundledConfigs } from '../../src/config/file.js';
+import { type ConfigKindName, configKindNames, configKinds } from '../../src/config/kinds.js';
+import { loadConfig } from '../../src/config/load.js';
+import { UserError } from '../../src/errors.js';
+import { packageRoot } from '../../src/package.js';
+import { collectionKind, loadCollection } from '../../src/studies/collection-config.js';
+import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
+import { temporaryDirectory } from '../support/experiments.js';
+
+const kinds = { experiment: experimentKind, collection: collectionKind, training: trainingKind };
+const schemaFiles = { experiment: 'schema', collection: 'collection.schema', training: 'training.schema' };
+
+const loaders: Record<
+  ConfigKindName,
+  (file: string, overrides?: readonly string[], cwd?: string) => unknown
+> = {
+  experiment: (file, overrides = [], cwd = '') => loadConfig({ file, overrides, cwd }),
+  collection: loadCollection,
+  training: loadTrainConfig,
+};
+
+const samples: Record<ConfigKindName, string> = {
+  experiment: 'environment: CartPole-v1\nmodel: { provider: random }\n',
+  collection:
+    'runs: 3\ntasks: [{ environment: CartPole-v1 }]\nproposers: [{ model: { provider: random } }]\n',
+  training: 'model: base\ndataset: data\n',
+};
+
+function written(text: string, name = 'my.yaml') {
+  const folder = temporaryDirectory();
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return { folder, file };
+}
+
+function refusal(work: () => unknown): UserError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof UserError) return error;
+    throw error;
+  }
+  throw new Error('was accepted');
+}
+
+const pairs = configKindNames.flatMap((is) =>
+  configKindNames.filter((asked) => asked !== is).map((asked) => [is, asked] as const),
+);
+
+describe('a config of another kind', () => {
+  it.each(configKindNames)('%s: what tells it apart are the keys that its schema requires', (kind) => {
+    expect([...configKinds[kind].required].toSorted()).toEqual(kinds[kind].json.required?.toSorted());
+  });
+
+  it.each(pairs)('%s, given where %s is expected, is named with the command that takes it', (is, asked) => {
+    const { file } = written(samples[is]);
+    expect(() => loaders[is](file)).not.toThrow();
+    expect(refusal(() => loaders[asked](file)).problems).toEqual([
+      {
+        file,
+        message: `this is ${configKinds[is].title}, not ${configKinds[asked].title}`,
+        remedy: `${configKinds[is].command} ${file}`,
+      },
+    ]);
+  });
+
+  it.each(pairs)('%s: a ready one is known by its folder (%s)', (is, asked) => {
+    const name = bundledConfigs(is).find((ready) => !bundledConfigs(asked).includes(ready))!;
+    expect(refusal(() => loaders[asked](name)).problems[0]).toMatchObject({
+      message: `this is ${configKinds[is].title}, not ${configKinds[asked].title}`,
+      remedy: `${configKinds[is].command} ${name}`,
+    });
+  });
+
+  it('is not guessed: what could be several kinds, or none, is told its usual problems', () => {
+    const several = written(`${samples.training}runs: 3\ntasks: []\nproposers: []\n`).file;
+    expect(refusal(() => loaders.experiment(several)).message).toContain('environment: missing');
+    const none = written('dataset: data\n').file;
+    expect(refusal(() => loaders.training(none)).message).toContain('model: missing');
+    expect(refusal(() => loaders.experiment(none)).message).toContain('dataset: unknown key');
+  });
+});
+
+describe('every kind is read alike', () => {
+  it.each(configKindNames)('%s: what is missing, empty or no mapping', (kind) => {
+    const keys = configKinds[kind].required.join(' and ');
+    expect(refusal(() => loaders[kind](written('').file)).message).toMatch(
+      new RegExp(`is empty: a config needs at least ${keys}[\\s\\S]*remedy`),
+    );
+    expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('it holds a list');
+    const [problem] = refusal(() => loaders[kind]('syntetic')).problems;
+    expect(problem).toMatchObject({ message: expect.stringContaining('no such config') });
+    expect(problem?.alternatives).toEqual(bundledConfigs(kind).filter((name) => !name.includes('/')));
+  });
+
+  it.each([
+    ['experiment', 'iterations', 'seed'],
+    ['collection', 'runs', 'seed'],
+    ['training', 'epochs', 'seed'],
+  ] as const)('%s: remedies for a typo, quotes, an empty value and a range', (kind, count, optional) => {
+    const load = (...overrides: string[]) => loaders[kind](written(samples[kind]).file, overrides);
+    const said = (...overrides: string[]) => refusal(() => load(...overrides)).message;
+    const typo = count.slice(0, -1);
+    expect(said(`${typo}=3`)).toMatch(new RegExp(`${typo}: unknown key[\\s\\S]*did you mean \`${count}\``));
+    expect(said(`${count}="3"`)).toContain('remedy: remove the quotes');
+    expect(said(`${count}=null`)).toMatch(/has no value[\s\S]*give it a value, or remove the key/);
+    expect(said(`${count}=0`)).toMatch(/must be a whole number (of at least 1|from 1 to)/);
+    expect(said(count)).toContain('written key=value');
+    expect(() => load(`${optional}=3`, `${optional}=`)).not.toThrow();
+    expect(said(`${configKinds[kind].required[0]}=`)).toContain(`${configKinds[kind].required[0]}: missing`);
+  });
+
+  it('a change of variant leaves out what the new one lacks, and says so', () => {
+    const { file } = written(`${samples.training}method: { kind: lora, rank: 4 }\n`);
+    const notes: string[] = [];
+    const { method } = loadTrainConfig(file, ['method.kind=full'], '', (text) => notes.push(text));
+    expect(method).toEqual({ kind: 'full' });
+    expect(notes).toEqual(['method.kind=full: left out method.rank of the file, which full does not have']);
+  });
+
+  it('what the schema checks as a whole says so itself', () => {
+    const { file } = written(`${samples.training}optimizer: { kind: muon }\n`);
+    expect(refusal(() => loadTrainConfig(file)).message).toMatch(
+      /my\.yaml:3:12: optimizer: muon trains whole/,
+    );
+  });
+
+  it('a shorthand in a layer of a collection is written out', () => {
+    const { file } = written(`${samples.collection}experiment: { warmup: 4 }\n`);
+    const { experiment } = loadCollection(file, ['experiment.warmup.from=buffers/a'], '/work');
+    expect(experiment).toEqual({ warmup: { policies: 4, from: resolve('/work/buffers/a') } });
+    expect(refusal(() => loadCollection(file, ['experiment.iteration=5'])).message).toMatch(
+      /did you mean `iterations`/,
+    );
+    expect(refusal(() => loadCollection(file, ['iterations=5'])).message).toContain('unknown key');
+  });
+
+  it('no message shows what was given for the name of a key', () => {
+    const texts = ['model.provider=openai', 'model.name=m', 'model.apiKeyEnv=sk-secret-key'];
+    const { file } = written(samples.experiment);
+    expect(refusal(() => loadConfig({ file, overrides: texts })).message).not.toContain('secret');
+    const layered = written(samples.collection).file;
+    const inLayer = texts.map((text) => `proposers.0.${text}`);
+    const collection = loadCollection(layered, inLayer);
+    const { message } = refusal(() => checkCollection(collection));
+    expect(message).toContain('apiKeyEnv');
+    expect(message).not.toContain('secret');
+  });
+});
+
+describe('paths', () => {
+  const cwd = resolve('/somewhere');
+
+  it('of a file are relative to it, those of an override to the working directory', () => {
+    const text = `environment: { id: "gymnasium:CartPole-v1", python: bin/python }
+model: { provider: local, path: ./a, adapter: b }
+warmup: { from: c }
+prompts: { set: own/set, description: d.hbs }
+`;
+    const { file, folder } = written(text);
+    expect(loadConfig({ file, cwd }).config).toMatchObject({
+      environment: { id: 'gymnasium:CartPole-v1', python: join(folder, 'bin/python') },
+      model: { path: join(folder, 'a'), adapter: join(folder, 'b') },
+      warmup: { from: join(folder, 'c') },
+      prompts: { set: join(folder, 'own/set'), description: join(folder, 'd.hbs') },
+    });
+    const overrides = ['model={provider: local, path: a, adapter: ../b}', 'warmup.from=c', 'prompts.set=./s'];
+    expect(loadConfig({ file, overrides, cwd }).config).toMatchObject({
+      model: { path: resolve(cwd, 'a'), adapter: resolve(cwd, '../b') },
+      warmup: { from: resolve(cwd, 'c') },
+      prompts: { set: resolve(cwd, 's'), description: join(folder, 'd.hbs') },
+    });
+    const replayed = ['model.provider=replayed', 'model.run=r'];
+    expect(loadConfig({ file, overrides: replayed, cwd }).config.model).toMatchObject({
+      run: resolve(cwd, 'r'),
+    });
+  });
+
+  it('stay what they are where they are none, or absolute', () => {
+    const absolute = resolve('/elsewhere/model');
+    const { file } = written(
+      `environment: { id: 'gymnasium:CartPole-v1', python: python3 }\nmodel: { provider: local }\nwarmup: { from: ${absolute} }\n`,
+    );
+    expect(loadConfig({ file, cwd }).config).toMatchObject({
+      environment: { python: 'python3' },
+      model: { path: 'package:models/tiny-improver' },
+      warmup: { from: absolute },
+      prompts: { set: 'semantic' },
+    });
+  });
+
+  it('lead to modules, beside what are names', () => {
+    const { file, folder } = written('environment: ./my-env.js\nmodel: { provider: random }\n');
+    const idOf = (...overrides: string[]) => loadConfig({ file, overrides, cwd }).config.environment.id;
+    expect(idOf()).toBe(join(folder, 'my-env.js'));
+    expect(idOf('environment={id: ./my-env.js}')).toBe(resolve(cwd, 'my-env.js'));
+    expect(idOf('environment=ALE/Pong-v5')).toBe('ALE/Pong-v5');
+  });
+
+  it('of a file that is beside nothing are not looked up in the working directory', () => {
+    const { file, folder } = written('environment: CartPole-v1\nmodel: { provider: local, path: there }\n');
+    mkdirSync(join(folder, 'work', 'there'), { recursive: true });
+    expect(loadConfig({ file, cwd: join(folder, 'work') }).config.model).toMatchObject({
+      path: join(folder, 'there'),
+    });
+  });
+
+  it("of a run's own config stay as they were written, those of an override are absolute", () => {
+    const { file } = written('environment: CartPole-v1\nmodel: { provider: local, path: there }\n');
+    const load = (...overrides: string[]) => loadConfig({ file, overrides, cwd, asWritten: true }).config;
+    expect(load().model).toMatchObject({ path: 'there' });
+    expect(load('model.path=there').model).toMatchObject({ path: resolve(cwd, 'there') });
+  });
+
+  it('of a collection and a training follow the same rule', () => {
+    const collection = written(
+      'output: runs\nruns: 1\nexperiment: { prompts: { set: own/set } }\ntasks: [{ environment: CartPole-v1 }]\nproposers: [{ model: { provider: local, path: m } }]\n',
+    );
+    const read = loadCollection(collection.file, [], cwd);
+    expect(read.output).toBe(join(collection.folder, 'runs'));
+    expect(configOfRun(read, drawRun(read, 0))).toMatchObject({
+      model: { path: join(collection.folder, 'm') },
+      prompts: { set: join(collection.folder, 'own/set') },
+    });
+    const overridden = loadCollection(collection.file, ['output=o', 'proposers.0.model.path=m'], cwd);
+    expect(overridden.output).toBe(resolve(cwd, 'o'));
+    expect(configOfRun(overridden, drawRun(overridden, 0)).model).toMatchObject({ path: resolve(cwd, 'm') });
+
+    const training = written(samples.training, 'tune.yaml');
+    expect(loadTrainConfig(training.file, ['dataset=d'], cwd)).toMatchObject({
+      model: join(training.folder, 'base'),
+      dataset: resolve(cwd, 'd'),
+      output: resolve(cwd, 'tuned/tune'),
+    });
+  });
+});
+
+describe('the ready configs of each kind', () => {
+  const ready = configKindNames.flatMap((kind) => bundledConfigs(kind).map((name) => [kind, name] as const));
+  const textOf = (kind: ConfigKindName, name: string) =>
+    readFileSync(join(packageRoot(), 'configs', configKinds[kind].folder, `${name}.yaml`), 'utf8');
+  /** What a user has to name. */
+  const own = { experiment: [], collection: [], training: ['dataset=data'] };
+
+  it('there are of each', () => {
+    expect(bundledConfigs('collection')).toEqual(['pendulum', 'synthetic']);
+    expect(bundledConfigs('training')).toEqual(['lora']);
+    expect(bundledConfigs()).not.toContain('collections/synthetic');
+  });
+
+  it.each(ready)('%s %s is found by its name, from any directory', (kind, name) => {
+    expect(() => loaders[kind](name, own[kind], '/nowhere')).not.toThrow();
+  });
+
+  it('write below the working directory', () => {
+    expect(loadCollection('synthetic', [], '/work').output).toBe(resolve('/work/buffers/synthetic'));
+    expect(loadTrainConfig('lora', ['dataset=d'], '/work').output).toBe(resolve('/work/tuned/lora'));
+  });
+
+  it.each(bundledConfigs('collection'))('%s: each run of it has a config', (name) => {
+    expect(checkCollection(loadCollection(name)).length).toBeGreaterThan(0);
+  });
+
+  it.each(ready)('%s %s names its schema, which accepts it, and the command that takes it', (kind, name) => {
+    const text = textOf(kind, name);
+    const path = /^# yaml-language-server: \$schema=(\S+)\n/.exec(text)?.[1] ?? '';
+    const folder = dirname(join(packageRoot(), 'configs', configKinds[kind].folder, `${name}.yaml`));
+    const file = join(packageRoot(), 'configs', `${schemaFiles[kind]}.json`);
+    expect(resolve(folder, path)).toBe(file);
+    const schema = z.fromJSONSchema(JSON.parse(readFileSync(file, 'utf8')));
+    const content = parse(text) as object;
+    expect(schema.safeParse({ ...(kind === 'training' && { dataset: 'd' }), ...content }).success).toBe(true);
+    expect(schema.safeParse({ ...content, unheardOf: 1 }).success).toBe(false);
+    expect(text).toContain(`${configKinds[kind].command} ${name}`);
+  });
+
+  it('the schema of collections takes ranges for numbers, and knows what a layer may say', () => {
+    const schema = z.fromJSONSchema(
+      JSON.parse(readFileSync(join(packageRoot(), 'configs/collection.schema.json'), 'utf8')),
+    );
+    const accepts = (experiment: object) =>
+      schema.safeParse({ runs: 1, experiment, tasks: [{}], proposers: [{}] }).success;
+    expect(accepts({ iterations: { from: 1, to: 3 }, model: { sigma: { from: 1, to: 2 } } })).toBe(true);
+    expect(accepts({ iteration: 3 })).toBe(false);
+    expect(accepts({ iterations: 'many' })).toBe(false);
+    expect(accepts({ seed: 1 })).toBe(false);
+  });
+});
