@@ -164,7 +164,7 @@ export function isLanguageModel({ provider }: Pick<ModelConfig, 'provider'>): bo
 }
 
 export type ModelConfig = z.output<typeof modelSchema>;
-export type WarmupConfig = z.output<typeof warmupSchema>;
+type WarmupConfig = z.output<typeof warmupSchema>;
 export type TargetConfig = z.output<typeof targetSchema>;
 export type ConfirmationConfig = z.output<typeof confirmationSchema>;
 export type LimitsConfig = z.output<typeof limitsSchema>;
@@ -178,7 +178,7 @@ export type Config = Omit<ParsedConfig, '$schema' | 'environment' | 'target' | '
 };
 
 /** The long form of what may be written short: a section given as a bare value. */
-export const shorthands = {
+const shorthands = {
   environment: (id: string) => ({ id }),
   target: (value: number) => ({ return: value }),
   warmup: (policies: number) => ({ policies }),

@@ -1,7 +1,7 @@
 /** Settings of any kind: what a file says with `key=value` over it, checked by a schema, with the place of all that is wrong. */
 import { type Problem, UserError } from '../errors.js';
 import { type FieldProblem, oneScreen, type Path, schemaProblems } from './issues.js';
-import { applyOverrides, type Overridden, overrideName, overrideOf } from './overrides.js';
+import { applyOverrides, type Overridden, overrideOf } from './overrides.js';
 import { withAbsolutePaths } from './paths.js';
 import type { SettingsKind } from './schema.js';
 import type { ConfigSource } from './yaml-source.js';
@@ -37,7 +37,7 @@ export function overlaid(
   const causeOf = (path: Path) => overrideOf(path, depth(path), overridden.overrides, kind.json);
   const where: Where = (path, aim) => {
     const override = causeOf(path);
-    return override === undefined ? place(path, aim) : { file: overrideName(override.text, kind.json) };
+    return override === undefined ? place(path, aim) : { file: override.name };
   };
   return {
     ...overridden,
@@ -49,7 +49,7 @@ export function overlaid(
 }
 
 /** A problem with the place of the field that it names; one that has a place, or names no field, keeps what it has. */
-export function placed(problem: Problem, where: Where): Problem {
+function placed(problem: Problem, where: Where): Problem {
   return problem.field === undefined || problem.file !== undefined
     ? problem
     : { ...where(problem.field.split('.'), 'value'), ...problem };
