@@ -96,7 +96,7 @@ export const moduleModelSchema = z.strictObject({
   provider: z
     .literal('module')
     .describe('A file of your own that makes the model; `{provider: ./my-model.js}` is short for it'),
-  path: text.describe('Path of the JavaScript file'),
+  path: text.describe('Path of the JavaScript file').meta({ format: 'path' }),
   options: z.record(z.string(), z.unknown()).default({}).describe('What its `create` is given'),
 });
 

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import type { Config, ConfigInput } from '../config/config.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../config/load.js';
-import { absolutePaths } from '../config/paths.js';
 import type { CommandContext } from '../context.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
@@ -102,7 +101,7 @@ async function reopen(
   outside: Outside,
 ): Promise<Opened | undefined> {
   const file = join(path, runFiles.config);
-  const was = loadConfig({ file: requireConfig(file) }).config;
+  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const wanted = { ...config, policy: config.policy ?? was.policy };
   refuseDifferences(was, wanted);
   const manifest = readManifest(path);
@@ -129,11 +128,10 @@ function configOf(given: RunConfig | string, { environment, model }: OwnParts, c
     ...(model && { model: { provider: 'custom', id: model.id } }),
   };
   if (typeof given !== 'string') {
-    return absolutePaths(parseConfig({ ...given, ...names }), join(cwd, 'config.yaml'), cwd);
+    return parseConfig({ ...given, ...names }, cwd);
   }
   const overrides = Object.entries(names).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
-  const { config, file } = loadConfig({ file: given, overrides });
-  return absolutePaths(config, file, cwd);
+  return loadConfig({ file: given, overrides, cwd }).config;
 }
 
 /** Letters, digits, dot, hyphen and underscore, not beginning with the last three. */
