@@ -34,7 +34,7 @@ export interface Lineage {
 }
 
 /** A place in a replay buffer, and the mean return there. */
-export interface Evaluated {
+interface Evaluated {
   readonly iteration: number;
   readonly candidate: number;
   readonly score: number;

@@ -12,12 +12,12 @@ export function improvement(run: SourceRun): readonly Imitation[] {
 }
 
 /** Whether a proposal scored above everything before its iteration; false where there was nothing. */
-export function improves({ entry }: Proposed, { incumbent }: Step): boolean {
+function improves({ entry }: Proposed, { incumbent }: Step): boolean {
   return incumbent !== undefined && entry.score > incumbent.score;
 }
 
 /** A logged prompt with a proposal that answered it. */
-export function imitate(
+function imitate(
   run: SourceRun,
   recipe: 'improvement' | 'best-of-group' | 'weighted',
   step: Step,
@@ -73,7 +73,7 @@ export function bestOfGroup(
 }
 
 /** The candidate with the highest score, the first on ties. */
-export function winner({ proposals }: Step): Proposed {
+function winner({ proposals }: Step): Proposed {
   return proposals.reduce((best, proposed) => (proposed.entry.score > best.entry.score ? proposed : best));
 }
 

@@ -1,9 +1,9 @@
 /** How a training is spread over devices: the config of Hugging Face Accelerate. */
 import { UserError } from '../../src/errors.js';
 
-export const strategies = ['single_gpu', 'multi_gpu', 'zero2', 'fsdp2'] as const;
+const strategies = ['single_gpu', 'multi_gpu', 'zero2', 'fsdp2'] as const;
 /** One device; a copy of the model on each; optimiser states spread (DeepSpeed ZeRO-2); all spread (PyTorch FSDP2). */
-export type Strategy = (typeof strategies)[number];
+type Strategy = (typeof strategies)[number];
 
 export interface Machines {
   readonly strategy: Strategy;

@@ -10,7 +10,7 @@ import { endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import { trlDpoRow, trlSftRow } from '../dataset/row-formats.js';
 import type { StoredAnswer, StoredPair } from '../dataset/stored-examples.js';
 
-export const rowKinds = ['messages', 'tokens'] as const;
+const rowKinds = ['messages', 'tokens'] as const;
 /** What a row holds: messages, which TRL renders and tokenises itself, or the token ids of serving. */
 export type RowKind = (typeof rowKinds)[number];
 

@@ -7,7 +7,7 @@ import type { Moments } from './optimisers.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Numbers, Parameter } from './training-session.js';
 
-export interface BestSoFar {
+interface BestSoFar {
   readonly step: number;
   /** Validation loss. */
   readonly loss: number;

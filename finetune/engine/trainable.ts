@@ -134,7 +134,7 @@ function emitDropout(
 }
 
 /** Length of the vector of random numbers for the columns. */
-export function widestInput(config: DecoderConfig): number {
+function widestInput(config: DecoderConfig): number {
   return Math.max(config.hidden, config.intermediate, config.heads * config.headDim);
 }
 

@@ -50,7 +50,7 @@ export interface Batch {
   readonly weights: Float64Array;
 }
 
-export interface StepResult {
+interface StepResult {
   /** −Σ weights·logp */
   readonly loss: number;
   readonly logp: Numbers;

@@ -44,7 +44,7 @@ const reserved: Readonly<Record<string, string>> = {
 };
 
 /** Differs where anything does that would change a result, but for the number of repeats. */
-export function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
+function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
   const content = [arms.map(({ name, hash }) => [name, hash]), experiments, seeds[0]];
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }

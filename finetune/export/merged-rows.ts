@@ -34,7 +34,7 @@ function toBfloat16(values: Float32Array): Uint16Array {
 }
 
 /** IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits. */
-export function toFloat16(values: Float32Array): Uint16Array {
+function toFloat16(values: Float32Array): Uint16Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const halves = new Uint16Array(values.length);
   for (let i = 0; i < bits.length; i++) {

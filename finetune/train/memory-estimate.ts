@@ -33,7 +33,7 @@ export interface MemoryEstimate {
   readonly remedy: string;
 }
 
-export interface BatchSize {
+interface BatchSize {
   readonly rows: number;
   /** Tokens of the longest row. */
   readonly tokens: number;

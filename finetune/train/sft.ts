@@ -21,7 +21,7 @@ import { type TrainingHooks, type TrainingOutcome, train } from './trainer.js';
 import { templateAlarms } from './training-alarms.js';
 import type { TrainingSettings } from './training-run.js';
 
-export type Method =
+type Method =
   | {
       readonly kind: 'lora';
       readonly lora: LoraSettings;

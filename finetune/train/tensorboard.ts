@@ -5,6 +5,7 @@
 import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import crc32c from 'crc-32/crc32c.js';
+import { double, float, integer, nested, text } from '../../src/storage/protobuf.js';
 import type { Metric } from './metrics.js';
 
 export interface EventFile {
@@ -27,14 +28,12 @@ export function openEventFile(folder: string): EventFile {
       if (metric.kind === 'start') {
         descriptor ??= createFile(folder, seconds);
         write(eventMessage(seconds, 0, text(fileVersion, 'brain.Event:2')));
-        write(eventMessage(seconds, metric.step + 1, bytes(sessionLog, varint(sessionStatus, started))));
+        write(eventMessage(seconds, metric.step + 1, nested(sessionLog, integer(sessionStatus, started))));
       }
       const values = Object.entries(scalars(metric)).flatMap(([tag, value]) =>
-        value === undefined
-          ? []
-          : [bytes(summaryValue, Buffer.concat([text(valueTag, tag), float(simpleValue, value)]))],
+        value === undefined ? [] : [nested(summaryValue, text(valueTag, tag), float(simpleValue, value))],
       );
-      if (values.length > 0) write(eventMessage(seconds, metric.step, bytes(summary, Buffer.concat(values))));
+      if (values.length > 0) write(eventMessage(seconds, metric.step, nested(summary, ...values)));
     },
     close() {
       if (descriptor !== undefined) closeSync(descriptor);
@@ -91,35 +90,6 @@ const sessionStatus = 1;
 /** `SessionLog.START` */
 const started = 1;
 
-function eventMessage(seconds: number, step: number, content: Buffer): Buffer {
-  const time = Buffer.alloc(9);
-  time[0] = (wallTime << 3) | 1;
-  time.writeDoubleLE(seconds, 1);
-  return Buffer.concat([time, varint(eventStep, step), content]);
-}
-
-/** @param value 0 … 2⁵³ */
-function varint(field: number, value: number): Buffer {
-  return Buffer.from([field << 3, ...base128(value)]);
-}
-
-function float(field: number, value: number): Buffer {
-  const encoded = Buffer.alloc(5);
-  encoded[0] = (field << 3) | 5;
-  encoded.writeFloatLE(value, 1);
-  return encoded;
-}
-
-function bytes(field: number, content: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from([(field << 3) | 2, ...base128(content.length)]), content]);
-}
-
-const text = (field: number, content: string) => bytes(field, Buffer.from(content));
-
-/** Seven bits a byte, the lowest first; the eighth says that more follow. */
-function base128(value: number): number[] {
-  const digits: number[] = [];
-  let rest = value;
-  for (; rest >= 128; rest = Math.floor(rest / 128)) digits.push((rest % 128) | 128);
-  return [...digits, rest];
+function eventMessage(seconds: number, step: number, content: Uint8Array): Buffer {
+  return Buffer.concat([double(wallTime, seconds), integer(eventStep, step), content]);
 }

@@ -24,7 +24,7 @@ import { type TrainingRun, type TrainingSettings, trainingIdentity } from './tra
 import { lossAndGradients, update } from './training-step.js';
 
 /** What is read of a split: an example without weight or answer is not. */
-export interface ReadSplit {
+interface ReadSplit {
   readonly examples: number;
   /** Tokens of the examples. */
   readonly tokens: number;

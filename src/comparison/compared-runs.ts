@@ -108,7 +108,7 @@ export function readComparedRuns(paths: readonly string[]): {
 }
 
 /** @throws UserError where the run is damaged */
-export function readComparedRun(path: string): ComparedRun {
+function readComparedRun(path: string): ComparedRun {
   const manifest = readManifest(path);
   const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
   const status = statusOf(path, manifest);

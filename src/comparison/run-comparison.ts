@@ -11,7 +11,7 @@ import { confirmedBySeed, differencesOf, type GroupDifference, meanBySeed } from
 import type { RunGroup, TaskGroups } from './run-groups.js';
 import { medianTime, timeToTarget } from './time-to-target.js';
 
-export interface ConfirmedSummary extends Summary {
+interface ConfirmedSummary extends Summary {
   readonly median: number;
   readonly medianInterval: Interval | null;
 }
@@ -30,7 +30,7 @@ export interface TargetFigures {
   readonly censoredAfter: number | null;
 }
 
-export interface RunFacts {
+interface RunFacts {
   /** Path of the run directory. */
   readonly run: string;
   readonly seed: number;

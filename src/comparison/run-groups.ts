@@ -46,7 +46,7 @@ const order = [
 const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
 /** Every value of the config. */
-export function allSettings({ config, id, prompts }: ComparedRun): Settings {
+function allSettings({ config, id, prompts }: ComparedRun): Settings {
   const settings = new Map<string, string>([['model', shortModel(id)]]);
   for (const [key, value] of flatten(config, '')) settings.set(key, value);
   if (isControl(config.model.provider)) {

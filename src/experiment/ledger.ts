@@ -38,7 +38,7 @@ export interface Ledger {
   caps(elapsedMs: number): readonly Cap[];
 }
 
-export type Reservation =
+type Reservation =
   | {
       readonly kind: 'granted';
       /** The longest completion of a call that was counted on; undefined without limits or known length. */

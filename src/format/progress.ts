@@ -13,7 +13,7 @@ export interface ProgressMode {
 }
 
 /** Work whose end is known. */
-export interface Work {
+interface Work {
   /** What is counted: `iteration`. */
   readonly label: string;
   readonly total: number;

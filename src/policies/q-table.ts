@@ -5,7 +5,7 @@ import type { BinEdges, ParameterSpec, PolicyFamily } from './policy.js';
 import type { QTableConfig } from './settings.js';
 
 /** Maps an observation to a state index in `0 … states - 1`. */
-export interface Discretizer {
+interface Discretizer {
   readonly states: number;
   readonly index: (observation: Observation) => number;
   /** Present where bins were used. */
@@ -16,7 +16,7 @@ export interface Discretizer {
  * The states of a table. A discrete observation is its own state; the parts of a tuple and the bins of a vector are
  * combined with the last dimension varying fastest: `index = ((b0 · n1) + b1) · n2 + b2 …`.
  */
-export function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): Discretizer {
+function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): Discretizer {
   const space = environment.observationSpace;
   const bins = config.discretize?.map(binEdges);
   if (bins === undefined) {
@@ -61,7 +61,7 @@ export function createDiscretizer(config: QTableConfig, environment: Environment
 type BinsConfig = NonNullable<QTableConfig['discretize']>[number];
 
 /** Inner edges of equal bins, or the edges that were given. */
-export function binEdges(config: BinsConfig): BinEdges {
+function binEdges(config: BinsConfig): BinEdges {
   if ('edges' in config) return { edges: config.edges };
   const { low, high, bins } = config;
   return { edges: Array.from({ length: bins - 1 }, (_, i) => low + ((high - low) * (i + 1)) / bins) };

@@ -1,7 +1,7 @@
 /** What the check of a config found. */
 import { formatProblem, type Problem } from '../errors.js';
 
-export type FindingLevel = 'ok' | 'warning' | 'error';
+type FindingLevel = 'ok' | 'warning' | 'error';
 
 /** With `ok` the message says what was found in order; otherwise what is wrong, as a problem does. */
 export interface Finding extends Problem {

@@ -35,7 +35,7 @@ export interface PromptForecast {
  * `most`: with the longest numbers there can be, estimated on the high side where the model doesn't count. `fewest`: with
  * the shortest, as few as any tokenizer makes of them.
  */
-export interface Tokens {
+interface Tokens {
   readonly most: number;
   readonly fewest: number;
 }

@@ -15,7 +15,7 @@ export interface RunEstimate {
   readonly cost?: { readonly expected: number; readonly most: number };
 }
 
-export function runEstimate(
+function runEstimate(
   { config, model }: Pick<Assembly, 'config' | 'model'>,
   { answer: { most: answer }, longest, total }: PromptForecast,
 ): RunEstimate | undefined {

@@ -94,7 +94,7 @@ function captionFigures(animation: Animation, layout: Layout, clock: Clock): str
 }
 
 /** The elements of the scene, what lies behind first. */
-export function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): readonly string[] {
+function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): readonly string[] {
   const views = moments.map(({ frame }) => frame.view);
   const origin: Point = [views[0]!.min[0], views[0]!.max[1]];
   const camera: Camera = {

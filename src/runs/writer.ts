@@ -14,7 +14,7 @@ import type { Manifest } from './manifest.js';
 import { groupFile, nothingRecorded, type RecordedRun, readManifest, readRun, runFiles } from './reader.js';
 
 /** Keys of the manifest to set, or to remove where undefined. */
-export type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
+type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
 
 /**
  * When what is recorded is on disk for good. `iteration`: after each, so that a crash of the machine costs no model
@@ -234,7 +234,7 @@ function openWriter(run: {
  * stay). Only the one writer of a run may do so.
  * @throws UserError with path and byte when a log is damaged so that more would be lost than that
  */
-export function repairRun(path: string): RecordedRun {
+function repairRun(path: string): RecordedRun {
   const recorded = readRun(path, { repair: true });
   requireWhole(path, recorded);
   keepOnly(path, recorded);

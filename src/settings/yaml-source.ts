@@ -14,7 +14,7 @@ import { type Problem, UserError } from '../errors.js';
 import { oneScreen, type Path, printable } from './issues.js';
 
 /** Where something stands in a file. */
-export interface Place {
+interface Place {
   readonly file: string;
   /** 1-based. */
   readonly line: number;

@@ -117,7 +117,7 @@ export interface Task {
   readonly layer: Layer;
 }
 
-export interface Proposer {
+interface Proposer {
   readonly weight: number;
   readonly layer: Layer;
 }

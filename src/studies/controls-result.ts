@@ -9,7 +9,7 @@ import { mean } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { type PlannedRun, plannedRuns, type Study, type StudyArm } from './study.js';
 
-export type ControlArm = StudyArm & { readonly name: Control; readonly label: string };
+type ControlArm = StudyArm & { readonly name: Control; readonly label: string };
 export type ControlStudy = Study<ControlArm>;
 
 export interface Budget {

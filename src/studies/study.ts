@@ -21,7 +21,7 @@ export interface StudyArm {
 }
 
 /** One config, and its form for each arm: they differ in the model alone. */
-export interface PlannedExperiment {
+interface PlannedExperiment {
   /** Name of its directory. */
   readonly name: string;
   /** By arm; the seed is still the config's own. */

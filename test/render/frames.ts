@@ -48,7 +48,7 @@ const coordinate = fc.integer({ min: 0, max: 10 });
 const point = fc.tuple(coordinate, coordinate);
 const role = fc.constantFrom(...roles);
 
-export const anyShape: fc.Arbitrary<Shape> = fc.oneof(
+const anyShape: fc.Arbitrary<Shape> = fc.oneof(
   fc.record({
     kind: fc.constant('line' as const),
     points: fc.array(point, { minLength: 2, maxLength: 3 }),

@@ -1,6 +1,6 @@
 /** Just enough of a GIF reader to check what was written (GIF89a specification, LZW with variable code lengths). */
 
-export interface GifFrame {
+interface GifFrame {
   /** Hundredths of a second. */
   readonly delay: number;
   /** The picture after this frame, as palette indices. */

@@ -201,7 +201,7 @@ export function runFixture(options: FixtureOptions = {}): RunData {
 }
 
 /** A small linear congruential generator (Numerical Recipes), enough for made-up data. */
-export function seededRandom(seed: number): () => number {
+function seededRandom(seed: number): () => number {
   let state = (seed * 2_654_435_761 + 12_345) >>> 0;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -28,7 +28,7 @@ export const quick = {
 const never = new AbortController().signal;
 
 /** One that ticks a second a look as well, whatever the time of day. */
-export function tickingMilliseconds(): () => number {
+function tickingMilliseconds(): () => number {
   let time = 0;
   return () => (time += 1000);
 }

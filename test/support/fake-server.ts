@@ -31,7 +31,7 @@ export type FaultPlan =
   | { readonly script: readonly (Fault | undefined)[] };
 
 /** Every kind that a retry mends. */
-export const temporaryFaults: readonly Fault[] = [
+const temporaryFaults: readonly Fault[] = [
   { kind: 'rate-limit' },
   { kind: 'status' },
   { kind: 'drop' },
@@ -43,7 +43,7 @@ export const temporaryFaults: readonly Fault[] = [
 ];
 
 /** What the server knows, for comparison with what the client counted. */
-export interface Counts {
+interface Counts {
   /** Requests that came in. */
   requests: number;
   /** Those that were answered well and in full, late ones included. */

@@ -17,7 +17,7 @@ export type GgufValue =
 export type GgufMetadata = readonly (readonly [key: string, value: GgufValue])[];
 
 /** The format's numbers for the tensor types that are written. */
-export const ggufTensorTypes = { F32: 0, F16: 1, Q8_0: 8, BF16: 30 } as const;
+const ggufTensorTypes = { F32: 0, F16: 1, Q8_0: 8, BF16: 30 } as const;
 export type GgufTensorType = keyof typeof ggufTensorTypes;
 
 export interface GgufTensor {

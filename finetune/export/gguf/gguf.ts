@@ -69,11 +69,7 @@ const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8
  * @param name of the model, for people
  * @throws UserError when llama.cpp would compute something else than this config asks for
  */
-export function architectureMetadata(
-  config: DecoderConfig,
-  name: string,
-  type: GgufTensorType,
-): GgufMetadata {
+function architectureMetadata(config: DecoderConfig, name: string, type: GgufTensorType): GgufMetadata {
   refuseUnsupported(config);
   const architecture = ggufArchitecture(config);
   const { rope } = config.layers[0]!;
@@ -106,7 +102,7 @@ export function architectureMetadata(
 }
 
 /** Context in tokens. llama.cpp has no sliding window for these architectures; within one window it makes no difference. */
-export function contextOf({ layers, contextTokens }: DecoderConfig): number {
+function contextOf({ layers, contextTokens }: DecoderConfig): number {
   return Math.min(contextTokens, ...layers.map(({ window }) => window ?? contextTokens));
 }
 

@@ -18,7 +18,7 @@ export function short(value: number): string {
 }
 
 /** The maze that the environment of this id is made with, drawn with characters. */
-export function mazeFacts(options: Options, id: string): Facts {
+function mazeFacts(options: Options, id: string): Facts {
   const { lines, width, height, start, goal } = id.startsWith('maze-random')
     ? randomMaze(id, {
         maze_seed: option(options, 'maze_seed', 0),
@@ -38,7 +38,7 @@ export function mazeFacts(options: Options, id: string): Facts {
 }
 
 /** Facts of the MuJoCo environments, with Gymnasium's defaults and the time steps of its models. */
-export const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
+const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
   HalfCheetah: (options) => ({
     ...step(options, 0.01, 5),
     ...travel(options, 0.1),

@@ -21,7 +21,7 @@ export interface Rules {
   readonly scene: Scene;
 }
 
-export interface Verdict {
+interface Verdict {
   readonly reward: number;
   readonly terminated: boolean;
 }

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
-import { packageRoot } from '../../package.js';
+import { packageText } from '../../package.js';
 
 export type ModelName =
   | 'half_cheetah'
@@ -41,7 +39,7 @@ export interface Geom {
 }
 
 /** A joint that turns, between two bodies: neither of them is the world. */
-export interface Hinge {
+interface Hinge {
   /** Index among the joints. */
   readonly joint: number;
   /** Index of the body that it turns. */
@@ -80,8 +78,7 @@ export async function loadModel(name: ModelName): Promise<Model> {
 }
 
 function compile(mujoco: MainModule, name: ModelName): Model {
-  const file = join(packageRoot(), 'src', 'environments', 'mujoco', 'models', `${name}.xml`);
-  const handle = mujoco.MjModel.from_xml_string(readFileSync(file, 'utf8'));
+  const handle = mujoco.MjModel.from_xml_string(packageText(`src/environments/mujoco/models/${name}.xml`));
   handle.narena = arenaBytes;
   const { opt } = handle;
   const timeStep = opt.timestep;

@@ -32,7 +32,7 @@ export interface Cell {
 }
 
 /** Cells a side, at most. */
-export const largestMaze = 100;
+const largestMaze = 100;
 
 /** Steps of the actions north, south, east and west. */
 export const directions: readonly Cell[] = [

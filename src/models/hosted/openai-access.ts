@@ -12,7 +12,7 @@ export interface Login {
 }
 
 /** An address, and the login that stood in it. */
-export function withoutLogin(address: URL): { readonly baseUrl: URL; readonly login: Login | undefined } {
+function withoutLogin(address: URL): { readonly baseUrl: URL; readonly login: Login | undefined } {
   const baseUrl = new URL(address);
   baseUrl.username = '';
   baseUrl.password = '';

@@ -31,7 +31,7 @@ export function modelDirectory(path: string): string {
 const count = (minimum: number) => z.int().min(minimum);
 
 /** Execution providers of the runtime that can be asked for. */
-export const devices = ['cpu', 'cuda', 'webgpu', 'dml', 'coreml'] as const;
+const devices = ['cpu', 'cuda', 'webgpu', 'dml', 'coreml'] as const;
 export type Device = (typeof devices)[number];
 
 export const quantizations = ['none', 'int8', 'int4'] as const;

@@ -9,7 +9,7 @@ export const mark = 4;
 /** What may stand between two items of one answer. */
 export const joint = 8;
 export const digit = 16;
-export const letter = 32;
+const letter = 32;
 export const minus = 64;
 export const bracket = 128;
 

@@ -9,7 +9,7 @@ import type { MemoryConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 
 /** An evaluation that a template lays out itself. */
-export interface RankedEvaluation {
+interface RankedEvaluation {
   /** Its score between the worst and the best shown, as a whole number from 0 to 99; 50 where all are equal. */
   readonly percent: number;
   readonly score: string;

@@ -118,7 +118,7 @@ const tableSchema = z.strictObject({
 
 const failureText = z.strictObject({ text: text.describe('The values concerned, as the reply wrote them') });
 
-export const failureSchema = z.strictObject({
+const failureSchema = z.strictObject({
   missing: flag.describe('The reply held no parameters'),
   truncated: flag.describe('The reply was cut before the parameters were complete'),
   echo: flag.describe('The reply only quoted history lines or the example'),

@@ -178,18 +178,18 @@ function hashOf(templates: readonly ParsedTemplate[]): string {
   return hash.digest('hex');
 }
 
-export type HandlebarsInstance = ReturnType<typeof Handlebars.create>;
+type HandlebarsInstance = ReturnType<typeof Handlebars.create>;
 
-export function isFile(path: string): boolean {
+function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-export function isFolder(path: string): boolean {
+function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** @throws UserError when it can't be read, or is no Handlebars template. */
-export function readTemplate(handlebars: HandlebarsInstance, file: string): ParsedTemplate {
+function readTemplate(handlebars: HandlebarsInstance, file: string): ParsedTemplate {
   let source: string;
   try {
     source = readFileSync(file, 'utf8')
@@ -206,10 +206,7 @@ export function readTemplate(handlebars: HandlebarsInstance, file: string): Pars
 }
 
 /** All templates of a folder by their names without `.hbs`; none when there is no such folder. */
-export function readTemplates(
-  handlebars: HandlebarsInstance,
-  folder: string,
-): ReadonlyMap<string, ParsedTemplate> {
+function readTemplates(handlebars: HandlebarsInstance, folder: string): ReadonlyMap<string, ParsedTemplate> {
   if (!isFolder(folder)) return new Map();
   const names = readdirSync(folder).filter((name) => name.endsWith('.hbs'));
   return new Map(

@@ -65,7 +65,7 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
 }
 
 /** Whether every episode ended in one of two returns (success or not): quartiles would then tell nothing. */
-export function isBinary(entries: readonly BufferEntry[]): boolean {
+function isBinary(entries: readonly BufferEntry[]): boolean {
   const values = new Set<number>();
   for (const entry of entries) {
     for (const value of entry.returns) {
@@ -87,7 +87,7 @@ function standardError({ returns, score }: BufferEntry): Spread {
   return [score - error, score - error, score + error, score + error];
 }
 
-export function isProposal(entry: BufferEntry): boolean {
+function isProposal(entry: BufferEntry): boolean {
   return entry.source === 'proposal';
 }
 

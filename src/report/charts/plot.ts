@@ -3,7 +3,7 @@ import { formatNumber } from '../../format/numbers.js';
 import { coordinate, percent, type Scale, tickStep } from './scale.js';
 
 /** The horizontal axis: `slots` equal columns, of which some are labelled. */
-export interface SlotAxis {
+interface SlotAxis {
   readonly slots: number;
   /** `at`: in slots from the left edge, 0.5 is the middle of the first. */
   readonly ticks: readonly { readonly at: number; readonly label: string }[];

@@ -46,7 +46,7 @@ export function runHeader(data: RunData): Html {
 }
 
 /** Why a run ended, in words. */
-export function stopText(reason: StopReason): string {
+function stopText(reason: StopReason): string {
   switch (reason.kind) {
     case 'iterations':
       return 'after all iterations';

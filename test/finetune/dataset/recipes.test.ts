@@ -97,7 +97,7 @@ describe('lineage', () => {
       ({ prompt: _, ...rest }) => rest,
     );
     await expect(`${JSON.stringify(rows, null, 1)}\n`).toMatchFileSnapshot(
-      '../fixtures/datasets/example-cartpole.json',
+      '../../fixtures/datasets/example-cartpole.json',
     );
   });
 });

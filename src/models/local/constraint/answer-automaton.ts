@@ -2,12 +2,12 @@ import type { ParameterSpec } from '../../../policies/policy.js';
 import { type NumberGrammar, numberGrammar } from './number-grammar.js';
 
 /** Finds several ASCII patterns at once, byte by byte, without regard to case (Aho & Corasick 1975). */
-export interface PatternMatcher<Role> {
+interface PatternMatcher<Role> {
   /** State 0 is the start. `role` is that of a pattern which ends with this byte. */
   step(state: number, byte: number): { readonly next: number; readonly role: Role | undefined };
 }
 
-export function patternMatcher<Role>(
+function patternMatcher<Role>(
   patterns: readonly { readonly text: string; readonly role: Role }[],
 ): PatternMatcher<Role> {
   const children: Map<number, number>[] = [new Map()];

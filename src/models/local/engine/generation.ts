@@ -64,7 +64,7 @@ export class StopStrings {
 // Generates answers: the prompt is prefilled once, whatever the number of candidates, and its keys and values stay for
 // the next call, which pays only for what its prompt adds.
 
-export interface GenerationRequest {
+interface GenerationRequest {
   /** What adapts the model; the same object each time, as prompts are kept by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
@@ -91,7 +91,7 @@ export interface GeneratedAnswer {
   readonly logProbabilities?: readonly number[];
 }
 
-export interface Generation {
+interface Generation {
   readonly answers: readonly GeneratedAnswer[];
   readonly promptTokens: number;
   /** Part of the prompt whose keys and values were there already. */

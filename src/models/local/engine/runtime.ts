@@ -10,7 +10,7 @@ export interface SessionSettings {
   readonly threads: number;
 }
 
-export interface ForwardInput {
+interface ForwardInput {
   /** Token ids, row after row: rows × tokens. */
   readonly ids: ArrayLike<number>;
   readonly rows: number;
@@ -26,7 +26,7 @@ export interface ForwardInput {
   readonly logitsOf: readonly number[];
 }
 
-export interface ForwardOutput {
+interface ForwardOutput {
   /** [logitsOf.length, vocabulary] */
   readonly logits: Float32Array;
   readonly entries: NewEntries;

@@ -165,7 +165,7 @@ const storedTypes: Readonly<Record<string, ElementType>> = {
 };
 
 /** Element type of a stored tensor in ONNX's words; throws for those that no graph here uses. */
-export function storedType(tensor: StoredTensor): ElementType {
+function storedType(tensor: StoredTensor): ElementType {
   const type = storedTypes[tensor.dtype];
   if (type === undefined) throw new Error(`tensor ${tensor.name} has the unsupported dtype ${tensor.dtype}`);
   return type;

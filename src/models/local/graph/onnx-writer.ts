@@ -1,7 +1,8 @@
 /**
- * Writes an ONNX ModelProto in the protobuf wire format (https://protobuf.dev/programming-guides/encoding), by the
- * field numbers of onnx.proto3 (IR version 9). Only what the graphs of this project use is covered.
+ * Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9). Only what the graphs of this project
+ * use is covered.
  */
+import { float, integer, nested, text } from '../../../storage/protobuf.js';
 
 export type ElementType =
   | 'float32'
@@ -78,120 +79,74 @@ const irVersion = 9;
 
 /** The bytes of a ModelProto. */
 export function writeOnnxModel(graph: OnnxGraph): Uint8Array {
-  return message([
+  return Buffer.concat([
     integer(1, irVersion),
     text(2, 'policyloop'),
-    nested(7, graphProto(graph)),
-    nested(8, message([text(1, ''), integer(2, opset)])),
-    nested(8, message([text(1, 'com.microsoft'), integer(2, 1)])),
+    nested(7, Buffer.concat(graphFields(graph))),
+    nested(8, text(1, ''), integer(2, opset)),
+    nested(8, text(1, 'com.microsoft'), integer(2, 1)),
   ]);
 }
 
-function graphProto(graph: OnnxGraph): Uint8Array {
-  return message([
-    ...graph.nodes.map((node, index) => nested(1, nodeProto(node, index))),
-    text(2, graph.name),
-    ...graph.initializers.map((initializer) => nested(5, tensorProto(initializer))),
-    ...graph.inputs.map((value) => nested(11, valueInfoProto(value))),
-    ...graph.outputs.map((value) => nested(12, valueInfoProto(value))),
-  ]);
-}
+type Fields = readonly Uint8Array[];
 
-function nodeProto(node: OnnxNode, index: number): Uint8Array {
-  return message([
-    ...node.inputs.map((name) => text(1, name)),
-    ...node.outputs.map((name) => text(2, name)),
-    text(3, `${node.op}_${index}`),
-    text(4, node.op),
-    ...Object.entries(node.attributes).map(([name, attribute]) => nested(5, attributeProto(name, attribute))),
-    ...(node.domain === '' ? [] : [text(7, node.domain)]),
-  ]);
-}
+const graphFields = (graph: OnnxGraph): Fields => [
+  ...graph.nodes.map((node, index) => nested(1, ...nodeFields(node, index))),
+  text(2, graph.name),
+  ...graph.initializers.map((initializer) => nested(5, ...tensorFields(initializer))),
+  ...graph.inputs.map((value) => nested(11, ...valueInfoFields(value))),
+  ...graph.outputs.map((value) => nested(12, ...valueInfoFields(value))),
+];
 
-function attributeProto(name: string, attribute: Attribute): Uint8Array {
+const nodeFields = (node: OnnxNode, index: number): Fields => [
+  ...node.inputs.map((name) => text(1, name)),
+  ...node.outputs.map((name) => text(2, name)),
+  text(3, `${node.op}_${index}`),
+  text(4, node.op),
+  ...Object.entries(node.attributes).map(([name, attribute]) =>
+    nested(5, text(1, name), ...attributeFields(attribute)),
+  ),
+  ...(node.domain === '' ? [] : [text(7, node.domain)]),
+];
+
+function attributeFields(attribute: Attribute): Fields {
   switch (attribute.kind) {
     case 'float':
-      return message([text(1, name), float(2, attribute.value), integer(20, 1)]);
+      return [float(2, attribute.value), integer(20, 1)];
     case 'int':
-      return message([text(1, name), integer(3, attribute.value), integer(20, 2)]);
+      return [integer(3, attribute.value), integer(20, 2)];
     case 'string':
-      return message([text(1, name), text(4, attribute.value), integer(20, 3)]);
+      return [text(4, attribute.value), integer(20, 3)];
     case 'ints':
-      return message([text(1, name), ...attribute.value.map((value) => integer(8, value)), integer(20, 7)]);
+      return [...attribute.value.map((value) => integer(8, value)), integer(20, 7)];
   }
 }
 
-function tensorProto({ name, type, shape, data }: OnnxInitializer): Uint8Array {
-  return message([
-    ...shape.map((dimension) => integer(1, dimension)),
-    integer(2, elementTypeNumbers[type]),
-    text(8, name),
-    ...(data.kind === 'inline'
-      ? [nested(9, data.bytes)]
-      : [
-          entry('location', data.location),
-          entry('offset', String(data.offset)),
-          entry('length', String(data.length)),
-          integer(14, 1),
-        ]),
-  ]);
-}
+const tensorFields = ({ name, type, shape, data }: OnnxInitializer): Fields => [
+  ...shape.map((dimension) => integer(1, dimension)),
+  integer(2, elementTypeNumbers[type]),
+  text(8, name),
+  ...(data.kind === 'inline'
+    ? [nested(9, data.bytes)]
+    : [
+        entry('location', data.location),
+        entry('offset', String(data.offset)),
+        entry('length', String(data.length)),
+        integer(14, 1),
+      ]),
+];
 
-function entry(key: string, value: string): Uint8Array {
-  return nested(13, message([text(1, key), text(2, value)]));
-}
+const entry = (key: string, value: string) => nested(13, text(1, key), text(2, value));
 
-function valueInfoProto({ name, type, shape }: OnnxValue): Uint8Array {
+function valueInfoFields({ name, type, shape }: OnnxValue): Fields {
   const dimensions = shape.map((dimension) =>
-    nested(1, message([typeof dimension === 'number' ? integer(1, dimension) : text(2, dimension)])),
+    nested(1, typeof dimension === 'number' ? integer(1, dimension) : text(2, dimension)),
   );
-  const tensorType = message([integer(1, elementTypeNumbers[type]), nested(2, message(dimensions))]);
-  return message([text(1, name), nested(2, message([nested(1, tensorType)]))]);
+  const tensorType = nested(1, integer(1, elementTypeNumbers[type]), nested(2, ...dimensions));
+  return [text(1, name), nested(2, tensorType)];
 }
 
 /** Number of an element type in ONNX, as the `to` attribute of Cast takes it. */
 export function elementTypeNumber(type: ElementType): number {
   return elementTypeNumbers[type];
-}
-
-const encoder = new TextEncoder();
-
-function message(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let position = 0;
-  for (const part of parts) {
-    bytes.set(part, position);
-    position += part.length;
-  }
-  return bytes;
-}
-
-/** Base-128, least significant group first; negative numbers as 64-bit two's complement. */
-function varint(value: number): number[] {
-  let rest = BigInt.asUintN(64, BigInt(value));
-  const bytes: number[] = [];
-  while (rest > 0x7fn) {
-    bytes.push(Number(rest & 0x7fn) | 0x80);
-    rest >>= 7n;
-  }
-  bytes.push(Number(rest));
-  return bytes;
-}
-
-function integer(field: number, value: number): Uint8Array {
-  return Uint8Array.from([...varint(field << 3), ...varint(value)]);
-}
-
-function float(field: number, value: number): Uint8Array {
-  const bytes = Buffer.alloc(4);
-  bytes.writeFloatLE(value);
-  return Uint8Array.from([...varint((field << 3) | 5), ...bytes]);
-}
-
-function nested(field: number, bytes: Uint8Array): Uint8Array {
-  return message([Uint8Array.from([...varint((field << 3) | 2), ...varint(bytes.length)]), bytes]);
-}
-
-function text(field: number, value: string): Uint8Array {
-  return nested(field, encoder.encode(value));
 }

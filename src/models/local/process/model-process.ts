@@ -16,7 +16,7 @@ import type {
   ToProcess,
 } from '../engine/protocol.js';
 
-export interface JobOptions {
+interface JobOptions {
   readonly signal?: AbortSignal | undefined;
   /** More text of a candidate. */
   readonly onText?: ((candidate: number, text: string) => void) | undefined;

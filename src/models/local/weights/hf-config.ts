@@ -5,7 +5,7 @@ import { UserError } from '../../../errors.js';
 import { readJson } from '../../../storage/checked-json.js';
 
 /** One token id or a list of them, as configs have both. */
-export const tokenIdsSchema = z.union([z.int(), z.array(z.int())]).nullish();
+const tokenIdsSchema = z.union([z.int(), z.array(z.int())]).nullish();
 
 /** Sampling defaults that the model's publisher recommends, and the tokens that end an answer. */
 export interface GenerationDefaults {
@@ -45,7 +45,7 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
   };
 }
 
-export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
+function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;
 }
 
@@ -53,8 +53,8 @@ export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
 // understood: `torch_dtype` and `dtype`; `rope_theta` with `rope_scaling`, and `rope_parameters` (flat or one per layer
 // type). What the decoder cannot compute is refused by name, never approximated.
 
-export const architectures = ['llama', 'mistral', 'qwen2', 'qwen3'] as const;
-export type Architecture = (typeof architectures)[number];
+const architectures = ['llama', 'mistral', 'qwen2', 'qwen3'] as const;
+type Architecture = (typeof architectures)[number];
 
 /** Rotary position embedding (Su et al. 2021) and the scalings that stretch its wavelengths. */
 export type Rope = { readonly theta: number } & (
