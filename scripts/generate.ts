@@ -7,6 +7,12 @@ import { configReference, configSummary, schemaJson, withReference } from '../sr
 import { packageRoot } from '../src/package.js';
 import { collectionKind } from '../src/studies/collection-config.js';
 
+const references = () => ({
+  config: configReference(experimentKind.json),
+  collection: configSummary(collectionKind.json),
+  training: configReference(trainingKind.json),
+});
+
 function update(file: string, content: (current: string) => string): void {
   const path = join(packageRoot(), file);
   writeFileSync(path, content(existsSync(path) ? readFileSync(path, 'utf8') : ''));
@@ -15,7 +21,9 @@ function update(file: string, content: (current: string) => string): void {
 update('configs/schema.json', () => schemaJson(experimentKind.json, 'config'));
 update('configs/collection.schema.json', () => schemaJson(collectionKind.json, 'collection'));
 update('configs/training.schema.json', () => schemaJson(trainingKind.json, 'training'));
-update('docs/configuration.md', (text) => withReference(text, configReference()));
+for (const [name, reference] of Object.entries(references())) {
+  update('docs/configuration.md', (text) => withReference(text, reference, name));
+}
 if (existsSync(join(packageRoot(), 'README.md'))) {
-  update('README.md', (text) => withReference(text, configSummary()));
+  update('README.md', (text) => withReference(text, configSummary(experimentKind.json)));
 }

@@ -17,7 +17,11 @@ import { type CollectedJob, playInThreads } from '../../src/studies/collection-w
 
 export const options = (y: Argv) =>
   y
-    .positional('config', { type: 'string', demandOption: true, describe: 'YAML file of the collection' })
+    .positional('config', {
+      type: 'string',
+      demandOption: true,
+      describe: 'Config file of the collection, or the name of a ready one',
+    })
     .positional('overrides', {
       type: 'string',
       array: true,

@@ -23,7 +23,11 @@ import { openTrainingRecord, recordFiles } from '../train/training-record.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('config', { type: 'string', demandOption: true, describe: 'YAML file of the training' })
+    .positional('config', {
+      type: 'string',
+      demandOption: true,
+      describe: 'Config file of the training, or the name of a ready one',
+    })
     .positional('overrides', {
       type: 'string',
       array: true,

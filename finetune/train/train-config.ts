@@ -26,7 +26,7 @@ const methodSchema = z.discriminatedUnion('kind', [
     quantization: z
       .enum(quantizations)
       .default('none')
-      .describe('Of the frozen weights (QLoRA): less memory. Serve with the same `model.quantization`'),
+      .describe('Bits of the frozen weights (QLoRA): less memory. Serve with the same `model.quantization`'),
   }),
   z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
   z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
@@ -38,7 +38,7 @@ const optimizerSchema = z.discriminatedUnion('kind', [
     kind: z
       .literal('muon')
       .describe('Muon for the matrices of the layers, AdamW for the rest: not with the method lora'),
-    momentum: z.number().min(0).lt(1).default(0.95).describe('Of Muon'),
+    momentum: z.number().min(0).lt(1).default(0.95).describe('Momentum of Muon'),
   }),
 ]);
 
@@ -62,7 +62,7 @@ const settings = z.strictObject({
       "Directory of the result (default: named after this file, in the working directory's `tuned`); with a checkpoint in it, training goes on",
     )
     .meta({ format: 'path' }),
-  method: methodSchema.prefault({ kind: 'lora' }),
+  method: methodSchema.prefault({ kind: 'lora' }).describe('What is trained'),
   seed: count(0).default(0).describe('Fixes the order, the first adapter and dropout'),
   epochs: count(1).default(3).describe('Times that every example is read'),
   learningRate: z.number().positive().default(2e-4).describe('Peak learning rate'),
@@ -74,12 +74,12 @@ const settings = z.strictObject({
     .max(1)
     .default(0)
     .describe('Share of the learning rate at which linear and cosine end'),
-  optimizer: optimizerSchema.prefault({ kind: 'adamw' }),
+  optimizer: optimizerSchema.prefault({ kind: 'adamw' }).describe('How the weights follow the gradients'),
   weightDecay: z.number().min(0).default(0.01).describe('Decoupled weight decay, of AdamW and Muon'),
   betas: z
     .tuple([z.number().gt(0).lt(1), z.number().gt(0).lt(1)])
     .default([0.9, 0.999])
-    .describe('Of AdamW'),
+    .describe('Decay rates of the two averages of AdamW'),
   maxGradientNorm: z.number().positive().default(1).describe('Longer gradients are cut to this norm'),
   batchExamples: count(1).default(8).describe('Examples an update'),
   batchTokens: count(1)

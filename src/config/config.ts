@@ -171,7 +171,7 @@ export type Config = Omit<ParsedConfig, '$schema' | 'environment' | 'target' | '
 };
 
 /** The long form of what may be written short: a section given as a bare value. */
-export const shorthands = {
+const shorthands = {
   environment: (id: string) => ({ id }),
   target: (value: number) => ({ return: value }),
   warmup: (policies: number) => ({ policies }),

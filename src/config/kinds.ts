@@ -1,5 +1,5 @@
 /** The kinds of configs: what tells them apart, and the command that takes each. */
-export interface ConfigKind {
+interface ConfigKind {
   /** As in "this is …". */
   readonly title: string;
   readonly command: string;
@@ -13,7 +13,7 @@ export interface ConfigKind {
 
 export const configKinds = {
   experiment: {
-    title: "an experiment's config",
+    title: 'an experiment config',
     command: 'policyloop run',
     folder: '',
     required: ['environment', 'model'],
@@ -21,14 +21,14 @@ export const configKinds = {
       'for example two lines: `environment: CartPole-v1` and `model: {provider: ollama, name: qwen3:8b}`',
   },
   collection: {
-    title: "a collection's config",
+    title: 'a collection config',
     command: 'policyloop finetune collect',
     folder: 'collections',
     required: ['runs', 'tasks', 'proposers'],
     sample: 'begin with a copy of a ready one, configs/collections/synthetic.yaml',
   },
   training: {
-    title: "a training's config",
+    title: 'a training config',
     command: 'policyloop finetune train',
     folder: 'training',
     required: ['model', 'dataset'],

@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { type Problem, UserError } from '../errors.js';
 import { oneScreen, type Path } from '../settings/issues.js';
 import { isFromFile, type Override } from '../settings/overrides.js';
+import { withAbsolutePaths } from '../settings/paths.js';
 import { isMapping, valueAt } from '../settings/schema.js';
 import { overlaid, parseSettings, type SettingsSource, type Where } from '../settings/settings.js';
 import { checkConfig } from './checks.js';
@@ -104,10 +105,12 @@ function importedContent(written: TheirConfig, source: SettingsSource, texts: re
 
 /**
  * Checks a config given as data and fills in its defaults.
+ * @param cwd makes relative paths absolute; without it they stay as they stand
  * @throws UserError with everything that is wrong with it.
  */
-export function parseConfig(input: unknown): Config {
-  return validated(isMapping(input) ? withModules(input) : input);
+export function parseConfig(input: unknown, cwd?: string): Config {
+  const config = validated(isMapping(input) ? withModules(input) : input);
+  return withAbsolutePaths(config, experimentKind.json, () => cwd);
 }
 
 /** A resolved config as YAML, which `loadConfig` reads back to the same config. Keys stand in the schema's order. */

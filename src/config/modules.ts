@@ -9,7 +9,7 @@ export function withModules(content: Record<string, unknown>): Record<string, un
     if (!isMapping(value)) return [];
     const { [key]: name, ...rest } = value;
     if (typeof name !== 'string' || !isModulePath(name)) return [];
-    return [[section, { [key]: 'module', path: name, ...rest }]];
+    return [[section, { [key]: 'module', ...rest, path: name }]];
   });
   return { ...content, ...Object.fromEntries(written) };
 }

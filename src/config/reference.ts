@@ -1,7 +1,6 @@
-/** The reference of the config, as Markdown and as JSON Schema: generated, so that it can't differ from the program. */
+/** References of configs, as Markdown and as JSON Schema: generated, so that they can't differ from the program. */
 import { markdownTable, text } from '../format/table.js';
-import { discriminatorOf, jsonSchemaOf, keysOf, type SchemaNode, variantsOf } from '../settings/schema.js';
-import { configSchema } from './config.js';
+import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../settings/schema.js';
 
 /** A file of `configs/` for editors. */
 export function schemaJson(json: SchemaNode, name: string): string {
@@ -10,22 +9,21 @@ export function schemaJson(json: SchemaNode, name: string): string {
 }
 
 /** One table of the top-level keys. */
-export function configSummary(): string {
-  return table('', jsonSchemaOf(configSchema));
+export function configSummary(json: SchemaNode): string {
+  return table('', json);
 }
 
-/** A table for every section, with one for each provider and kind of policy. */
-export function configReference(): string {
-  return ['### Top level', configSummary(), ...sections('', jsonSchemaOf(configSchema))].join('\n\n');
+/** A table for every section, with one for each variant of it, such as a provider or a kind of policy. */
+export function configReference(json: SchemaNode): string {
+  return ['### Top level', configSummary(json), ...sections('', json)].join('\n\n');
 }
-
-const start = '<!-- config-reference:start -->';
-const end = '<!-- config-reference:end -->';
 
 /**
- * The text with what stands between its two `config-reference` markers replaced; unchanged without markers.
+ * The text with what stands between its two markers `<!-- config-reference:start -->` and `…:end -->` replaced;
+ * unchanged without markers.
  */
-export function withReference(text: string, reference: string): string {
+export function withReference(text: string, reference: string, name = 'config'): string {
+  const [start, end] = [`<!-- ${name}-reference:start -->`, `<!-- ${name}-reference:end -->`];
   const [from, to] = [text.indexOf(start), text.indexOf(end)];
   if (from < 0 || to < from) return text;
   return `${text.slice(0, from + start.length)}\n\n${reference}\n\n${text.slice(to)}`;
@@ -100,7 +98,7 @@ function typeOf(node: SchemaNode): string {
       case 'string':
         return [variant.format === 'uri' ? 'URL' : variant.format === 'path' ? 'path' : 'text'];
       case 'array':
-        return [variant.items === undefined ? 'list' : `list of ${typeOf(variant.items)}`];
+        return [listOf(variant)];
       case 'object':
         return ['mapping'];
       default:
@@ -108,6 +106,11 @@ function typeOf(node: SchemaNode): string {
     }
   });
   return [...new Set(types)].join(', ');
+}
+
+function listOf({ items, prefixItems }: SchemaNode): string {
+  if (prefixItems !== undefined) return `list of ${prefixItems.length} × ${typeOf(prefixItems[0]!)}`;
+  return items === undefined ? 'list' : `list of ${typeOf(items)}`;
 }
 
 function rangeOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: SchemaNode): string {

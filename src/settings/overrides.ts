@@ -5,7 +5,6 @@ import {
   discriminatorOf,
   expectation,
   isMapping,
-  itemOf,
   keysOf,
   type SchemaNode,
   type SettingsKind,
@@ -19,6 +18,8 @@ import { parseSource } from './yaml-source.js';
 export interface Override {
   /** As it was written. */
   readonly text: string;
+  /** What problems call it: its text, without a value that may be a secret. */
+  readonly name: string;
   readonly path: readonly string[];
   /** The text after `=`; when it is empty, the key is taken out, so that its default applies. */
   readonly source: string;
@@ -50,7 +51,7 @@ export function applyOverrides(
   const overrides: Override[] = [];
   const problems: Problem[] = [];
   for (const text of texts) {
-    const parsed = parseOverride(text, kind.example, overrideName(text, kind.json));
+    const parsed = parseOverride(text, kind.example, nameOf(text, kind.json));
     const problem = 'message' in parsed ? parsed : assign(changed, parsed, kind);
     if (problem !== undefined) problems.push(problem);
     else if ('path' in parsed) overrides.push(parsed);
@@ -78,7 +79,7 @@ export function parseOverride(
   }
   const source = text.slice(equals + 1).trim();
   try {
-    return { text, path, source, value: parseSource(source, name).content };
+    return { text, name, path, source, value: parseSource(source, name).content };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const message = error.problems[0]?.message ?? error.message;
@@ -90,14 +91,10 @@ export function parseOverride(
   }
 }
 
-/** What problems call an override: its text, without a value that may be a secret. */
-export function overrideName(text: string, root: SchemaNode): string {
+function nameOf(text: string, root: SchemaNode): string {
   const [key = ''] = text.split('=', 1);
-  let node: SchemaNode | undefined = root;
-  for (const part of key.trim().split('.')) {
-    const at: SchemaNode | undefined = node;
-    node = at && (declaredChild(at, part) ?? itemOf(at, Number(part)));
-  }
+  const parts = key.trim().split('.');
+  const node = parts.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
   return `override ${printable(node?.writeOnly === true ? `${key}=…` : text)}`;
 }
 
@@ -184,7 +181,7 @@ function assign(content: Record<string, unknown>, override: Override, kind: Kind
   let holder: Holder = content;
   for (const [depth, key] of override.path.entries()) {
     const child = possibleChild(node, holder, key);
-    if (child === undefined) return unknownPath(override, depth, node, holder, kind);
+    if (child === undefined) return unknownPath(override, depth, node, holder);
     if (depth === override.path.length - 1) {
       set(
         holder,
@@ -196,7 +193,7 @@ function assign(content: Record<string, unknown>, override: Override, kind: Kind
     const inner = open(child, get(holder, key), override.path.slice(0, depth + 1), kind);
     if (inner === undefined) {
       return {
-        file: overrideName(override.text, kind.json),
+        file: override.name,
         field: fieldName(override.path.slice(0, depth + 1)),
         message: `is ${expectation(child)}, without a part named ${printable(override.path[depth + 1]!)}`,
       };
@@ -209,8 +206,10 @@ function assign(content: Record<string, unknown>, override: Override, kind: Kind
 }
 
 function possibleChild(node: SchemaNode, holder: Holder, key: string): SchemaNode | undefined {
-  if (!Array.isArray(holder)) return key === '__proto__' ? undefined : declaredChild(node, key);
-  return Object.hasOwn(holder, key) && key !== 'length' ? itemOf(node, Number(key)) : undefined;
+  const canHold = Array.isArray(holder)
+    ? /^\d+$/.test(key) && Object.hasOwn(holder, key)
+    : key !== '__proto__';
+  return canHold ? declaredChild(node, key) : undefined;
 }
 
 /** The object or list to go on in: the one there is, or the long form of the shorthand there is. */
@@ -224,16 +223,10 @@ function open(node: SchemaNode, current: unknown, path: readonly string[], kind:
   return kind.longForm?.(path, current) ?? {};
 }
 
-function unknownPath(
-  override: Override,
-  depth: number,
-  node: SchemaNode,
-  holder: Holder,
-  kind: Kind,
-): Problem {
+function unknownPath(override: Override, depth: number, node: SchemaNode, holder: Holder): Problem {
   const key = override.path[depth]!;
   const problem = {
-    file: overrideName(override.text, kind.json),
+    file: override.name,
     field: fieldName(override.path.slice(0, depth + 1)),
   };
   if (Array.isArray(holder)) {

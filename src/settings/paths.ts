@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Path } from './issues.js';
-import { declaredChild, isMapping, itemOf, type SchemaNode, variantsOf } from './schema.js';
+import { declaredChild, isMapping, type SchemaNode, variantsOf } from './schema.js';
 
 /**
  * A copy of settings with their relative paths made absolute: what is a path by the format of its field.
@@ -17,7 +17,8 @@ export function withAbsolutePaths<T>(
       const folder = isPath(item, node) ? base(path) : undefined;
       return folder === undefined ? item : resolve(folder, item);
     }
-    if (Array.isArray(item)) return item.map((inner, i) => walk(inner, itemOf(node, i), [...path, i]));
+    if (Array.isArray(item))
+      return item.map((inner, i) => walk(inner, declaredChild(node, String(i)), [...path, i]));
     if (!isMapping(item)) return item;
     return Object.fromEntries(
       Object.entries(item).map(([key, inner]) => [
@@ -41,7 +42,7 @@ export function isPathOf(format: string, text: string): boolean {
     case 'name-or-path':
       return /[\\/]/.test(text);
     case 'name-or-module':
-      return /\.(?:[cm]?js|m?ts)$/.test(text);
+      return /[\\/].*\.(?:[cm]?js|m?ts)$/.test(text);
     default:
       return false;
   }

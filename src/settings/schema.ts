@@ -93,29 +93,25 @@ function keyLikeness(key: string, keys: readonly string[]): number {
 /** The schema of what `value` has (or would have) at `key`; undefined where there can be no such key. */
 function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | undefined {
   const variant = variantFor(node, value);
-  if (variant?.type === 'array') return variant.prefixItems?.[Number(key)] ?? variant.items;
+  if (variant?.type === 'array') return itemOf(variant, key);
   if (variant === undefined || variant.type !== 'object') return undefined;
   if (hasKey(variant, key)) return variant.properties?.[key];
   return typeof variant.additionalProperties === 'object' ? variant.additionalProperties : undefined;
 }
 
-/** What some variant of the node says of a key: which variant `value` will be may be up to a later override. */
+/** What some variant of the node says of a key or an item: which variant it will be may be up to a later override. */
 export function declaredChild(node: SchemaNode, key: string): SchemaNode | undefined {
   const variants = variantsOf(node);
   const having = variants.find((variant) => hasKey(variant, key));
   if (having !== undefined) return having.properties?.[key];
   if (variants.some((variant) => variant.type === undefined)) return node;
   const open = variants.find((variant) => typeof variant.additionalProperties === 'object');
-  return open?.additionalProperties as SchemaNode | undefined;
+  if (open !== undefined) return open.additionalProperties as SchemaNode;
+  const list = variants.find((variant) => variant.type === 'array');
+  return list && itemOf(list, key);
 }
 
-/** The schema of the items of a list; undefined where there can be no list. */
-export function itemOf(node: SchemaNode, index: number): SchemaNode | undefined {
-  const variants = variantsOf(node);
-  const list = variants.find((variant) => variant.type === 'array');
-  if (list !== undefined) return list.prefixItems?.[index] ?? list.items ?? {};
-  return variants.some((variant) => variant.type === undefined) ? node : undefined;
-}
+const itemOf = (list: SchemaNode, key: string) => list.prefixItems?.[Number(key)] ?? list.items;
 
 /** The schema at a path into `value`. */
 export function nodeAt(

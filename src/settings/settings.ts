@@ -1,9 +1,9 @@
 /** Settings of any kind: what a file says with `key=value` over it, checked by a schema, with the place of all that is wrong. */
 import { type Problem, UserError } from '../errors.js';
 import { type FieldProblem, oneScreen, type Path, schemaProblems } from './issues.js';
-import { applyOverrides, type Overridden, overrideName, overrideOf } from './overrides.js';
+import { applyOverrides, type Overridden, overrideOf } from './overrides.js';
 import { withAbsolutePaths } from './paths.js';
-import type { SettingsKind } from './schema.js';
+import { type SettingsKind, valueAt } from './schema.js';
 import type { ConfigSource } from './yaml-source.js';
 
 /** The first part of a problem's output: `file:line:column`, or the override. */
@@ -35,16 +35,20 @@ export function overlaid(
 ): Settings {
   const overridden = applyOverrides(content, texts, kind);
   const causeOf = (path: Path) => overrideOf(path, depth(path), overridden.overrides, kind.json);
+  // What an override says in short (`model.provider=./my-model.js`) is written out in other fields, too.
+  const isFromOverride = (path: Path) =>
+    causeOf(path) !== undefined ||
+    (depth(path) === path.length && valueAt(path, content) !== valueAt(path, overridden.content));
   const where: Where = (path, aim) => {
     const override = causeOf(path);
-    return override === undefined ? place(path, aim) : { file: overrideName(override.text, kind.json) };
+    return override === undefined ? place(path, aim) : { file: override.name };
   };
   return {
     ...overridden,
     where,
     locate: (error) => new UserError(error.problems.map((problem) => placed(problem, where))),
     absolute: (value, fileFolder, cwd) =>
-      withAbsolutePaths(value, kind.json, (path) => (causeOf(path) === undefined ? fileFolder : cwd)),
+      withAbsolutePaths(value, kind.json, (path) => (isFromOverride(path) ? cwd : fileFolder)),
   };
 }
 

@@ -1,10 +1,10 @@
 /** What each run of a collection is: a pure function of the collection's config and the run's number. */
-import { type Config, configSchema, shorthands } from '../config/config.js';
+import { type Config, experimentKind } from '../config/config.js';
 import { parseConfig } from '../config/load.js';
 import { type Problem, UserError } from '../errors.js';
 import { createGenerator, deriveSeeds } from '../random/generator.js';
 import { oneScreen } from '../settings/issues.js';
-import { discriminatorOf, isMapping, jsonSchemaOf } from '../settings/schema.js';
+import { discriminatorOf, isMapping } from '../settings/schema.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
 
 /** What a run has drawn. */
@@ -103,7 +103,7 @@ function layOver(under: Layer, over: Layer): Layer {
   const merged: Record<string, unknown> = { ...under };
   for (const [key, value] of Object.entries(over)) {
     const below = writtenOut(key, under[key]);
-    const tag = discriminatorOf(jsonSchemaOf(configSchema).properties?.[key] ?? {});
+    const tag = discriminatorOf(experimentKind.json.properties?.[key] ?? {});
     merged[key] =
       isMapping(value) && isMapping(below) && sameKind(below, value, tag) ? merge(below, value) : value;
   }
@@ -124,11 +124,8 @@ const sameKind = (under: Layer, over: Layer, tag: string | undefined) =>
   tag === undefined || over[tag] === undefined || over[tag] === under[tag];
 
 /** `warmup: 4` as `warmup: {policies: 4}`. */
-function writtenOut(section: string, value: unknown): unknown {
-  if (isMapping(value) || value === undefined || !Object.hasOwn(shorthands, section)) return value;
-  const expand = shorthands[section as keyof typeof shorthands] as (short: unknown) => unknown;
-  return expand(value);
-}
+const writtenOut = (section: string, value: unknown): unknown =>
+  isMapping(value) || value === undefined ? value : (experimentKind.longForm?.([section], value) ?? value);
 
 /** In the order of the keys' names, so that their order in the file does not matter. */
 function withNumbers(value: unknown, number: (range: Range) => number): unknown {

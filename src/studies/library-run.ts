@@ -1,7 +1,7 @@
 /** A run that a program starts, with objects of its own where it likes. */
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
-import { type Config, type ConfigInput, experimentKind } from '../config/config.js';
+import type { Config, ConfigInput } from '../config/config.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../config/load.js';
 import type { CommandContext } from '../context.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
@@ -15,7 +15,6 @@ import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerpri
 import { requireConfig } from '../runs/open-run.js';
 import { readImported, readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, replaceFile, resumeRunDirectory } from '../runs/writer.js';
-import { withAbsolutePaths } from '../settings/paths.js';
 import { claimDirectory } from '../storage/new-directory.js';
 import { runAndReport, startRun } from './single-run.js';
 
@@ -102,7 +101,7 @@ async function reopen(
   outside: Outside,
 ): Promise<Opened | undefined> {
   const file = join(path, runFiles.config);
-  const was = loadConfig({ file: requireConfig(file) }).config;
+  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const wanted = { ...config, policy: config.policy ?? was.policy };
   refuseDifferences(was, wanted);
   const manifest = readManifest(path);
@@ -129,7 +128,7 @@ function configOf(given: RunConfig | string, { environment, model }: OwnParts, c
     ...(model && { model: { provider: 'custom', id: model.id } }),
   };
   if (typeof given !== 'string') {
-    return withAbsolutePaths(parseConfig({ ...given, ...names }), experimentKind.json, () => cwd);
+    return parseConfig({ ...given, ...names }, cwd);
   }
   const overrides = Object.entries(names).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
   return loadConfig({ file: given, overrides, cwd }).config;

@@ -200,8 +200,16 @@ prompts: { set: own/set, description: d.hbs }
     const { file, folder } = written('environment: ./my-env.js\nmodel: { provider: random }\n');
     const idOf = (...overrides: string[]) => loadConfig({ file, overrides, cwd }).config.environment.id;
     expect(idOf()).toBe(join(folder, 'my-env.js'));
-    expect(idOf('environment={id: my-env.js}')).toBe(resolve(cwd, 'my-env.js'));
+    expect(idOf('environment={id: ./my-env.js}')).toBe(resolve(cwd, 'my-env.js'));
     expect(idOf('environment=ALE/Pong-v5')).toBe('ALE/Pong-v5');
+  });
+
+  it('lead to a module that takes the place of a provider', () => {
+    const { file, folder } = written('environment: CartPole-v1\nmodel: { provider: ./my-model.js }\n');
+    expect(loadConfig({ file, cwd }).config.model).toMatchObject({ path: join(folder, 'my-model.js') });
+    const local = written('environment: CartPole-v1\nmodel: { provider: local, path: a }\n').file;
+    const { config } = loadConfig({ file: local, overrides: ['model.provider=./my-model.js'], cwd });
+    expect(config.model).toMatchObject({ provider: 'module', path: resolve(cwd, 'my-model.js') });
   });
 
   it('of a file that is beside nothing are not looked up in the working directory', () => {

@@ -25,13 +25,19 @@ describe('what is generated from the schema is fresh (npm run generate)', () => 
 
   it('docs/configuration.md', () => {
     const text = read('docs/configuration.md');
-    expect(text).toBe(withReference(text, configReference()));
-    expect(text).toContain(configReference());
+    for (const [name, reference] of [
+      ['config', configReference(experimentKind.json)],
+      ['collection', configSummary(collectionKind.json)],
+      ['training', configReference(trainingKind.json)],
+    ] as const) {
+      expect(text).toBe(withReference(text, reference, name));
+      expect(text).toContain(reference);
+    }
   });
 
   it('README.md, where it has the markers', () => {
     const text = existsSync(file('README.md')) ? read('README.md') : '';
-    expect(text).toBe(withReference(text, configSummary()));
+    expect(text).toBe(withReference(text, configSummary(experimentKind.json)));
   });
 });
 
@@ -74,7 +80,7 @@ describe('configs/schema.json, as an editor uses it', () => {
 });
 
 describe('configReference', () => {
-  const reference = configReference();
+  const reference = configReference(experimentKind.json);
 
   it('has a section for every provider and kind of policy', () => {
     for (const title of [
