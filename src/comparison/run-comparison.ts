@@ -31,7 +31,7 @@ export interface TargetFigures {
 }
 
 /** One run, as `compare --json` prints it. */
-export interface RunFigures {
+interface RunFigures {
   /** Path of the run directory. */
   readonly run: string;
   readonly seed: number;

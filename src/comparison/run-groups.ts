@@ -46,7 +46,7 @@ const order = [
 const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
 /** Every value of the config. */
-export function allSettings({ config, manifest }: ComparedRun): Settings {
+function allSettings({ config, manifest }: ComparedRun): Settings {
   const settings = new Map<string, string>([['model', shortModel(manifest.model)]]);
   for (const [key, value] of flatten(config, '')) settings.set(key, value);
   if (isControl(config.model.provider)) {

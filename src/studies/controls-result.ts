@@ -55,7 +55,7 @@ export interface ControlRow {
 }
 
 /** The confirmed returns of one control against those of another, seed by seed. */
-export interface ControlDifference extends PairedComparison {
+interface ControlDifference extends PairedComparison {
   readonly experiment: string;
   readonly of: ControlName;
   readonly against: ControlName;
