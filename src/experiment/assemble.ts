@@ -134,27 +134,11 @@ async function openModel(
   own: LanguageModel | undefined,
 ): Promise<Pick<Assembly, 'model' | 'counted'>> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
-  const make = () => {
-    switch (config.model.provider) {
-      case 'module':
-        return moduleModel(config.model);
-      case 'custom':
-        throw notAtHand(config.model.id);
-      default:
-        return createProposer(withDeadline(config), env, waitOnClock, recording?.cassette);
-    }
-  };
+  const make = () =>
+    config.model.provider === 'module'
+      ? moduleModel(config.model)
+      : createProposer(withDeadline(config), env, waitOnClock, recording?.cassette);
   return { model: own ?? (await make()), counted: recording?.model ?? config.model };
-}
-
-function notAtHand(id: string): UserError {
-  return new UserError({
-    field: 'model',
-    message: 'this model was an object of the program that started the run, and is not at hand here',
-    value: id,
-    remedy:
-      'call run(config, {model, directory}) with it in that program; a model in a module (model: {provider: ./my-model.js}) is at hand everywhere',
-  });
 }
 
 /** The deadline of a call is the lower of its two. */
