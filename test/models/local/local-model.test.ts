@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { LanguageModel, ModelError } from '../../../src/models/language-model.js';
 import type { GenerateJob } from '../../../src/models/local/engine/protocol.js';
 import { createLocalModel } from '../../../src/models/local/process/local-model.js';
-import { type ModelProcess, openModelProcess } from '../../../src/models/local/process/model-process.js';
+import { ModelProcess } from '../../../src/models/local/process/model-process.js';
 import { type LocalConfig, localSchema } from '../../../src/models/local/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
 import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
@@ -34,7 +34,7 @@ function localModel(config: Partial<LocalConfig> = {}): LanguageModel {
 }
 
 function modelProcess(): ModelProcess {
-  const model = openModelProcess('local/test', {
+  const model = new ModelProcess('local/test', {
     path,
     threads: 1,
     device: 'cpu',
@@ -208,8 +208,8 @@ function program(body: string, home?: string): Promise<{ stdout: string }> {
   const source = pathToFileURL(built('src/models/local/process/model-process.js')).href;
   const settings = { path, threads: 1, device: 'cpu', quantization: 'none', template: {} };
   const script = `
-    import { openModelProcess } from ${JSON.stringify(source)};
-    const model = openModelProcess('local/test', ${JSON.stringify(settings)});
+    import { ModelProcess } from ${JSON.stringify(source)};
+    const model = new ModelProcess('local/test', ${JSON.stringify(settings)});
     const job = ${JSON.stringify(job)};
     await model.load();
     process.stdout.write(String(model.pid));
