@@ -28,8 +28,8 @@ import type { RunDirectory } from '../runs/writer.js';
 import { openRecording } from './cassette.js';
 import { createProposer } from './create-model.js';
 import { warningKey } from './experiment.js';
-import { countedBy, createLedger, type Ledger } from './ledger.js';
-import type { Purse } from './limits.js';
+import { countedBy, Ledger } from './ledger.js';
+import type { SharedBudget } from './limits.js';
 import type { Experiment } from './parts.js';
 import { Prompter } from './prompter.js';
 import type { Proposer } from './proposer.js';
@@ -55,7 +55,7 @@ export interface Assembly {
   /** Parameters from the replay buffer that `warmup.from` names. */
   readonly imported: readonly ParameterVector[];
   /** Of repeats that share limits. */
-  readonly purse?: Purse;
+  readonly sharedBudget?: SharedBudget;
 }
 
 /** Objects of the program that plays, in the place of what the config would name. */
@@ -134,27 +134,11 @@ async function openModel(
   own: LanguageModel | undefined,
 ): Promise<Pick<Assembly, 'model' | 'counted'>> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
-  const make = () => {
-    switch (config.model.provider) {
-      case 'module':
-        return moduleModel(config.model);
-      case 'custom':
-        throw notAtHand(config.model.id);
-      default:
-        return createProposer(withDeadline(config), env, waitOnClock, recording?.cassette);
-    }
-  };
+  const make = () =>
+    config.model.provider === 'module'
+      ? moduleModel(config.model)
+      : createProposer(withDeadline(config), env, waitOnClock, recording?.cassette);
   return { model: own ?? (await make()), counted: recording?.model ?? config.model };
-}
-
-function notAtHand(id: string): UserError {
-  return new UserError({
-    field: 'model',
-    message: 'this model was an object of the program that started the run, and is not at hand here',
-    value: id,
-    remedy:
-      'call run(config, {model, directory}) with it in that program; a model in a module (model: {provider: ./my-model.js}) is at hand everywhere',
-  });
 }
 
 /** The deadline of a call is the lower of its two. */
@@ -258,7 +242,7 @@ export function experimentIn(
     imported: assembly.imported,
     ledger,
     completed: recorded.iteration,
-    otherMs: assembly.purse?.otherMs ?? 0,
+    otherMs: assembly.sharedBudget?.otherMs ?? 0,
     unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
     warned: new Set(
       recorded.events.flatMap((event) => (event.kind === 'warning' ? [warningKey(event.message)] : [])),
@@ -272,12 +256,12 @@ export function experimentIn(
 export function ledgerOf({
   config,
   counted: model,
-  purse,
-}: Pick<Assembly, 'config' | 'counted' | 'purse'>): Ledger {
-  return createLedger({
+  sharedBudget,
+}: Pick<Assembly, 'config' | 'counted' | 'sharedBudget'>): Ledger {
+  return new Ledger({
     ...countedBy(model),
     limits: config.limits,
-    purse,
+    sharedBudget,
   });
 }
 

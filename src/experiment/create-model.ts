@@ -9,7 +9,14 @@ import type { LanguageModel } from '../models/language-model.js';
 import { createLocalModel } from '../models/local/process/local-model.js';
 import { type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
 import { type Cassette, createReplayed } from '../models/replayed.js';
-import { ollamaSchema, openaiSchema, type ReplayedConfig, replayedSchema } from '../models/settings.js';
+import {
+  type CustomModelConfig,
+  customModelSchema,
+  ollamaSchema,
+  openaiSchema,
+  type ReplayedConfig,
+  replayedSchema,
+} from '../models/settings.js';
 import { findControl } from '../search/controls.js';
 import type { Proposer } from './proposer.js';
 
@@ -33,6 +40,7 @@ const providers: readonly Provider[] = [
   { name: 'ollama', schema: ollamaSchema, create: createOllama },
   { name: 'local', schema: localSchema, create: createLocal },
   { name: 'replayed', schema: replayedSchema, create: createRecorded },
+  { name: 'custom', schema: customModelSchema, create: createCustom },
 ];
 
 /**
@@ -69,6 +77,17 @@ function createRecorded(
 ): LanguageModel {
   if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
   return createReplayed(config, cassette);
+}
+
+/** An object of the program that plays stands in its place, where it is given. */
+function createCustom({ id }: CustomModelConfig): LanguageModel {
+  throw new UserError({
+    field: 'model',
+    message: 'this model was an object of the program that started the run, and is not at hand here',
+    value: id,
+    remedy:
+      'call run(config, {model, directory}) with it in that program; a model in a module (model: {provider: ./my-model.js}) is at hand everywhere',
+  });
 }
 
 /** What is wrong inside the model's directory is wrong with the field that names the directory. */

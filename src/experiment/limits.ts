@@ -77,15 +77,19 @@ export function capsOf(
   ];
 }
 
-/** What runs that share a limit have used and set aside together: one for all repeats. */
-export interface Purse {
+/** What calls have used, and what is set aside for those under way. */
+export interface Budget {
   spent: Amounts;
   reserved: Amounts;
+}
+
+/** The budget of runs that share a limit: one for all repeats. */
+export interface SharedBudget extends Budget {
   /** Wall time of the runs that are not the one at hand. */
   readonly otherMs: number;
 }
 
-export const createPurse = (spent: Amounts = nothing, otherMs = 0): Purse => ({
+export const createSharedBudget = (spent: Amounts = nothing, otherMs = 0): SharedBudget => ({
   spent,
   reserved: nothing,
   otherMs,

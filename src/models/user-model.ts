@@ -18,8 +18,11 @@ type UserReply = string | (Partial<Completion> & Pick<Completion, 'text'>);
 type UserReplies = UserReply | readonly UserReply[];
 
 /** A language model as a user may write it: an id and a function that answers messages. */
-export interface UserModel extends Pick<LanguageModel, 'id' | 'open' | 'context' | 'close'> {
-  /** Throws what went wrong: the call then counts as failed, and is asked again in the next iteration. */
+export interface UserModel extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'open' | 'context' | 'close'> {
+  /**
+   * One reply, or one a seed where it `givesSeveral`. Throws what went wrong: the call then counts as failed, and is
+   * asked again in the next iteration.
+   */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 
@@ -37,7 +40,7 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
  * @throws UserError for a missing member; its calls throw ModelError for what it throws and for nonsense
  */
 export function checkedModel(made: object, name: string, file?: string): LanguageModel {
-  const { id = name, generate, open, context, close } = made as Partial<UserModel>;
+  const { id = name, givesSeveral, generate, open, context, close } = made as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   if (typeof id !== 'string' || id === '') {
@@ -52,6 +55,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
   }
   return {
     id,
+    ...(givesSeveral && { givesSeveral }),
     async generate(messages, options) {
       const started = performance.now();
       const failed = (kind: 'aborted' | 'server' | 'malformed', message: string) =>
@@ -66,16 +70,16 @@ export function checkedModel(made: object, name: string, file?: string): Languag
         const place = line === undefined ? origin : `${origin}:${line}`;
         throw failed('server', `${place}: generate threw: ${messageOf(error)}`);
       }
-      const replies: readonly unknown[] = Array.isArray(reply) ? reply : [reply];
-      return replies.map((one) => {
-        const completion = typeof one === 'string' ? { text: one } : one;
+      const replies: readonly unknown[] = Array.isArray(reply) && reply.length > 0 ? reply : [reply];
+      return replies.slice(0, options.seeds.length).map((given, i): Completion => {
+        const completion = typeof given === 'string' ? { text: given } : given;
         if (!isRecord(completion) || typeof completion.text !== 'string') {
           throw failed('malformed', `${origin}: generate returned no text, and no {text: …}`);
         }
         return {
           finishReason: 'stop',
           usage: {},
-          latencyMs: performance.now() - started,
+          latencyMs: i > 0 ? 0 : performance.now() - started,
           retries: 0,
           ...(completion as Pick<Completion, 'text'>),
         };

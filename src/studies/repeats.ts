@@ -4,8 +4,9 @@ import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import { type CommandContext, exitCodes } from '../context.js';
 import { assemble } from '../experiment/assemble.js';
-import { addUsage, spentBy } from '../experiment/ledger.js';
-import { createPurse, nothing, type Purse, plus } from '../experiment/limits.js';
+import { spentBy } from '../experiment/ledger.js';
+import { createSharedBudget, nothing, plus, type SharedBudget } from '../experiment/limits.js';
+import { addUsage } from '../experiment/usage.js';
 import { plural } from '../format/numbers.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { groupReportPath, writeGroupReport } from '../report/write-report.js';
@@ -68,8 +69,8 @@ export async function finishGroup(
     const config = { ...group.config, seed: group.seeds[i]!, repeats: 1 };
     const opened = await openRepeat(path, config, context, 'iteration', group.notes);
     if (opened === undefined) continue;
-    const purse = purseOf(group, name);
-    const assembly = { ...opened.assembly, ...(purse && { purse }) };
+    const sharedBudget = sharedBudgetOf(group, name);
+    const assembly = { ...opened.assembly, ...(sharedBudget && { sharedBudget }) };
     try {
       await runAndReport(assembly, opened.directory, displayFor(args, context), context);
       const { reason } = opened.directory.manifest;
@@ -99,7 +100,7 @@ export async function finishGroup(
 }
 
 /** What the repeats have used of limits that they share, those of the one at hand included. */
-function purseOf({ config, path, runs }: RunGroup, current: string): Purse | undefined {
+function sharedBudgetOf({ config, path, runs }: RunGroup, current: string): SharedBudget | undefined {
   if (config.limits.total === undefined) return undefined;
   const begun = runs.filter((name) => existsSync(join(path, name, runFiles.manifest)));
   let spent = nothing;
@@ -108,7 +109,7 @@ function purseOf({ config, path, runs }: RunGroup, current: string): Purse | und
     spent = plus(spent, spentBy(readRun(join(path, name)).calls, config));
     if (name !== current) otherMs += readManifest(join(path, name)).activeMs;
   }
-  return createPurse(spent, otherMs);
+  return createSharedBudget(spent, otherMs);
 }
 
 /** A run that has something left to do, new or begun; undefined for one that is complete. */

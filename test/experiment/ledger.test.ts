@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLedger } from '../../src/experiment/ledger.js';
+import { Ledger } from '../../src/experiment/ledger.js';
 import type { Usage } from '../../src/models/language-model.js';
 import type { CallRecord } from '../../src/runs/events.js';
 
@@ -21,7 +21,7 @@ function call(usage: Usage, cost?: number): CallRecord {
 }
 
 const create = (limits: object, maxTokens?: number) =>
-  createLedger({ limits, price, maxTokens, usesTokens: true });
+  new Ledger({ limits, price, maxTokens, usesTokens: true });
 
 describe('ledger', () => {
   it('adds up usage, retries, time and cost', () => {
@@ -81,7 +81,7 @@ describe('ledger', () => {
   });
 
   it('costs nothing without a price', () => {
-    const ledger = createLedger({ limits: {}, price: undefined, maxTokens: undefined, usesTokens: true });
+    const ledger = new Ledger({ limits: {}, price: undefined, maxTokens: undefined, usesTokens: true });
     expect(ledger.cost({ promptTokens: 10 })).toBeUndefined();
     expect(ledger.totals.cost).toBeUndefined();
   });

@@ -1,8 +1,8 @@
 /** Limits hold: also for several candidates in flight, and for repeats that share them. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLedger } from '../../src/experiment/ledger.js';
-import { createPurse } from '../../src/experiment/limits.js';
+import { Ledger } from '../../src/experiment/ledger.js';
+import { createSharedBudget } from '../../src/experiment/limits.js';
 import { type ProposalRequest, propose } from '../../src/experiment/proposal.js';
 import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { mostTokens, mostTokensOf } from '../../src/models/reply-faults.js';
@@ -71,8 +71,6 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
   };
 }
 
-type Ledger = ReturnType<typeof createLedger>;
-
 /** Goes on until a limit says no, or so many iterations are done. */
 async function play(ledger: Ledger, model: LanguageModel, candidates: number, seed: number) {
   for (let iteration = 1; iteration <= 40; iteration++) {
@@ -115,12 +113,12 @@ describe('limits', () => {
     await fc.assert(
       fc.asyncProperty(settings, async ({ seed, candidates, repeats, maxTokens, tokens, cost, calls }) => {
         const billed = { calls: 0, tokens: 0, cost: 0 };
-        const purse = createPurse();
+        const shared = createSharedBudget();
         const limits = { total: { tokens, cost, calls } };
         const model = greedyModel(seed, billed, maxTokens);
         const played = Array.from({ length: repeats }, (_, i) =>
           play(
-            createLedger({ limits, price, maxTokens, usesTokens: true, purse }),
+            new Ledger({ limits, price, maxTokens, usesTokens: true, sharedBudget: shared }),
             model,
             candidates,
             seed + i,
@@ -130,7 +128,7 @@ describe('limits', () => {
         expect(billed.tokens).toBeLessThanOrEqual(tokens);
         expect(billed.cost).toBeLessThanOrEqual(cost + 1e-9);
         expect(billed.calls).toBeLessThanOrEqual(calls);
-        expect(purse.reserved.completionTokens).toBe(0);
+        expect(shared.reserved.completionTokens).toBe(0);
       }),
       { numRuns: 60, seed: 3 },
     );
@@ -142,22 +140,28 @@ describe('limits', () => {
   it('are each their own, and the largest call is looked at for those of a call', async () => {
     const names = ['promptTokens', 'cachedTokens', 'completionTokens', 'reasoningTokens'] as const;
     for (const name of names) {
-      const ledger = createLedger({ limits: { [name]: 9000 }, price, maxTokens: 500, usesTokens: true });
+      const ledger = new Ledger({ limits: { [name]: 9000 }, price, maxTokens: 500, usesTokens: true });
       expect(await play(ledger, greedyModel(1, { calls: 0, tokens: 0, cost: 0 }, 500), 2, 0)).toBe(name);
       const [cap] = ledger.caps(0);
       expect(cap).toMatchObject({ limit: name, cap: 9000 });
       expect(cap!.used).toBeLessThanOrEqual(9000);
     }
     const limits = { perCall: { promptTokens: 700, completionTokens: 100 } };
-    const ledger = createLedger({ limits, price, maxTokens: 500, usesTokens: true });
+    const ledger = new Ledger({ limits, price, maxTokens: 500, usesTokens: true });
     const billed = { calls: 0, tokens: 0, cost: 0 };
     expect(await play(ledger, greedyModel(2, billed, 500), 1, 0)).toBe('perCall.promptTokens');
     for (const { used, cap } of ledger.caps(0)) expect(used).toBeLessThanOrEqual(cap);
   });
 
   it('count what a provider does not report, and calls of an earlier process once', () => {
-    const purse = createPurse();
-    const ledger = createLedger({ limits: { tokens: 5000 }, price, maxTokens: 100, usesTokens: true, purse });
+    const shared = createSharedBudget();
+    const ledger = new Ledger({
+      limits: { tokens: 5000 },
+      price,
+      maxTokens: 100,
+      usesTokens: true,
+      sharedBudget: shared,
+    });
     const unreported = { promptTokens: 300, completionTokens: mostTokensOf('params[0]: 1.0') };
     const call = {
       ...{ iteration: 1, candidate: 0, attempt: 0, messages: [], seed: 1, time: '' },
@@ -172,9 +176,9 @@ describe('limits', () => {
       },
     } as const;
     ledger.record(call, true);
-    expect(purse.spent.calls).toBe(0);
+    expect(shared.spent.calls).toBe(0);
     ledger.record(call);
-    expect(purse.spent).toMatchObject({ calls: 1, promptTokens: 300 });
+    expect(shared.spent).toMatchObject({ calls: 1, promptTokens: 300 });
     expect(ledger.totals).toMatchObject({
       promptTokens: 0,
       unreported: 2 * (300 + unreported.completionTokens),
@@ -192,7 +196,7 @@ describe('limits', () => {
   it('ask for answers that have room, where the model has no limit of its own', () => {
     const messages = [{ role: 'user', content: 'Propose.' }] as const;
     const room = (tokens: number) => {
-      const ledger = createLedger({ limits: { tokens }, price, maxTokens: undefined, usesTokens: true });
+      const ledger = new Ledger({ limits: { tokens }, price, maxTokens: undefined, usesTokens: true });
       return ledger.reserve([messages, messages]);
     };
     const wide = room(1e6);
@@ -200,7 +204,7 @@ describe('limits', () => {
     const narrow = room(8000);
     expect(narrow).toMatchObject({ kind: 'granted', maxTokens: Math.floor(4000 - mostTokens(messages)) });
     expect(room(4000)).toEqual({ kind: 'refused', limit: 'tokens' });
-    const free = createLedger({ limits: {}, price, maxTokens: undefined, usesTokens: true });
+    const free = new Ledger({ limits: {}, price, maxTokens: undefined, usesTokens: true });
     expect(free.reserve([messages])).toMatchObject({ kind: 'granted', maxTokens: undefined });
   });
 });

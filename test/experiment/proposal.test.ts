@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLedger } from '../../src/experiment/ledger.js';
+import { Ledger } from '../../src/experiment/ledger.js';
 import { type ProposalRequest, propose } from '../../src/experiment/proposal.js';
 import {
   type ChatMessage,
@@ -22,7 +22,7 @@ const failing = (kind: 'server' | 'authentication') =>
 
 function request(model: LanguageModel, changes: Partial<ProposalRequest> = {}) {
   const calls: CallRecord[] = [];
-  const ledger = createLedger({ limits: {}, price: undefined, maxTokens: 100, usesTokens: true });
+  const ledger = new Ledger({ limits: {}, price: undefined, maxTokens: 100, usesTokens: true });
   const whole: ProposalRequest = {
     iteration: 7,
     candidates: 1,
@@ -141,7 +141,7 @@ describe('propose', () => {
 
   it('never asks beyond a limit, and says which', async () => {
     const model = createScriptedModel(() => 'nothing');
-    const ledger = createLedger({ limits: { calls: 2 }, price: undefined, maxTokens: 100, usesTokens: true });
+    const ledger = new Ledger({ limits: { calls: 2 }, price: undefined, maxTokens: 100, usesTokens: true });
     const { proposals } = request(model, { ledger, onCall: (call) => ledger.record(call) });
     expect(await proposals).toMatchObject({ limit: 'calls', proposals: [{ kind: 'rejected' }] });
     expect(model.calls).toHaveLength(2);

@@ -122,6 +122,23 @@ describe('a run in an environment of one’s own', async () => {
   });
 });
 
+it('asks a model that gives several completions once for all candidates', async () => {
+  const asked: number[] = [];
+  const several: UserModel = {
+    id: 'mine/several',
+    givesSeveral: true,
+    generate: (_messages, { seeds }) => {
+      asked.push(seeds.length);
+      return seeds.map((seed) =>
+        Array.from({ length: 10 }, (_, i) => `params[${i}]: ${seed % 6}`).join(', '),
+      );
+    },
+  };
+  const config = { ...quick, environment: 'CartPole-v1', iterations: 1, candidates: 3, corrections: 0 };
+  await run(config, { model: several, directory: join(root, 'several') });
+  expect(asked).toEqual([3]);
+});
+
 it('plays a config file, in a new directory named after it', async () => {
   const file = join(root, 'pole.yaml');
   writeFileSync(file, JSON.stringify({ ...quick, environment: 'CartPole-v1' }));

@@ -25,6 +25,8 @@ export type OpenAIReply =
       readonly finishReason?: string;
       /** More fields of the message, e.g. `reasoning_content`. */
       readonly message?: Readonly<Record<string, unknown>>;
+      /** One token each, as `logprobs.content` of the choice. */
+      readonly logprobs?: readonly Readonly<Record<string, unknown>>[];
       /** Counted as reasoning tokens, one each. */
       readonly reasoningTokens?: number;
     };
@@ -104,6 +106,7 @@ function answer(received: ReceivedRequest, options: Parameters<typeof startFakeO
         index,
         message: { role: 'assistant', content: reply.text, ...reply.message },
         finish_reason: reply.finishReason ?? 'stop',
+        ...(reply.logprobs && { logprobs: { content: reply.logprobs } }),
       })),
       usage: {
         prompt_tokens: promptTokens,

@@ -52,6 +52,15 @@ export function createOllama(
       // The client passes on no signal of its own.
       fetch: (url, init) => jsonFetch(url, { ...init, signal }),
     });
+  const trying =
+    <T>(ask: (client: Ollama) => Promise<T>) =>
+    async (signal: AbortSignal): Promise<T> => {
+      try {
+        return await ask(clientWith(signal));
+      } catch (error) {
+        throw withRemedy(error, config, host);
+      }
+    };
   const secrets = [environment.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
   const calling = {
     id,
@@ -67,18 +76,10 @@ export function createOllama(
         ...calling,
         seed: 0,
         signal: undefined,
-        attempt: async (signal) => {
-          try {
-            return modelSchema.safeParse(await clientWith(signal).show({ model: config.name })).data;
-          } catch (error) {
-            throw withRemedy(error, config, host);
-          }
-        },
+        attempt: trying((client) => client.show({ model: config.name })),
       });
-      const [, own] =
-        Object.entries(value?.model_info ?? {}).find(([key]) => key.endsWith('.context_length')) ?? [];
-      const known = [own, config.contextTokens].filter((length) => typeof length === 'number');
-      return known.length === 0 ? undefined : { tokens: Math.min(...known) };
+      const tokens = smallest(ownContext(value), config.contextTokens);
+      return tokens === undefined ? undefined : { tokens };
     },
     async generate(messages, options) {
       const { seeds, signal, mayTryAgain } = options;
@@ -93,17 +94,18 @@ export function createOllama(
         seed: seeds[0]!,
         signal,
         mayTryAgain,
-        attempt: async (attemptSignal) => {
-          try {
-            return readResponse(await clientWith(attemptSignal).chat(request));
-          } catch (error) {
-            throw withRemedy(error, config, host);
-          }
-        },
+        attempt: trying(async (client) => readResponse(await client.chat(request))),
       });
       return [withoutSecrets(completion(outcome.value, messages, request, outcome), secrets)];
     },
   };
+}
+
+function ownContext(shown: unknown): number | undefined {
+  const { data } = modelSchema.safeParse(shown);
+  const [, length] =
+    Object.entries(data?.model_info ?? {}).find(([key]) => key.endsWith('.context_length')) ?? [];
+  return typeof length === 'number' ? length : undefined;
 }
 
 function chatRequest(

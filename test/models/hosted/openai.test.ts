@@ -45,6 +45,27 @@ describe('the request', () => {
     });
   });
 
+  it('takes what the call asks for in place of what was configured', async () => {
+    const { server, model } = await start({ reply: () => 'ok' }, { temperature: 0.7, topP: 0.9 });
+    const sampling = { temperature: 0, topK: 5, minP: 0.1, repetitionPenalty: 1.2 };
+    await ask(model, messages, { ...options, sampling, stop: ['END'], maxTokens: 9 });
+    expect(server.requests[0]?.body).toMatchObject({
+      temperature: 0,
+      top_p: 0.9,
+      top_k: 5,
+      min_p: 0.1,
+      repetition_penalty: 1.2,
+      stop: ['END'],
+      max_tokens: 9,
+    });
+  });
+
+  it('asks for no form where the caller has none', async () => {
+    const { server, model } = await start({ reply: () => 'ok' }, { format: 'json' });
+    await ask(model, messages, { seeds: [1] });
+    expect(server.requests[0]?.body.response_format).toBeUndefined();
+  });
+
   it('asks for a strict schema that holds the count and the range, where JSON is wanted', async () => {
     const { server, model } = await start(
       { reply: () => '{"reason":"closer","params":[1.5,-2]}' },
@@ -138,6 +159,33 @@ describe('the completion', () => {
     expect((await ask(silent.model, messages, options)).text).toBe('');
     const refusing = await start({ reply: () => ({ text: null, message: { refusal: 'I can’t.' } }) });
     expect((await ask(refusing.model, messages, options)).text).toBe('I can’t.');
+  });
+});
+
+describe('log-probabilities', () => {
+  const logprobs = [
+    { token: 'o', logprob: -0.5, bytes: [111] },
+    { token: 'é', logprob: -1, bytes: null },
+  ];
+  const reply = () => ({ text: 'oé', logprobs });
+
+  it('come with the tokens where they are asked for', async () => {
+    const { server, model } = await start({ reply });
+    const { tokens } = await ask(model, messages, { ...options, logProbabilities: true });
+    expect(server.requests[0]?.body.logprobs).toBe(true);
+    expect(tokens).toEqual([
+      { bytes: [111], logProbability: -0.5 },
+      { bytes: [0xc3, 0xa9], logProbability: -1 },
+    ]);
+  });
+
+  it('are left out where they would spell the key', async () => {
+    const server = await startFakeOpenAI({ reply: () => ({ text: 'it is k-12345678', logprobs }) });
+    const model = createModel(openaiConfig({ baseUrl: server.url }), { OPENAI_API_KEY: 'k-12345678' });
+    const completion = await ask(model, messages, { ...options, logProbabilities: true });
+    expect(completion.text).toBe('it is [redacted]');
+    expect(completion).not.toHaveProperty('tokens');
+    await server.close();
   });
 });
 

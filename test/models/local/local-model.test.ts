@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { LanguageModel, ModelError } from '../../../src/models/language-model.js';
 import type { GenerateJob } from '../../../src/models/local/engine/protocol.js';
 import { createLocalModel } from '../../../src/models/local/process/local-model.js';
-import { type ModelProcess, openModelProcess } from '../../../src/models/local/process/model-process.js';
+import { ModelProcess } from '../../../src/models/local/process/model-process.js';
 import { type LocalConfig, localSchema } from '../../../src/models/local/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
 import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
@@ -34,7 +34,7 @@ function localModel(config: Partial<LocalConfig> = {}): LanguageModel {
 }
 
 function modelProcess(): ModelProcess {
-  const model = openModelProcess('local/test', {
+  const model = new ModelProcess('local/test', {
     path,
     threads: 1,
     device: 'cpu',
@@ -73,6 +73,39 @@ test('the same seed gives the same text, alone and in a group; other seeds diffe
   expect(new Set(group.map(({ text }) => text)).size).toBe(3);
   expect(group[0]!.usage.promptTokens).toBe(66);
   expect(group[1]!.usage).toEqual({});
+});
+
+test('tokens and their log-probabilities come where they are asked for, and spell the text', async () => {
+  const model = localModel({ temperature: 1, maxTokens: 12 });
+  const [plain] = await model.generate(messages, { seeds: [4] });
+  expect(plain).not.toHaveProperty('tokens');
+  const [completion] = await model.generate(messages, { seeds: [4], logProbabilities: true });
+  const tokens = completion!.tokens!;
+  expect(completion!.text).toBe(plain!.text);
+  expect(tokens).toHaveLength(12);
+  expect(Buffer.from(tokens.flatMap(({ bytes }) => bytes)).toString()).toBe(plain!.text);
+  for (const { id, logProbability } of tokens) {
+    expect(Number.isInteger(id)).toBe(true);
+    expect(logProbability).toBeLessThan(0);
+  }
+});
+
+test('a call has its own sampling, stop texts and length, and is told of text as it grows', async () => {
+  const model = localModel({ temperature: 1, maxTokens: 24 });
+  const told = ['', ''];
+  const onText = (index: number, text: string) => {
+    told[index] += text;
+  };
+  const greedy = { sampling: { temperature: 0 }, seeds: [1, 2] };
+  const whole = await model.generate(messages, { ...greedy, onText });
+  expect(whole.map(({ text }) => text)).toEqual(told);
+  expect(told[0]).toBe(readReference('qwen2-tied-bf16-sharded').greedy_text);
+  const stop = told[0]!.slice(6, 9);
+  const [stopped] = await model.generate(messages, { ...greedy, stop: [stop] });
+  expect(stopped).toMatchObject({ text: told[0]!.slice(0, told[0]!.indexOf(stop)), finishReason: 'stop' });
+  const [short] = await model.generate(messages, { ...greedy, maxTokens: 3 });
+  expect(short).toMatchObject({ finishReason: 'length' });
+  expect(told[0]!.startsWith(short!.text)).toBe(true);
 });
 
 test('a constrained model always answers in the format', async () => {
@@ -175,8 +208,8 @@ function program(body: string, home?: string): Promise<{ stdout: string }> {
   const source = pathToFileURL(built('src/models/local/process/model-process.js')).href;
   const settings = { path, threads: 1, device: 'cpu', quantization: 'none', template: {} };
   const script = `
-    import { openModelProcess } from ${JSON.stringify(source)};
-    const model = openModelProcess('local/test', ${JSON.stringify(settings)});
+    import { ModelProcess } from ${JSON.stringify(source)};
+    const model = new ModelProcess('local/test', ${JSON.stringify(settings)});
     const job = ${JSON.stringify(job)};
     await model.load();
     process.stdout.write(String(model.pid));

@@ -159,13 +159,8 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
       switch (state.kind) {
         case 'free':
           return stepFree(state, byte);
-        case 'literal': {
-          const expected = labels[state.index]!;
-          if (byte !== expected.charCodeAt(state.offset)) return undefined;
-          return state.offset + 1 === expected.length
-            ? { kind: 'value', index: state.index, text: '' }
-            : { ...state, offset: state.offset + 1 };
-        }
+        case 'literal':
+          return stepLabel(labels[state.index]!, state, byte);
         case 'value':
           return stepValue(state, byte);
         case 'after': {
@@ -175,6 +170,17 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
       }
     },
   };
+}
+
+function stepLabel(
+  label: string,
+  { index, offset }: AnswerState & { kind: 'literal' },
+  byte: number,
+): AnswerState | undefined {
+  if (byte !== label.charCodeAt(offset)) return undefined;
+  return offset + 1 === label.length
+    ? { kind: 'value', index, text: '' }
+    : { kind: 'literal', index, offset: offset + 1 };
 }
 
 function fresh(state: number, thinking: boolean): AnswerState {

@@ -28,7 +28,7 @@ import {
   fedAdapterParameters,
 } from './adapter-inputs.js';
 import { chooseDevice, freeCores } from './device.js';
-import { createTextGenerator, type GenerationHooks } from './generation.js';
+import { type GenerationHooks, TextGenerator } from './generation.js';
 import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
 import { openSession } from './runtime.js';
 
@@ -62,7 +62,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const session = await openSession(graph, config, { device, threads });
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
-  const generator = createTextGenerator(session, config, tokenizer.bytes);
+  const generator = new TextGenerator(session, config, tokenizer.bytes);
   const constraints = constraintCache(tokenizer, config, eosTokens);
   return {
     report: { device, threads, contextTokens },

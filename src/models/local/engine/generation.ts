@@ -105,11 +105,6 @@ export class AbortedError extends Error {
   override readonly name = 'AbortedError';
 }
 
-export interface TextGenerator {
-  /** @throws AbortedError once `hooks.aborted()` is true; what was prefilled by then stays for the next call. */
-  generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation>;
-}
-
 /** Tokens prefilled in one run: enough to use the processor well, few enough for quick aborts. */
 const longestChunk = 256;
 const shortestChunk = 32;
@@ -126,35 +121,70 @@ function chunkLength(config: DecoderConfig, position: number): number {
 const ownBlock = 32;
 
 /** Calls share caches: they must not overlap. */
-export function createTextGenerator(
-  session: DecoderSession,
-  config: DecoderConfig,
-  bytes: TokenBytes,
-): TextGenerator {
-  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
-  const prompts = new PromptCaches(shape);
-  const own = new KeyValueCache(shape);
+export class TextGenerator {
+  readonly #session: DecoderSession;
+  readonly #config: DecoderConfig;
+  readonly #bytes: TokenBytes;
+  readonly #prompts: PromptCaches;
+  readonly #own: KeyValueCache;
+
+  constructor(session: DecoderSession, config: DecoderConfig, bytes: TokenBytes) {
+    const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+    this.#session = session;
+    this.#config = config;
+    this.#bytes = bytes;
+    this.#prompts = new PromptCaches(shape);
+    this.#own = new KeyValueCache(shape);
+  }
+
+  /** @throws AbortedError once `hooks.aborted()` is true; what was prefilled by then stays for the next call. */
+  async generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
+    const held = this.#prompts.of(request.adapter);
+    const cachedTokens = Math.min(commonPrefix(held.tokens, request.prompt), request.prompt.length - 1);
+    held.cache.truncate(cachedTokens);
+    held.tokens.length = cachedTokens;
+    const first = await this.#prefill(held, request, hooks);
+    const candidates = request.seeds.map(
+      (seed, index) => new Candidate(index, seed, request, this.#bytes, hooks),
+    );
+    for (const candidate of candidates) candidate.take(first.slice());
+    let running = candidates.filter((candidate) => !candidate.finished);
+    this.#own.reset(Math.max(1, running.length));
+    while (running.length > 0) {
+      if (hooks.aborted()) throw new AbortedError();
+      await this.#step(held, request, running);
+      const kept = [...running.keys()].filter((row) => !running[row]!.finished);
+      if (kept.length < running.length && kept.length > 0) this.#own.keepRows(kept);
+      if (kept.length === 0 && candidates.length === 1) this.#keepAnswer(held, candidates[0]!);
+      running = kept.map((row) => running[row]!);
+    }
+    return {
+      answers: candidates.map((candidate) => candidate.answer()),
+      promptTokens: request.prompt.length,
+      cachedTokens,
+    };
+  }
 
   /** @returns the logits after the last token of the prompt */
-  async function prefill(
+  async #prefill(
     held: HeldPrompt,
     { prompt: ids, adapter }: GenerationRequest,
     hooks: GenerationHooks,
   ): Promise<Float32Array> {
     const prompt = held.cache;
-    own.reset(1);
+    this.#own.reset(1);
     let logits = new Float32Array();
     while (prompt.length < ids.length) {
       if (hooks.aborted()) throw new AbortedError();
-      const chunk = ids.slice(prompt.length, prompt.length + chunkLength(config, prompt.length));
+      const chunk = ids.slice(prompt.length, prompt.length + chunkLength(this.#config, prompt.length));
       const last = prompt.length + chunk.length === ids.length;
-      const output = await session.forward({
+      const output = await this.#session.forward({
         ids: chunk,
         rows: 1,
         position: prompt.length,
         adapter,
         prompt,
-        own,
+        own: this.#own,
         logitsOf: last ? [chunk.length - 1] : [],
       });
       prompt.append(output.entries);
@@ -164,55 +194,35 @@ export function createTextGenerator(
     return logits;
   }
 
-  return {
-    async generate(request, hooks) {
-      const held = prompts.of(request.adapter);
-      const prompt = held.cache;
-      const cachedTokens = Math.min(commonPrefix(held.tokens, request.prompt), request.prompt.length - 1);
-      prompt.truncate(cachedTokens);
-      held.tokens.length = cachedTokens;
-      const first = await prefill(held, request, hooks);
-      const candidates = request.seeds.map(
-        (seed, index) => new Candidate(index, seed, request, bytes, hooks),
-      );
-      for (const candidate of candidates) candidate.take(first.slice());
-      let running = candidates.filter((candidate) => !candidate.finished);
-      own.reset(Math.max(1, running.length));
-      while (running.length > 0) {
-        if (hooks.aborted()) throw new AbortedError();
-        // Tokens that a constraint leaves no choice about are read together with the one before them.
-        const tokens = Math.min(...running.map((candidate) => candidate.unread.length));
-        const ready = [...running.keys()].filter((row) => running[row]!.unread.length === tokens);
-        const { logits, entries } = await session.forward({
-          ids: running.flatMap((candidate) => candidate.unread.splice(0, tokens)),
-          rows: running.length,
-          position: prompt.length + own.length,
-          adapter: request.adapter,
-          prompt,
-          own,
-          logitsOf: ready.map((row) => (row + 1) * tokens - 1),
-        });
-        own.append(entries, ownBlock);
-        ready.forEach((row, i) => {
-          running[row]!.take(logits.subarray(i * config.vocabulary, (i + 1) * config.vocabulary));
-        });
-        const kept = [...running.keys()].filter((row) => !running[row]!.finished);
-        if (kept.length < running.length && kept.length > 0) own.keepRows(kept);
-        if (kept.length === 0 && candidates.length === 1) keepAnswer(held, candidates[0]!);
-        running = kept.map((row) => running[row]!);
-      }
-      return {
-        answers: candidates.map((candidate) => candidate.answer()),
-        promptTokens: request.prompt.length,
-        cachedTokens,
-      };
-    },
-  };
+  /** Reads what the candidates have chosen, and lets those that have all of it read choose on. */
+  async #step(
+    { cache: prompt }: HeldPrompt,
+    { adapter }: GenerationRequest,
+    running: readonly Candidate[],
+  ): Promise<void> {
+    // Tokens that a constraint leaves no choice about are read together with the one before them.
+    const tokens = Math.min(...running.map((candidate) => candidate.unread.length));
+    const ready = running.flatMap((candidate, row) => (candidate.unread.length === tokens ? [row] : []));
+    const { logits, entries } = await this.#session.forward({
+      ids: running.flatMap((candidate) => candidate.unread.splice(0, tokens)),
+      rows: running.length,
+      position: prompt.length + this.#own.length,
+      adapter,
+      prompt,
+      own: this.#own,
+      logitsOf: ready.map((row) => (row + 1) * tokens - 1),
+    });
+    this.#own.append(entries, ownBlock);
+    const { vocabulary } = this.#config;
+    ready.forEach((row, i) => {
+      running[row]!.take(logits.subarray(i * vocabulary, (i + 1) * vocabulary));
+    });
+  }
 
   /** A conversation that goes on after a single answer finds its keys and values there. */
-  function keepAnswer(held: HeldPrompt, candidate: Candidate): void {
-    held.cache.append(own.entries(0));
-    held.tokens = [...held.tokens, ...candidate.ids.slice(0, own.length)];
+  #keepAnswer(held: HeldPrompt, candidate: Candidate): void {
+    held.cache.append(this.#own.entries(0));
+    held.tokens = [...held.tokens, ...candidate.ids.slice(0, this.#own.length)];
   }
 }
 

@@ -15,7 +15,7 @@ import { type LocalConfig, modelDirectory } from '../settings.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { readDecoderConfig } from '../weights/hf-config.js';
-import { type ModelProcess, openModelProcess } from './model-process.js';
+import { ModelProcess } from './model-process.js';
 
 /**
  * A Hugging Face model directory, run in a process of its own on onnxruntime. The process starts with the first call.
@@ -25,7 +25,7 @@ import { type ModelProcess, openModelProcess } from './model-process.js';
 export function createLocalModel(config: LocalConfig): LanguageModel {
   const located = { ...config, path: modelDirectory(config.path) };
   checkFiles(located.path, config.adapter === undefined ? [] : [config.adapter]);
-  const process = openModelProcess(modelId(located.path, config.adapter), located);
+  const process = new ModelProcess(modelId(located.path, config.adapter), located);
   return { ...languageModel(located, process), close: () => process.close() };
 }
 
@@ -50,7 +50,7 @@ export function openLocalModels(
 ): LocalModels {
   const base = { ...config, path: modelDirectory(config.path) };
   checkFiles(base.path, adapters);
-  const process = openModelProcess(modelId(base.path), { ...base, adapters });
+  const process = new ModelProcess(modelId(base.path), { ...base, adapters });
   return {
     model: (adapter) => languageModel({ ...base, adapter }, process, adapter),
     load: () => process.load(),

@@ -1,4 +1,3 @@
-/** The parent's side of the model's process: starts it when needed, again after a crash, and speaks with it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
@@ -22,20 +21,6 @@ interface JobOptions {
   readonly onText?: ((candidate: number, text: string) => void) | undefined;
 }
 
-export interface ModelProcess {
-  /**
-   * Jobs run one after the other, in turns between the adapters that they ask for.
-   * @throws ModelError when the job was aborted, can't be met, or the process ended
-   * @throws UserError when the model or the device can't be used
-   */
-  generate(job: GenerateJob, options?: JobOptions): Promise<JobResult>;
-  /** Loads the model now instead of at the first job. */
-  load(): Promise<LoadReport>;
-  /** Id of the running process, if any. */
-  readonly pid: number | undefined;
-  close(): Promise<void>;
-}
-
 interface Pending {
   resolve(result: JobResult): void;
   reject(error: Error): void;
@@ -49,11 +34,79 @@ interface Running {
   readonly jobs: Map<number, Pending>;
 }
 
-export function openModelProcess(id: string, settings: LoadSettings): ModelProcess {
-  let running: Running | undefined;
-  let nextJob = 0;
+/** The parent's side of the model's process: starts it when needed, again after a crash, and speaks with it. */
+export class ModelProcess {
+  readonly #id: string;
+  readonly #settings: LoadSettings;
+  #running: Running | undefined;
+  #nextJob = 0;
 
-  function start(): Running {
+  /** @param id of the model, for messages */
+  constructor(id: string, settings: LoadSettings) {
+    this.#id = id;
+    this.#settings = settings;
+  }
+
+  /** Id of the running process, if any. */
+  get pid(): number | undefined {
+    return this.#running?.child.pid;
+  }
+
+  /** Loads the model now instead of at the first job. */
+  async load(): Promise<LoadReport> {
+    const { child, jobs, report } = this.#start();
+    holdOpen(child, true);
+    try {
+      return await report;
+    } finally {
+      if (jobs.size === 0) holdOpen(child, false);
+    }
+  }
+
+  /**
+   * Jobs run one after the other, in turns between the adapters that they ask for.
+   * @throws ModelError when the job was aborted, can't be met, or the process ended
+   * @throws UserError when the model or the device can't be used
+   */
+  async generate(job: GenerateJob, { signal, onText }: JobOptions = {}): Promise<JobResult> {
+    const started = performance.now();
+    const aborted = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);
+    if (signal?.aborted) throw aborted();
+    const { child, jobs } = this.#start();
+    const id = this.#nextJob++;
+    let onAbort: (() => void) | undefined;
+    holdOpen(child, true);
+    try {
+      return await new Promise<JobResult>((resolve, reject) => {
+        jobs.set(id, { resolve, reject, onText, started });
+        onAbort = () => {
+          tell(child, { kind: 'abort', id });
+          reject(aborted());
+        };
+        signal?.addEventListener('abort', onAbort, { once: true });
+        tell(child, { kind: 'generate', id, job });
+      });
+    } finally {
+      jobs.delete(id);
+      if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);
+      if (jobs.size === 0) holdOpen(child, false);
+    }
+  }
+
+  async close(): Promise<void> {
+    const child = this.#running?.child;
+    this.#running = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    holdOpen(child, true);
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    // It may be in the middle of a run, which nothing else interrupts; it owns nothing that must be put away.
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  /** The process that runs, or a new one. */
+  #start(): Running {
+    if (this.#running !== undefined) return this.#running;
     const child = forkChild();
     const jobs = new Map<number, Pending>();
     let stderr = '';
@@ -61,103 +114,40 @@ export function openModelProcess(id: string, settings: LoadSettings): ModelProce
       stderr = (stderr + data.toString()).slice(-2000);
     });
     const report = new Promise<LoadReport>((resolve, reject) => {
+      const failed = (failure: FailureReport) => {
+        // What kept it from loading may be mended: the next call tries with a new process.
+        if (this.#running?.child === child) this.#running = undefined;
+        reject(errorOf(this.#id, failure, 0));
+        for (const job of jobs.values())
+          job.reject(errorOf(this.#id, failure, performance.now() - job.started));
+        jobs.clear();
+      };
       child.on('message', (message: FromProcess) => {
         if (message.kind === 'loaded') resolve(message.report);
         else if (message.kind === 'load-failed') {
-          // What kept it from loading may be mended: the next call tries with a new process.
-          if (running?.child === child) running = undefined;
-          reject(errorOf(id, message.failure, 0));
-          for (const job of jobs.values())
-            job.reject(errorOf(id, message.failure, performance.now() - job.started));
-          jobs.clear();
+          failed(message.failure);
           child.kill();
-        } else receive(jobs, message);
+        } else this.#receive(jobs, message);
       });
-      const ended = (reason: string) => {
-        if (running?.child === child) running = undefined;
-        const error = (latencyMs: number) =>
-          new ModelError('server', `${id}: the model's process ended (${reason})${tail(stderr)}`, {
-            retries: 0,
-            latencyMs,
-          });
-        reject(error(0));
-        for (const job of jobs.values()) job.reject(error(performance.now() - job.started));
-        jobs.clear();
-      };
+      const ended = (reason: string) =>
+        failed({ kind: 'server', message: `the model's process ended (${reason})${tail(stderr)}` });
       child.on('error', (error) => ended(error.message));
       child.on('exit', (code, signal) => ended(signal === null ? `exit code ${code}` : `signal ${signal}`));
     });
     // Whoever waits for the report or for a job learns of a failure; nobody else needs to.
     report.catch(() => {});
-    tell(child, { kind: 'load', settings });
-    return { child, report, jobs };
+    tell(child, { kind: 'load', settings: this.#settings });
+    this.#running = { child, report, jobs };
+    return this.#running;
   }
 
-  function receive(jobs: Map<number, Pending>, message: Extract<FromProcess, { id: number }>): void {
+  #receive(jobs: ReadonlyMap<number, Pending>, message: Extract<FromProcess, { id: number }>): void {
     const job = jobs.get(message.id);
     if (job === undefined) return;
-    if (message.kind === 'text') {
-      job.onText?.(message.candidate, message.text);
-      return;
-    }
-    if (message.kind === 'done') job.resolve(message.result);
-    else job.reject(errorOf(id, message.failure, performance.now() - job.started));
+    if (message.kind === 'text') job.onText?.(message.candidate, message.text);
+    else if (message.kind === 'done') job.resolve(message.result);
+    else job.reject(errorOf(this.#id, message.failure, performance.now() - job.started));
   }
-
-  return {
-    get pid() {
-      return running?.child.pid;
-    },
-    async load() {
-      running ??= start();
-      const { child, jobs, report } = running;
-      holdOpen(child, true);
-      try {
-        return await report;
-      } finally {
-        if (jobs.size === 0) holdOpen(child, false);
-      }
-    },
-    async generate(job, { signal, onText } = {}) {
-      const started = performance.now();
-      const aborted = () =>
-        new ModelError('aborted', `${id}: the call was aborted`, {
-          retries: 0,
-          latencyMs: performance.now() - started,
-        });
-      if (signal?.aborted) throw aborted();
-      running ??= start();
-      const { child, jobs } = running;
-      const jobId = nextJob++;
-      let onAbort: (() => void) | undefined;
-      holdOpen(child, true);
-      try {
-        return await new Promise<JobResult>((resolve, reject) => {
-          jobs.set(jobId, { resolve, reject, onText, started });
-          onAbort = () => {
-            tell(child, { kind: 'abort', id: jobId });
-            reject(aborted());
-          };
-          signal?.addEventListener('abort', onAbort, { once: true });
-          tell(child, { kind: 'generate', id: jobId, job });
-        });
-      } finally {
-        jobs.delete(jobId);
-        if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);
-        if (jobs.size === 0) holdOpen(child, false);
-      }
-    },
-    async close() {
-      const child = running?.child;
-      running = undefined;
-      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-      holdOpen(child, true);
-      const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-      // It may be in the middle of a run, which nothing else interrupts; it owns nothing that must be put away.
-      child.kill('SIGKILL');
-      await ended;
-    },
-  };
 }
 
 function errorOf(id: string, failure: FailureReport, latencyMs: number): Error {

@@ -1,0 +1,97 @@
+/** Counts what calls used: tokens, cost, failures. */
+import type { Usage } from '../models/language-model.js';
+import type { PriceConfig } from '../models/settings.js';
+import { type CallRecord, faultsOf, type UsageTotals } from '../runs/events.js';
+import type { Amounts } from './limits.js';
+
+export const noUsage: UsageTotals = {
+  calls: 0,
+  errors: 0,
+  retries: 0,
+  promptTokens: 0,
+  cachedTokens: 0,
+  completionTokens: 0,
+  reasoningTokens: 0,
+  latencyMs: 0,
+};
+
+type Counts = Exclude<keyof UsageTotals, 'cost' | 'faults' | 'unreported'>;
+const counts = Object.keys(noUsage) as Counts[];
+
+/** The sum of several runs' usage. */
+export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
+  const sum: Record<Counts, number> = { ...noUsage };
+  for (const usage of totals) for (const key of counts) sum[key] += usage[key];
+  const costs = totals.flatMap(({ cost }) => cost ?? []);
+  const unreported = totals.flatMap((usage) => usage.unreported ?? []);
+  const faults: Record<string, number> = {};
+  for (const usage of totals) {
+    for (const [kind, count] of Object.entries(usage.faults ?? {}))
+      faults[kind] = (faults[kind] ?? 0) + count;
+  }
+  const total = (numbers: readonly number[]) => numbers.reduce((all, number) => all + number, 0);
+  return {
+    ...sum,
+    ...(costs.length > 0 && { cost: total(costs) }),
+    ...(unreported.length > 0 && { unreported: total(unreported) }),
+    ...(Object.keys(faults).length > 0 && { faults }),
+  };
+}
+
+/**
+ * What one call adds to the totals of its run.
+ * @param unreported tokens that limits count beside those that the provider reported
+ */
+export function usageOfCall(call: CallRecord, unreported: number, hasPrice: boolean): UsageTotals {
+  const usage = call.completion?.usage ?? {};
+  const took = call.outcome.kind === 'error' ? call.outcome : call.completion;
+  const faults: Record<string, number> = {};
+  for (const kind of faultsOf(call)) faults[kind] = (faults[kind] ?? 0) + 1;
+  return {
+    calls: 1,
+    errors: call.outcome.kind === 'error' ? 1 : 0,
+    retries: took?.retries ?? 0,
+    promptTokens: usage.promptTokens ?? 0,
+    cachedTokens: usage.cachedTokens ?? 0,
+    completionTokens: usage.completionTokens ?? 0,
+    reasoningTokens: usage.reasoningTokens ?? 0,
+    latencyMs: took?.latencyMs ?? 0,
+    ...(hasPrice && { cost: call.cost ?? 0 }),
+    ...(unreported > 0 && { unreported }),
+    faults,
+  };
+}
+
+function costOf(price: PriceConfig | undefined, prompt: number, cached: number, completion: number): number {
+  if (price === undefined) return 0;
+  const { input, cachedInput = input, output } = price;
+  return ((prompt - cached) * input + cached * cachedInput + completion * output) / 1e6;
+}
+
+/** What a call used, where what was not reported is in it as estimated; the call itself is not counted. */
+export function amountsOf({ unreported, ...usage }: Usage, price: PriceConfig | undefined): Amounts {
+  const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
+  const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);
+  const cached = usage.cachedTokens ?? 0;
+  return {
+    calls: 0,
+    promptTokens: prompt,
+    cachedTokens: cached,
+    completionTokens: completion,
+    reasoningTokens: usage.reasoningTokens ?? 0,
+    cost: costOf(price, prompt, cached, completion),
+  };
+}
+
+/** The most that a call with so many tokens can use: all of the prompt cached, all of the answer reasoning. */
+export function worstOf(prompt: number, completion: number, price: PriceConfig | undefined): Amounts {
+  return {
+    calls: 1,
+    promptTokens: prompt,
+    cachedTokens: prompt,
+    completionTokens: completion,
+    reasoningTokens: completion,
+    // A cache may cost more than none.
+    cost: Math.max(costOf(price, prompt, 0, completion), costOf(price, prompt, prompt, completion)),
+  };
+}
