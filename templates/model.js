@@ -15,8 +15,8 @@ export default {
       /**
        * Answers a prompt: messages of {role: 'system' | 'user' | 'assistant', content}. Return the text, or an object
        * with `text` and, where they are known, usage: {promptTokens, completionTokens} and reasoning. Throw where there
-       * is no answer: the call then counts as failed. `options` has a seed (the same seed asks for the same answer), and
-       * a signal that tells when the call is no longer wanted.
+       * is no answer: the call then counts as failed. `options.seeds` holds the seed of this answer (the same seed asks
+       * for the same one), `options.signal` tells when the call is no longer wanted.
        */
       async generate(messages, options) {
         // The history has an evaluation a line: "params[0]: 1.2; params[1]: -3.0; f(params): 37.50".
@@ -28,7 +28,7 @@ export default {
         const [best] = evaluated.reduce((a, b) =>
           Number.parseFloat(b[1]) > Number.parseFloat(a[1]) ? b : a,
         );
-        let [state] = options.seeds ?? [options.seed];
+        let [state] = options.seeds;
         const draw = () => {
           state = (48271 * (state + 1)) % 2147483647; // Lehmer's generator, with Park and Miller's constants
           return state / 2147483647 - 0.5;

@@ -6,6 +6,8 @@ import { execute as runCommand } from '../../src/commands/run.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
 const cwd = temporaryDirectory();
+// The loader of TypeScript in the tests' threads asks for it; Node finds out by itself.
+writeFileSync(join(cwd, 'package.json'), '{"type": "module"}');
 
 function init(kind: Parameters<typeof initCommand>[0]['kind'], file: string) {
   const { context, printed } = recordingContext(cwd);
