@@ -115,6 +115,11 @@ const commands: readonly (ListedCommand | readonly [string, string, readonly Lis
     'Write a config of ProPS or LLM-RL-finetune as one of policyloop',
     () => import('./commands/import.js'),
   ],
+  [
+    'init <kind> <file>',
+    'Write a template of a module of your own: an environment, a policy, a model, a reward or helpers',
+    () => import('./commands/init.js'),
+  ],
   ['list', 'List the runs', () => import('./commands/list.js')],
   [
     'show <run>',

@@ -1,0 +1,54 @@
+import { constants, copyFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import type { Arguments } from '../command.js';
+import type { CommandContext } from '../context.js';
+import { UserError } from '../errors.js';
+import { isModulePath, type ModuleKind } from '../modules/user-module.js';
+import { packageRoot } from '../package.js';
+
+/** How a config names a module of each kind. */
+const uses = {
+  environment: (path: string) => `environment: ${path}`,
+  policy: (path: string) => `policy: {kind: ${path}}`,
+  model: (path: string) => `model: {provider: ${path}}`,
+  reward: (path: string) => `evaluation: {reward: ${path}}`,
+  helpers: (path: string) => `prompts: {set: ./my-prompts, helpers: ${path}}`,
+} as const satisfies Record<ModuleKind, (path: string) => string>;
+
+export const options = (y: Argv) =>
+  y
+    .positional('kind', {
+      choices: Object.keys(uses) as ModuleKind[],
+      demandOption: true,
+      describe: 'What the module is',
+    })
+    .positional('file', { type: 'string', demandOption: true, describe: 'File to write' })
+    .example('$0 init environment my-env.js', 'an environment that plays as it is');
+
+/** `policyloop init <kind> <file>`. */
+export function execute({ kind, file }: Arguments<typeof options>, context: CommandContext): number {
+  if (!isModulePath(file)) {
+    throw new UserError({
+      field: 'file',
+      message: 'is no name of a module',
+      value: file,
+      remedy: `give a name such as my-${kind}.js`,
+    });
+  }
+  try {
+    const template = join(packageRoot(), 'templates', `${kind}.js`);
+    copyFileSync(template, resolve(context.cwd, file), constants.COPYFILE_EXCL);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new UserError({
+      field: 'file',
+      message: 'is there already',
+      value: file,
+      remedy: 'name another file',
+    });
+  }
+  const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
+  context.print(`written: ${file}\na config beside it names it: ${uses[kind](path)}`);
+  return 0;
+}
