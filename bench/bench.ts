@@ -1,6 +1,6 @@
 /** `npm run bench`: figures of this machine, now. Ratios within one run are what counts. */
 import process from 'node:process';
-import { terminalTable } from '../src/format/table.js';
+import { number, terminalTable, text } from '../src/format/table.js';
 import { benchIterations } from './iterations.js';
 import { benchMujoco } from './mujoco.js';
 import { benchRollouts } from './rollouts.js';
@@ -16,12 +16,9 @@ const findings = [
   ...benchStartUp(),
 ];
 process.stdout.write(
-  `${terminalTable(
-    [
-      { title: 'what', cell: ({ name }) => name },
-      { title: 'figure', kind: 'number', cell: ({ value }) => value },
-      { title: '', cell: ({ note }) => note ?? '' },
-    ],
-    findings,
-  )}\n`,
+  `${terminalTable(findings, [
+    text('what', ({ name }) => name),
+    number('figure', ({ value }) => value),
+    text('', ({ note }) => note ?? ''),
+  ])}\n`,
 );

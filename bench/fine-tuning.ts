@@ -133,11 +133,11 @@ const rows = [...times].map(([name, measured]) => {
 });
 process.stdout.write(
   `${terminalTable(
+    rows,
     ['what', 'processor time', 'wall time', 'peak memory', ''].map((title, i) => ({
       title,
       kind: i > 0 && i < 4 ? ('number' as const) : ('text' as const),
       cell: (row: readonly string[]) => row[i],
     })),
-    rows,
   )}\n`,
 );

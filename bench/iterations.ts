@@ -5,7 +5,6 @@ import { parseConfig, resolvedYaml } from '../src/config/load.js';
 import { assemble, experimentIn, newManifest } from '../src/experiment/assemble.js';
 import { runExperiment } from '../src/experiment/experiment.js';
 import type { LanguageModel } from '../src/models/language-model.js';
-import { formatParameters } from '../src/prompting/answer/format.js';
 import { createGenerator } from '../src/random/generator.js';
 import { createRunDirectory } from '../src/runs/writer.js';
 import type { Finding } from './finding.js';
@@ -71,17 +70,21 @@ export async function benchIterations(): Promise<readonly Finding[]> {
 function scriptedModel(): LanguageModel {
   return {
     id: 'scripted',
-    generate(_messages, { seed, task }) {
-      const random = createGenerator(seed);
-      const { count, low, high, decimals } = task.parameters;
-      const vector = Array.from({ length: count }, () => Number(random.uniform(low, high).toFixed(decimals)));
-      return Promise.resolve({
-        text: `${formatParameters(vector, task.parameters)}\nA reason.`,
-        finishReason: 'stop',
-        usage: { promptTokens: 1, completionTokens: 1 },
-        latencyMs: 0,
-        retries: 0,
+    generate(_messages, { grammar, seeds }) {
+      const random = createGenerator(seeds[0]!);
+      const { labels, number } = grammar!;
+      const values = labels.map((label) => {
+        return `${label} ${random.uniform(number.low, number.high).toFixed(number.decimals)}`;
       });
+      return Promise.resolve([
+        {
+          text: `${values.join('')}\nA reason.`,
+          finishReason: 'stop',
+          usage: { promptTokens: 1, completionTokens: 1 },
+          latencyMs: 0,
+          retries: 0,
+        },
+      ]);
     },
   };
 }

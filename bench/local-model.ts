@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { writeRandomModel } from '../scripts/random-model.js';
-import { terminalTable } from '../src/format/table.js';
+import { number, terminalTable, text } from '../src/format/table.js';
 import { type Engine, loadEngine } from '../src/models/local/engine/engine.js';
 import type { GenerateJob, JobResult } from '../src/models/local/engine/protocol.js';
 import { decoderTensors } from '../src/models/local/graph/parameters.js';
@@ -165,12 +165,9 @@ const rows: Finding[] = [
   },
 ];
 process.stdout.write(
-  `${terminalTable(
-    [
-      { title: 'what', cell: ({ name }) => name },
-      { title: 'figure', kind: 'number', cell: ({ value }) => value },
-      { title: '', cell: ({ note }) => note ?? '' },
-    ],
-    rows,
-  )}\n`,
+  `${terminalTable(rows, [
+    text('what', ({ name }) => name),
+    number('figure', ({ value }) => value),
+    text('', ({ note }) => note ?? ''),
+  ])}\n`,
 );

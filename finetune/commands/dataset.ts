@@ -5,11 +5,11 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
 import { formatCompact } from '../../src/format/numbers.js';
-import { terminalTable } from '../../src/format/table.js';
+import { number, terminalTable, text } from '../../src/format/table.js';
 import { shownPath } from '../../src/runs/facts.js';
+import { findRuns } from '../../src/runs/finder.js';
 import { buildDataset } from '../dataset/dataset.js';
 import { requireExportable } from '../dataset/export-rows.js';
-import { findRuns } from '../dataset/find-runs.js';
 import type { DatasetManifest } from '../dataset/manifest.js';
 import { rowFormats } from '../dataset/row-formats.js';
 import { parseValidation } from '../dataset/split.js';
@@ -75,7 +75,10 @@ export const options = (y: Argv) =>
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a', '');
+    .example(
+      '$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a',
+      'of all runs by that name',
+    );
 
 type Args = Arguments<typeof options>;
 
@@ -90,7 +93,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireExportable(recipe, format);
   const out = resolve(context.cwd, args.out);
   requireNewDirectory(out);
-  const paths = findRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir });
+  const paths = findRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir }).toSorted();
   const dataset = await buildDataset(
     paths.map((path) => ({ path, name: shownPath(path, context.cwd) })),
     {
@@ -136,22 +139,15 @@ function described({ recipe, sources, statistics, duplicates }: DatasetManifest,
       `${recipe}: ${train.examples + validation.examples} examples, ${duplicates} duplicates left out`,
     ),
     '',
-    terminalTable(
-      [
-        { title: 'split', cell: ({ title }) => title },
-        { title: 'runs', kind: 'number', cell: ({ title }) => runs(title) },
-        { title: 'examples', kind: 'number', cell: ({ examples }) => examples },
-        { title: 'prompts', kind: 'number', cell: ({ prompts }) => prompts },
-        { title: 'prompt tokens', kind: 'number', cell: ({ promptTokens }) => spread(promptTokens) },
-        {
-          title: 'completion tokens',
-          kind: 'number',
-          cell: ({ completionTokens }) => spread(completionTokens),
-        },
-        { title: 'history', kind: 'number', cell: ({ history }) => spread(history) },
-      ],
-      splits,
-    ),
+    terminalTable(splits, [
+      text('split', ({ title }) => title),
+      number('runs', ({ title }) => runs(title)),
+      number('examples', ({ examples }) => examples),
+      number('prompts', ({ prompts }) => prompts),
+      number('prompt tokens', ({ promptTokens }) => spread(promptTokens)),
+      number('completion tokens', ({ completionTokens }) => spread(completionTokens)),
+      number('history', ({ history }) => spread(history)),
+    ]),
     '',
     `look at it  ${join(out, datasetFiles.page)}`,
   ].join('\n');

@@ -9,7 +9,7 @@ import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/runs/writer.js';
-import { controls } from '../../src/search/controls.js';
+import { controlNames } from '../../src/search/controls.js';
 import { playRun } from '../../src/studies/play-run.js';
 import { plannedRuns, withoutOverrides } from '../../src/studies/study.js';
 import { createStudyDisplay } from '../../src/studies/study-progress.js';
@@ -55,7 +55,7 @@ export const options = (y: Argv) =>
         ...kinds.text,
         array: true,
         default: [],
-        choices: controls,
+        choices: controlNames,
         describe: 'Searches that play beside them with the same budget',
       })
       .option('repeats', {

@@ -62,7 +62,10 @@ export const options = (y: Argv) =>
     .option('partition', { ...kinds.text, describe: 'Partition of the cluster' })
     .option('account', { ...kinds.text, describe: 'Account that the job is charged to' })
     .option('json', common.json)
-    .example('$0 finetune export trl tune.yaml --out cluster --gpus 4 --accelerate fsdp2', '');
+    .example(
+      '$0 finetune export trl tune.yaml --out cluster --gpus 4 --accelerate fsdp2',
+      'for four devices',
+    );
 
 type Args = Arguments<typeof options>;
 

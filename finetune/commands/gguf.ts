@@ -33,6 +33,7 @@ export const options = (y: Argv) =>
       requiresArg: true,
       describe: 'Format of the matrices',
     })
+    .option('quiet', common.quiet)
     .option('json', common.json)
     .example('$0 finetune gguf tuned/adapter --out tuned.gguf', 'base and adapter in one file')
     .example('$0 finetune gguf models/Qwen3-0.6B --out qwen.gguf --dtype q8_0', 'half the size');
@@ -55,7 +56,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       message: `${basename(modelfile)} is there already`,
       remedy: 'name another file, or move it away',
     });
-  const progress = writingProgress(args.json, context);
+  const progress = writingProgress(args, context);
   try {
     const type = args.dtype.toUpperCase() as GgufTensorType;
     const written = await writeGguf(model, adapter, out, type, progress);

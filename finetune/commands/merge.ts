@@ -28,8 +28,9 @@ export const options = (y: Argv) =>
       requiresArg: true,
       describe: 'Dtype of changed matrices: as the base has them, or float32',
     })
+    .option('quiet', common.quiet)
     .option('json', common.json)
-    .example('$0 finetune merge tuned/adapter --out tuned/merged', '');
+    .example('$0 finetune merge tuned/adapter --out tuned/merged', 'a model like any other');
 
 type Args = Arguments<typeof options>;
 
@@ -46,7 +47,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     context.cwd,
   );
   const out = resolve(context.cwd, args.out);
-  const progress = writingProgress(args.json, context);
+  const progress = writingProgress(args, context);
   try {
     const merged = await mergeAdapter(model, adapter, out, args.dtype, progress);
     progress.close();

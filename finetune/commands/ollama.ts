@@ -28,7 +28,7 @@ export const options = (y: Argv) =>
       describe: 'File to write',
     })
     .option('json', common.json)
-    .example('$0 finetune ollama tuned/adapter --from llama3.2:1b-instruct-fp16', '');
+    .example('$0 finetune ollama tuned/adapter --from llama3.2:1b-instruct-fp16', 'then: ollama create');
 
 type Args = Arguments<typeof options>;
 

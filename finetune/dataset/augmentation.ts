@@ -34,6 +34,11 @@ export function drawSymmetry({ parameters, description }: PolicyFamily, random: 
   const flips = parameters.low === -parameters.high;
   const moved = (count: number, flip: boolean): readonly Moved[] =>
     permutation(count, random).map((from) => ({ from, sign: flip && random.random() < 0.5 ? -1 : 1 }));
+  if (description.kind === 'module')
+    throw new UserError({
+      message: `the symmetries of the policy ${description.name} are not known`,
+      remedy: 'leave augmentation out for runs of this policy',
+    });
   if (description.kind === 'q-table') {
     const { states, actions } = description;
     return {

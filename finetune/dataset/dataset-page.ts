@@ -9,7 +9,7 @@ import {
   formatReturn,
   plural,
 } from '../../src/format/numbers.js';
-import { type Cell, type Column, htmlTable } from '../../src/format/table.js';
+import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import type { Dataset, Split } from './dataset.js';
@@ -75,14 +75,11 @@ function sizes({ statistics, duplicates }: Dataset): Html {
     { title: 'evaluations behind a prompt', of: ({ history }) => spread(history) },
     { title: 'weight', of: ({ weight }) => spread(weight) },
   ];
-  const table = htmlTable(
-    [
-      { title: '', cell: ({ title }) => title },
-      { title: 'training', kind: 'number', cell: ({ of }) => of(statistics.train) },
-      { title: 'validation', kind: 'number', cell: ({ of }) => of(statistics.validation) },
-    ],
-    rows,
-  );
+  const table = htmlTable(rows, [
+    text('', ({ title }) => title),
+    number('training', ({ of }) => of(statistics.train)),
+    number('validation', ({ of }) => of(statistics.validation)),
+  ]);
   return html`${table}
 <p class="note">Median, with the smallest and the largest value and the mean. ${plural(duplicates, 'duplicate')} left out.</p>`;
 }
@@ -103,21 +100,17 @@ type Source = Pick<
 
 /** What a dataset is made of, on its page and on that of a training. */
 export const sourceColumns: readonly Column<Source>[] = [
-  { title: 'run', cell: ({ run }) => run },
-  { title: 'environment', cell: ({ environment }) => environment },
-  { title: 'proposed by', cell: ({ model }) => model },
-  { title: 'seed', kind: 'number', cell: ({ seed }) => String(seed) },
-  { title: 'examples', kind: 'number', cell: ({ kept }) => kept },
-  { title: 'split', cell: ({ split }) => split },
+  text('run', ({ run }) => run),
+  text('environment', ({ environment }) => environment),
+  text('proposed by', ({ model }) => model),
+  number('seed', ({ seed }) => String(seed)),
+  number('examples', ({ kept }) => kept),
+  text('split', ({ split }) => split),
 ];
 
 function sourceTable({ sources }: DatasetManifest): Html {
-  const evaluations: Column<(typeof sources)[number]> = {
-    title: 'evaluations',
-    kind: 'number',
-    cell: (source) => source.evaluations,
-  };
-  return htmlTable([...sourceColumns, evaluations], sources, { tall: true });
+  const evaluations: Column<(typeof sources)[number]> = number('evaluations', (source) => source.evaluations);
+  return htmlTable(sources, [...sourceColumns, evaluations], { tall: true });
 }
 
 function samples(dataset: Dataset, split: Split): Html {

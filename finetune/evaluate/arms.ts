@@ -4,13 +4,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { ModelConfig } from '../../src/config/config.js';
 import { UserError } from '../../src/errors.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
-import { type Control, controlArm, isControl } from '../../src/search/controls.js';
+import { type ControlName, controlArm, isControl } from '../../src/search/controls.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
 import { isAdapter, openBase, trainedVariables } from '../export/base-model.js';
 
 /** A model that plays all experiments. */
 export interface Arm {
-  readonly name: 'base' | 'tuned' | Control;
+  readonly name: 'base' | 'tuned' | ControlName;
   /** As a person calls it. */
   readonly label: string;
   readonly provider: ModelConfig['provider'];
@@ -47,7 +47,7 @@ export type TrainedOn =
 export function openArms(
   base: string | undefined,
   tuned: string,
-  wanted: readonly Control[],
+  wanted: readonly ControlName[],
   cwd: string,
 ): { readonly arms: readonly Arm[]; readonly notes: readonly string[] } {
   const baseArm = base === undefined ? undefined : openArm('base', base, undefined, cwd);
@@ -103,7 +103,7 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   };
 }
 
-const armOf = (name: Control): Arm => ({ ...controlArm(name), hash: null });
+const armOf = (name: ControlName): Arm => ({ ...controlArm(name), hash: null });
 
 function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cwd: string): Arm {
   const served = /^(ollama|openai):(.+)$/.exec(spec);

@@ -2,9 +2,8 @@
 
 import { loggedProposals } from '../../src/report/data/proposals.js';
 import { bestByIteration } from '../../src/report/group-report.js';
-import { finalConfirmation } from '../../src/runs/events.js';
-import { describeReason } from '../../src/runs/facts.js';
-import { readManifest, readRun, statusOf } from '../../src/runs/reader.js';
+import { factsOf, type RunFacts } from '../../src/runs/facts.js';
+import { readRun } from '../../src/runs/reader.js';
 
 /** The measures that arms are compared by; each is a number a run, null where the run has none. */
 export const metrics = {
@@ -17,7 +16,7 @@ export type Metric = keyof typeof metrics;
 
 export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly environment: string;
-  readonly status: 'running' | 'completed' | 'interrupted' | 'failed' | 'crashed';
+  readonly status: RunFacts['status'];
   /** Why it is where it is, in words. */
   readonly reason: string;
   /** Highest mean return that was seen: selected on noise. */
@@ -49,7 +48,8 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
  * chosen policy on seeds that chose nothing.
  */
 export function readFigures(path: string): RunFigures {
-  const manifest = readManifest(path);
+  const facts = factsOf(path);
+  const { manifest, status } = facts;
   const { entries, calls, iteration } = readRun(path);
   const counted = loggedProposals({ entries, calls }).filter((proposal) => proposal.iteration <= iteration);
   const answered = counted.filter(({ attempts }) =>
@@ -64,24 +64,23 @@ export function readFigures(path: string): RunFigures {
   const accepted = first.filter(({ outcome }) => outcome.kind === 'accepted').length;
   const improvements = counted.filter(({ improved }) => improved).length;
   const share = (count: number, of: number) => (of === 0 ? null : count / of);
-  const status = statusOf(path, manifest);
   return {
     environment: manifest.environment,
     status,
-    reason: describeReason({ status, ...(manifest.reason && { reason: manifest.reason }) }),
-    confirmed: status === 'completed' ? (finalConfirmation(manifest.confirmations)?.mean ?? null) : null,
-    observed: manifest.best?.return ?? null,
+    reason: facts.ended,
+    confirmed: status === 'completed' ? (facts.confirmed?.mean ?? null) : null,
+    observed: facts.observed,
     improvementRate: share(improvements, counted.length),
     validFirst: share(accepted + repeated, answered.length),
     valid: share(answered.filter(({ entry }) => entry !== undefined).length, answered.length),
     iterations: manifest.iterations.done,
-    stoppedEarly: status === 'completed' && manifest.reason?.kind !== 'iterations',
+    stoppedEarly: facts.stoppedEarly,
     proposals: counted.length,
     answered: answered.length,
     improvements,
     repeated,
     evaluations: entries.length,
-    tokens: manifest.usage.promptTokens + manifest.usage.completionTokens,
+    tokens: facts.tokens,
     activeMs: manifest.activeMs,
     curve: bestByIteration({ manifest, entries }, manifest.iterations.of),
   };

@@ -1,29 +1,29 @@
 /** An evaluation to look at: one file that loads nothing, linked to the reports of its runs. */
 
-import { pText, signed, verdictChips, verdictRule, verdictText } from '../../src/comparison/words.js';
-import { type Content, type Html, html } from '../../src/format/html.js';
+import { verdictRule } from '../../src/comparison/words.js';
+import { type Html, html } from '../../src/format/html.js';
 import {
   formatCompact,
   formatDuration,
+  formatInterval,
   formatNumber,
   formatReturn,
+  formatShare,
+  formatSigned,
   plural,
 } from '../../src/format/numbers.js';
+import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import { armCurves } from '../../src/report/charts/arm-curves.js';
 import { relativeLink } from '../../src/report/group-report.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import { runFiles } from '../../src/runs/reader.js';
-import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
+import type { Interval } from '../../src/statistics/bootstrap.js';
+import type { Summary } from '../../src/statistics/paired.js';
 import { cautions, conclusions } from './conclusion.js';
-import {
-  type ArmComparison,
-  type EvaluatedRun,
-  type Evaluation,
-  type ExperimentResult,
-  testedIn,
-} from './evaluate.js';
-import { type Metric, metrics } from './figures.js';
+import { type EvaluatedRun, type Evaluation, type ExperimentResult, testedIn } from './evaluate.js';
+import { type Metric, metrics, type RunFigures } from './figures.js';
 import { differencePlot } from './plot.js';
+import { comparedIn, differenceColumns, experimentTitle } from './tables.js';
 
 export function renderEvaluationPage(evaluation: Evaluation): string {
   const { arms, experiments, groups, policyloop } = evaluation;
@@ -35,7 +35,7 @@ export function renderEvaluationPage(evaluation: Evaluation): string {
       : { id: 'differences', title: 'What changed', content: differences(evaluation) },
     ...experiments.map((experiment, i) => ({
       id: `experiment-${i + 1}`,
-      title: `${experiment.name}${experiment.familiarity === 'transfer' ? ' (transfer)' : ''}`,
+      title: experimentTitle(experiment),
       content: experimentSection(evaluation, experiment),
     })),
     { id: 'runs', title: 'Runs', content: runTable(evaluation) },
@@ -80,51 +80,15 @@ ${failures.length > 0 && html`<ul class="warnings">${failures.map(({ arm, run, m
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-function differences({ experiments, groups }: Evaluation): Html {
-  const rows = [
-    ...experiments.map(({ name, familiarity, comparisons }) => ({
-      title: familiarity === 'transfer' ? `${name} (transfer)` : name,
-      comparisons,
-    })),
-    ...(experiments.length > 1
-      ? groups.map(({ group, comparisons }) => ({ title: groupTitles[group], comparisons }))
-      : []),
-  ];
+function differences(evaluation: Evaluation): Html {
+  const { experiments, groups } = evaluation;
   return html`${experiments.length > 1 && differencePlot(experiments, groups)}
-<div class="scroll" tabindex="0"><table>
-<thead><tr><th></th><th>difference</th><th class="number">pairs</th><th class="number">return</th><th class="number">IQM</th><th class="number">wins</th><th class="number">p (Holm)</th><th></th></tr></thead>
-<tbody>${rows.flatMap(({ title, comparisons }) =>
-    comparisons.map(
-      ({ of, against, metrics: { confirmed } }, i) =>
-        html`<tr><th scope="row">${i === 0 && title}</th><td>${of} − ${against}</td>${comparisonCells(confirmed)}</tr>
-`,
-    ),
-  )}</tbody></table></div>
+${htmlTable(comparedIn(evaluation), differenceColumns)}
 ${experiments.length > 1 && html`<p class="note">The last rows put experiments together: their returns are normalised, 0 is the lowest and 1 the highest confirmed return of any run of an experiment, and a seed counts once, with its mean over them. Their verdicts are corrected among themselves.</p>`}`;
-}
-
-const groupTitles = {
-  all: 'all, normalised',
-  trained: 'trained on, normalised',
-  transfer: 'transfer, normalised',
-} as const;
-
-function comparisonCells(comparison: PairedComparison | null): Content {
-  if (comparison === null) return html`<td class="number">0</td><td colspan="5"></td>`;
-  const { pairs, difference, interval, iqmDifference, iqmInterval, winRate, winInterval, adjusted, verdict } =
-    comparison;
-  const cell = (
-    value: number,
-    interval: readonly [number, number] | null,
-    format: (value: number) => string,
-  ) =>
-    html`<td class="number"><b>${format(value)}</b><br><span class="muted">${ends(interval, format)}</span></td>`;
-  return html`<td class="number">${pairs}</td>${cell(difference, interval, signed)}${cell(iqmDifference, iqmInterval, signed)}${cell(winRate, winInterval, percentText)}<td class="number">${pText(adjusted)}</td><td><span class="chip ${verdictChips[verdict]}">${verdictText({ verdict, test: 'paired' })}</span></td>`;
 }
 
 function experimentSection(evaluation: Evaluation, experiment: ExperimentResult): Html {
   const { arms, runs } = evaluation;
-  const comparisons = experiment.comparisons.filter(({ of }) => of === 'tuned');
   const own = runs.filter((run) => run.experiment === experiment.name);
   const curves = arms.map(({ name }) => {
     const confirmed = experiment.arms[name]!.confirmed;
@@ -143,69 +107,94 @@ function experimentSection(evaluation: Evaluation, experiment: ExperimentResult)
   ];
   return html`<p class="note">${experiment.environment}; ${familiarity === 'unknown' ? 'whether it was trained on is unknown' : familiarity}.</p>
 ${armCurves(curves)}
-<div class="scroll" tabindex="0"><table>
-<thead><tr><th></th>${arms.map(({ name }) => html`<th class="number">${name}</th>`)}${comparisons.map(({ against }) => html`<th class="number">tuned − ${against}</th>`)}</tr></thead>
-<tbody>${(Object.keys(metrics) as Metric[]).map((metric) =>
-    metricRow(
-      metric,
-      { arms: experiment.arms, comparisons },
-      arms.map(({ name }) => name),
+${metricTable(evaluation, experiment)}`;
+}
+
+/** A measure a row: each model's, and how the tuned one differs. */
+function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): Html {
+  const comparisons = experiment.comparisons.filter(({ of }) => of === 'tuned');
+  const own = runs.filter((run) => run.experiment === experiment.name);
+  const rows: readonly (Metric | 'effort')[] = [...(Object.keys(metrics) as Metric[]), 'effort'];
+  return htmlTable<Metric | 'effort'>(rows, [
+    text('', (row) => (row === 'effort' ? 'a run takes' : metrics[row])),
+    ...arms.map(
+      ({ name }): Column<Metric | 'effort'> =>
+        number(
+          name,
+          (row) =>
+            row === 'effort'
+              ? effortCell(own.filter(({ arm }) => arm === name))
+              : summaryCell(experiment.arms[name]![row], row),
+          { strong: true },
+        ),
     ),
-  )}${tokenRow(
-    own,
-    arms.map(({ name }) => name),
-    comparisons,
-  )}</tbody></table></div>`;
+    ...comparisons.map(
+      ({ against, metrics: compared }): Column<Metric | 'effort'> =>
+        number(`tuned − ${against}`, (row) => (row === 'effort' ? '' : differenceCell(compared[row], row)), {
+          strong: true,
+        }),
+    ),
+  ]);
 }
 
-function metricRow(
+const formatOf = (metric: Metric) => (metric === 'confirmed' ? formatReturn : formatShare);
+
+function summaryCell(summary: Summary | null, metric: Metric): Cell {
+  if (summary === null) return null;
+  const format = formatOf(metric);
+  const { iqm, iqmInterval, mean, meanInterval } = summary;
+  const inner = metric === 'confirmed' ? `; IQM ${format(iqm)}, ${ends(iqmInterval, format)}` : '';
+  return { text: format(mean), detail: `${ends(meanInterval, format)}${inner}` };
+}
+
+function differenceCell(
+  found: { difference: number; interval: Interval | null } | null,
   metric: Metric,
-  { arms, comparisons }: Pick<ExperimentResult, 'arms' | 'comparisons'>,
-  names: readonly string[],
-): Html {
-  const isReturn = metric === 'confirmed';
-  const format = isReturn ? formatReturn : percentText;
-  const change = isReturn ? signed : signedPercent;
-  return html`<tr><th scope="row">${metrics[metric]}</th>${names.map((name) => html`<td class="number">${summaryCell(arms[name]![metric], format, isReturn)}</td>`)}${comparisons.map(({ metrics: compared }) => html`<td class="number">${differenceCell(compared[metric], change)}</td>`)}</tr>
-`;
+): Cell {
+  const format = (value: number) => formatSigned(value, formatOf(metric));
+  return found && { text: format(found.difference), detail: ends(found.interval, format) };
 }
 
-function summaryCell(summary: Summary | null, format: (value: number) => string, withIqm: boolean): Content {
-  if (summary === null) return '–';
-  return html`<b>${format(summary.mean)}</b><br><span class="muted">${ends(summary.meanInterval, format)}${withIqm && html`<br>IQM ${format(summary.iqm)}<br>${ends(summary.iqmInterval, format)}`}</span>`;
-}
-
-function differenceCell(comparison: PairedComparison | null, format: (value: number) => string): Content {
-  if (comparison === null) return '–';
-  return html`<b>${format(comparison.difference)}</b><br><span class="muted">${ends(comparison.interval, format)}</span>`;
-}
-
-function tokenRow(
-  runs: readonly EvaluatedRun[],
-  names: readonly string[],
-  comparisons: readonly ArmComparison[],
-): Html | undefined {
-  const cells = names.map((name) => {
-    const own = runs.flatMap(({ arm, figures }) => (arm === name && figures !== null ? [figures] : []));
-    const each = (of: (figures: (typeof own)[number]) => number) =>
-      own.reduce((sum, figures) => sum + of(figures), 0) / own.length;
-    return own.length === 0
-      ? '–'
-      : html`${formatNumber(each(({ evaluations }) => evaluations))} evaluations<br><span class="muted">${formatCompact(each(({ tokens }) => tokens))} tokens, ${formatDuration(each(({ activeMs }) => activeMs))}</span>`;
-  });
-  return html`<tr><th scope="row">a run takes</th>${cells.map((cell) => html`<td class="number">${cell}</td>`)}${comparisons.map(() => html`<td></td>`)}</tr>`;
+function effortCell(runs: readonly EvaluatedRun[]): Cell {
+  const played = runs.flatMap(({ figures }) => figures ?? []);
+  if (played.length === 0) return null;
+  const mean = (of: (figures: RunFigures) => number) =>
+    played.reduce((sum, figures) => sum + of(figures), 0) / played.length;
+  return {
+    text: `${formatNumber(mean(({ evaluations }) => evaluations))} evaluations`,
+    detail: `${formatCompact(mean(({ tokens }) => tokens))} tokens, ${formatDuration(mean(({ activeMs }) => activeMs))}`,
+  };
 }
 
 function runTable({ runs, seeds }: Evaluation): Html {
-  return html`<div class="scroll tall" tabindex="0"><table>
-<thead><tr><th>run</th><th class="number">seed</th><th>status</th><th class="number">confirmed</th><th class="number">observed</th><th class="number">improving</th><th class="number">valid at first</th><th class="number">valid</th><th class="number">repeated</th></tr></thead>
-<tbody>${runs.map(({ path, repeat, figures }) =>
-    figures === null
-      ? html`<tr><th scope="row">${path}</th><td class="number">${seeds[repeat]!}</td><td class="muted" colspan="7">not begun</td></tr>
-`
-      : html`<tr><th scope="row"><a href="${relativeLink(`${path}/${runFiles.report}`)}">${path}</a></th><td class="number">${seeds[repeat]!}</td><td>${figures.reason}</td><td class="number"><b>${formatReturn(figures.confirmed ?? undefined)}</b></td><td class="number">${formatReturn(figures.observed ?? undefined)}</td><td class="number">${figures.improvements} of ${figures.proposals}</td><td class="number">${shareText(figures.validFirst)}</td><td class="number">${shareText(figures.valid)}</td><td class="number">${figures.repeated}</td></tr>
-`,
-  )}</tbody></table></div>`;
+  const figure = (
+    title: string,
+    cell: (figures: RunFigures) => Cell,
+    format: (value: number) => string = formatNumber,
+  ): Column<EvaluatedRun> => ({
+    title,
+    kind: 'number',
+    format,
+    cell: ({ figures }) => figures && cell(figures),
+  });
+  return htmlTable(
+    runs,
+    [
+      text('run', ({ path, figures }) => ({
+        text: path,
+        ...(figures !== null && { href: relativeLink(`${path}/${runFiles.report}`) }),
+      })),
+      number('seed', ({ repeat }) => String(seeds[repeat]!)),
+      text('status', ({ figures }) => figures?.reason ?? 'not begun'),
+      { ...figure('confirmed', ({ confirmed }) => confirmed, formatReturn), strong: true },
+      figure('observed', ({ observed }) => observed, formatReturn),
+      figure('improving', ({ improvements, proposals }) => `${improvements} of ${proposals}`),
+      figure('valid at first', ({ validFirst }) => validFirst, formatShare),
+      figure('valid', ({ valid }) => valid, formatShare),
+      figure('repeated', ({ repeated }) => repeated),
+    ],
+    { tall: true },
+  );
 }
 
 function reading({ seeds, experiments }: Evaluation): Html {
@@ -219,9 +208,5 @@ function reading({ seeds, experiments }: Evaluation): Html {
 </ul>`;
 }
 
-const ends = (interval: readonly [number, number] | null, format: (value: number) => string) =>
-  interval === null ? 'no interval' : `${format(interval[0])} … ${format(interval[1])}`;
-
-const percentText = (share: number) => `${formatNumber(100 * share, 3)} %`;
-const signedPercent = (share: number) => `${share > 0 ? '+' : ''}${percentText(share)}`;
-const shareText = (share: number | null) => (share === null ? '–' : percentText(share));
+const ends = (interval: Interval | null, format: (value: number) => string) =>
+  interval === null ? 'no interval' : formatInterval(interval, format);

@@ -1,8 +1,7 @@
 /** The difference in each experiment, and in all, side by side. */
 
-import { signed } from '../../src/comparison/words.js';
 import { type Html, html } from '../../src/format/html.js';
-import { formatReturn, plural } from '../../src/format/numbers.js';
+import { formatInterval, formatSigned, plural } from '../../src/format/numbers.js';
 import { armClass } from '../../src/report/charts/arm-curves.js';
 import { figure, plotChart } from '../../src/report/charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../../src/report/charts/scale.js';
@@ -38,7 +37,7 @@ export function differencePlot(
   const y = linearScale([-reach, reach], [height, 0], { ticks: 6, nice: true });
   const zero = coordinate(y.at(0));
   const chart = plotChart({
-    description: `Tuned minus base in normalised returns: ${marks.map(({ name, difference }) => `${name} ${signed(difference)}`).join(', ')}.`,
+    description: `Tuned minus base in normalised returns: ${marks.map(({ name, difference }) => `${name} ${formatSigned(difference)}`).join(', ')}.`,
     height,
     y,
     yTitle: 'Tuned − base, normalised return',
@@ -56,7 +55,7 @@ export function differencePlot(
     columns: marks.map(({ name, difference, interval, pairs }, i) => ({
       at: i,
       width: 1,
-      text: `${name}: ${signed(difference)}, 95 % interval ${interval.map(formatReturn).join(' … ')}, ${plural(pairs, 'pair')}`,
+      text: `${name}: ${formatSigned(difference)}, 95 % interval ${formatInterval(interval)}, ${plural(pairs, 'pair')}`,
     })),
   });
   const caption = html`<p class="note">Above the dashed line the tuned model is better. A bar that crosses it is no evidence of a difference; the verdicts, corrected for their number, stand below.</p>`;

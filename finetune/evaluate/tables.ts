@@ -1,66 +1,125 @@
-/** An evaluation as a person reads it on a terminal. */
+/** The tables of an evaluation, and what a person reads of it on a terminal. */
 import { styleText } from 'node:util';
-import { ends, pText, signed, verdictRule, verdictText } from '../../src/comparison/words.js';
-import { formatReturn } from '../../src/format/numbers.js';
-import { formatTable } from '../../src/format/table.js';
-import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
+import { pText, verdictChips, verdictRule, verdictText } from '../../src/comparison/words.js';
+import { formatReturn, formatShare, formatSigned } from '../../src/format/numbers.js';
+import { type Column, estimate, number, terminalTable, text } from '../../src/format/table.js';
 import { cautions, conclusions } from './conclusion.js';
 import {
+  type ArmComparison,
   type ArmSummaries,
   type Evaluation,
   type ExperimentResult,
-  type GroupResult,
   testedIn,
 } from './evaluate.js';
 
+interface ComparedIn {
+  readonly where: string;
+  readonly comparison: ArmComparison;
+}
+
+/** Differences in each experiment, and then in all that are put together. */
+export function comparedIn({ experiments, groups }: Evaluation): readonly ComparedIn[] {
+  const pooled = experiments.length > 1 ? groups : [];
+  return [
+    ...experiments.map((experiment) => ({ where: experimentTitle(experiment), ...experiment })),
+    ...pooled.map((group) => ({ where: groupTitles[group.group], ...group })),
+  ].flatMap(({ where, comparisons }) => comparisons.map((comparison) => ({ where, comparison })));
+}
+
+const groupTitles = {
+  all: 'all, normalised',
+  trained: 'trained on, normalised',
+  transfer: 'transfer, normalised',
+} as const;
+
+export const experimentTitle = ({ name, familiarity }: ExperimentResult) =>
+  `${name}${familiarity === 'transfer' ? ' (transfer)' : ''}`;
+
+const confirmedOf = ({ comparison }: ComparedIn) => comparison.metrics.confirmed;
+
+export const differenceColumns: readonly Column<ComparedIn>[] = [
+  text('in', ({ where }) => where, { grouped: true }),
+  text('difference', ({ comparison: { of, against } }) => `${of} − ${against}`),
+  number('pairs', (row) => confirmedOf(row)?.pairs ?? 0),
+  estimate(
+    'return',
+    (row) => {
+      const found = confirmedOf(row);
+      return found && { value: found.difference, interval: found.interval };
+    },
+    { format: formatSigned },
+  ),
+  estimate(
+    'IQM',
+    (row) => {
+      const found = confirmedOf(row);
+      return found && { value: found.iqmDifference, interval: found.iqmInterval };
+    },
+    { format: formatSigned },
+  ),
+  estimate(
+    'wins',
+    (row) => {
+      const found = confirmedOf(row);
+      return found && { value: found.winRate, interval: found.winInterval };
+    },
+    { format: formatShare },
+  ),
+  number('p (Holm)', (row) => confirmedOf(row)?.adjusted, { format: pText }),
+  text('', (row) => {
+    const found = confirmedOf(row);
+    return (
+      found && {
+        text: verdictText({ verdict: found.verdict, test: 'paired' }),
+        mark: `chip ${verdictChips[found.verdict]}`,
+      }
+    );
+  }),
+];
+
+interface ArmIn {
+  readonly experiment: ExperimentResult;
+  readonly arm: string;
+  readonly summaries: ArmSummaries;
+}
+
+const shareColumn = (title: string, metric: 'improvementRate' | 'validFirst' | 'valid'): Column<ArmIn> => ({
+  title,
+  kind: 'number',
+  format: formatShare,
+  cell: ({ summaries }) => summaries[metric]?.mean,
+});
+
+const armColumns: readonly Column<ArmIn>[] = [
+  text('experiment', ({ experiment }) => experimentTitle(experiment), { grouped: true }),
+  text('model', ({ arm }) => arm),
+  number('runs', ({ summaries }) => summaries.confirmed?.count ?? 0),
+  estimate(
+    'confirmed',
+    ({ summaries: { confirmed } }) =>
+      confirmed && { value: confirmed.mean, interval: confirmed.meanInterval },
+  ),
+  number('IQM', ({ summaries }) => summaries.confirmed?.iqm, { format: formatReturn }),
+  shareColumn('improving', 'improvementRate'),
+  shareColumn('valid at first', 'validFirst'),
+  shareColumn('valid', 'valid'),
+];
+
 export function evaluationTables(evaluation: Evaluation): string {
-  const { arms, experiments, failures, groups, trainedOn } = evaluation;
+  const { arms, experiments, failures, trainedOn } = evaluation;
   const blocks: string[] = [];
   if (experiments.length > 0) {
     blocks.push(
-      formatTable(
-        [
-          'experiment',
-          'model',
-          'runs',
-          'confirmed',
-          '95 % interval',
-          'IQM',
-          'improving',
-          'valid at first',
-          'valid',
-        ],
+      terminalTable(
         experiments.flatMap((experiment) =>
-          arms.map(({ name }, i) => [
-            i === 0 ? title(experiment) : '',
-            name,
-            ...armCells(experiment.arms[name]!),
-          ]),
+          arms.map(({ name }) => ({ experiment, arm: name, summaries: experiment.arms[name]! })),
         ),
+        armColumns,
       ),
-      formatTable(
-        [
-          'difference',
-          'in',
-          'pairs',
-          'return',
-          '95 % interval',
-          'IQM',
-          '95 % interval',
-          'wins',
-          'p (Holm)',
-          '',
-        ],
-        [
-          ...experiments.flatMap((experiment) => comparisonRows(title(experiment), experiment.comparisons)),
-          ...(experiments.length > 1
-            ? groups.flatMap(({ group, comparisons }) => comparisonRows(groupTitles[group], comparisons))
-            : []),
-        ],
-      ),
+      terminalTable(comparedIn(evaluation), differenceColumns),
     );
     const pooled =
-      'all, trained on, transfer: returns normalised, 0 the lowest and 1 the highest confirmed return of any run of an experiment; a seed counts once; their verdicts are corrected among themselves';
+      'normalised: 0 the lowest and 1 the highest confirmed return of any run of an experiment; a seed counts once; their verdicts are corrected among themselves';
     const notes = [...(experiments.length > 1 ? [pooled] : []), ...verdictRule(testedIn(experiments))];
     if (notes.length > 0) blocks.push(styleText('dim', notes.join('\n')));
   }
@@ -74,46 +133,3 @@ export function evaluationTables(evaluation: Evaluation): string {
   }
   return blocks.join('\n\n');
 }
-
-const groupTitles: Readonly<Record<GroupResult['group'], string>> = {
-  all: 'all',
-  trained: 'trained on',
-  transfer: 'transfer',
-};
-
-const title = ({ name, familiarity }: ExperimentResult) =>
-  `${name}${familiarity === 'transfer' ? ' (transfer)' : ''}`;
-
-function armCells({ confirmed, improvementRate, validFirst, valid }: ArmSummaries): string[] {
-  return [
-    String(confirmed?.count ?? 0),
-    returnOf(confirmed, 'mean'),
-    ends(confirmed?.meanInterval ?? null),
-    returnOf(confirmed, 'iqm'),
-    share(improvementRate),
-    share(validFirst),
-    share(valid),
-  ];
-}
-
-function comparisonRows(where: string, comparisons: GroupResult['comparisons']): string[][] {
-  return comparisons.map(({ of, against, metrics: { confirmed } }) => [
-    `${of} − ${against}`,
-    where,
-    String(confirmed?.pairs ?? 0),
-    confirmed === null ? '–' : signed(confirmed.difference),
-    ends(confirmed?.interval ?? null, signed),
-    confirmed === null ? '–' : signed(confirmed.iqmDifference),
-    ends(confirmed?.iqmInterval ?? null, signed),
-    confirmed === null ? '–' : winsOf(confirmed),
-    pText(confirmed?.adjusted ?? null),
-    confirmed === null ? '–' : verdictText({ verdict: confirmed.verdict, test: 'paired' }),
-  ]);
-}
-
-const winsOf = ({ winRate }: PairedComparison) => `${Math.round(100 * winRate)} %`;
-
-const returnOf = (summary: Summary | null, which: 'mean' | 'iqm') =>
-  summary === null ? '–' : formatReturn(summary[which]);
-
-const share = (summary: Summary | null) => (summary === null ? '–' : `${(100 * summary.mean).toFixed(1)} %`);

@@ -1,14 +1,14 @@
 import type { CommandContext } from '../../src/context.js';
 import { formatBytes } from '../../src/format/numbers.js';
-import { createProgress } from '../../src/format/progress.js';
+import { createProgress, type ProgressMode } from '../../src/format/progress.js';
 import type { MergeHooks } from './merge.js';
 
 /** Shows how the writing of a large file or directory goes, and ends it on Ctrl-C. */
 export function writingProgress(
-  json: boolean,
+  mode: ProgressMode,
   context: CommandContext,
 ): Required<MergeHooks> & { close(): void } {
-  const progress = createProgress({ json }, context);
+  const progress = createProgress(mode, context);
   let written = 0;
   return {
     signal: context.stop.finish,

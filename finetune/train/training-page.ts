@@ -11,7 +11,7 @@ import {
   formatTime,
   plural,
 } from '../../src/format/numbers.js';
-import { htmlTable } from '../../src/format/table.js';
+import { htmlTable, number, text } from '../../src/format/table.js';
 import { version } from '../../src/package.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import { tile } from '../../src/report/views/overview.js';
@@ -237,13 +237,13 @@ ${dataset.sources === null ? html`<p class="note">The dataset has no manifest: w
 function splitTable({ training, validation }: MetricOf<'start'>): Html {
   const table = htmlTable(
     [
-      { title: '', cell: ({ title }) => title },
-      { title: 'examples', kind: 'number', cell: ({ examples }) => examples },
-      { title: 'tokens', kind: 'number', cell: ({ tokens }) => tokens },
-    ],
-    [
       { title: 'training', ...training },
       { title: 'validation', ...validation },
+    ],
+    [
+      text('', ({ title }) => title),
+      number('examples', ({ examples }) => examples),
+      number('tokens', ({ tokens }) => tokens),
     ],
   );
   return html`${table}
@@ -252,7 +252,7 @@ function splitTable({ training, validation }: MetricOf<'start'>): Html {
 
 function sources(list: NonNullable<DatasetLineage['sources']>): Html {
   return html`<details><summary>Made of ${plural(list.length, 'run')}</summary>
-${htmlTable(sourceColumns, list, { tall: true })}</details>`;
+${htmlTable(list, sourceColumns, { tall: true })}</details>`;
 }
 
 function shownConfig({ $schema: _schema, ...config }: TrainConfig): object {

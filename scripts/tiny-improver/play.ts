@@ -68,9 +68,10 @@ export async function play(config: Config, models: LoadedModels, modelName: stri
   const started = performance.now();
   const assembly = await assemble(config, process.env);
   // A control costs nothing to make, and may remember the run that it was made for.
-  const model = isLanguageModel(config.model)
-    ? await models.share(modelName, assembly.model)
-    : assembly.model;
+  const model =
+    isLanguageModel(config.model) && assembly.model.generate !== undefined
+      ? await models.share(modelName, assembly.model)
+      : assembly.model;
   const calls: CallRecord[] = [];
   const experiment = {
     ...experimentIn(assembly, nowhere(assembly), {

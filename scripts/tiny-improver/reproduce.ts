@@ -13,7 +13,7 @@ import { recordFiles } from '../../finetune/train/training-record.js';
 import { exitCodes } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { formatBytes, formatDuration } from '../../src/format/numbers.js';
-import { terminalTable } from '../../src/format/table.js';
+import { number, terminalTable, text } from '../../src/format/table.js';
 import { packageRoot } from '../../src/package.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { readJsonLines } from '../../src/storage/json-lines.js';
@@ -154,15 +154,12 @@ function tellCost(plan: Plan): void {
   const { bavail, bsize } = statfsSync(packageRoot());
   say(`makes ${shown(plan.places.model)} from nothing; expected on two cores, complete steps included:`);
   say(
-    terminalTable(
-      [
-        { title: 'step', cell: ({ title }) => title },
-        { title: 'time', kind: 'number', cell: ({ cost }) => formatDuration(60_000 * cost!.minutes) },
-        { title: 'disk', kind: 'number', cell: ({ cost }) => formatBytes(1e9 * cost!.gigabytes) },
-        { title: 'in', cell: ({ place }) => shown(place) },
-      ],
-      steps,
-    ),
+    terminalTable(steps, [
+      text('step', ({ title }) => title),
+      number('time', ({ cost }) => formatDuration(60_000 * cost!.minutes)),
+      number('disk', ({ cost }) => formatBytes(1e9 * cost!.gigabytes)),
+      text('in', ({ place }) => shown(place)),
+    ]),
   );
   const minutes = of('minutes') + (plan.heldOut.minutes ?? 0);
   say(
@@ -189,23 +186,14 @@ function summarize(plan: Plan, { seconds, checked }: ReproductionRecord, stored:
   });
   process.stdout.write(
     `${[
-      terminalTable(
-        [
-          { title: 'step', cell: ({ title }) => title },
-          {
-            title: 'took',
-            kind: 'number',
-            format: (time) => formatDuration(1000 * time),
-            cell: ({ title }) => seconds[title] ?? 'not timed',
-          },
-          {
-            title: 'sha256',
-            cell: ({ hashed }) => (hashed === undefined ? '' : fileHash(hashed).slice(0, 16)),
-          },
-          { title: 'result', cell: ({ hashed, place }) => shown(hashed ?? place) },
-        ],
-        stepsOf(plan),
-      ),
+      terminalTable(stepsOf(plan), [
+        text('step', ({ title }) => title),
+        number('took', ({ title }) => seconds[title] ?? 'not timed', {
+          format: (time) => formatDuration(1000 * time),
+        }),
+        text('sha256', ({ hashed }) => (hashed === undefined ? '' : fileHash(hashed).slice(0, 16))),
+        text('result', ({ hashed, place }) => shown(hashed ?? place)),
+      ]),
       '',
       `model       ${shown(plan.places.model)}: ${stored.parameters} parameters as ${stored.dtype}, ${formatBytes(stored.bytes)} of ${formatBytes(mostBytes)}`,
       `sha256      ${checked!.sha256}`,

@@ -2,7 +2,7 @@
 import { dirname, relative, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
-import { type ComparedRun, findComparedRuns, readComparedRuns } from '../comparison/compared-runs.js';
+import { type ComparedRun, readComparedRuns } from '../comparison/compared-runs.js';
 import { renderComparisonPage } from '../comparison/page.js';
 import { compareGroups, type LeftOut } from '../comparison/run-comparison.js';
 import { groupRuns, identityOf } from '../comparison/run-groups.js';
@@ -10,6 +10,7 @@ import { comparisonCsv, comparisonTables } from '../comparison/table.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 import { shownPath } from '../runs/facts.js';
+import { findRuns } from '../runs/finder.js';
 import { replaceFile } from '../runs/writer.js';
 
 export const options = (y: Argv) =>
@@ -51,7 +52,7 @@ export function execute(args: Args, context: CommandContext): Promise<number> {
   }
   const by = args.by === undefined ? undefined : keysOf(args.by);
   const named = (path: string) => shownPath(path, context.cwd);
-  const paths = findComparedRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir });
+  const paths = findRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir });
   const read = readComparedRuns(paths);
   const { kept, leftOut: unfit } = selected(read.runs, args.unfinished, named);
   const leftOut = [
@@ -88,9 +89,9 @@ function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (pat
   const kept = new Map<string, ComparedRun>();
   const leftOut: LeftOut[] = [];
   for (const run of runs) {
-    const { iterations, path, reason, status } = run;
+    const { ended, manifest, path, status } = run;
     if (status !== 'completed' && !unfinished) {
-      leftOut.push({ run: named(path), reason: `${reason} after ${iterations} iterations` });
+      leftOut.push({ run: named(path), reason: `${ended} after ${manifest.iterations.done} iterations` });
       continue;
     }
     const same = kept.get(identityOf(run));

@@ -7,7 +7,7 @@ import { type CommandContext, exitCodes, requireCount } from '../context.js';
 import { messageOf, UserError } from '../errors.js';
 import { shownPath } from '../runs/facts.js';
 import { replaceFile } from '../runs/writer.js';
-import { type Control, controlArm, controls, isControl } from '../search/controls.js';
+import { type ControlName, controlArm, controlNames, isControl } from '../search/controls.js';
 import {
   type Budget,
   type ControlFailure,
@@ -137,7 +137,7 @@ function plan(args: Args, { iterations, candidates, episodes }: Budget, cwd: str
   });
 }
 
-function namedControls(list: string): readonly Control[] {
+function namedControls(list: string): readonly ControlName[] {
   const names = [...new Set(list.split(',').map((name) => name.trim()))];
   return names.map((name) => {
     if (isControl(name)) return name;
@@ -145,7 +145,7 @@ function namedControls(list: string): readonly Control[] {
       field: '--controls',
       message: 'there is no such control',
       value: name,
-      alternatives: [...controls],
+      alternatives: [...controlNames],
     });
   });
 }

@@ -8,10 +8,14 @@ import {
   openEnvironment,
 } from '../environments/catalogue/open.js';
 import type { Space } from '../environments/environment.js';
-import { terminalTable } from '../format/table.js';
+import { number, terminalTable, text } from '../format/table.js';
 
 export const options = (y: Argv) =>
-  y.positional('id', { type: 'string', describe: 'Environment id' }).option('json', common.json);
+  y
+    .positional('id', { type: 'string', describe: 'Environment id' })
+    .option('json', common.json)
+    .example('$0 environments', 'all that need no server')
+    .example('$0 environments FrozenLake-v1', 'its spaces, step limit and options');
 
 type Args = Arguments<typeof options>;
 
@@ -23,15 +27,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     context.print(JSON.stringify(described));
   } else if (args.id === undefined) {
     context.print(
-      terminalTable(
-        [
-          { title: 'environment', cell: ({ id }) => id },
-          { title: 'observation', cell: ({ observation }) => observation },
-          { title: 'action', cell: ({ action }) => action },
-          { title: 'step limit', kind: 'number', cell: ({ maxSteps }) => maxSteps ?? 'none' },
-        ],
-        described,
-      ),
+      terminalTable(described, [
+        text('environment', ({ id }) => id),
+        text('observation', ({ observation }) => observation),
+        text('action', ({ action }) => action),
+        number('step limit', ({ maxSteps }) => maxSteps ?? 'none'),
+      ]),
     );
   } else {
     for (const { id, observation, action, maxSteps, options } of described) {

@@ -1,13 +1,13 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
-import { openEnvironment } from '../environments/catalogue/open.js';
 import { closeEnvironment, workersFor } from '../experiment/assemble.js';
 import { choosePolicy } from '../experiment/choose-policy.js';
 import { formatInterval, formatReturn } from '../format/numbers.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { confirmationSeeds } from '../random/seeds.js';
 import { type Evaluation, evaluate } from '../rollout/evaluation.js';
+import { openTask } from '../rollout/task.js';
 import { type OpenedRun, openRun } from '../runs/open-run.js';
 import {
   interquartileMean,
@@ -24,12 +24,14 @@ export const options = (y: Argv) =>
     .option('runs-dir', common.runsDir)
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
-      type: 'number',
+      ...kinds.number,
       describe: 'Seed of the episodes (default: untouched ones of the run)',
     })
     .option('iteration', { ...kinds.number, describe: 'The best candidate of this iteration instead' })
     .option('workers', common.workers)
-    .option('json', common.json);
+    .option('json', common.json)
+    .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
+    .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best of iteration 7, more exactly');
 
 type Args = Arguments<typeof options>;
 
@@ -80,7 +82,12 @@ async function play(
 ): Promise<Evaluation> {
   const { evaluation } = config;
   const count = chosen ?? evaluation.workers;
-  const environment = await openEnvironment(config.environment, env, count === 'auto' ? 1 : count);
+  const environment = await openTask(
+    config.environment,
+    evaluation.reward,
+    env,
+    count === 'auto' ? 1 : count,
+  );
   const workers = workersFor({ ...config, evaluation: { ...evaluation, workers: count } });
   const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
   try {

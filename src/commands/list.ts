@@ -1,24 +1,26 @@
-import { existsSync, statSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 import { formatReturn } from '../format/numbers.js';
-import { type Cell, terminalTable } from '../format/table.js';
-import { finalConfirmation } from '../runs/events.js';
-import type { Manifest } from '../runs/manifest.js';
-import { collectionFile, planFile, readManifest, runsBelow, statusOf } from '../runs/reader.js';
+import { type Cell, number, terminalTable, text } from '../format/table.js';
+import { factsOf, type RunFacts } from '../runs/facts.js';
+import { holderOf, runsBelow } from '../runs/finder.js';
 
-export const options = (y: Argv) => y.option('runs-dir', common.runsDir).option('json', common.json);
+export const options = (y: Argv) =>
+  y
+    .option('runs-dir', common.runsDir)
+    .option('json', common.json)
+    .example('$0 list', 'the runs below buffers/; many runs of one plan stand in one line')
+    .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the runs of such a line');
 
 type Args = Arguments<typeof options>;
 
-interface ListedRun {
+interface ListedRun extends RunFacts {
   /** Path below the runs directory. */
   readonly name: string;
-  readonly status: ReturnType<typeof statusOf>;
-  readonly manifest: Manifest;
 }
 
 /** `policyloop list`. Reads manifests only: what it takes doesn't depend on how long the runs are. */
@@ -31,8 +33,8 @@ export function execute(args: Args, context: CommandContext): Promise<number> {
   const runs = paths
     .flatMap((path): ListedRun[] => {
       const name = relative(root, path) || basename(path);
-      const manifest = manifestOf(path);
-      if (manifest !== undefined) return [{ name, status: statusOf(path, manifest), manifest }];
+      const facts = readableFacts(path);
+      if (facts !== undefined) return [{ name, ...facts }];
       context.note(`${name}: its manifest is damaged; policyloop show ${name} says how`);
       return [];
     })
@@ -65,66 +67,40 @@ export function execute(args: Args, context: CommandContext): Promise<number> {
 /** A run a row; a study or a collection is one row, since its runs may be thousands. */
 function listTable(lines: readonly (readonly [name: string, runs: readonly ListedRun[]])[]): string {
   const isOne = ([name, runs]: (typeof lines)[number]) => runs[0]!.name === name;
-  const either = (runs: readonly ListedRun[], of: (manifest: Manifest) => string, plural: string) => {
+  const either = (
+    runs: readonly ListedRun[],
+    of: (manifest: RunFacts['manifest']) => string,
+    plural: string,
+  ) => {
     const different = new Set(runs.map(({ manifest }) => of(manifest)));
     return different.size === 1 ? [...different][0] : `${different.size} ${plural}`;
   };
   const completed = (runs: readonly ListedRun[]) =>
     runs.filter(({ status }) => status === 'completed').length;
-  const own = (line: (typeof lines)[number], of: (manifest: Manifest) => Cell) =>
-    isOne(line) ? of(line[1][0]!.manifest) : null;
-  return terminalTable(
-    [
-      { title: 'run', cell: (line) => (isOne(line) ? line[0] : `${line[0]}/`) },
-      {
-        title: 'status',
-        cell: (line) =>
-          isOne(line) ? line[1][0]!.status : `${completed(line[1])} of ${line[1].length} completed`,
-      },
-      {
-        title: 'environment',
-        cell: ([, runs]) => either(runs, ({ environment }) => environment, 'environments'),
-      },
-      { title: 'model', cell: ([, runs]) => either(runs, ({ model }) => model, 'models') },
-      {
-        title: 'iterations',
-        kind: 'number',
-        cell: (line) => own(line, ({ iterations: { done, of } }) => `${done}/${of}`),
-      },
-      {
-        title: 'observed',
-        kind: 'number',
-        format: formatReturn,
-        cell: (line) => own(line, ({ best }) => best?.return),
-      },
-      {
-        title: 'confirmed',
-        kind: 'number',
-        format: formatReturn,
-        cell: (line) => own(line, ({ confirmations }) => finalConfirmation(confirmations)?.mean),
-      },
-      { title: 'started (UTC)', cell: ([, [first]]) => started(first!.manifest) },
-    ],
-    lines,
-  );
+  const own = (line: (typeof lines)[number], of: (run: ListedRun) => Cell) =>
+    isOne(line) ? of(line[1][0]!) : null;
+  return terminalTable(lines, [
+    text('run', (line) => (isOne(line) ? line[0] : `${line[0]}/`)),
+    text('status', (line) =>
+      isOne(line) ? line[1][0]!.status : `${completed(line[1])} of ${line[1].length} completed`,
+    ),
+    text('environment', ([, runs]) => either(runs, ({ environment }) => environment, 'environments')),
+    text('model', ([, runs]) => either(runs, ({ model }) => model, 'models')),
+    number('iterations', (line) => own(line, ({ manifest: { iterations: i } }) => `${i.done}/${i.of}`)),
+    number('observed', (line) => own(line, ({ observed }) => observed), { format: formatReturn }),
+    number('confirmed', (line) => own(line, ({ confirmed }) => confirmed?.mean), {
+      format: formatReturn,
+    }),
+    text('started (UTC)', ([, [first]]) => started(first!.manifest)),
+  ]);
 }
 
-const started = ({ created }: Manifest) => created.slice(0, 16).replace('T', ' ');
+const started = ({ created }: RunFacts['manifest']) => created.slice(0, 16).replace('T', ' ');
 
-/** The study or the collection below `root` that a run is part of. */
-function holderOf(name: string, root: string): string | undefined {
-  const around = dirname(name);
-  if (around === '.') return undefined;
-  return (
-    holderOf(around, root) ??
-    ([planFile, collectionFile].some((file) => existsSync(join(root, around, file))) ? around : undefined)
-  );
-}
-
-/** undefined where it is damaged. */
-function manifestOf(path: string): Manifest | undefined {
+/** undefined where the manifest is damaged. */
+function readableFacts(path: string): RunFacts | undefined {
   try {
-    return readManifest(path);
+    return factsOf(path);
   } catch (error) {
     if (error instanceof UserError) return undefined;
     throw error;

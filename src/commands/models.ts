@@ -20,7 +20,8 @@ export const options = (y: Argv) =>
       describe: 'Model that an adapter should fit (default: the one that the adapter names)',
     })
     .option('json', common.json)
-    .example('$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4', '');
+    .example('$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4', 'and what int4 loses')
+    .example('$0 models check tuned/adapter', 'does the adapter fit its base?');
 
 type Args = Arguments<typeof options>;
 

@@ -53,6 +53,7 @@ export const options = (y: Argv) =>
       default: 300,
       describe: 'Longer episodes are shown with every second, third, … step only',
     })
+    .option('quiet', common.quiet)
     .option('json', common.json)
     .example('$0 render cartpole', 'the best policy, as a GIF')
     .example('$0 render cartpole --iteration 7 --format svg', 'the best candidate of iteration 7');

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, withWorkers } from '../command.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
@@ -7,9 +7,10 @@ import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 import { assemble } from '../experiment/assemble.js';
 import { describeReason } from '../runs/facts.js';
+import { findRun } from '../runs/finder.js';
 import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
-import { findRun, groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
+import { groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { replaceFile, resumeRunDirectory } from '../runs/writer.js';
 import { finishGroup } from '../studies/repeats.js';
 import { finishRun, openModel } from '../studies/single-run.js';
@@ -30,7 +31,7 @@ export const finishing = 'finishing the iteration (Ctrl-C again stops at once; n
 
 /** `policyloop resume <run> [key=value…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const path = findRun(args.run, resolve(context.cwd, args.runsDir));
+  const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const { config } = loadConfig({

@@ -4,16 +4,10 @@ import type { Argv } from 'yargs';
 import { type Arguments, kinds } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { type Problem, UserError } from '../errors.js';
-import { checkModel } from '../models/local/engine/inspect.js';
-import { openAdapter } from '../models/local/graph/adapter.js';
 import { modelName } from '../models/local/process/local-model.js';
-import { openModelProcess } from '../models/local/process/model-process.js';
 import { embeddedModel, type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
-import { type ChatTokenizer, openTokenizer } from '../models/local/tokens/tokenizer.js';
-import { readDecoderConfig } from '../models/local/weights/hf-config.js';
-import type { ServedModel } from '../serve/chat-request.js';
 import { type LoopbackHost, loopbackHosts } from '../serve/http.js';
-import { type RunningServer, startServer } from '../serve/server.js';
+import { type NamedAdapter, serveModels } from '../serve/serve-models.js';
 
 export const options = (y: Argv) =>
   y
@@ -43,8 +37,11 @@ export const options = (y: Argv) =>
       describe: 'name=value for the chat template, e.g. enable_thinking=false',
     })
     .option('json', { ...kinds.flag, describe: 'One JSON line when it is ready' })
-    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', '')
-    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --adapter tuned=runs/tuned/adapter', '');
+    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', 'in less memory')
+    .example(
+      '$0 serve --model models/Qwen2.5-0.5B-Instruct --adapter tuned=runs/tuned/adapter',
+      'two models at once',
+    );
 
 type Args = Arguments<typeof options>;
 
@@ -58,68 +55,13 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const name = modelName(settings.path);
   const adapters = readAdapters(args.adapter, name, context.cwd);
   try {
-    checkModel(settings.path);
-    const config = readDecoderConfig(settings.path);
-    for (const { adapter } of adapters) openAdapter(adapter, config);
-    let tokenizer: ChatTokenizer | undefined;
-    const model = openModelProcess(`local/${name}`, {
-      ...settings,
-      adapters: adapters.map(({ adapter }) => adapter),
-    });
-    try {
-      context.note(`loading ${name} …`);
-      const loaded = await untilAborted(model.load(), context.stop.finish);
-      if (loaded === undefined) return 0;
-      const server = await startServer({
-        host,
-        port,
-        model: {
-          served: [{ name }, ...adapters],
-          created: Math.floor(context.now().getTime() / 1000),
-          process: model,
-          bytes() {
-            tokenizer ??= openTokenizer(settings.path, settings.template);
-            return tokenizer.bytes;
-          },
-        },
-        now: context.now,
-        note: context.note,
-      });
-      const { device, threads, contextTokens } = loaded;
-      context.note(
-        `${name} on ${device}, ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${contextTokens} tokens of context` +
-          (adapters.length === 0 ? '' : `; with adapters: ${adapters.map((one) => one.name).join(', ')}`),
-      );
-      const ready = { url: server.url, model: name, adapters: adapters.map((one) => one.name) };
-      context.print(args.json ? JSON.stringify({ ...ready, device, threads, contextTokens }) : server.url);
-      await untilStopped(server, context.stop);
-      return 0;
-    } finally {
-      await model.close();
-    }
+    await serveModels({ settings, name, adapters, host, port }, context, (ready) =>
+      context.print(args.json ? JSON.stringify(ready) : ready.url),
+    );
+    return 0;
   } catch (error) {
     throw error instanceof UserError ? new UserError(error.problems.map(asOption)) : error;
   }
-}
-
-/** The first signal lets what was asked for be answered, the second does not. */
-async function untilStopped(server: RunningServer, { finish, abort }: CommandContext['stop']): Promise<void> {
-  await aborted(finish);
-  const finished = server.finish();
-  await Promise.race([finished, aborted(abort)]);
-  server.abort();
-  await finished;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done();
-    else signal.addEventListener('abort', () => done(), { once: true });
-  });
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  return Promise.race([work, aborted(signal).then(() => undefined)]);
 }
 
 function readSettings(args: Args, cwd: string): LocalConfig {
@@ -133,7 +75,8 @@ function readSettings(args: Args, cwd: string): LocalConfig {
     ...(contextTokens !== undefined && { contextTokens }),
     template: Object.fromEntries(args.template.map(readVariable)),
   });
-  if (parsed.success) return parsed.data;
+  // A request says how long an answer may be, and whether it must have a form.
+  if (parsed.success) return { ...parsed.data, maxTokens: Number.MAX_SAFE_INTEGER, format: 'constrained' };
   throw new UserError(
     parsed.error.issues.map((issue) => ({
       field: optionOf(String(issue.path[0])),
@@ -144,7 +87,7 @@ function readSettings(args: Args, cwd: string): LocalConfig {
 }
 
 /** @throws UserError when two models would have one name */
-function readAdapters(given: readonly string[], base: string, cwd: string): Required<ServedModel>[] {
+function readAdapters(given: readonly string[], base: string, cwd: string): NamedAdapter[] {
   const adapters = given.map((text) => {
     // In runs/lr=3/adapter, the sign is part of the path.
     const [, name, directory] = /^([^=/\\]+)=(.+)$/s.exec(text) ?? [];

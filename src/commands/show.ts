@@ -4,13 +4,13 @@ import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { bestEntries } from '../experiment/stages.js';
 import { formatDuration, formatInterval, formatParameter, formatReturn } from '../format/numbers.js';
-import { terminalTable } from '../format/table.js';
+import { number, terminalTable, text } from '../format/table.js';
 import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import { sparkline } from '../report/charts/sparkline.js';
 import { racingTotals } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
-import { describeReason, resultOf } from '../runs/facts.js';
+import { factsOf, resultOf } from '../runs/facts.js';
 import { openRun } from '../runs/open-run.js';
 import { formatCaps, formatFaults, formatUsage, racingText } from '../runs/usage-text.js';
 
@@ -19,7 +19,9 @@ export const options = (y: Argv) =>
     .positional('run', common.run)
     .option('runs-dir', common.runsDir)
     .option('top', { ...kinds.number, default: 10, describe: 'Evaluations in the table' })
-    .option('json', common.json);
+    .option('json', common.json)
+    .example('$0 show cartpole', 'a run below buffers/, by its name')
+    .example('$0 show buffers/cartpole --top 3 --json', 'for scripts');
 
 type Args = Arguments<typeof options>;
 
@@ -30,7 +32,8 @@ const weightDecimals = 3;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireCount('--top', args.top, 1);
   const { path, config, manifest, family, recorded } = await openRun(args, context);
-  const result = resultOf(path, context.cwd);
+  const facts = factsOf(path, manifest);
+  const result = resultOf(facts, context.cwd);
   const best = bestEntries(recorded.entries, args.top);
   const racing = config.evaluation.racing && racingTotals(recorded.entries);
   const failures = countFailures(recorded.calls);
@@ -63,7 +66,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   context.print(
     [
       styleText('bold', heading),
-      `${describeReason(result)}, ${result.iterations} of ${manifest.iterations.of} iterations, ${recorded.entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
+      `${facts.ended}, ${result.iterations} of ${manifest.iterations.of} iterations, ${recorded.entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
       '',
       ...(scores.length > 0
         ? [
@@ -91,17 +94,14 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 function bestTable(best: ReturnType<typeof bestEntries>): string {
-  return terminalTable(
-    [
-      { title: 'rank', kind: 'number', cell: (entry) => best.indexOf(entry) + 1 },
-      { title: 'mean return', kind: 'number', format: formatReturn, cell: ({ score }) => score },
-      { title: 'min', kind: 'number', format: formatReturn, cell: ({ returns }) => Math.min(...returns) },
-      { title: 'max', kind: 'number', format: formatReturn, cell: ({ returns }) => Math.max(...returns) },
-      { title: 'iteration', kind: 'number', cell: ({ iteration }) => iteration || 'warm-up' },
-      { title: 'candidate', kind: 'number', cell: ({ candidate }) => candidate + 1 },
-    ],
-    best,
-  );
+  return terminalTable(best, [
+    number('rank', (entry) => best.indexOf(entry) + 1),
+    number('mean return', ({ score }) => score, { format: formatReturn }),
+    number('min', ({ returns }) => Math.min(...returns), { format: formatReturn }),
+    number('max', ({ returns }) => Math.max(...returns), { format: formatReturn }),
+    number('iteration', ({ iteration }) => iteration || 'warm-up'),
+    number('candidate', ({ candidate }) => candidate + 1),
+  ]);
 }
 
 /** Replies that could not be used, by kind. */
@@ -131,7 +131,7 @@ function policyLines(
   family: PolicyFamily,
   parameters: readonly number[],
 ): readonly string[] {
-  if (description.kind === 'q-table') {
+  if (description.kind !== 'linear') {
     const text = formatParameters(parameters, family.parameters);
     return [text.length > 2000 ? `${text.slice(0, 1999)}…` : text];
   }
@@ -144,8 +144,8 @@ function policyLines(
     cell: (row: number) => formatParameter(weights[row * outputs + a]!.toFixed(decimals)),
   }));
   const table = terminalTable<number>(
-    [{ title: '', cell: (row) => (row < observations ? `observation[${row}]` : 'bias') }, ...outputColumns],
     Array.from({ length: observations + (bias ? 1 : 0) }, (_, row) => row),
+    [text('', (row) => (row < observations ? `observation[${row}]` : 'bias')), ...outputColumns],
   );
   if (projection === undefined) return [table];
   return [

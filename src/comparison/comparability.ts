@@ -115,7 +115,7 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
   const early = runs.filter(({ stoppedEarly }) => stoppedEarly);
   const unconfirmed = runs.filter(({ confirmed }) => confirmed === null);
   const unfinished = runs.filter(({ status }) => status !== 'completed');
-  const versions = [...new Set(runs.map(({ version }) => version))];
+  const versions = [...new Set(runs.map(({ manifest }) => manifest.versions.policyloop))];
   const of = `of its ${runs.length} runs`;
   return [
     ...(early.length === 0
@@ -137,4 +137,4 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
   ];
 }
 
-const reasons = (runs: readonly ComparedRun[]) => [...new Set(runs.map(({ reason }) => reason))].join('; ');
+const reasons = (runs: readonly ComparedRun[]) => [...new Set(runs.map(({ ended }) => ended))].join('; ');

@@ -80,14 +80,15 @@ function differenceOf(
 const arePairs = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);
 
-export const confirmedBySeed = ({ runs }: RunGroup) => meanBySeed(runs, ({ confirmed }) => confirmed);
+export const confirmedBySeed = ({ runs }: RunGroup) =>
+  meanBySeed(runs, ({ confirmed }) => confirmed?.mean ?? null);
 
 /** Runs of one seed share warm-up and episodes: they are one observation. */
 export function meanBySeed(
   runs: readonly ComparedRun[],
   of: (run: ComparedRun) => number | null,
 ): ReadonlyMap<string, number> {
-  const bySeed = groupedBy(runs, ({ seed }) => String(seed));
+  const bySeed = groupedBy(runs, ({ manifest }) => String(manifest.seed));
   return new Map(
     [...bySeed].flatMap(([seed, own]) => {
       const values = own.flatMap((run) => of(run) ?? []);

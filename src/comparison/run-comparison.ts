@@ -30,7 +30,8 @@ export interface TargetFigures {
   readonly censoredAfter: number | null;
 }
 
-interface RunFacts {
+/** One run, as `compare --json` prints it. */
+interface RunFigures {
   /** Path of the run directory. */
   readonly run: string;
   readonly seed: number;
@@ -47,7 +48,7 @@ interface RunFacts {
 
 export interface GroupFigures {
   readonly name: string;
-  readonly runs: readonly RunFacts[];
+  readonly runs: readonly RunFigures[];
   readonly seeds: readonly number[];
   /** Evaluations that a run's config pays for; several where `by` put different ones together. */
   readonly budgets: readonly number[];
@@ -140,23 +141,23 @@ function figuresOf(
 ): GroupFigures {
   const { name, runs } = group;
   const confirmed = [...confirmedBySeed(group).values()];
-  const costs = runs.flatMap(({ cost }) => cost ?? []);
+  const costs = runs.flatMap(({ manifest }) => manifest.usage.cost ?? []);
   const areas = runs.map((run) => areaOf(run, horizon));
   return {
     name,
     runs: runs.map((run, i) => ({
       run: named(run.path),
-      seed: run.seed,
+      seed: run.manifest.seed,
       status: run.status,
-      confirmed: run.confirmed,
+      confirmed: run.confirmed?.mean ?? null,
       observed: run.observed,
       area: areas[i]!,
-      iterations: run.iterations,
+      iterations: run.manifest.iterations.done,
       evaluations: run.evaluations,
       tokens: run.tokens,
-      cost: run.cost,
+      cost: run.manifest.usage.cost ?? null,
     })),
-    seeds: [...new Set(runs.map(({ seed }) => seed))],
+    seeds: [...new Set(runs.map(({ manifest }) => manifest.seed))],
     budgets: [...new Set(runs.map(({ budget }) => budget))],
     confirmed: confirmedSummary(confirmed),
     area: summarize([...meanBySeed(runs, (run) => areaOf(run, horizon)).values()]) ?? null,

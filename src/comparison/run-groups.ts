@@ -46,14 +46,14 @@ const order = [
 const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
 /** Every value of the config. */
-function allSettings({ config, id, prompts }: ComparedRun): Settings {
-  const settings = new Map<string, string>([['model', shortModel(id)]]);
+function allSettings({ config, manifest }: ComparedRun): Settings {
+  const settings = new Map<string, string>([['model', shortModel(manifest.model)]]);
   for (const [key, value] of flatten(config, '')) settings.set(key, value);
   if (isControl(config.model.provider)) {
     // No control reads a prompt.
     for (const key of settings.keys()) if (key.startsWith('prompts.')) settings.delete(key);
   } else {
-    settings.set('prompts.templates', prompts.slice(0, 10));
+    settings.set('prompts.templates', manifest.prompts.slice(0, 10));
   }
   return settings;
 }
@@ -109,7 +109,7 @@ export function groupRuns(
       named,
       groups: groups.map((members, i) => ({
         name: named.map((key) => labelOf(key, settingOf(settings[i]!, key), named.length === 1)).join(', '),
-        runs: members.toSorted((a, b) => (a.created < b.created ? -1 : 1)),
+        runs: members.toSorted((a, b) => (a.manifest.created < b.manifest.created ? -1 : 1)),
       })),
     };
   });
@@ -117,7 +117,7 @@ export function groupRuns(
 
 /** What tells whether two runs are of one experiment and one seed: then they are no two observations. */
 export const identityOf = (run: ComparedRun): string =>
-  `${environmentKey(run.config)} ${groupKey(run, undefined)} ${run.seed}`;
+  `${environmentKey(run.config)} ${groupKey(run, undefined)} ${run.manifest.seed}`;
 
 const groupKey = (run: ComparedRun, by: readonly string[] | undefined) => {
   if (by === undefined) return canonical(Object.fromEntries(materialSettings(run)));

@@ -1,22 +1,99 @@
-/** A comparison as a person reads it on a terminal, and as programs do. */
+/** The tables of a comparison, and what a person reads of it on a terminal and programs in CSV. */
 import { styleText } from 'node:util';
-import { csvText } from '../format/csv.js';
-import { formatCompact, formatReturn } from '../format/numbers.js';
-import { formatTable } from '../format/table.js';
-import type { RacingTotals } from '../rollout/replay-buffer.js';
+import {
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatReturn,
+  formatShare,
+  formatSigned,
+  plural,
+} from '../format/numbers.js';
+import {
+  type Column,
+  csvTable,
+  estimate,
+  forMachines,
+  number,
+  terminalTable,
+  text,
+} from '../format/table.js';
+import type { GroupDifference } from './differences.js';
 import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
 import {
   conclusion,
   countText,
-  ends,
+  iterationsText,
   pText,
   reachedText,
   reading,
-  signed,
-  timeText,
+  verdictChips,
   verdictRule,
   verdictText,
 } from './words.js';
+
+/** A row of a task's groups. */
+type TaskGroup = GroupFigures & { readonly task: TaskComparison };
+
+export const groupsOf = (task: TaskComparison): readonly TaskGroup[] =>
+  task.groups.map((group) => ({ ...group, task }));
+
+export const groupColumn: Column<TaskGroup> = text('group', ({ name }) => name, { name: 'group' });
+
+export const confirmedColumns: readonly Column<TaskGroup>[] = [
+  number('runs', ({ runs }) => runs.length, { name: 'runs' }),
+  forMachines('seeds', ({ seeds }) => seeds.join(' ')),
+  estimate('confirmed', ({ confirmed: c }) => c && { value: c.mean, interval: c.meanInterval }, {
+    name: 'confirmed_mean',
+  }),
+  estimate('median', ({ confirmed: c }) => c && { value: c.median, interval: c.medianInterval }, {
+    name: 'confirmed_median',
+  }),
+  estimate('IQM', ({ confirmed: c }) => c && { value: c.iqm, interval: c.iqmInterval }, {
+    name: 'confirmed_iqm',
+  }),
+];
+
+/** What it took. People get the columns that `task` has figures for, programs all of them. */
+export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
+  const timed = groups.some(({ target }) => target !== null);
+  const paid = groups.some(({ tokens }) => tokens > 0);
+  const raced = groups.some(({ racing }) => racing !== null);
+  const share = (part: number, whole: number) => `${formatCount(part)} of ${formatCount(whole)}`;
+  return [
+    estimate('area, observed', ({ area }) => area && { value: area.mean, interval: area.meanInterval }, {
+      name: 'observed_area',
+    }),
+    forMachines('area_evaluations', ({ task }) => task.horizon),
+    number(timed && 'target', ({ target }) => target?.return, { name: 'target', format: formatReturn }),
+    number(timed && 'reached', ({ target }) => target && reachedText(target)),
+    forMachines('reached', ({ target }) => target?.reached),
+    number(timed && 'iterations to it', ({ target }) => target && iterationsText(target)),
+    forMachines('median_iterations', ({ target }) => target?.medianIterations),
+    number(timed && 'evaluations to it', ({ target }) => target?.medianEvaluations, {
+      name: 'median_evaluations',
+    }),
+    forMachines('censored_after', ({ target }) => target?.censoredAfter),
+    number(raced && 'evaluations cut short', ({ racing: r }) => r && share(r.cut, r.evaluations)),
+    number(raced && 'episodes saved', ({ racing: r }) => r && share(r.saved, r.episodes)),
+    number(paid && 'tokens a run', ({ tokens }) => tokens, { name: 'tokens', format: formatCompact }),
+    number(paid && 'cost a run', ({ cost }) => cost, { name: 'cost', format: formatCost }),
+  ];
+}
+
+export const differenceColumns: readonly Column<GroupDifference>[] = [
+  text('difference', ({ of, against }) => `${of} − ${against}`),
+  number('over', countText),
+  estimate(
+    'confirmed',
+    ({ difference, interval }) => (difference === null ? null : { value: difference, interval }),
+    { format: formatSigned },
+  ),
+  number('wins', ({ winRate }) => winRate, { format: formatShare }),
+  text('test', ({ test }) => ({ paired: 'paired t', welch: 'Welch', none: null })[test]),
+  number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
+  text('', (found) => ({ text: verdictText(found), mark: `chip ${verdictChips[found.verdict]}` })),
+];
 
 /** Runs that are listed by name when they are left out. */
 const shownLeftOut = 10;
@@ -25,9 +102,9 @@ export function comparisonTables(comparison: RunComparison): string {
   const { leftOut, tasks, tested } = comparison;
   const blocks = tasks.flatMap((task) => [
     `${styleText('bold', task.name)}  ${styleText('dim', `areas over ${task.horizon} evaluations`)}`,
-    confirmedTable(task.groups),
-    effortTable(task.groups),
-    ...(task.differences.length === 0 ? [] : [differenceTable(task)]),
+    terminalTable(groupsOf(task), [groupColumn, ...confirmedColumns]),
+    terminalTable(groupsOf(task), [groupColumn, ...effortColumns(task)]),
+    ...(task.differences.length === 0 ? [] : [terminalTable(task.differences, differenceColumns)]),
     ...task.cautions.map((text) => `${styleText('yellow', 'note')} ${text}`),
   ]);
   const differences = tasks.flatMap((task) => task.differences);
@@ -45,7 +122,7 @@ export function comparisonTables(comparison: RunComparison): string {
     const more = leftOut.length - listed.length;
     blocks.push(
       [
-        `left out ${leftOut.length} ${leftOut.length === 1 ? 'run' : 'runs'}:`,
+        `left out ${plural(leftOut.length, 'run')}:`,
         ...listed,
         ...(more > 0 ? [`  … and ${more} more`] : []),
       ].join('\n'),
@@ -56,117 +133,18 @@ export function comparisonTables(comparison: RunComparison): string {
   return blocks.join('\n\n');
 }
 
-function confirmedTable(groups: readonly GroupFigures[]): string {
-  return formatTable(
-    ['group', 'runs', 'confirmed', '95 % interval', 'median', '95 % interval', 'IQM', '95 % interval'],
-    groups.map(({ name, runs, confirmed }) => [
-      name,
-      String(runs.length),
-      numberOr(confirmed?.mean),
-      ends(confirmed?.meanInterval ?? null),
-      numberOr(confirmed?.median),
-      ends(confirmed?.medianInterval ?? null),
-      numberOr(confirmed?.iqm),
-      ends(confirmed?.iqmInterval ?? null),
-    ]),
-  );
-}
-
-function effortTable(groups: readonly GroupFigures[]): string {
-  const timed = groups.some(({ target }) => target !== null);
-  const paid = groups.some(({ tokens }) => tokens > 0);
-  const raced = groups.some(({ racing }) => racing !== null);
-  return formatTable(
-    [
-      'group',
-      'area (observed)',
-      '95 % interval',
-      ...(timed ? ['target', 'reached', 'iterations to it', 'evaluations'] : []),
-      ...(raced ? ['evaluations cut short', 'episodes saved'] : []),
-      ...(paid ? ['tokens a run', 'cost a run'] : []),
-    ],
-    groups.map(({ name, area, target, tokens, cost, racing }) => [
-      name,
-      numberOr(area?.mean),
-      ends(area?.meanInterval ?? null),
-      ...(timed
-        ? [
-            numberOr(target?.return),
-            reachedText(target),
-            timeText(target, 'medianIterations'),
-            timeText(target, 'medianEvaluations'),
-          ]
-        : []),
-      ...(raced ? racingCells(racing) : []),
-      ...(paid ? [formatCompact(tokens), cost === null ? '–' : cost.toFixed(4)] : []),
-    ]),
-  );
-}
-
-function differenceTable({ differences }: TaskComparison): string {
-  return formatTable(
-    ['difference', 'over', 'confirmed', '95 % interval', 'wins', 'test', 'p (Holm)', ''],
-    differences.map((difference) => [
-      `${difference.of} − ${difference.against}`,
-      countText(difference),
-      difference.difference === null ? '–' : signed(difference.difference),
-      ends(difference.interval, signed),
-      difference.winRate === null ? '–' : `${Math.round(100 * difference.winRate)} %`,
-      difference.test === 'none' ? '–' : difference.test === 'paired' ? 'paired t' : 'Welch',
-      pText(difference.adjusted),
-      verdictText(difference),
-    ]),
-  );
-}
-
-const racingCells = (racing: RacingTotals | null) =>
-  racing === null
-    ? ['–', '–']
-    : [`${racing.cut} of ${racing.evaluations}`, `${racing.saved} of ${racing.episodes}`];
-
-const numberOr = (value: number | undefined) => (value === undefined ? '–' : formatReturn(value));
-
 /** One line a group. */
 export function comparisonCsv({ tasks, policyloop }: RunComparison): string {
-  const header = [
-    ...['environment', 'options', 'group', 'runs', 'seeds'],
-    ...['confirmed_mean', 'confirmed_mean_low', 'confirmed_mean_high'],
-    ...['confirmed_median', 'confirmed_median_low', 'confirmed_median_high'],
-    ...['confirmed_iqm', 'confirmed_iqm_low', 'confirmed_iqm_high'],
-    ...['observed_area', 'observed_area_low', 'observed_area_high', 'area_evaluations'],
-    ...['target', 'reached', 'median_iterations', 'median_evaluations', 'censored_after'],
-    ...['tokens', 'cost', 'policyloop'],
-    ...['evaluations_raced', 'evaluations_cut', 'episodes_planned', 'episodes_saved'],
-  ];
-  const lines = tasks.flatMap(({ environment, groups, horizon }) =>
-    groups.map(({ name, runs, seeds, confirmed, area, target, tokens, cost, racing }) => [
-      environment.id,
-      JSON.stringify(environment.options),
-      name,
-      runs.length,
-      seeds.join(' '),
-      confirmed?.mean,
-      ...(confirmed?.meanInterval ?? [null, null]),
-      confirmed?.median,
-      ...(confirmed?.medianInterval ?? [null, null]),
-      confirmed?.iqm,
-      ...(confirmed?.iqmInterval ?? [null, null]),
-      area?.mean,
-      ...(area?.meanInterval ?? [null, null]),
-      horizon,
-      target?.return,
-      target?.reached,
-      target?.medianIterations,
-      target?.medianEvaluations,
-      target?.censoredAfter,
-      tokens,
-      cost,
-      policyloop,
-      racing?.evaluations,
-      racing?.cut,
-      racing?.episodes,
-      racing?.saved,
-    ]),
-  );
-  return csvText([header, ...lines]);
+  return csvTable(tasks.flatMap(groupsOf), [
+    forMachines('environment', ({ task }) => task.environment.id),
+    forMachines('options', ({ task }) => JSON.stringify(task.environment.options)),
+    groupColumn,
+    ...confirmedColumns,
+    ...effortColumns({ groups: [] }),
+    forMachines('policyloop', () => policyloop),
+    forMachines('evaluations_raced', ({ racing }) => racing?.evaluations),
+    forMachines('evaluations_cut', ({ racing }) => racing?.cut),
+    forMachines('episodes_planned', ({ racing }) => racing?.episodes),
+    forMachines('episodes_saved', ({ racing }) => racing?.saved),
+  ]);
 }

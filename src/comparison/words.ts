@@ -1,6 +1,13 @@
 /** What a comparison says, in words that follow from its figures. */
 
-import { formatNumber, formatReturn, plural } from '../format/numbers.js';
+import {
+  formatInterval,
+  formatNumber,
+  formatReturn,
+  formatSigned,
+  missing,
+  plural,
+} from '../format/numbers.js';
 import { fewestForVerdict, type Verdict } from '../statistics/verdict.js';
 import type { GroupDifference } from './differences.js';
 import type { TargetFigures } from './run-comparison.js';
@@ -61,7 +68,7 @@ export function verdictSentence(
   quantity: string,
 ): string {
   const { of, against, adjusted, counts, interval, test, verdict } = found;
-  const measured = `${of} − ${against} is ${signed(found.difference)} in ${quantity}`;
+  const measured = `${of} − ${against} is ${formatSigned(found.difference)} in ${quantity}`;
   const count = countText(found);
   if (verdict === 'too-few' || interval === null) {
     const needed = `${fewestForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
@@ -73,7 +80,7 @@ export function verdictSentence(
       ? ` A difference below about ${formatReturn(half)} can't be told from noise here.`
       : '';
   const few = Math.min(...counts) < manyRuns ? ` ${count} are few: more repeats would narrow this.` : '';
-  return `${verdictStarts[verdict]}: ${measured} (95 % interval ${ends(interval, signed)}, p ${pText(adjusted)}, ${count}).${noise}${few}`;
+  return `${verdictStarts[verdict]}: ${measured} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missing : pText(adjusted)}, ${count}).${noise}${few}`;
 }
 
 const verdictStarts = {
@@ -82,33 +89,17 @@ const verdictStarts = {
   'no-evidence': 'No evidence of a difference',
 } as const;
 
-/** With its sign, also where it is positive. */
-export const signed = (value: number): string => `${value > 0 ? '+' : ''}${formatReturn(value)}`;
-
-export const ends = (
-  interval: readonly [number, number] | null,
-  format: (value: number) => string = formatReturn,
-): string => (interval === null ? '–' : `${format(interval[0])} … ${format(interval[1])}`);
-
-export function pText(p: number | null): string {
-  if (p === null) return '–';
+/** A p-value: `< 0.001`, `0.043`. */
+export function pText(p: number): string {
   return p < 0.001 ? '< 0.001' : formatNumber(p, p < 0.1 ? 2 : 3);
 }
 
 /** `7 of 10`. */
-export const reachedText = (target: TargetFigures | null): string =>
-  target === null ? '–' : `${target.reached} of ${target.of}`;
+export const reachedText = ({ reached, of }: TargetFigures): string => `${reached} of ${of}`;
 
 /** The median iteration; `> 40` where fewer than half are known to have reached it by then. */
-export function timeText(
-  target: TargetFigures | null,
-  which: 'medianIterations' | 'medianEvaluations',
-): string {
-  if (target === null) return '–';
-  const time = target[which];
-  if (time !== null) return String(time);
-  return which === 'medianIterations' ? `> ${target.censoredAfter ?? 0}` : '–';
-}
+export const iterationsText = ({ medianIterations, censoredAfter }: TargetFigures): string =>
+  medianIterations === null ? `> ${censoredAfter ?? 0}` : String(medianIterations);
 
 /** The rule of every verdict, for below a table; nothing where none was tested. */
 export const verdictRule = (tested: number): readonly string[] =>

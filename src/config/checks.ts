@@ -1,7 +1,7 @@
 import type { EnvironmentConfig } from '../environments/settings.js';
 import type { Problem } from '../errors.js';
 import { isVariableName, noVariable } from '../models/hosted/openai-access.js';
-import type { PolicyConfig, QTableConfig } from '../policies/settings.js';
+import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import type { Config, ModelConfig } from './config.js';
 
 /**
@@ -37,11 +37,12 @@ function environmentProblems({ id, ...environment }: EnvironmentConfig): Problem
 const remoteKeys = ['python', 'timeoutSeconds', 'parallel'] as const;
 
 function policyProblems(policy: PolicyConfig): Problem[] {
+  if (policy.kind === 'module') return [];
   const problems = rangeProblems(policy);
   return policy.kind === 'q-table' ? [...problems, ...tableProblems(policy)] : problems;
 }
 
-function rangeProblems({ low, high, decimals }: PolicyConfig): Problem[] {
+function rangeProblems({ low, high, decimals }: BuiltInPolicyConfig): Problem[] {
   if (low >= high) return [emptyRange('policy', low, high)];
   const scale = 10 ** decimals;
   if (Math.max(-low, high) * scale > Number.MAX_SAFE_INTEGER) {

@@ -13,16 +13,10 @@ import {
   replayedSchema,
 } from '../models/settings.js';
 import { isModulePath } from '../modules/user-module.js';
-import { policySchema } from '../policies/settings.js';
+import { policySchema } from '../policies/families.js';
 import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
-import {
-  cmaEsSchema,
-  hillClimbSchema,
-  mixtureSchema,
-  onePlusOneEsSchema,
-  randomSchema,
-} from '../search/settings.js';
+import { controls } from '../search/controls.js';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { withModules } from './modules.js';
 
@@ -30,15 +24,14 @@ const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
 const text = z.string().min(1);
 
+const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
+  records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
+
 const modelSchema = z.discriminatedUnion('provider', [
   openaiSchema,
   ollamaSchema,
   localSchema,
-  randomSchema,
-  hillClimbSchema,
-  cmaEsSchema,
-  onePlusOneEsSchema,
-  mixtureSchema,
+  ...schemasOf(controls),
   replayedSchema,
   moduleModelSchema,
   customModelSchema,
@@ -223,9 +216,12 @@ export function resolveConfig(parsed: ParsedConfig): Config {
 }
 
 /** Paths of the modules that a config names. */
-export function modulesOf({ environment, model }: Config): readonly string[] {
+export function modulesOf({ environment, evaluation, model, policy, prompts }: Config): readonly string[] {
   return [
     ...(isModulePath(environment.id) ? [environment.id] : []),
+    ...(policy?.kind === 'module' ? [policy.path] : []),
     ...(model.provider === 'module' ? [model.path] : []),
+    ...(evaluation.reward === undefined ? [] : [evaluation.reward]),
+    ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
 import { messageOf, nearest, type Problem, UserError } from '../errors.js';
+import { formatBytes } from '../format/numbers.js';
 import { packageRoot } from '../package.js';
 import { isMapping } from '../settings/schema.js';
 import type { SettingsSource } from '../settings/settings.js';
@@ -109,7 +110,7 @@ function readConfigFile(path: string): string {
   if (size > largestBytes) {
     throw new UserError({
       file: path,
-      message: `is no config: it has ${(size / 1e6).toFixed(1)} MB`,
+      message: `is no config: it has ${formatBytes(size)}`,
       remedy: 'give the path of a YAML file',
     });
   }

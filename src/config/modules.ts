@@ -1,10 +1,10 @@
-/** The short form of a section that names a file of the user's. */
+/** The short form of a section that names a user's file. */
 import { isModulePath } from '../modules/user-module.js';
 import { isMapping } from '../settings/schema.js';
 
-/** Writes `{provider: ./my-model.js}` out as `{provider: module, path: ./my-model.js}`. */
+/** Writes `{provider: ./my-model.js}` and `{kind: ./my-policy.js}` out: the first as `{provider: module, path: ./my-model.js}`. */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
-  const written = Object.entries({ model: 'provider' }).flatMap(([section, key]) => {
+  const written = Object.entries({ policy: 'kind', model: 'provider' }).flatMap(([section, key]) => {
     const value = content[section];
     if (!isMapping(value)) return [];
     const { [key]: name, ...rest } = value;

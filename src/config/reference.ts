@@ -1,5 +1,5 @@
 /** References of configs, as Markdown and as JSON Schema: generated, so that they can't differ from the program. */
-import { markdownTable } from '../format/table.js';
+import { markdownTable, text } from '../format/table.js';
 import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../settings/schema.js';
 
 /** A file of `configs/` for editors. */
@@ -73,18 +73,12 @@ function objectsIn(node: SchemaNode): readonly SchemaNode[] {
 }
 
 function table(path: string, object: SchemaNode): string {
-  return markdownTable(
-    [
-      { title: 'Key', cell: ([key]) => ({ text: `${path}${key}`, code: true }) },
-      { title: 'Type', cell: ([, node]) => typeOf(node) },
-      {
-        title: 'Default',
-        cell: ([key, node]) => (object.required?.includes(key) ? 'required' : defaultOf(node)),
-      },
-      { title: 'Meaning', cell: ([, node]) => node.description ?? '' },
-    ],
-    Object.entries(object.properties ?? {}),
-  );
+  return markdownTable(Object.entries(object.properties ?? {}), [
+    text('Key', ([key]) => ({ text: `${path}${key}`, code: true })),
+    text('Type', ([, node]) => typeOf(node)),
+    text('Default', ([key, node]) => (object.required?.includes(key) ? 'required' : defaultOf(node))),
+    text('Meaning', ([, node]) => node.description ?? ''),
+  ]);
 }
 
 function defaultOf(node: SchemaNode): string {

@@ -53,7 +53,7 @@ class LimitedEnvironment implements Environment {
 
   step(action: Action): Step {
     if (this.#phase !== 'running') throw this.#notRunning();
-    if (!isValid(action, this.actionSpace)) throw invalidAction(action, this.actionSpace, this.id);
+    if (!isValidAction(action, this.actionSpace)) throw invalidAction(action, this.actionSpace, this.id);
     const step = this.#task.step(action);
     this.#steps++;
     if (this.#steps >= this.#limit) step.truncated = true;
@@ -91,7 +91,8 @@ class LimitedEnvironment implements Environment {
   }
 }
 
-function isValid(action: Action, space: Space): boolean {
+/** Whether an environment with this action space takes the action. */
+export function isValidAction(action: Action, space: Space): boolean {
   switch (space.kind) {
     case 'discrete':
       return isMember(action, space);
@@ -116,7 +117,7 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
   return true;
 }
 
-/** Says what is wrong with an action that `isValid` refused. */
+/** Says what is wrong with an action that `isValidAction` refused. */
 function invalidAction(action: Action, space: Space, id: string): UserError {
   switch (space.kind) {
     case 'discrete':

@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.js';
-import { isRemoteId, makeEnvironment } from '../environments/catalogue/open.js';
+import { isRemoteId } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
 import { messageOf, UserError } from '../errors.js';
 import { isModulePath } from '../modules/user-module.js';
@@ -13,6 +13,7 @@ import { gifAnimation } from '../render/gif-animation.js';
 import { svgAnimation } from '../render/svg-animation.js';
 import { canDraw, notDrawn, type Replay, replay } from '../rollout/replay.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { makeTask } from '../rollout/task.js';
 import { placeName } from '../runs/facts.js';
 import type { OpenedRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
@@ -46,11 +47,12 @@ export interface DrawnEpisode {
 
 /** @throws UserError when there is no drawing of it */
 export async function openDrawable(
-  { environment: { id, options } }: Config,
+  { environment: source, evaluation }: Config,
   field?: string,
 ): Promise<Environment> {
+  const { id } = source;
   if (isRemoteId(id)) throw notDrawn(id, field);
-  const environment = await makeEnvironment(id, options);
+  const environment = await makeTask(source, evaluation.reward);
   if (canDraw(environment)) return environment;
   environment.close?.();
   throw notDrawn(id, field);

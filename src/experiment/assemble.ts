@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type Config, type ModelConfig, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
-import { customPrefix, isBuiltInId, isRemoteId, openEnvironment } from '../environments/catalogue/open.js';
+import { customPrefix, isBuiltInId, isRemoteId } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
 import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { type Problem, UserError } from '../errors.js';
@@ -11,25 +11,28 @@ import type { LanguageModel } from '../models/language-model.js';
 import { moduleModel } from '../models/user-model.js';
 import { hashModules, type ModuleHashes } from '../modules/sources.js';
 import { commit, version } from '../package.js';
-import { createPolicyFamily } from '../policies/families.js';
+import { openPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
+import { loadHelpers } from '../prompting/templates/helpers.js';
 import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
 import { type Racing, racingOf } from '../rollout/racing.js';
 import { notDrawn } from '../rollout/replay.js';
 import { createReplayBuffer, vectorKey } from '../rollout/replay-buffer.js';
+import { openTask, rewarded } from '../rollout/task.js';
 import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import { readManifest, readRun, runFiles } from '../runs/reader.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { openRecording } from './cassette.js';
-import { createModel } from './create-model.js';
+import { createProposer } from './create-model.js';
 import { warningKey } from './experiment.js';
 import { countedBy, createLedger, type Ledger } from './ledger.js';
 import type { Purse } from './limits.js';
 import type { Experiment } from './parts.js';
 import { Prompter } from './prompter.js';
+import type { Proposer } from './proposer.js';
 
 /** What a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly {
@@ -41,7 +44,7 @@ export interface Assembly {
   readonly family: PolicyFamily;
   /** How evaluations are cut short; undefined where all episodes are played. */
   readonly racing: Racing | undefined;
-  readonly model: LanguageModel;
+  readonly model: Proposer;
   /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
   readonly counted: ModelConfig;
   readonly prompts: PromptSet;
@@ -85,18 +88,21 @@ export async function assemble(
     }
   };
   const model = await part(() => openModel(written, env, own.model));
-  const environment = await part(() => own.environment ?? openTask(written, env));
+  const environment = await part(() => openEnvironmentOf(written, env, own.environment));
   if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
-  const family = await part(() => createPolicyFamily(config.policy, environment));
+  const family = await part(() => openPolicyFamily(config.policy, environment));
   const racing = await part(() => racingOf(config, environment));
-  const prompts = await part(() =>
+  const prompts = await part(async () =>
     loadPromptSet({
       set: config.prompts.set,
       description: config.prompts.description,
       environment,
       options: config.environment.options,
       maxSteps: config.evaluation.maxSteps,
+      ownPolicy: config.policy.kind === 'module',
+      userHelpers:
+        config.prompts.helpers === undefined ? undefined : await loadHelpers(config.prompts.helpers),
     }),
   );
   const taken = family && (await part(() => imported ?? importedParameters(config, family, environment.id)));
@@ -135,7 +141,7 @@ async function openModel(
       case 'custom':
         throw notAtHand(config.model.id);
       default:
-        return createModel(withDeadline(config), env, waitOnClock, recording?.cassette);
+        return createProposer(withDeadline(config), env, waitOnClock, recording?.cassette);
     }
   };
   return { model: own ?? (await make()), counted: recording?.model ?? config.model };
@@ -158,14 +164,16 @@ function withDeadline({ model, limits }: Config): ModelConfig {
   return { ...model, timeoutSeconds: Math.min(model.timeoutSeconds, seconds) };
 }
 
-function openTask(
-  { environment, evaluation: { workers }, render }: Config,
+async function openEnvironmentOf(
+  { environment, evaluation: { reward, workers }, render }: Config,
   env: Readonly<Record<string, string | undefined>>,
+  own: Environment | undefined,
 ): Promise<Environment | RemoteEnvironment> {
   if (render.every !== undefined && isRemoteId(environment.id)) {
     throw notDrawn(environment.id, 'render.every');
   }
-  return openEnvironment(environment, env, workers === 'auto' ? 1 : workers);
+  if (own !== undefined) return rewarded(own, reward);
+  return openTask(environment, reward, env, workers === 'auto' ? 1 : workers);
 }
 
 /** Workers for a config; an environment outside this program has processes of its own, and an object can't be sent. */
@@ -174,7 +182,10 @@ export function workersFor(
 ): EvaluationWorkers | undefined {
   const { environment, evaluation, policy } = config;
   if (isRemoteId(environment.id) || environment.id.startsWith(customPrefix)) return undefined;
-  return createWorkers({ environment, policy, maxSteps: evaluation.maxSteps }, evaluation.workers);
+  return createWorkers(
+    { environment, policy, reward: evaluation.reward, maxSteps: evaluation.maxSteps },
+    evaluation.workers,
+  );
 }
 
 /** Ends whatever plays episodes. */

@@ -7,6 +7,7 @@ import { UserError } from '../errors.js';
 import type { Cassette } from '../models/replayed.js';
 import type { ReplayedConfig } from '../models/settings.js';
 import { repeatSeeds } from '../random/seeds.js';
+import { callId } from '../runs/events.js';
 import { requireConfig } from '../runs/open-run.js';
 import { groupFile, readGroup, readManifest, readRun, runFiles } from '../runs/reader.js';
 
@@ -34,7 +35,11 @@ export function openRecording(
     const path = (runs.find((run) => run.seed === seed) ?? runs[0]!).path;
     const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
     return {
-      cassette: { path, model: readManifest(path).model, calls: readRun(path).calls },
+      cassette: {
+        path,
+        model: readManifest(path).model,
+        calls: readRun(path).calls.map((call) => ({ ...call, id: callId(call) })),
+      },
       model:
         recorded.model.provider === 'replayed'
           ? openRecording(recorded.model, recorded).model

@@ -1,54 +1,74 @@
 import { relative } from 'node:path';
+import type { z } from 'zod';
 import type { ModelConfig } from '../config/config.js';
-import { type Problem, UserError, unreachable } from '../errors.js';
+import { type Problem, UserError } from '../errors.js';
 import { createOllama } from '../models/hosted/ollama.js';
 import { createOpenAI } from '../models/hosted/openai.js';
 import { type Wait, waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { createLocalModel } from '../models/local/process/local-model.js';
-import { type LocalConfig, modelDirectory } from '../models/local/settings.js';
+import { type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
 import { type Cassette, createReplayed } from '../models/replayed.js';
-import { createCmaEs } from '../search/cma-es.js';
-import { createHillClimb, createOnePlusOneEs, createRandomSearch } from '../search/local-search.js';
-import { createMixture } from '../search/mixture.js';
+import { ollamaSchema, openaiSchema, type ReplayedConfig, replayedSchema } from '../models/settings.js';
+import { findControl } from '../search/controls.js';
+import type { Proposer } from './proposer.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Provider {
+  /** As `model.provider` has it. */
+  readonly name: string;
+  /** The section `model` of a config. */
+  readonly schema: z.ZodType;
+  create(
+    config: { readonly provider: string },
+    environment: Environment,
+    wait: Wait,
+    cassette: Cassette | undefined,
+  ): LanguageModel;
+}
+
+const providers: readonly Provider[] = [
+  { name: 'openai', schema: openaiSchema, create: createOpenAI },
+  { name: 'ollama', schema: ollamaSchema, create: createOllama },
+  { name: 'local', schema: localSchema, create: createLocal },
+  { name: 'replayed', schema: replayedSchema, create: createRecorded },
+];
 
 /**
- * The model that a config names. `environment` holds the environment variables; `wait` is how the hosted models wait
- * before they try a failed call again; `cassette` is what a replayed run was answered.
- * @throws UserError when an API key is missing, an address is none, or a directory holds no model that can be run.
+ * The language model that a config names.
+ * @param environment variables, for keys and server addresses
+ * @param wait how hosted models wait before they try a failed call again
+ * @param cassette what a replayed run was answered
+ * @throws UserError when an API key is missing, an address is none, or a directory holds no model that can be run
  */
 export function createModel(
   config: ModelConfig,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   wait: Wait = waitOnClock,
   cassette?: Cassette,
 ): LanguageModel {
-  switch (config.provider) {
-    case 'openai':
-      return createOpenAI(config, environment, wait);
-    case 'ollama':
-      return createOllama(config, environment, wait);
-    case 'local':
-      return createLocal(config);
-    case 'random':
-      return createRandomSearch();
-    case 'hill-climb':
-      return createHillClimb(config);
-    case 'cma-es':
-      return createCmaEs(config);
-    case 'one-plus-one-es':
-      return createOnePlusOneEs(config);
-    case 'mixture':
-      return createMixture();
-    case 'replayed':
-      if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
-      return createReplayed(config, cassette);
-    case 'module':
-    case 'custom':
-      throw new Error(`a model of the user's is made before: ${config.provider}`);
-    default:
-      return unreachable(config);
-  }
+  const provider = providers.find(({ name }) => name === config.provider);
+  if (provider === undefined) throw new Error(`${config.provider} is no language model`);
+  return provider.create(config, environment, wait, cassette);
+}
+
+/** The language model or the control that a config names; see createModel. */
+export function createProposer(...given: Parameters<typeof createModel>): Proposer {
+  const [config] = given;
+  const control = findControl(config.provider);
+  if (control === undefined) return createModel(...given);
+  return { id: `control/${control.name}`, ...control.create(config) };
+}
+
+function createRecorded(
+  config: ReplayedConfig,
+  _environment: Environment,
+  _wait: Wait,
+  cassette: Cassette | undefined,
+): LanguageModel {
+  if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
+  return createReplayed(config, cassette);
 }
 
 /** What is wrong inside the model's directory is wrong with the field that names the directory. */

@@ -15,6 +15,7 @@ import type { CallRecord, Cap, Confirmation, StopReason, UsageTotals } from '../
 import type { Ledger } from './ledger.js';
 import type { Experiment, StopRequests } from './parts.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
+import { answering } from './proposer.js';
 import { confirmBest, warmUp } from './stages.js';
 
 export interface Outcome {
@@ -191,17 +192,14 @@ export function heldFor(entries: readonly BufferEntry[], target: number, lastIte
 
 function proposeFor(experiment: Experiment, iteration: number, signal: AbortSignal): Promise<ProposalGroup> {
   const { buffer, config, emit, ledger, model, prompter, setting, unfinishedCalls } = experiment;
+  const { parameters } = setting.family;
   const unfinished = unfinishedCalls.filter((call) => call.iteration === iteration);
   return propose({
     iteration,
     candidates: config.candidates,
     corrections: config.corrections,
     messages: prompter.messages(iteration),
-    task: {
-      parameters: setting.family.parameters,
-      history: remembered(buffer.entries, config.memory),
-      warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
-    },
+    parameters,
     seen: (parameters) => buffer.find(parameters),
     seed: (candidate, attempt) => callSeed(experiment.seed, iteration, candidate, attempt),
     formatCorrection: (failure) => prompter.formatCorrection(failure),
@@ -214,7 +212,11 @@ function proposeFor(experiment: Experiment, iteration: number, signal: AbortSign
           (call.outcome.kind !== 'error' || unfinished.some((later) => isLater(later, call))) &&
           JSON.stringify(call.messages) === JSON.stringify(messages),
       ),
-    model,
+    model: answering(model, {
+      parameters,
+      history: remembered(buffer.entries, config.memory),
+      warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
+    }),
     concurrency: 'concurrency' in config.model ? config.model.concurrency : 1,
     ledger,
     signal,

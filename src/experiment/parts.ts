@@ -1,5 +1,4 @@
 import type { Config } from '../config/config.js';
-import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
@@ -7,6 +6,7 @@ import type { ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord, RunEvent } from '../runs/events.js';
 import type { Ledger } from './ledger.js';
 import type { Prompter } from './prompter.js';
+import type { Proposer } from './proposer.js';
 
 /** Everything a run needs, put together by `assemble`. */
 export interface Experiment {
@@ -18,7 +18,7 @@ export interface Experiment {
   readonly setting: EvaluationSetting;
   /** Undefined where all episodes are played. */
   readonly racing: Racing | undefined;
-  readonly model: LanguageModel;
+  readonly model: Proposer;
   readonly prompter: Prompter;
   readonly buffer: ReplayBuffer;
   /** Parameters of an earlier run, to be evaluated first. */

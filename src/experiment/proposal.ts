@@ -8,13 +8,12 @@ import {
   type Completion,
   type LanguageModel,
   ModelError,
-  type ModelErrorKind,
-  type Task,
 } from '../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { type ParseFailure, parseParameters, type SeenParameters } from '../prompting/answer/format.js';
+import { answerGrammar } from '../prompting/answer/grammar.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
-import type { CallRecord, LimitName } from '../runs/events.js';
+import { type CallRecord, callId, type LimitName } from '../runs/events.js';
 import type { Ledger } from './ledger.js';
 
 /** The calls that one candidate took, in order; the last one decides. */
@@ -33,7 +32,8 @@ export interface ProposalRequest {
   readonly corrections: number;
   /** The prompt that all candidates answer. */
   readonly messages: readonly ChatMessage[];
-  readonly task: Task;
+  /** What a proposal may be. */
+  readonly parameters: ParameterSpec;
   readonly seen: (parameters: ParameterVector) => SeenParameters | undefined;
   /** Sampling seed of a call. */
   readonly seed: (candidate: number, attempt: number) => number;
@@ -139,39 +139,32 @@ async function askRound(
   pending: readonly Pending[],
   attempt: number,
 ): Promise<Round> {
-  const { model, ledger } = request;
   const replies: (Reply | undefined)[] = pending.map((item) => {
     const call = request.recorded(item.candidate, attempt, item.messages);
     return call && { kind: 'recorded', call };
   });
   const open = pending.flatMap((item, i) => (replies[i] === undefined ? [{ item, i }] : []));
   if (open.length === 0) return { kind: 'replies', replies };
-  const reservation = ledger.reserve(open.map(({ item }) => item.messages));
+  const reservation = request.ledger.reserve(open.map(({ item }) => item.messages));
   if (reservation.kind === 'refused') return reservation;
   const { maxTokens } = reservation;
-  const asking = (calls: number) => ({
-    task: request.task,
-    signal: request.signal,
-    ...(maxTokens !== undefined && { maxTokens }),
-    mayTryAgain: (kind: ModelErrorKind) => reservation.tryAgain(kind, calls),
-  });
+  const grammar = answerGrammar(request.parameters);
+  const ask = (items: readonly Pending[]) =>
+    settle(() =>
+      request.model.generate(items[0]!.messages, {
+        seeds: items.map(({ candidate }) => request.seed(candidate, attempt)),
+        callId: callId({ iteration: request.iteration, candidate: items[0]!.candidate, attempt }),
+        grammar,
+        signal: request.signal,
+        ...(maxTokens !== undefined && { maxTokens }),
+        mayTryAgain: (kind) => reservation.tryAgain(kind, items.length),
+      }),
+    );
   try {
-    if (attempt === 0 && open.length > 1 && model.generateGroup !== undefined) {
-      const seeds = open.map(({ item }) => request.seed(item.candidate, attempt));
-      const position = { iteration: request.iteration, candidate: open[0]!.item.candidate, attempt };
-      const group = await settle(() =>
-        model.generateGroup!(request.messages, { ...asking(open.length), position, seeds }),
-      );
-      if (group.kind === 'error') {
-        replies[open[0]!.i] = { ...group, choices: open.length };
-        if (isFinal(group.error)) return { kind: 'replies', replies };
-      } else {
-        for (const [k, { i }] of open.entries()) {
-          const completion = group.value[k];
-          if (completion === undefined) continue;
-          replies[i] = { kind: 'completion', completion, ...(k === 0 && { choices: open.length }) };
-        }
-      }
+    if (attempt === 0 && open.length > 1 && request.model.givesSeveral) {
+      const group = await ask(open.map(({ item }) => item));
+      for (const [k, { i }] of open.entries()) replies[i] = replyOf(group, k, open.length);
+      if (group.kind === 'error' && isFinal(group.error)) return { kind: 'replies', replies };
     }
     const limit = pLimit(request.concurrency);
     await Promise.all(
@@ -179,14 +172,7 @@ async function askRound(
         .filter(({ i }) => replies[i] === undefined)
         .map(({ item, i }) =>
           limit(async () => {
-            const one = await settle(() =>
-              model.generate(item.messages, {
-                ...asking(1),
-                position: { iteration: request.iteration, candidate: item.candidate, attempt },
-                seed: request.seed(item.candidate, attempt),
-              }),
-            );
-            replies[i] = one.kind === 'error' ? one : { kind: 'completion', completion: one.value };
+            replies[i] = replyOf(await ask([item]), 0, 1);
           }),
         ),
     );
@@ -196,16 +182,24 @@ async function askRound(
   return { kind: 'replies', replies };
 }
 
+/** The k-th of several replies to one request; an error is the first one's. */
+function replyOf(settled: Settled, k: number, choices: number): Reply | undefined {
+  const several = k === 0 && choices > 1 && { choices };
+  if (settled.kind === 'error') return k === 0 ? { ...settled, ...several } : undefined;
+  const completion = settled.completions[k];
+  return completion && { kind: 'completion', completion, ...several };
+}
+
 /** Whether asking again is pointless. */
 const isFinal = (error: ModelError) => error.fatal || error.kind === 'aborted';
 
-async function settle<T>(
-  call: () => Promise<T>,
-): Promise<
-  { readonly kind: 'value'; readonly value: T } | { readonly kind: 'error'; readonly error: ModelError }
-> {
+type Settled =
+  | { readonly kind: 'completions'; readonly completions: readonly Completion[] }
+  | { readonly kind: 'error'; readonly error: ModelError };
+
+async function settle(call: () => Promise<readonly Completion[]>): Promise<Settled> {
   try {
-    return { kind: 'value', value: await call() };
+    return { kind: 'completions', completions: await call() };
   } catch (error) {
     if (error instanceof ModelError) return { kind: 'error', error };
     throw error;
@@ -236,7 +230,7 @@ function judge(
   }
   const { completion } = reply;
   const cost = request.ledger.cost(completion.usage);
-  const result = parse(completion, request.task.parameters, (parameters) =>
+  const result = parse(completion, request.parameters, (parameters) =>
     accepted.has(vectorKey(parameters)) ? { iteration: request.iteration } : request.seen(parameters),
   );
   return {

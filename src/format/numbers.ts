@@ -27,6 +27,13 @@ export function formatReturn(value: number | undefined): string {
   return `${sign}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
+/** With its sign, also where it is positive. */
+export const formatSigned = (value: number, format: (value: number) => string = formatReturn): string =>
+  `${value > 0 ? '+' : ''}${format(value)}`;
+
+/** A share from 0 to 1, as per cent: `62.5 %`. */
+export const formatShare = (share: number): string => `${formatNumber(100 * share, 3)} %`;
+
 /** `1.250 … 3.500`, the ends of an interval. */
 export function formatInterval(
   ends: readonly [number, number] | null | undefined,

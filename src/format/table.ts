@@ -1,7 +1,7 @@
 /** A table is data: its columns say what a row's cell is, and each medium draws the same table in its own way. */
 import { styleText } from 'node:util';
 import { type Html, html } from './html.js';
-import { formatInterval, formatNumber, missing } from './numbers.js';
+import { formatInterval, formatNumber, formatReturn, missing } from './numbers.js';
 
 export interface Column<Row> {
   /** Header for people; without one the column is for machines only. An empty header is one. */
@@ -22,13 +22,13 @@ export interface Column<Row> {
 export type Cell = string | number | null | undefined | Estimate | Marked;
 
 /** A number with its 95 % interval, where it has one. */
-export interface Estimate {
+interface Estimate {
   readonly value: number;
   readonly interval: readonly [number, number] | null | undefined;
 }
 
 /** A text with what only some media show. */
-export interface Marked {
+interface Marked {
   readonly text: string;
   /** What explains the text: in brackets, on a page below it. */
   readonly detail?: string | undefined;
@@ -39,10 +39,37 @@ export interface Marked {
   readonly code?: boolean;
 }
 
+type More<Row> = Omit<Column<Row>, 'title' | 'kind' | 'cell'>;
+type Title = string | false;
+type CellOf<Row> = Column<Row>['cell'];
+
+/** A column of words; with `false` for a title, people don't get it. */
+export const text = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
+  ...(title !== false && { title }),
+  cell,
+  ...more,
+});
+
+/** A column of numbers, or of texts that read like numbers. */
+export const number = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
+  ...text(title, cell, more),
+  kind: 'number',
+});
+
+/** A column of estimates, of returns unless `format` says otherwise. */
+export const estimate = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
+  format: formatReturn,
+  ...text(title, cell, more),
+  kind: 'estimate',
+});
+
+/** A column of CSV only. */
+export const forMachines = <Row>(name: string, cell: CellOf<Row>): Column<Row> => ({ name, cell });
+
 type Columns<Row> = readonly Column<Row>[];
 
 /** Columns padded to their widest cell. Control characters become spaces: they would steer the terminal. */
-export function terminalTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+export function terminalTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const { titles, right, lines } = readable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' '));
   const widths = titles.map((title, c) => Math.max(title.length, ...lines.map((line) => line[c]!.length)));
   const padded = (line: readonly string[]) =>
@@ -54,7 +81,7 @@ export function terminalTable<Row>(columns: Columns<Row>, rows: readonly Row[]):
 }
 
 /** A table of GitHub's Markdown: https://github.github.com/gfm/#tables-extension- */
-export function markdownTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const whole = columns.map((column) => ({ ...column, grouped: false }));
   const { titles, right, lines } = readable(whole, rows, markdownText, markdownCode);
   const line = (texts: readonly string[]) => `| ${texts.join(' | ')} |`;
@@ -64,7 +91,7 @@ export function markdownTable<Row>(columns: Columns<Row>, rows: readonly Row[]):
 }
 
 /** Comma-separated values (RFC 4180, with line feeds): numbers as they are, nothing for what there is not. */
-export function csvTable<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const named = columns.filter(({ name }) => name !== undefined);
   const header = named.flatMap(({ name, kind }) =>
     kind === 'estimate' ? [name, `${name}_low`, `${name}_high`] : [name],
@@ -77,8 +104,8 @@ export function csvTable<Row>(columns: Columns<Row>, rows: readonly Row[]): stri
 
 /** A table of a page, which scrolls where it is wide; `tall` ones also scroll down. */
 export function htmlTable<Row>(
-  columns: Columns<Row>,
   rows: readonly Row[],
+  columns: Columns<Row>,
   { tall = false }: { readonly tall?: boolean } = {},
 ): Html {
   const shown = columns.filter(({ title }) => title !== undefined);
@@ -173,7 +200,7 @@ function csvText(value: string | number | null | undefined): string {
 function htmlCell<Row>({ kind, format = formatNumber, strong }: Column<Row>, cell: Cell): Html {
   if (typeof cell !== 'object' || cell === null || 'value' in cell) {
     const text = cellText(cell, format);
-    const bold = strong || (kind === 'estimate' && text !== missing);
+    const bold = text !== '' && (strong || (kind === 'estimate' && text !== missing));
     const ends = typeof cell === 'object' && cell !== null && muted(intervalText(cell, format));
     return html`${bold ? html`<b>${text}</b>` : text}${ends}`;
   }
@@ -188,16 +215,3 @@ const intervalText = ({ interval }: Estimate, format: (value: number) => string)
   interval ? formatInterval(interval, format) : 'no interval';
 
 const muted = (text: string) => html`<br><span class="muted">${text}</span>`;
-
-/** Texts under headers, with columns of numbers to the right. */
-export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const isNumber = header.map((_, c) => rows.every((row) => /^[-+−]?[\d.,/–]*\d?%?$/.test(row[c]!)));
-  return terminalTable(
-    header.map((title, c) => ({
-      title,
-      kind: isNumber[c] ? 'number' : 'text',
-      cell: (row: readonly string[]) => row[c],
-    })),
-    rows,
-  );
-}

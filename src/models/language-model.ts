@@ -1,5 +1,4 @@
-import type { ParameterSpec } from '../policies/policy.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import type { AnswerGrammar } from './answer-grammar.js';
 
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
@@ -20,9 +19,21 @@ export interface Usage {
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
 
+/** One token of a completion. */
+export interface CompletionToken {
+  /** In the model's own vocabulary; hosted providers don't say it. */
+  readonly id?: number;
+  /** Its part of the text, which may end within a character. */
+  readonly bytes: readonly number[];
+  /** Natural logarithm of its probability under the model itself: temperature 1, nothing filtered. */
+  readonly logProbability: number;
+}
+
 export interface Completion {
   /** The answer without hidden reasoning. */
   readonly text: string;
+  /** Where `logProbabilities` was asked for and the provider has them; the one that ended the answer included. */
+  readonly tokens?: readonly CompletionToken[];
   /** Reasoning that the provider returned apart from the answer. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
@@ -39,37 +50,56 @@ export interface Completion {
   readonly warnings?: readonly string[];
 }
 
-/**
- * What is asked for, beside the messages. A language model uses it for structured answers; the controls
- * (random, hill-climb, cma-es, …) read nothing else.
- */
-export interface Task {
-  readonly parameters: ParameterSpec;
-  /** Every evaluation that the memory holds, oldest first, whatever the prompt shows of them. Only ever appended to. */
-  readonly history: readonly Evaluated[];
-  /** How many of `history`, from its start, were there before the first proposal (warm-up, imported). */
-  readonly warmup: number;
+/** How the next token is chosen. Filters apply in Hugging Face's order: penalty, temperature, top-k, top-p, min-p. */
+export interface Sampling {
+  /** 0: always the likeliest token. */
+  readonly temperature: number;
+  /** The fewest tokens that hold this share of the probability; 1: all (Holtzman et al. 2020). */
+  readonly topP: number;
+  /** The k likeliest tokens (and ties with the last of them); 0: all. */
+  readonly topK: number;
+  /** Tokens at least this fraction as likely as the likeliest; 0: all (Nguyen et al. 2024). */
+  readonly minP: number;
+  /** Logits of tokens that occurred are divided by it where positive, multiplied where negative; 1: off (Keskar et al. 2019). */
+  readonly repetitionPenalty: number;
 }
 
-/** Which call of a run this is. */
-export interface CallPosition {
-  readonly iteration: number;
-  readonly candidate: number;
-  /** 0 for the first ask, then 1, 2, … for format corrections. */
-  readonly attempt: number;
+export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
+
+/** What a call asks for, else the model's own setting. */
+export function chosenSampling(own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice {
+  return {
+    temperature: asked.temperature ?? own.temperature,
+    topP: asked.topP ?? own.topP,
+    topK: asked.topK ?? own.topK,
+    minP: asked.minP ?? own.minP,
+    repetitionPenalty: asked.repetitionPenalty ?? own.repetitionPenalty,
+  };
 }
 
 export interface GenerateOptions {
-  readonly task: Task;
-  /** Absent outside of runs; of a group, that of its first candidate. A recorded run answers by it. */
-  readonly position?: CallPosition;
-  /** Non-negative, below 2^31. The same seed asks for the same answer, as far as the provider can. */
-  readonly seed: number;
-  readonly signal?: AbortSignal;
-  /** The longest completion that a cap has room for, in tokens; beside the model's own limit. */
+  /**
+   * One for each completion that is wanted, at least one; non-negative, below 2^31. The same seed asks for the same
+   * answer, as far as the provider can.
+   */
+  readonly seeds: readonly number[];
+  /** In place of the model's own settings. */
+  readonly sampling?: SamplingChoice;
+  /** The longest completion in tokens; beside the model's own limit. */
   readonly maxTokens?: number;
+  /** Texts at which a completion ends, without them; in place of the model's own. */
+  readonly stop?: readonly string[];
+  /** The form of the answer; enforced by models whose setting `format` says so. */
+  readonly grammar?: AnswerGrammar;
+  /** Whether completions shall have `tokens`. */
+  readonly logProbabilities?: boolean;
+  /** Names this call within its run; of several completions, that of the first. A recorded run answers by it. */
+  readonly callId?: string;
+  readonly signal?: AbortSignal;
   /** Asked before a try that failed of `kind` is made again; false ends the call with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
+  /** Told of more text of a completion, by its index, where the provider gives it before the end. */
+  readonly onText?: (index: number, text: string) => void;
 }
 
 /** Of limits that may not be set, the one that counts. */
@@ -86,25 +116,20 @@ export interface ModelContext {
   count?(messages: readonly ChatMessage[]): number;
 }
 
-/** A provider of text: hosted, local, or a control that writes its proposal in the answer format. */
+/** A provider of text, hosted or local. It knows messages and answers, and nothing of what they are for. */
 export interface LanguageModel {
   /** `provider/name`, e.g. `ollama/qwen3:8b`. */
   readonly id: string;
+  /** Whether one call can give several completions, reading their prompt once. Others are asked for one at a time. */
+  readonly givesSeveral?: boolean;
   /**
-   * One completion.
+   * One completion a seed, in their order. Of several, a provider may give the first ones only, or none: the others are
+   * asked for one at a time. What is known of the whole call only (usage, latency, retries, warnings) stands on the
+   * first completion.
    * @throws ModelError when the provider gave none (network, HTTP status, deadline). An empty or odd text is not
    *   an error.
    */
-  generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<Completion>;
-  /**
-   * One completion a seed, of one prompt, where the provider can do that cheaper than in so many calls. May return
-   * fewer. Completion i is sampled with seeds[i] where the provider takes one each. What is known of the whole
-   * call only (usage, latency, retries, warnings) stands on the first completion; the others have none.
-   */
-  generateGroup?(
-    messages: readonly ChatMessage[],
-    options: Omit<GenerateOptions, 'seed'> & { readonly seeds: readonly number[] },
-  ): Promise<readonly Completion[]>;
+  generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
   /**
    * Gets the model ready before anything is spent on it; says what it runs on. A model that has none is always ready.
    * @throws UserError when it can't be used
@@ -148,6 +173,9 @@ const fatalKinds: ReadonlySet<ModelErrorKind> = new Set([
   'bad-request',
   'not-recorded',
 ]);
+
+/** Whether a call that failed so will fail again. */
+export const isFatal = (kind: ModelErrorKind): boolean => fatalKinds.has(kind);
 
 /** What can be wrong with a completion. */
 export type ReplyFault =
@@ -194,6 +222,6 @@ export class ModelError extends Error {
 
   /** Whether trying the next iteration is pointless. */
   get fatal(): boolean {
-    return fatalKinds.has(this.kind);
+    return isFatal(this.kind);
   }
 }

@@ -1,9 +1,9 @@
 /** A model that gives again what an earlier run was answered: no network, no waiting, nothing to pay. */
 
 import {
-  type CallPosition,
   type ChatMessage,
   type Completion,
+  isFatal,
   type LanguageModel,
   ModelError,
   type ModelErrorKind,
@@ -11,7 +11,9 @@ import {
 import type { ReplayedConfig } from './settings.js';
 
 /** A recorded call, as far as it is replayed: a line of `calls.jsonl`. */
-export interface RecordedCall extends CallPosition {
+export interface RecordedCall {
+  /** Its name within the run, e.g. `iteration 3, candidate 0, attempt 1`. */
+  readonly id: string;
   readonly messages: readonly ChatMessage[];
   readonly completion?: Completion;
   readonly outcome:
@@ -24,6 +26,8 @@ export interface RecordedCall extends CallPosition {
         readonly failedTries?: readonly ModelErrorKind[];
         readonly latencyMs: number;
       };
+  /** Completions that its one request asked for, where they were several. */
+  readonly choices?: number;
 }
 
 /** The calls of one run. */
@@ -32,14 +36,14 @@ export interface Cassette {
   readonly path: string;
   /** Id of the model that answered. */
   readonly model: string;
-  /** In the order of their writing. Of two at one position the later counts: a resumed run asked again. */
+  /** In the order of their writing. Of two with one id the later counts: a resumed run asked again. */
   readonly calls: readonly RecordedCall[];
 }
 
 /**
- * Answers by position: iteration, candidate, attempt. Recorded errors are thrown again; usage and latency are the
- * recorded ones, but nothing is waited for. A call that the run does not hold, and (with `onChange: fail`) one whose
- * prompt is not the recorded one, fails with the ModelError `not-recorded`, which ends a run.
+ * Answers by the calls' ids. Recorded errors are thrown again; usage and latency are the recorded ones, but nothing is
+ * waited for. A call that the run does not hold, and (with `onChange: fail`) one whose prompt is not the recorded one,
+ * fails with the ModelError `not-recorded`, which ends a run.
  */
 export function createReplayed(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,
@@ -49,23 +53,16 @@ export function createReplayed(
   const calls = new Map(
     cassette.calls
       .filter(({ outcome }) => outcome.kind !== 'error' || outcome.error !== 'aborted')
-      .map((call) => [keyOf(call), call]),
+      .map((call) => [call.id, call]),
   );
   /** What to say of the first prompt that changed, until it is said. */
   let change: string | undefined;
   let isTold = false;
 
-  const find = (position: CallPosition): RecordedCall => {
-    const call = calls.get(keyOf(position));
-    if (call !== undefined) return call;
-    throw notRecorded(
-      `${placeOf(position)}: ${cassette.path} holds no such call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or as many iterations as it has`,
-    );
-  };
   const compare = (call: RecordedCall, messages: readonly ChatMessage[]): void => {
     const difference = firstDifference(call.messages, messages);
     if (difference === undefined) return;
-    const text = `${placeOf(call)}: the prompt is not the recorded one. ${difference}`;
+    const text = `${call.id}: the prompt is not the recorded one. ${difference}`;
     if (onChange === 'fail') {
       throw notRecorded(
         `${text}. Restore the config and the templates of ${cassette.path}, or set model.onChange to warn, to go on with its replies`,
@@ -73,41 +70,34 @@ export function createReplayed(
     }
     change ??= `${text}. The recorded replies are taken all the same, by their positions`;
   };
-  const generate: LanguageModel['generate'] = async (messages, { position, signal }) => {
-    if (signal?.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
-    if (position === undefined) throw notRecorded('a recorded run answers the calls of a run alone');
-    const call = find(position);
-    compare(call, messages);
-    const { completion, outcome } = call;
-    if (outcome.kind === 'error') throw new ModelError(outcome.error, outcome.message, outcome);
-    if (completion === undefined)
-      throw notRecorded(`${placeOf(call)}: ${cassette.path} holds no reply to it`);
-    if (change === undefined || isTold) return completion;
-    isTold = true;
-    return { ...completion, warnings: [...(completion.warnings ?? []), change] };
-  };
-  /** Whether one call for all candidates failed for good: it was recorded as the first one's, and no other was asked. */
-  const failedForAll = ({ iteration, candidate }: CallPosition): boolean =>
-    ![...calls.values()].some(
-      (call) => call.iteration === iteration && call.attempt === 0 && call.candidate > candidate,
-    );
-
   return {
     id: `replayed/${cassette.model.replace(/^replayed\//, '')}`,
-    generate,
-    // Completions were recorded one by one, and are asked for one by one.
-    async generateGroup(messages, options) {
-      const { position } = options;
-      const isOver = position !== undefined && calls.has(keyOf(position)) && failedForAll(position);
-      return isOver ? [await generate(messages, { ...options, seed: options.seeds[0]! })] : [];
+    givesSeveral: true,
+    async generate(messages, { callId, seeds, signal }) {
+      const call = calls.get(callId ?? '');
+      // Completions were recorded one by one, and are asked for one by one, unless one error stands for all of them.
+      if (seeds.length > 1 && !failedForAll(call)) return [];
+      if (signal?.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
+      if (callId === undefined) throw notRecorded('a recorded run answers the calls of a run alone');
+      if (call === undefined) {
+        throw notRecorded(
+          `${callId}: ${cassette.path} holds no such call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or as many iterations as it has`,
+        );
+      }
+      compare(call, messages);
+      const { completion, outcome } = call;
+      if (outcome.kind === 'error') throw new ModelError(outcome.error, outcome.message, outcome);
+      if (completion === undefined) throw notRecorded(`${callId}: ${cassette.path} holds no reply to it`);
+      if (change === undefined || isTold) return [completion];
+      isTold = true;
+      return [{ ...completion, warnings: [...(completion.warnings ?? []), change] }];
     },
   };
 }
 
-const keyOf = ({ iteration, candidate, attempt }: CallPosition) => `${iteration}/${candidate}/${attempt}`;
-
-const placeOf = ({ iteration, candidate, attempt }: CallPosition) =>
-  `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
+/** Whether one request for several completions failed for good: no other was made then. */
+const failedForAll = (call: RecordedCall | undefined): boolean =>
+  call?.outcome.kind === 'error' && (call.choices ?? 1) > 1 && isFatal(call.outcome.error);
 
 const notRecorded = (message: string) =>
   new ModelError('not-recorded', message, { retries: 0, latencyMs: 0 });

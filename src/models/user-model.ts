@@ -14,13 +14,13 @@ import type { ModuleModelConfig } from './settings.js';
 /** A reply: its text, or a completion of which only the text must be there. */
 type UserReply = string | (Partial<Completion> & Pick<Completion, 'text'>);
 
+/** One reply, or one for each of `options.seeds`; fewer are asked for one by one. */
+type UserReplies = UserReply | readonly UserReply[];
+
 /** A language model as a user may write it: an id and a function that answers messages. */
 export interface UserModel extends Pick<LanguageModel, 'id' | 'open' | 'context' | 'close'> {
   /** Throws what went wrong: the call then counts as failed, and is asked again in the next iteration. */
-  generate(
-    messages: readonly ChatMessage[],
-    options: GenerateOptions,
-  ): UserReply | Promise<UserReply> | Promise<readonly Completion[]>;
+  generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 
 /** @throws UserError that names the file, and what is missing or wrong */
@@ -66,18 +66,20 @@ export function checkedModel(made: object, name: string, file?: string): Languag
         const place = line === undefined ? origin : `${origin}:${line}`;
         throw failed('server', `${place}: generate threw: ${messageOf(error)}`);
       }
-      const [first] = Array.isArray(reply) ? (reply as unknown[]) : [reply];
-      const completion = typeof first === 'string' ? { text: first } : first;
-      if (!isRecord(completion) || typeof completion.text !== 'string') {
-        throw failed('malformed', `${origin}: generate returned no text, and no {text: …}`);
-      }
-      return {
-        finishReason: 'stop',
-        usage: {},
-        latencyMs: performance.now() - started,
-        retries: 0,
-        ...(completion as Pick<Completion, 'text'>),
-      };
+      const replies: readonly unknown[] = Array.isArray(reply) ? reply : [reply];
+      return replies.map((one) => {
+        const completion = typeof one === 'string' ? { text: one } : one;
+        if (!isRecord(completion) || typeof completion.text !== 'string') {
+          throw failed('malformed', `${origin}: generate returned no text, and no {text: …}`);
+        }
+        return {
+          finishReason: 'stop',
+          usage: {},
+          latencyMs: performance.now() - started,
+          retries: 0,
+          ...(completion as Pick<Completion, 'text'>),
+        };
+      });
     },
     ...(open && { open: () => open.call(made) }),
     ...(context && { context: () => context.call(made) }),

@@ -1,18 +1,55 @@
+import { z } from 'zod';
 import type { EnvironmentSpec } from '../environments/environment.js';
+import { UserError } from '../errors.js';
 import { linearPolicies } from './linear.js';
+import { modulePolicies } from './module-policy.js';
 import type { PolicyFamily } from './policy.js';
 import { qTablePolicies } from './q-table.js';
-import type { PolicyConfig } from './settings.js';
+import {
+  type BuiltInPolicyConfig,
+  linearSchema,
+  modulePolicySchema,
+  type PolicyConfig,
+  qTableSchema,
+} from './settings.js';
+
+interface PolicyRecord {
+  /** As `policy.kind` has it. */
+  readonly name: BuiltInPolicyConfig['kind'];
+  /** The section `policy` of a config. */
+  readonly schema: z.ZodType;
+  /** @throws UserError when the policies don't fit the environment */
+  create(config: { readonly kind: string }, environment: EnvironmentSpec): PolicyFamily;
+}
+
+const families = [
+  { name: 'linear', schema: linearSchema, create: linearPolicies },
+  { name: 'q-table', schema: qTableSchema, create: qTablePolicies },
+] as const satisfies readonly PolicyRecord[];
+
+const [linear, qTable] = families;
+export const policySchema = z.discriminatedUnion('kind', [linear.schema, qTable.schema, modulePolicySchema]);
 
 /**
- * The policies that `config` names, for the spaces of `environment`.
+ * The built-in policies that `config` names, for the spaces of `environment`.
  * @throws UserError when the two don't go together.
  */
 export function createPolicyFamily(config: PolicyConfig, environment: EnvironmentSpec): PolicyFamily {
-  switch (config.kind) {
-    case 'linear':
-      return linearPolicies(config, environment);
-    case 'q-table':
-      return qTablePolicies(config, environment);
-  }
+  const record: PolicyRecord | undefined = families.find(({ name }) => name === config.kind);
+  if (record !== undefined) return record.create(config, environment);
+  throw new UserError({
+    field: 'policy.kind',
+    message: 'policies of a module have to be imported first',
+    remedy: 'use openPolicyFamily',
+  });
+}
+
+/** The same, and those of a module. @throws UserError */
+export async function openPolicyFamily(
+  config: PolicyConfig,
+  environment: EnvironmentSpec,
+): Promise<PolicyFamily> {
+  return config.kind === 'module'
+    ? modulePolicies(config, environment)
+    : createPolicyFamily(config, environment);
 }

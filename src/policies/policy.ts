@@ -54,7 +54,9 @@ export type PolicyDescription =
       readonly actions: readonly string[];
       /** Bins per observation dimension, where a continuous observation was discretised. */
       readonly bins?: readonly BinEdges[];
-    };
+    }
+  /** Of a user's module, in its own words. */
+  | { readonly kind: 'module'; readonly name: string; readonly text: string };
 
 /** Inner edges of the bins of one observation dimension: `edges.length + 1` bins, bin i holds edges[i-1] ≤ x < edges[i]. */
 export interface BinEdges {

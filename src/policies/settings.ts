@@ -17,7 +17,7 @@ const projectionSchema = z.strictObject({
   seed: count(0).default(0).describe('Draws the subspace: the same in every run that says the same'),
 });
 
-const linearSchema = z.strictObject({
+export const linearSchema = z.strictObject({
   kind: z
     .literal('linear')
     .describe(
@@ -34,7 +34,7 @@ const linearSchema = z.strictObject({
   decimals: count(0).max(6).default(1).describe('Digits after the decimal point'),
 });
 
-const qTableSchema = z.strictObject({
+export const qTableSchema = z.strictObject({
   kind: z.literal('q-table').describe('A table over discrete (or discretised) states'),
   form: z
     .enum(['actions', 'values'])
@@ -57,9 +57,17 @@ const qTableSchema = z.strictObject({
   decimals: count(0).max(6).default(1).describe('Digits after the decimal point (form `values`)'),
 });
 
-export const policySchema = z.discriminatedUnion('kind', [linearSchema, qTableSchema]);
+export const modulePolicySchema = z.strictObject({
+  kind: z
+    .literal('module')
+    .describe('A file of your own that makes the policies; `{kind: ./my-policy.js}` is short for it'),
+  path: z.string().min(1).describe('Path of the JavaScript file').meta({ format: 'path' }),
+  options: z.record(z.string(), z.unknown()).default({}).describe('What its `create` is given'),
+});
 
-export type PolicyConfig = z.output<typeof policySchema>;
+export type BuiltInPolicyConfig = LinearConfig | QTableConfig;
+export type PolicyConfig = BuiltInPolicyConfig | ModulePolicyConfig;
+export type ModulePolicyConfig = z.output<typeof modulePolicySchema>;
 export type LinearConfig = z.output<typeof linearSchema>;
 export type ProjectionConfig = z.output<typeof projectionSchema>;
 export type QTableConfig = z.output<typeof qTableSchema>;

@@ -1,11 +1,12 @@
 /** What can be known of a run before it costs anything. What `assemble` refuses is not repeated here. */
 import { basename, extname } from 'node:path';
-import { isLanguageModel } from '../config/config.js';
+import { type Config, isLanguageModel } from '../config/config.js';
 import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
-import { environmentIds } from '../environments/catalogue/open.js';
+import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
 import { type Assembly, ledgerOf } from '../experiment/assemble.js';
 import type { ModelContext } from '../models/language-model.js';
+import type { PolicyDescription } from '../policies/policy.js';
 import type { LimitName } from '../runs/events.js';
 import { type Finding, found } from './findings.js';
 import { policyFindings } from './policy-checks.js';
@@ -30,16 +31,26 @@ export function preflight(assembly: Assembly, context: ModelContext | undefined)
   ];
 }
 
+function shapeOf(policy: PolicyDescription): string {
+  switch (policy.kind) {
+    case 'linear':
+      return `${policy.observations} observations${policy.bias ? ' and a bias' : ''} × ${policy.outputs} outputs${policy.projection ? ', in a random subspace' : ''}`;
+    case 'q-table':
+      return `${policy.states} states, ${policy.actions.length} actions, form ${policy.form}`;
+    case 'module':
+      return policy.name;
+  }
+}
+
 function specFindings({ config, environment, family, prompts }: Assembly): readonly Finding[] {
   const { parameters, description } = family;
   const { count, low, high } = parameters;
-  const shape =
-    description.kind === 'linear'
-      ? `${description.observations} observations${description.bias ? ' and a bias' : ''} × ${description.outputs} outputs${description.projection ? ', in a random subspace' : ''}`
-      : `${description.states} states, ${description.actions.length} actions, form ${description.form}`;
   return [
     found('environment', environment.id),
-    found('policy', `${description.kind}, ${count} parameters from ${low} to ${high}: ${shape}`),
+    found(
+      'policy',
+      `${description.kind}, ${count} parameters from ${low} to ${high}: ${shapeOf(description)}`,
+    ),
     found(
       'prompts',
       `${config.prompts.set}, templates and description (${prompts.description.length} characters) are complete`,
@@ -53,7 +64,7 @@ const rounding = 0.01;
 function boundFindings({ config, environment }: Assembly): readonly Finding[] {
   const { maxSteps } = config.evaluation;
   const steps = Math.min(environment.maxSteps ?? maxSteps, maxSteps);
-  const bound = bestReturn(config.environment, steps);
+  const bound = config.evaluation.reward === undefined ? bestReturn(config.environment, steps) : undefined;
   if (bound === undefined) return [];
   const { value, because } = bound;
   const beyond = (stated: number) => stated > value + rounding * Math.abs(value);
@@ -140,7 +151,30 @@ function promptFindings(assembly: Assembly, { longest, room }: PromptForecast): 
       remedy: 'raise memory.tokens, or use fewer parameters (policy.projection, fewer bins)',
     });
   }
-  return [...findings, ...descriptionFindings(config.prompts.description, environment.id)];
+  return [
+    ...findings,
+    ...descriptionFindings(config.prompts.description, environment.id),
+    ...rewardFindings(config),
+  ];
+}
+
+/** A description of a built-in environment tells of its own rewards. */
+function rewardFindings({ environment: { id }, evaluation, model, prompts }: Config): readonly Finding[] {
+  const told =
+    isLanguageModel(model) &&
+    isBuiltInId(id) &&
+    prompts.set !== 'numeric' &&
+    prompts.description === undefined;
+  if (evaluation.reward === undefined || !told) return [];
+  return [
+    {
+      level: 'warning',
+      field: 'evaluation.reward',
+      value: evaluation.reward,
+      message: `replaces the rewards that the description of ${id} tells the model of`,
+      remedy: 'describe the task and its rewards in a template of your own, with prompts.description',
+    },
+  ];
 }
 
 /** A description that bears the name of another environment. */

@@ -23,7 +23,7 @@ function runEstimate(
   const { candidates, corrections, iterations, repeats } = config;
   const calls = iterations * candidates * repeats;
   // Where all candidates are asked for at once, their prompt is read once.
-  const prompts = total * repeats * (model.generateGroup === undefined ? candidates : 1);
+  const prompts = total * repeats * (model.givesSeveral ? 1 : candidates);
   const longestAnswer = Math.max(
     answer,
     'maxTokens' in config.model ? (config.model.maxTokens ?? answer) : answer,

@@ -16,6 +16,10 @@ export const promptsSchema = z.strictObject({
     .optional()
     .describe("Path of a template that describes the environment, instead of the set's")
     .meta({ format: 'path' }),
+  helpers: text
+    .optional()
+    .describe('Path of a JavaScript file with helpers and values of your own for the templates')
+    .meta({ format: 'path' }),
   optimum: z.number().optional().describe('The best return there can be, told to the model when given'),
   stepSize: positive.optional().describe('Exploration step told to the model when given'),
   conversation: z

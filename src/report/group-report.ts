@@ -8,9 +8,11 @@ import {
   formatTime,
   plural,
 } from '../format/numbers.js';
-import { type Column, htmlTable } from '../format/table.js';
+import { estimate, htmlTable, number, text } from '../format/table.js';
 import { finalConfirmation } from '../runs/events.js';
-import { interquartileMean, mean, meanInterval95 } from '../statistics/descriptive.js';
+import { bootstrapMean95 } from '../statistics/bootstrap.js';
+import { mean, meanInterval95 } from '../statistics/descriptive.js';
+import { type Summary, summarize } from '../statistics/paired.js';
 import { bandPath, figure, intervalMark, iterationTicks, line, plotChart } from './charts/plot.js';
 import { linearScale, robustDomain } from './charts/scale.js';
 import { bestEntry, type RunData } from './data/run-data.js';
@@ -55,28 +57,20 @@ export function renderGroupReport(repeats: readonly RepeatData[]): string {
 }
 
 function groupHeadline(repeats: readonly RepeatData[]): Html {
-  const means = confirmedMeans(repeats);
+  // The interval that `compare` gives them.
+  const confirmed = summarize(confirmedMeans(repeats));
   const observed = repeats.flatMap(({ data: { entries } }) => bestEntry(entries)?.score ?? []);
-  const [low, high] = meanInterval95(means);
   const done = repeats.filter(({ data: { manifest } }) => manifest.status === 'completed').length;
   const total = (value: (data: RepeatData['data']) => number) =>
     repeats.reduce((sum, repeat) => sum + value(repeat.data), 0);
   const tokens = total(({ manifest: { usage } }) => usage.promptTokens + usage.completionTokens);
   const cost = total(({ manifest }) => manifest.usage.cost ?? 0);
-  const interval =
-    means.length < 2
-      ? 'one confirmed repeat has no interval'
-      : html`<b>${formatReturn(low)} … ${formatReturn(high)}</b> is the 95 % interval over ${plural(means.length, 'repeat')}, each measured on unseen episodes`;
   return html`<dl class="headline main">
-${
-  means.length === 0
-    ? tile('Confirmed mean return', '–', 'no repeat was confirmed on unseen episodes')
-    : tile('Confirmed mean return', formatReturn(mean(means)), interval, 'confirmed')
-}
+${confirmedTile(confirmed)}
 ${observed.length > 0 && tile('Best observed mean return', formatReturn(mean(observed)), `mean over repeats, from ${formatReturn(Math.min(...observed))} to ${formatReturn(Math.max(...observed))}; each the highest of many noisy means, so optimistic`)}
 </dl>
 <dl class="headline">
-${means.length > 0 && tile('Interquartile mean', formatReturn(interquartileMean(means)), 'of the confirmed means')}
+${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the confirmed means')}
 ${tile('Repeats', formatCount(repeats.length), done === repeats.length ? 'all completed' : `${formatCount(done)} completed`)}
 ${tile('Evaluations', formatCount(total(({ entries }) => entries.length)), 'over all repeats')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'over all repeats')}
@@ -85,9 +79,19 @@ ${tile('Time', formatDuration(total(({ manifest }) => manifest.activeMs)), 'over
 </dl>`;
 }
 
-function confirmedMeans(repeats: readonly RepeatData[]): readonly number[] {
-  return repeats.flatMap(({ data: { manifest } }) => finalConfirmation(manifest.confirmations)?.mean ?? []);
+function confirmedTile(confirmed: Summary | undefined): Html {
+  const name = 'Confirmed mean return';
+  if (confirmed === undefined) return tile(name, '–', 'no repeat was confirmed on unseen episodes');
+  const { count, mean, meanInterval } = confirmed;
+  const interval =
+    meanInterval === null
+      ? 'one confirmed repeat has no interval'
+      : html`<b>${meanInterval.map(formatReturn).join(' … ')}</b> is the 95 % interval over ${plural(count, 'repeat')}, each measured on unseen episodes`;
+  return tile(name, formatReturn(mean), interval, 'confirmed');
 }
+
+const confirmedMeans = (repeats: readonly RepeatData[]) =>
+  repeats.flatMap(({ data: { manifest } }) => finalConfirmation(manifest.confirmations)?.mean ?? []);
 
 /** Best so far of each repeat over its iterations, their mean, and the 95 % interval of the mean. */
 function groupCurve(repeats: readonly RepeatData[]): Html {
@@ -102,7 +106,7 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
     return { mean: mean(values), interval: meanInterval95(values), count: values.length };
   }).filter(({ count }) => count > 0);
   const means = confirmedMeans(repeats);
-  const confirmed = means.length === 0 ? undefined : { mean: mean(means), interval: meanInterval95(means) };
+  const confirmed = means.length === 0 ? undefined : { mean: mean(means), interval: bootstrapMean95(means) };
   const [low, high] = robustDomain([...curves.flat(), ...means]);
   const y = linearScale([low, high], [height, 0], { ticks: 6, nice: true });
   const x = (i: number) => i + 0.5;
@@ -164,54 +168,28 @@ export function bestByIteration(
 function repeatTable(repeats: readonly RepeatData[]): Html {
   const priced = repeats.some(({ data: { manifest } }) => manifest.usage.cost !== undefined);
   const manifest = ({ data }: RepeatData) => data.manifest;
-  const columns: readonly Column<RepeatData>[] = [
-    { title: 'repeat', cell: ({ data, href }) => ({ text: data.manifest.run, href: relativeLink(href) }) },
-    { title: 'seed', kind: 'number', cell: (repeat) => String(manifest(repeat).seed) },
-    {
-      title: 'status',
-      cell: ({ data: { manifest } }) => ({ text: manifest.status, mark: `status ${manifest.status}` }),
-    },
-    { title: 'iterations', kind: 'number', cell: (repeat) => manifest(repeat).iterations.done },
-    { title: 'evaluations', kind: 'number', cell: ({ data }) => data.entries.length },
-    {
-      title: 'observed',
-      kind: 'number',
-      format: formatReturn,
-      cell: ({ data }) => bestEntry(data.entries)?.score,
-    },
-    {
-      title: 'confirmed',
-      kind: 'estimate',
-      format: formatReturn,
-      cell: (repeat) => {
-        const confirmed = finalConfirmation(manifest(repeat).confirmations);
-        return confirmed && { value: confirmed.mean, interval: confirmed.ci95 };
-      },
-    },
-    {
-      title: 'tokens',
-      kind: 'number',
-      format: formatCompact,
-      cell: ({ data: { manifest } }) => manifest.usage.promptTokens + manifest.usage.completionTokens,
-    },
-    ...(priced
-      ? [
-          {
-            title: 'cost',
-            kind: 'number',
-            format: formatCost,
-            cell: (repeat) => manifest(repeat).usage.cost ?? 0,
-          } satisfies Column<RepeatData>,
-        ]
-      : []),
-    {
-      title: 'time',
-      kind: 'number',
-      format: formatDuration,
-      cell: (repeat) => manifest(repeat).activeMs,
-    },
-  ];
-  return htmlTable(columns, repeats);
+  return htmlTable(repeats, [
+    text('repeat', ({ data, href }) => ({ text: data.manifest.run, href: relativeLink(href) })),
+    number('seed', (repeat) => String(manifest(repeat).seed)),
+    text('status', ({ data: { manifest } }) => ({
+      text: manifest.status,
+      mark: `status ${manifest.status}`,
+    })),
+    number('iterations', (repeat) => manifest(repeat).iterations.done),
+    number('evaluations', ({ data }) => data.entries.length),
+    number('observed', ({ data }) => bestEntry(data.entries)?.score, { format: formatReturn }),
+    estimate('confirmed', (repeat) => {
+      const confirmed = finalConfirmation(manifest(repeat).confirmations);
+      return confirmed && { value: confirmed.mean, interval: confirmed.ci95 };
+    }),
+    number(
+      'tokens',
+      ({ data: { manifest } }) => manifest.usage.promptTokens + manifest.usage.completionTokens,
+      { format: formatCompact },
+    ),
+    number(priced && 'cost', (repeat) => manifest(repeat).usage.cost ?? 0, { format: formatCost }),
+    number('time', (repeat) => manifest(repeat).activeMs, { format: formatDuration }),
+  ]);
 }
 
 /** A path below the page as a link that can't be anything else, such as a script. */

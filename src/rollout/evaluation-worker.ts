@@ -1,13 +1,13 @@
 /** A thread that plays episodes for `evaluation-workers.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { makeEnvironment } from '../environments/catalogue/open.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { UserError } from '../errors.js';
-import { createPolicyFamily } from '../policies/families.js';
+import { openPolicyFamily } from '../policies/families.js';
 import { playEpisode } from './episode.js';
 import type { WorkerAnswer, WorkerJob, WorkerSetting } from './evaluation-workers.js';
+import { makeTask } from './task.js';
 
-const { environment: source, policy, maxSteps } = workerData as WorkerSetting;
+const { environment: source, policy, reward, maxSteps } = workerData as WorkerSetting;
 /** What can't be made, as with a module that can't be imported in a thread, is told by the first answer. */
 const made = make();
 made.catch(() => undefined);
@@ -15,8 +15,8 @@ made.catch(() => undefined);
 parentPort?.on('message', async (job: WorkerJob) => parentPort?.postMessage(await answer(job)));
 
 async function make() {
-  const environment = await makeEnvironment(source.id, source.options);
-  return { environment, family: createPolicyFamily(policy, environment) };
+  const environment = await makeTask(source, reward);
+  return { environment, family: await openPolicyFamily(policy, environment) };
 }
 
 async function answer({ parameters, task }: WorkerJob): Promise<WorkerAnswer> {

@@ -13,6 +13,8 @@ import type { EpisodeTask, PlayedEpisode } from './episode.js';
 export interface WorkerSetting {
   readonly environment: Pick<EnvironmentConfig, 'id' | 'options'>;
   readonly policy: PolicyConfig;
+  /** Path of the module of `evaluation.reward`. */
+  readonly reward?: string | undefined;
   readonly maxSteps: number;
 }
 

@@ -36,13 +36,14 @@ export interface Race extends Racing {
 export function racingOf(
   {
     environment: { id, options },
-    evaluation: { maxSteps, racing },
+    evaluation: { maxSteps, racing, reward },
   }: { readonly environment: EnvironmentConfig; readonly evaluation: EvaluationConfig },
   environment: Pick<EnvironmentSpec, 'maxSteps'>,
 ): Racing | undefined {
   if (racing === undefined) return undefined;
   const steps = Math.min(environment.maxSteps ?? maxSteps, maxSteps);
-  const highest = racing.highest ?? highestReturn({ id, options }, steps);
+  const known = reward === undefined ? highestReturn({ id, options }, steps) : undefined;
+  const highest = racing.highest ?? known;
   if (highest !== undefined) return { ...racing, highest };
   throw new UserError({
     field: 'evaluation.racing.highest',

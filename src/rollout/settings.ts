@@ -28,6 +28,14 @@ export const evaluationSchema = z.strictObject({
   maxSteps: count(1)
     .default(1000)
     .describe("Steps after which an episode is cut, beside the environment's own limit"),
+  reward: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Path of a JavaScript file whose function gives each step its reward, in the place of the environment’s',
+    )
+    .meta({ format: 'path' }),
   workers: z
     .union([z.literal('auto'), count(1)])
     .default('auto')

@@ -1,9 +1,21 @@
 import type { EnvironmentFailure } from '../environments/remote/remote-environment.js';
-import type { CallPosition, ChatMessage, Completion, ModelErrorKind } from '../models/language-model.js';
+import type { ChatMessage, Completion, ModelErrorKind } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure, ParseFailureKind } from '../prompting/answer/format.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, RacingTotals } from '../rollout/replay-buffer.js';
+
+/** Which call of a run this is. */
+export interface CallPosition {
+  readonly iteration: number;
+  readonly candidate: number;
+  /** 0 for the first ask, then 1, 2, … for format corrections. */
+  readonly attempt: number;
+}
+
+/** Names a call within its run. */
+export const callId = ({ iteration, candidate, attempt }: CallPosition): string =>
+  `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /** One model call: a line of `calls.jsonl`. */
 export interface CallRecord extends CallPosition {

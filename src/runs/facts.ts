@@ -1,11 +1,11 @@
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
 import { formatInterval, formatReturn } from '../format/numbers.js';
-import { terminalTable } from '../format/table.js';
+import { estimate, number, terminalTable } from '../format/table.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
-import { interquartileMean, mean, meanInterval95 } from '../statistics/descriptive.js';
+import { summarize } from '../statistics/paired.js';
 import {
   type Cap,
   type Confirmation,
@@ -14,14 +14,49 @@ import {
   type UsageTotals,
 } from './events.js';
 import type { Manifest } from './manifest.js';
-import { readManifest, runFiles, statusOf } from './reader.js';
+import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 import { formatCaps, formatFaults, formatUsage, racingText } from './usage-text.js';
+
+/** What a run reached, as its manifest tells it: no log is opened for it. */
+export interface RunFacts {
+  /** Of the run directory. */
+  readonly path: string;
+  readonly manifest: Manifest;
+  /** As it is now: a run that no process holds any more crashed. */
+  readonly status: RunStatus;
+  /** Why it ended, in words. */
+  readonly ended: string;
+  /** Complete before its last iteration: at a target, or at a limit of calls, tokens, cost or time. */
+  readonly stoppedEarly: boolean;
+  /** The chosen policy on seeds that chose nothing: what a run is judged by. */
+  readonly confirmed: Confirmation | null;
+  /** Highest mean return that was seen: selected on noise. */
+  readonly observed: number | null;
+  /** Prompt and completion, of all calls. */
+  readonly tokens: number;
+}
+
+/** @throws UserError when `path` holds no run, or its manifest is damaged */
+export function factsOf(path: string, manifest = readManifest(path)): RunFacts {
+  const status = statusOf(path, manifest);
+  const { best, confirmations, reason, usage } = manifest;
+  return {
+    path,
+    manifest,
+    status,
+    ended: describeReason({ status, ...(reason && { reason }) }).trim(),
+    stoppedEarly: status === 'completed' && reason?.kind !== 'iterations',
+    confirmed: finalConfirmation(confirmations) ?? null,
+    observed: best?.return ?? null,
+    tokens: usage.promptTokens + usage.completionTokens,
+  };
+}
 
 /** The last line of `--json`. */
 export interface RunResult {
   /** Path of the run directory. */
   readonly run: string;
-  readonly status: Manifest['status'] | 'crashed';
+  readonly status: RunStatus;
   /** Why it ended. */
   readonly reason?: StopReason;
   /** Complete iterations. */
@@ -38,20 +73,15 @@ export interface RunResult {
   readonly report: string;
 }
 
-/** What the manifest of the run at `path` says of it; paths are given relative to `cwd`. */
-export function resultOf(path: string, cwd: string): RunResult {
-  const manifest = readManifest(path);
-  return { ...resultOfManifest(manifest, path, cwd), status: statusOf(path, manifest) };
-}
-
-export function resultOfManifest(manifest: Manifest, path: string, cwd: string): RunResult {
+/** @param cwd what paths are given relative to */
+export function resultOf({ path, manifest, status, confirmed }: RunFacts, cwd: string): RunResult {
   return {
     run: shownPath(path, cwd),
-    status: manifest.status,
+    status,
     ...(manifest.reason && { reason: manifest.reason }),
     iterations: manifest.iterations.done,
     best: manifest.best ?? null,
-    confirmed: finalConfirmation(manifest.confirmations) ?? null,
+    confirmed,
     ...(manifest.racing && { racing: manifest.racing }),
     usage: manifest.usage,
     ...(manifest.caps && { caps: manifest.caps }),
@@ -95,20 +125,15 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
 export function describeRepeats(results: readonly RunResult[]): string {
   const summary = summarizeRepeats(results);
   const lines = [
-    terminalTable(
-      [
-        { title: 'repeat', kind: 'number', cell: (result) => results.indexOf(result) + 1 },
-        { title: 'iterations', kind: 'number', cell: ({ iterations }) => iterations },
-        { title: 'observed', kind: 'number', format: formatReturn, cell: ({ best }) => best?.return },
-        {
-          title: 'confirmed',
-          kind: 'estimate',
-          format: formatReturn,
-          cell: ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
-        },
-      ],
-      results,
-    ),
+    terminalTable(results, [
+      number('repeat', (result) => results.indexOf(result) + 1),
+      number('iterations', ({ iterations }) => iterations),
+      number('observed', ({ best }) => best?.return, { format: formatReturn }),
+      estimate(
+        'confirmed',
+        ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
+      ),
+    ]),
   ];
   if (summary !== undefined) {
     const spread = summary.ci95 && `, 95 % interval ${formatInterval(summary.ci95)}`;
@@ -120,15 +145,11 @@ export function describeRepeats(results: readonly RunResult[]): string {
 }
 
 /** Statistics of the confirmed means over repeats; undefined when none was confirmed. */
-export function summarizeRepeats(results: readonly RunResult[]) {
-  const means = results.flatMap(({ confirmed }) => (confirmed === null ? [] : [confirmed.mean]));
-  if (means.length === 0) return undefined;
-  return {
-    repeats: means.length,
-    mean: mean(means),
-    ...(means.length > 1 && { ci95: meanInterval95(means) }),
-    iqm: interquartileMean(means),
-  };
+export function summarizeRepeats(results: readonly Pick<RunResult, 'confirmed'>[]) {
+  const summary = summarize(results.flatMap(({ confirmed }) => confirmed?.mean ?? []));
+  if (summary === undefined) return undefined;
+  const { count, mean, meanInterval, iqm } = summary;
+  return { repeats: count, mean, ...(meanInterval && { ci95: meanInterval }), iqm };
 }
 
 export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {

@@ -81,7 +81,7 @@ function fixedParts(config: Config): readonly (readonly [string, unknown])[] {
 }
 
 /** Names of the keys that a resumption may change. */
-export const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name');
+const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name');
 
 /** @throws UserError when a run began with another config or other prompt templates than it would go on with. */
 export function requireSame(

@@ -1,16 +1,17 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import type { CommandContext } from '../context.js';
 import { makeEnvironment } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { UserError } from '../errors.js';
-import { createPolicyFamily } from '../policies/families.js';
+import { openPolicyFamily } from '../policies/families.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
+import { findRun } from './finder.js';
 import type { Manifest } from './manifest.js';
-import { findRun, type RecordedRun, readManifest, readRun, runFiles } from './reader.js';
+import { type RecordedRun, readManifest, readRun, runFiles } from './reader.js';
 
 /** A run, read to be looked at. */
 export interface OpenedRun {
@@ -27,7 +28,7 @@ export async function openRun(
   args: { readonly run: string; readonly runsDir: string },
   context: Pick<CommandContext, 'cwd'>,
 ): Promise<OpenedRun> {
-  return readWholeRun(findRun(args.run, resolve(context.cwd, args.runsDir)));
+  return readWholeRun(findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir }));
 }
 
 /** @throws UserError when a run has lost its config. */
@@ -53,7 +54,7 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
       message: 'the config of a run names its policy',
     });
   }
-  const family = createPolicyFamily(policy, environment);
+  const family = await openPolicyFamily(policy, environment);
   const recorded = readRun(path);
   return { path, manifest, config: { ...config, policy }, environment, family, recorded };
 }

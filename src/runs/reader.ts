@@ -1,6 +1,6 @@
 /** Reading what runs left behind. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../errors.js';
 import type { ParameterVector } from '../policies/policy.js';
@@ -55,13 +55,10 @@ export function readRun(
   options: { readonly repair: boolean } = { repair: false },
 ): RecordedRun {
   readManifest(path);
-  const read = <T>(file: string, fields: Readonly<Record<string, 'number' | 'string'>>): T[] =>
-    readJsonLines<T>(join(path, file), { ...options, problem: (item) => lacking(item, fields) }) ?? [];
-  const place = { iteration: 'number', candidate: 'number' } as const;
-  const allEvents = read<LoggedEvent>(runFiles.events, { kind: 'string' });
-  const allEntries = read<BufferEntry>(runFiles.evaluations, { ...place, 'parameters.0': 'number' });
-  const allEpisodes = read<EpisodeRecord>(runFiles.episodes, { ...place, episode: 'number' });
-  const calls = read<CallRecord>(runFiles.calls, { ...place, attempt: 'number', 'outcome.kind': 'string' });
+  const allEvents = readLog<LoggedEvent>(path, 'events', options);
+  const allEntries = readLog<BufferEntry>(path, 'evaluations', options);
+  const allEpisodes = readLog<EpisodeRecord>(path, 'episodes', options);
+  const calls = readLog<CallRecord>(path, 'calls', options);
   const last = allEvents
     .filter((event) => event.kind === 'iteration-finished')
     .findLast(
@@ -84,6 +81,30 @@ export function readRun(
     events: beyond < 0 ? allEvents : allEvents.slice(0, beyond),
     iteration,
   };
+}
+
+/**
+ * The evaluations of complete iterations, from the one log that holds them: those of calls and episodes are a hundred
+ * times as large.
+ */
+export function readEvaluations(path: string, { iterations }: Manifest): readonly BufferEntry[] {
+  const entries = readLog<BufferEntry>(path, 'evaluations', { repair: false });
+  return entries.filter(({ iteration }) => iteration <= iterations.done);
+}
+
+const place = { iteration: 'number', candidate: 'number' } as const;
+
+/** What every line of a log has to hold. */
+const logFields = {
+  events: { kind: 'string' },
+  evaluations: { ...place, 'parameters.0': 'number' },
+  episodes: { ...place, episode: 'number' },
+  calls: { ...place, attempt: 'number', 'outcome.kind': 'string' },
+} as const;
+
+function readLog<T>(path: string, log: keyof typeof logFields, options: { readonly repair: boolean }): T[] {
+  const problem = (item: unknown) => lacking(item, logFields[log]);
+  return readJsonLines<T>(join(path, runFiles[log]), { ...options, problem }) ?? [];
 }
 
 /** A damaged line, or one of another file, must not pass for one that says nothing. */
@@ -135,7 +156,8 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   throw damaged(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
 }
 
-function noRun(path: string): UserError {
+/** That there is no run at `path`, and what is there instead. */
+export function noRun(path: string): UserError {
   if (existsSync(join(path, groupFile))) {
     return new UserError({
       message: 'this directory holds repeats; name one of them',
@@ -150,31 +172,11 @@ function noRun(path: string): UserError {
   });
 }
 
+export type RunStatus = Manifest['status'] | 'crashed';
+
 /** `running` in a manifest that no process holds means that the run was cut off. */
-export function statusOf(path: string, manifest: Manifest): Manifest['status'] | 'crashed' {
+export function statusOf(path: string, manifest: Pick<Manifest, 'status'>): RunStatus {
   return manifest.status === 'running' && !isLocked(join(path, runFiles.lock)) ? 'crashed' : manifest.status;
-}
-
-/** Finds a run, or a group of repeats, by path or by name below `root`. */
-export function findRun(run: string, root: string): string {
-  for (const path of [resolve(run), resolve(root, run)]) {
-    if (existsSync(join(path, runFiles.manifest)) || existsSync(join(path, groupFile))) return path;
-  }
-  throw noRun(resolve(run));
-}
-
-/** Levels of folders that are searched for runs: those of studies lie two below. */
-const deepest = 4;
-
-/** Paths of the runs in a folder and the folders in it, by name. Nothing is looked for within a run. */
-export function runsBelow(folder: string, depth = 0): readonly string[] {
-  if (existsSync(join(folder, runFiles.manifest))) return [folder];
-  if (depth > deepest || !existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((item) => item.isDirectory() && !item.name.startsWith('.') && item.name !== 'node_modules')
-    .map(({ name }) => name)
-    .toSorted()
-    .flatMap((name) => runsBelow(join(folder, name), depth + 1));
 }
 
 /** Marks the parent directory of repeats. */

@@ -5,10 +5,9 @@
  * (PPSN 2008).
  */
 
-import type { LanguageModel, Task } from '../models/language-model.js';
 import { createGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
-import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
+import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
 import type { CmaEsConfig } from './settings.js';
@@ -65,7 +64,7 @@ interface Search {
  * from. When the distribution has shrunk below the grid of the values and finds nothing better, the search starts anew
  * from a random point.
  */
-export function createCmaEs(config: CmaEsConfig): LanguageModel {
+export function createCmaEs(config: CmaEsConfig): Control {
   const fold = foldHistory<Search>(
     (task) => startSearch(task, config),
     (search, evaluated, index) => {
@@ -87,18 +86,20 @@ export function createCmaEs(config: CmaEsConfig): LanguageModel {
       search.generation = [];
     },
   );
-  return createControl('control/cma-es', (task, random) => {
-    const { seen, grid, distribution } = fold(task);
-    const { mean, sigma, covariance } = distribution;
-    return sampleUnseen(
-      seen,
-      (widening) => {
-        const y = covariance.color(mean.map(() => random.normal()));
-        return mean.map((value, i) => grid.value(grid.index(value + sigma * widening * y[i]!)));
-      },
-      () => drawPoint(grid, mean.length, random),
-    );
-  });
+  return {
+    propose(task, random) {
+      const { seen, grid, distribution } = fold(task);
+      const { mean, sigma, covariance } = distribution;
+      return sampleUnseen(
+        seen,
+        (widening) => {
+          const y = covariance.color(mean.map(() => random.normal()));
+          return mean.map((value, i) => grid.value(grid.index(value + sigma * widening * y[i]!)));
+        },
+        () => drawPoint(grid, mean.length, random),
+      );
+    },
+  };
 }
 
 function startSearch(task: Task, config: CmaEsConfig): Search {

@@ -1,32 +1,20 @@
-import { type LanguageModel, ModelError, type Task } from '../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import { createGenerator, type RandomGenerator } from '../random/generator.js';
+import type { RandomGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
 
-/**
- * A search algorithm in the place of a language model. What it proposes depends on the task and the seed alone, so
- * that a resumed run goes on as if it had not been interrupted.
- */
-export function createControl(
-  id: string,
-  propose: (task: Task, random: RandomGenerator) => ParameterVector,
-): LanguageModel {
-  return {
-    id,
-    generate: async (_messages, { task, seed, signal }) => {
-      const started = performance.now();
-      if (signal?.aborted) {
-        throw new ModelError('aborted', `${id}: the call was aborted`, { retries: 0, latencyMs: 0 });
-      }
-      const text = formatAnswer(propose(task, createGenerator(seed)), task.parameters);
-      return { text, finishReason: 'stop', usage: {}, latencyMs: performance.now() - started, retries: 0 };
-    },
-  };
+/** What is searched, and what is known of it. */
+export interface Task {
+  readonly parameters: ParameterSpec;
+  /** Every evaluation that the memory holds, oldest first. Only ever appended to. */
+  readonly history: readonly Evaluated[];
+  /** How many of `history`, from its start, were there before the first proposal (warm-up, imported). */
+  readonly warmup: number;
 }
 
-/** `params[0]: 1.2, params[1]: -0.5` */
-function formatAnswer(parameters: ParameterVector, spec: ParameterSpec): string {
-  return parameters.map((value, i) => `params[${i}]: ${value.toFixed(spec.decimals)}`).join(', ');
+/** A search algorithm in the place of a language model: what such a model has to beat. */
+export interface Control {
+  /** What it proposes depends on the arguments alone, so that a resumed run goes on as if nothing had happened. */
+  propose(task: Task, random: RandomGenerator): ParameterVector;
 }
 
 /**

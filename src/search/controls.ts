@@ -1,21 +1,41 @@
 /** The searches that know nothing but parameters and returns: what a language model has to beat. */
-export const controls = ['random', 'hill-climb', 'cma-es', 'one-plus-one-es', 'mixture'] as const;
-export type Control = (typeof controls)[number];
+import type { z } from 'zod';
+import { createCmaEs } from './cma-es.js';
+import type { Control } from './control.js';
+import { createHillClimb, createOnePlusOneEs, createRandomSearch } from './local-search.js';
+import { createMixture } from './mixture.js';
+import { cmaEsSchema, hillClimbSchema, mixtureSchema, onePlusOneEsSchema, randomSchema } from './settings.js';
 
-export const isControl = (name: string): name is Control => controls.some((control) => control === name);
+interface ControlRecord {
+  /** As `model.provider` has it. */
+  readonly name: string;
+  /** For tables. */
+  readonly label: string;
+  /** The section `model` of a config. */
+  readonly schema: z.ZodType;
+  create(config: { readonly provider: string }): Control;
+}
 
-export const controlLabels: Readonly<Record<Control, string>> = {
-  random: 'random search',
-  'hill-climb': 'hill climbing',
-  'cma-es': 'CMA-ES',
-  'one-plus-one-es': '(1+1)-ES',
-  mixture: 'mixture of moves',
-};
+export const controls = [
+  { name: 'random', label: 'random search', schema: randomSchema, create: createRandomSearch },
+  { name: 'hill-climb', label: 'hill climbing', schema: hillClimbSchema, create: createHillClimb },
+  { name: 'cma-es', label: 'CMA-ES', schema: cmaEsSchema, create: createCmaEs },
+  { name: 'one-plus-one-es', label: '(1+1)-ES', schema: onePlusOneEsSchema, create: createOnePlusOneEs },
+  { name: 'mixture', label: 'mixture of moves', schema: mixtureSchema, create: createMixture },
+] as const satisfies readonly ControlRecord[];
+
+export type ControlName = (typeof controls)[number]['name'];
+export const controlNames: readonly ControlName[] = controls.map(({ name }) => name);
+
+export const findControl = (name: string): ControlRecord | undefined =>
+  controls.find((control) => control.name === name);
+
+export const isControl = (name: string): name is ControlName => findControl(name) !== undefined;
 
 /** The arm of a study in which this control plays; its settings are the defaults. */
-export const controlArm = <Name extends Control>(name: Name) => ({
+export const controlArm = <Name extends ControlName>(name: Name) => ({
   name,
-  label: controlLabels[name],
+  label: findControl(name)!.label,
   provider: name,
   overrides: [`model.provider=${name}`],
 });

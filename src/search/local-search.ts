@@ -1,28 +1,29 @@
-import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
-import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
+import { type Control, foldHistory, pointKey, sampleUnseen } from './control.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
 /** Uniform random search: the least that a method must beat. */
-export function createRandomSearch(): LanguageModel {
+export function createRandomSearch(): Control {
   const evaluatedPoints = foldHistory(
     () => new Set<string>(),
     (seen, { parameters }) => seen.add(pointKey(parameters)),
   );
-  return createControl('control/random', (task, random) => {
-    const grid = createValueGrid(task.parameters);
-    const draw = () => drawPoint(grid, task.parameters.count, random);
-    return sampleUnseen(evaluatedPoints(task), draw, draw);
-  });
+  return {
+    propose(task, random) {
+      const grid = createValueGrid(task.parameters);
+      const draw = () => drawPoint(grid, task.parameters.count, random);
+      return sampleUnseen(evaluatedPoints(task), draw, draw);
+    },
+  };
 }
 
 /**
  * A random step from the best point so far (from the newest of equals, so that it wanders over plateaus): Gaussian
  * in every coordinate; where the parameters are integers, one or a few entries are drawn anew.
  */
-export function createHillClimb(config: HillClimbConfig): LanguageModel {
+export function createHillClimb(config: HillClimbConfig): Control {
   const climb = foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
     (state, evaluated) => {
@@ -30,23 +31,25 @@ export function createHillClimb(config: HillClimbConfig): LanguageModel {
       if (state.best === undefined || evaluated.score >= state.best.score) state.best = evaluated;
     },
   );
-  return createControl('control/hill-climb', (task, random) => {
-    const { seen, best } = climb(task);
-    const spec = task.parameters;
-    const grid = createValueGrid(spec);
-    const anywhere = () => drawPoint(grid, spec.count, random);
-    if (best === undefined) return anywhere();
-    const step = (value: number, widening: number) =>
-      grid.value(grid.index(value + config.sigma * widening * random.normal()));
-    return sampleUnseen(
-      seen,
-      (widening) =>
-        isTable(spec)
-          ? mutate(best.parameters, grid, widening, random)
-          : best.parameters.map((value) => step(value, widening)),
-      anywhere,
-    );
-  });
+  return {
+    propose(task, random) {
+      const { seen, best } = climb(task);
+      const spec = task.parameters;
+      const grid = createValueGrid(spec);
+      const anywhere = () => drawPoint(grid, spec.count, random);
+      if (best === undefined) return anywhere();
+      const step = (value: number, widening: number) =>
+        grid.value(grid.index(value + config.sigma * widening * random.normal()));
+      return sampleUnseen(
+        seen,
+        (widening) =>
+          isTable(spec)
+            ? mutate(best.parameters, grid, widening, random)
+            : best.parameters.map((value) => step(value, widening)),
+        anywhere,
+      );
+    },
+  };
 }
 
 /**
@@ -71,7 +74,7 @@ interface Search {
  * algorithm of B. Doerr, C. Doerr and J. Lengler, “Self-Adjusting Mutation Rates with Provably Optimal Success Rules”
  * (arXiv:1902.02588), with their success ratio s = 4 and update strength F = 1.5^¼.
  */
-export function createOnePlusOneEs(config: OnePlusOneEsConfig): LanguageModel {
+export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
   const fold = foldHistory<Search>(
     (task) => ({ task, seen: new Set(), parent: undefined, step: config.sigma }),
     (search, evaluated, index) => {
@@ -85,23 +88,25 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): LanguageModel {
       search.step = Math.min(Math.max(search.step * factor, shortest), longest);
     },
   );
-  return createControl('control/one-plus-one-es', (task, random) => {
-    const { seen, parent, step } = fold(task);
-    const spec = task.parameters;
-    const grid = createValueGrid(spec);
-    const anywhere = () => drawPoint(grid, spec.count, random);
-    if (parent === undefined) return anywhere();
-    return sampleUnseen(
-      seen,
-      (widening) =>
-        isTable(spec)
-          ? mutate(parent.parameters, grid, widening * step - 1, random)
-          : parent.parameters.map((value) =>
-              grid.value(grid.index(value + widening * step * random.normal())),
-            ),
-      anywhere,
-    );
-  });
+  return {
+    propose(task, random) {
+      const { seen, parent, step } = fold(task);
+      const spec = task.parameters;
+      const grid = createValueGrid(spec);
+      const anywhere = () => drawPoint(grid, spec.count, random);
+      if (parent === undefined) return anywhere();
+      return sampleUnseen(
+        seen,
+        (widening) =>
+          isTable(spec)
+            ? mutate(parent.parameters, grid, widening * step - 1, random)
+            : parent.parameters.map((value) =>
+                grid.value(grid.index(value + widening * step * random.normal())),
+              ),
+        anywhere,
+      );
+    },
+  };
 }
 
 /** Shorter steps than the grid's find nothing new, longer ones than half the range (half the table) are blind. */

@@ -3,12 +3,11 @@
  * of many is worth imitating. It serves as the teacher of runs with `candidates` above 1.
  */
 
-import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
-import { createControl, foldHistory, pointKey, sampleUnseen } from './control.js';
+import { type Control, foldHistory, pointKey, sampleUnseen } from './control.js';
 import { createValueGrid, drawOther, drawPoint, isTable, type ValueGrid } from './moves.js';
 
 /** Probability of each move. */
@@ -47,7 +46,7 @@ interface Situation extends Omit<Past, 'seen'> {
  * (0.1 to 3 where it is ±6), drawn anew for every proposal. On tables a Gaussian step draws so many entries anew, log-uniform
  * between one and half of them, and a direction copies entries.
  */
-export function createMixture(): LanguageModel {
+export function createMixture(): Control {
   const fold = foldHistory<Past>(
     () => ({ all: [], seen: new Set(), good: [] }),
     (past, evaluated) => {
@@ -56,20 +55,22 @@ export function createMixture(): LanguageModel {
       past.good = [evaluated, ...past.good].sort((a, b) => b.score - a.score).slice(0, goodCount);
     },
   );
-  return createControl('control/mixture', (task, random) => {
-    const { all, seen, good } = fold(task);
-    const spec = task.parameters;
-    const grid = createValueGrid(spec);
-    const anywhere = () => drawPoint(grid, spec.count, random);
-    if (good.length === 0) return anywhere();
-    const situation = { all, good, spec, grid, random };
-    const propose = isTable(spec) ? proposeTable : proposePoint;
-    return sampleUnseen(
-      seen,
-      (widening) => propose(moves[random.categorical(probabilities)]![0], situation, widening),
-      anywhere,
-    );
-  });
+  return {
+    propose(task, random) {
+      const { all, seen, good } = fold(task);
+      const spec = task.parameters;
+      const grid = createValueGrid(spec);
+      const anywhere = () => drawPoint(grid, spec.count, random);
+      if (good.length === 0) return anywhere();
+      const situation = { all, good, spec, grid, random };
+      const propose = isTable(spec) ? proposeTable : proposePoint;
+      return sampleUnseen(
+        seen,
+        (widening) => propose(moves[random.categorical(probabilities)]![0], situation, widening),
+        anywhere,
+      );
+    },
+  };
 }
 
 function proposePoint(move: Move, situation: Situation, widening: number): ParameterVector {

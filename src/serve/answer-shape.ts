@@ -4,14 +4,15 @@
  * `openai` asks for parameters.
  */
 import { z } from 'zod';
+import type { AnswerGrammar, NumberKind } from '../models/answer-grammar.js';
 import { multiplesBetween } from '../models/local/constraint/number-grammar.js';
-import type { ParameterSpec } from '../policies/policy.js';
+import { answerGrammar } from '../prompting/answer/grammar.js';
 import { answerText } from '../prompting/answer/reply-scanner.js';
 import { badRequest, type HttpError } from './http.js';
 
 export interface AnswerShape {
   /** What decoding is constrained to. */
-  readonly spec: ParameterSpec;
+  readonly grammar: AnswerGrammar;
   /** A constrained reply as JSON that follows the schema. */
   write(reply: string): string;
 }
@@ -66,12 +67,13 @@ export function answerShape(schema: unknown): AnswerShape {
   const field = `${schemaField}.properties.${list.name}`;
   if (list.minItems > mostNumbers)
     throw wrong(`${field}.minItems`, `more than ${mostNumbers} numbers can’t be asked for`);
-  const spec = numberSpec(list.items, list.minItems, `${field}.items`);
-  const pattern = answerPattern(spec.count);
+  const count = list.minItems;
+  const number = numberKind(list.items, `${field}.items`);
+  const pattern = answerPattern(count);
   return {
-    spec,
+    grammar: answerGrammar({ count, kind: list.items.type === 'integer' ? 'integer' : 'float', ...number }),
     write(reply) {
-      const { text } = answerText(reply, spec.count);
+      const { text } = answerText(reply, count);
       const answer = [...text.matchAll(pattern)].at(-1);
       if (answer === undefined) throw new Error('the constrained answer is not there');
       const around = [text.slice(0, answer.index), text.slice(answer.index + answer[0].length)];
@@ -90,11 +92,11 @@ export function answerShape(schema: unknown): AnswerShape {
 }
 
 /** @param field where the schema of the numbers stands in the request */
-function numberSpec(items: RangeSchema | EnumSchema, count: number, field: string): ParameterSpec {
-  return 'enum' in items ? enumSpec(items, count, `${field}.enum`) : rangeSpec(items, count, field);
+function numberKind(items: RangeSchema | EnumSchema, field: string): NumberKind {
+  return 'enum' in items ? choiceKind(items, `${field}.enum`) : rangeKind(items, field);
 }
 
-function enumSpec(items: EnumSchema, count: number, field: string): ParameterSpec {
+function choiceKind(items: EnumSchema, field: string): NumberKind {
   if (items.enum.length > mostNumbers)
     throw wrong(field, `more than ${mostNumbers} choices can’t be offered`);
   for (const choice of items.enum) requirePlain(choice, field);
@@ -102,16 +104,16 @@ function enumSpec(items: EnumSchema, count: number, field: string): ParameterSpe
   if (choices.length === 0) throw wrong(field, 'none of the choices is an integer');
   const places = choices.map((choice) => String(choice).split('.')[1]?.length ?? 0);
   const [low, high] = [Math.min(...choices), Math.max(...choices)];
-  return { count, kind: kindOf(items), low, high, decimals: Math.max(...places), choices };
+  return { low, high, decimals: Math.max(...places), choices };
 }
 
 /** A schema says nothing of decimals. One, as policies have by default, unless the range is narrower than ten steps. */
-function rangeSpec(items: RangeSchema, count: number, field: string): ParameterSpec {
+function rangeKind(items: RangeSchema, field: string): NumberKind {
   const { minimum: low, maximum: high } = items;
   if (low > high) throw wrong(`${field}.minimum`, 'lies above maximum');
-  const kind = kindOf(items);
-  let decimals = kind === 'integer' ? 0 : 1;
-  while (kind === 'float' && decimals < 6 && (high - low) * 10 ** decimals < 10) decimals++;
+  const isInteger = items.type === 'integer';
+  let decimals = isInteger ? 0 : 1;
+  while (!isInteger && decimals < 6 && (high - low) * 10 ** decimals < 10) decimals++;
   for (const name of ['minimum', 'maximum'] as const) {
     requirePlain(items[name], `${field}.${name}`);
     if (Math.abs(items[name]) * 10 ** decimals > Number.MAX_SAFE_INTEGER)
@@ -123,11 +125,7 @@ function rangeSpec(items: RangeSchema, count: number, field: string): ParameterS
   const { lowest, highest } = multiplesBetween(low, high, decimals);
   if (lowest > highest)
     throw wrong(`${field}.minimum`, `no number with ${decimals} decimals lies between it and maximum`);
-  return { count, kind, low, high, decimals };
-}
-
-function kindOf({ type }: RangeSchema | EnumSchema): ParameterSpec['kind'] {
-  return type === 'integer' ? 'integer' : 'float';
+  return { low, high, decimals };
 }
 
 /** Answers are written digit by digit, without exponents. */

@@ -1,15 +1,14 @@
 /** `POST /v1/chat/completions`: one request, from its body to the last byte of its answer. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { JobResult } from '../models/local/engine/protocol.js';
-import type { ModelProcess } from '../models/local/process/model-process.js';
-import type { TokenBytes } from '../models/local/tokens/token-text.js';
+import type { Completion } from '../models/language-model.js';
 import {
   type Choice,
   choiceChunk,
   completionBody,
   logprobsOf,
   type ReplyHead,
+  type ReplyUsage,
   usageChunk,
   usageOf,
 } from './chat-reply.js';
@@ -22,9 +21,6 @@ export interface ChatService {
     readonly served: readonly [ServedModel, ...ServedModel[]];
     /** When it was loaded, in seconds since 1970. */
     readonly created: number;
-    readonly process: Pick<ModelProcess, 'generate'>;
-    /** Bytes of tokens, for log-probabilities. */
-    bytes(): TokenBytes;
   };
   readonly now: () => Date;
   /** Told of every request that was answered. */
@@ -51,23 +47,32 @@ export type ChatHandler = (
 export function createChatHandler({ model, now }: ChatService): ChatHandler {
   let open = 0;
 
-  async function meet(asked: ChatRequest, response: ServerResponse, signal: AbortSignal): Promise<JobResult> {
+  async function meet(
+    asked: ChatRequest,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<ReplyUsage> {
     const head = {
       id: `chatcmpl-${randomUUID()}`,
       created: Math.floor(now().getTime() / 1000),
-      model: asked.model,
+      model: asked.served.name,
     };
     const stream = asked.stream ? openStream(response, head, asked) : undefined;
-    const result = await model.process.generate(asked.job, { signal, onText: stream?.onText });
-    const choices = choicesOf(result, asked, model);
+    const completions = await asked.served.model.generate(asked.messages, {
+      ...asked.options,
+      signal,
+      ...(stream && { onText: stream.onText }),
+    });
+    const choices = completions.map((completion) => choiceOf(completion, asked));
+    const usage = usageOf(completions);
     if (stream === undefined) {
       response
         .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify(completionBody(head, choices, usageOf(result))));
+        .end(JSON.stringify(completionBody(head, choices, usage)));
     } else {
-      stream.end(choices, result);
+      stream.end(choices, usage);
     }
-    return result;
+    return usage;
   }
 
   return async (request, response, stop) => {
@@ -87,17 +92,11 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
   };
 }
 
-function choicesOf(
-  { answers }: JobResult,
-  { shape, job }: ChatRequest,
-  model: ChatService['model'],
-): Choice[] {
-  return answers.map((answer) => ({
-    text: shape === undefined ? answer.text : shape.write(answer.text),
-    // Whatever was cut off after a constrained answer, the answer itself is complete.
-    finishReason: shape === undefined ? answer.finishReason : 'stop',
-    logprobs: job.logProbabilities ? logprobsOf(answer, model.bytes()) : null,
-  }));
+function choiceOf({ finishReason, text, tokens }: Completion, { shape }: ChatRequest): Choice {
+  const logprobs = tokens === undefined ? null : logprobsOf(tokens);
+  if (shape === undefined) return { text, finishReason, logprobs };
+  // Whatever was cut off after a constrained answer, the answer itself is complete.
+  return { text: shape.write(text), finishReason: 'stop', logprobs };
 }
 
 /**
@@ -122,20 +121,19 @@ function openStream(response: ServerResponse, head: ReplyHead, { shape, includeU
       begin(index);
       send(choiceChunk(head, index, { content }));
     },
-    end(choices: readonly Choice[], result: JobResult) {
+    end(choices: readonly Choice[], usage: ReplyUsage) {
       choices.forEach(({ text, finishReason, logprobs }, index) => {
         begin(index);
         if (shape !== undefined) send(choiceChunk(head, index, { content: text }));
         send(choiceChunk(head, index, { finishReason, logprobs }));
       });
-      if (includeUsage) send(usageChunk(head, usageOf(result)));
+      if (includeUsage) send(usageChunk(head, usage));
       send('[DONE]');
       response.end();
     },
   };
 }
 
-function tokensText(result: JobResult): string {
-  const { prompt_tokens, completion_tokens } = usageOf(result);
-  return `${prompt_tokens} tokens in (${result.cachedTokens} cached), ${completion_tokens} out`;
+function tokensText({ prompt_tokens, prompt_tokens_details, completion_tokens }: ReplyUsage): string {
+  return `${prompt_tokens} tokens in (${prompt_tokens_details.cached_tokens} cached), ${completion_tokens} out`;
 }

@@ -1,7 +1,5 @@
 /** Chat completions as OpenAI's API writes them, whole and in chunks. */
-import type { GeneratedAnswer } from '../models/local/engine/generation.js';
-import type { JobResult } from '../models/local/engine/protocol.js';
-import type { TokenBytes } from '../models/local/tokens/token-text.js';
+import type { Completion, CompletionToken, FinishReason } from '../models/language-model.js';
 
 /** What all parts of one reply have in common. */
 export interface ReplyHead {
@@ -10,8 +8,6 @@ export interface ReplyHead {
   readonly created: number;
   readonly model: string;
 }
-
-type FinishReason = GeneratedAnswer['finishReason'];
 
 export interface Choice {
   readonly text: string;
@@ -28,19 +24,20 @@ interface ChoiceLogprobs {
   }[];
 }
 
-export function logprobsOf(answer: GeneratedAnswer, bytes: TokenBytes): ChoiceLogprobs {
+export function logprobsOf(tokens: readonly CompletionToken[]): ChoiceLogprobs {
   return {
-    content: answer.ids.map((id, i) => ({
-      token: Buffer.from(bytes.of(id)).toString('utf8'),
-      logprob: answer.logProbabilities![i]!,
-      bytes: [...bytes.of(id)],
+    content: tokens.map(({ bytes, logProbability }) => ({
+      token: Buffer.from(bytes).toString('utf8'),
+      logprob: logProbability,
+      bytes,
       top_logprobs: [],
     })),
   };
 }
 
-export function usageOf({ answers, promptTokens, cachedTokens }: JobResult) {
-  const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
+/** What the call took, which stands on its first completion. */
+export function usageOf([first]: readonly Completion[]) {
+  const { promptTokens = 0, cachedTokens = 0, completionTokens = 0 } = first?.usage ?? {};
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,

@@ -1,22 +1,20 @@
 /** Reads a request for chat completions. What would change the answer and can't be honoured is refused, never ignored. */
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
-import type { ChatMessage } from '../models/language-model.js';
-import type { GenerateJob } from '../models/local/engine/protocol.js';
+import type { ChatMessage, GenerateOptions, LanguageModel } from '../models/language-model.js';
 import { type AnswerShape, answerShape } from './answer-shape.js';
 import { badRequest, HttpError } from './http.js';
 
 /** A name that requests may ask for. */
 export interface ServedModel {
   readonly name: string;
-  /** Directory of the adapter; the base has none. */
-  readonly adapter?: string;
+  readonly model: LanguageModel;
 }
 
 export interface ChatRequest {
-  /** Name of the model that answers. */
-  readonly model: string;
-  readonly job: GenerateJob;
+  readonly served: ServedModel;
+  readonly messages: readonly ChatMessage[];
+  readonly options: GenerateOptions;
   readonly stream: boolean;
   /** Whether a stream ends with what it took. */
   readonly includeUsage: boolean;
@@ -107,22 +105,21 @@ export function readChatRequest(
     throw badRequest('there are no log-probabilities of an answer that follows a schema', 'logprobs');
   const seed = request.seed ?? randomInt(2 ** 31);
   return {
-    model: model.name,
-    job: {
-      ...(model.adapter !== undefined && { adapter: model.adapter }),
-      messages: request.messages satisfies ChatMessage[],
+    served: model,
+    messages: request.messages,
+    options: {
       seeds: Array.from({ length: request.n ?? 1 }, (_, choice) => seed + choice),
       maxTokens: request.max_completion_tokens ?? request.max_tokens ?? defaultMaxTokens,
       sampling: {
-        ...(request.temperature != null && { temperature: request.temperature }),
-        ...(request.top_p != null && { topP: request.top_p }),
-        ...(request.top_k != null && { topK: request.top_k }),
-        ...(request.min_p != null && { minP: request.min_p }),
-        ...(request.repetition_penalty != null && { repetitionPenalty: request.repetition_penalty }),
+        temperature: request.temperature ?? undefined,
+        topP: request.top_p ?? undefined,
+        topK: request.top_k ?? undefined,
+        minP: request.min_p ?? undefined,
+        repetitionPenalty: request.repetition_penalty ?? undefined,
       },
       stop,
       logProbabilities: request.logprobs ?? false,
-      ...(shape && { constraint: shape.spec }),
+      ...(shape && { grammar: shape.grammar }),
     },
     stream: request.stream ?? false,
     includeUsage: request.stream_options?.include_usage ?? false,

@@ -119,8 +119,9 @@ function namedModel(written: string, { served }: ChatService['model']): ServedMo
 }
 
 /** An adapter names its base as `parent`, as vLLM does. */
-function modelObject({ name, adapter }: ServedModel, { created, served }: ChatService['model']) {
-  const parent = adapter === undefined ? null : served[0].name;
+function modelObject({ name }: ServedModel, { created, served }: ChatService['model']) {
+  const base = served[0].name;
+  const parent = name === base ? null : base;
   return { id: name, object: 'model', created, owned_by: 'local', parent };
 }
 

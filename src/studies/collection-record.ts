@@ -44,13 +44,6 @@ export function openCollection(collection: Collection): () => void {
   }
 }
 
-/** Paths of the runs that a collection holds, finished or not. */
-export function runsOfCollection(path: string): readonly string[] {
-  return readdirSync(path)
-    .map((name) => join(path, name))
-    .filter((run) => existsSync(join(run, runFiles.manifest)));
-}
-
 /** Whether the run at `path` has come to its end. */
 export function isComplete(path: string): boolean {
   return existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed';

@@ -2,14 +2,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../package.js';
-import { finalConfirmation } from '../runs/events.js';
-import { readManifest, readRun, runFiles, statusOf } from '../runs/reader.js';
-import type { Control } from '../search/controls.js';
+import { factsOf, type RunFacts } from '../runs/facts.js';
+import { readEvaluations, runFiles } from '../runs/reader.js';
+import type { ControlName } from '../search/controls.js';
 import { mean } from '../statistics/descriptive.js';
-import { type Summary, summarize } from '../statistics/paired.js';
+import { comparePairs, type PairedComparison, type Summary, summarize } from '../statistics/paired.js';
+import { verdicts } from '../statistics/verdict.js';
 import { type PlannedRun, plannedRuns, type Study, type StudyArm } from './study.js';
 
-type ControlArm = StudyArm & { readonly name: Control; readonly label: string };
+export type ControlArm = StudyArm & { readonly name: ControlName; readonly label: string };
 export type ControlStudy = Study<ControlArm>;
 
 export interface Budget {
@@ -23,11 +24,11 @@ export interface Budget {
 /** A run of the study, as far as it has come. */
 export interface ControlRun {
   readonly experiment: string;
-  readonly control: Control;
+  readonly control: ControlName;
   readonly seed: number;
   /** Path below the study's directory. */
   readonly path: string;
-  readonly status: ReturnType<typeof statusOf> | 'not begun';
+  readonly status: RunFacts['status'] | 'not begun';
   readonly environment: string | null;
   /** Number of parameters; null before the first evaluation. */
   readonly parameters: number | null;
@@ -44,13 +45,20 @@ export interface ControlRow {
   readonly experiment: string;
   readonly environment: string | null;
   readonly parameters: number | null;
-  readonly control: Control;
+  readonly control: ControlName;
   /** Complete runs. */
   readonly runs: number;
   /** Of the confirmed returns over them; intervals are 95 %, null for a single run. */
   readonly confirmed: Summary | null;
   /** Mean number of evaluations of a complete run, of the warm-up too. */
   readonly evaluations: number | null;
+}
+
+/** The confirmed returns of one control against those of another, seed by seed. */
+interface ControlDifference extends PairedComparison {
+  readonly experiment: string;
+  readonly of: ControlName;
+  readonly against: ControlName;
 }
 
 /** A run that could not be played. */
@@ -73,12 +81,14 @@ export interface ControlsResult {
   readonly budget: Budget;
   readonly seeds: readonly number[];
   readonly rows: readonly ControlRow[];
+  /** Every two controls of a task, the later against the earlier. */
+  readonly differences: readonly ControlDifference[];
   readonly failures: readonly ControlFailure[];
   readonly runs: readonly ControlRun[];
 }
 
 /** Reads the runs of a study below `directory`, and keeps those that are complete, so that each is read once. */
-export function runReader(directory: string): (run: PlannedRun<Control>) => ControlRun {
+export function runReader(directory: string): (run: PlannedRun<ControlName>) => ControlRun {
   const complete = new Map<string, ControlRun>();
   return (run) => {
     const known = complete.get(run.path);
@@ -89,22 +99,21 @@ export function runReader(directory: string): (run: PlannedRun<Control>) => Cont
   };
 }
 
-function readControlRun({ experiment, arm, config, path }: PlannedRun<Control>, at: string): ControlRun {
+function readControlRun({ experiment, arm, config, path }: PlannedRun<ControlName>, at: string): ControlRun {
   const named = { experiment, control: arm, seed: config.seed, path };
   if (!existsSync(join(at, runFiles.manifest))) {
     const nothing = { environment: null, parameters: null, confirmed: null, observed: null, evaluations: 0 };
     return { ...named, status: 'not begun', ...nothing };
   }
-  const manifest = readManifest(at);
-  const status = statusOf(at, manifest);
-  const { entries } = readRun(at);
+  const { confirmed, manifest, observed, status } = factsOf(at);
+  const entries = readEvaluations(at, manifest);
   return {
     ...named,
     status,
     environment: manifest.environment,
     parameters: entries[0]?.parameters.length ?? null,
-    confirmed: status === 'completed' ? (finalConfirmation(manifest.confirmations)?.mean ?? null) : null,
-    observed: manifest.best?.return ?? null,
+    confirmed: status === 'completed' ? (confirmed?.mean ?? null) : null,
+    observed,
     evaluations: entries.length,
   };
 }
@@ -115,7 +124,7 @@ export function controlsResult(
     readonly budget: Budget;
     readonly failures: readonly ControlFailure[];
     readonly now: Date;
-    readonly read: (run: PlannedRun<Control>) => ControlRun;
+    readonly read: (run: PlannedRun<ControlName>) => ControlRun;
   },
 ): ControlsResult {
   const runs = plannedRuns(study).map(facts.read);
@@ -131,12 +140,13 @@ export function controlsResult(
       const own = runs.filter(({ experiment }) => experiment === name);
       return study.arms.map((arm) => rowOf(name, arm.name, own));
     }),
+    differences: differencesOf(study, runs),
     failures: facts.failures,
     runs,
   };
 }
 
-function rowOf(experiment: string, control: Control, runs: readonly ControlRun[]): ControlRow {
+function rowOf(experiment: string, control: ControlName, runs: readonly ControlRun[]): ControlRow {
   const complete = runs.filter((run) => run.control === control && run.status === 'completed');
   return {
     experiment,
@@ -147,4 +157,25 @@ function rowOf(experiment: string, control: Control, runs: readonly ControlRun[]
     confirmed: summarize(complete.flatMap(({ confirmed }) => confirmed ?? [])) ?? null,
     evaluations: complete.length === 0 ? null : mean(complete.map(({ evaluations }) => evaluations)),
   };
+}
+
+function differencesOf(
+  { arms, experiments, seeds }: ControlStudy,
+  runs: readonly ControlRun[],
+): readonly ControlDifference[] {
+  const confirmed = new Map(
+    runs.map((run) => [`${run.experiment} ${run.control} ${run.seed}`, run.confirmed]),
+  );
+  return verdicts(
+    experiments.flatMap(({ name: experiment }) => {
+      const bySeed = ({ name }: ControlArm) =>
+        seeds.map((seed) => confirmed.get(`${experiment} ${name} ${seed}`) ?? null);
+      return arms.flatMap((of, i) =>
+        arms.slice(0, i).flatMap((against) => {
+          const difference = comparePairs(bySeed(of), bySeed(against));
+          return difference ? [{ experiment, of: of.name, against: against.name, ...difference }] : [];
+        }),
+      );
+    }),
+  );
 }

@@ -1,60 +1,67 @@
 /** The table of controls: on a terminal, as Markdown, as CSV. */
-
-import { formatCount, formatReturn, plural } from '../format/numbers.js';
-import { type Column, csvTable, markdownTable, terminalTable } from '../format/table.js';
-import { controlLabels } from '../search/controls.js';
+import { styleText } from 'node:util';
+import { differenceColumns } from '../comparison/table.js';
+import { verdictRule } from '../comparison/words.js';
+import { formatCount, plural } from '../format/numbers.js';
+import {
+  type Column,
+  csvTable,
+  estimate,
+  forMachines,
+  markdownTable,
+  number,
+  terminalTable,
+  text,
+} from '../format/table.js';
+import { findControl } from '../search/controls.js';
 import type { Budget, ControlRow, ControlsResult } from './controls-result.js';
 
 export const controlsOnTerminal = (result: ControlsResult): string =>
-  `${terminalTable(columns(result), result.rows)}\n\n${budgetText(result)}`;
+  [terminalTable(result.rows, columns(result)), ...differences(result), budgetText(result)].join('\n\n');
+
+/** Nothing of so few repeats that none has a verdict. */
+function differences({ differences }: ControlsResult): readonly string[] {
+  const tested = differences.filter(({ p }) => p !== null).length;
+  if (tested === 0) return [];
+  const rows = differences.map((difference) => {
+    const of = `${difference.experiment}: ${difference.of}`;
+    return { ...difference, of, test: 'paired', counts: [difference.pairs] } as const;
+  });
+  return [terminalTable(rows, differenceColumns), styleText('dim', verdictRule(tested).join('\n'))];
+}
 
 /** With what it is of below. */
 export const controlsMarkdown = (result: ControlsResult): string =>
-  `${markdownTable(columns(result), result.rows)}\n\n${budgetText(result)}\n`;
+  `${markdownTable(result.rows, columns(result))}\n\n${budgetText(result)}\n`;
 
-export const controlsCsv = (result: ControlsResult): string => csvTable(columns(result), result.rows);
+export const controlsCsv = (result: ControlsResult): string => csvTable(result.rows, columns(result));
 
 function columns({ budget, seeds, date, policyloop }: ControlsResult): readonly Column<ControlRow>[] {
   const code = (text: string | null) => text && { text, code: true };
   return [
-    { title: 'task', name: 'task', grouped: true, cell: ({ experiment }) => code(experiment) },
-    {
-      title: 'environment',
-      name: 'environment',
-      grouped: true,
-      cell: ({ environment }) => code(environment),
-    },
-    { title: 'parameters', name: 'parameters', kind: 'number', cell: ({ parameters }) => parameters },
-    { title: 'control', cell: ({ control }) => controlLabels[control] },
-    { name: 'control', cell: ({ control }) => control },
-    { title: 'runs', name: 'runs', kind: 'number', cell: ({ runs }) => runs },
-    {
-      title: 'mean',
-      name: 'mean',
-      kind: 'estimate',
-      format: formatReturn,
-      cell: ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.meanInterval },
-    },
-    {
-      title: 'IQM',
-      name: 'iqm',
-      kind: 'estimate',
-      format: formatReturn,
-      cell: ({ confirmed }) => confirmed && { value: confirmed.iqm, interval: confirmed.iqmInterval },
-    },
-    {
-      title: 'evaluations',
-      name: 'evaluations',
-      kind: 'number',
-      format: formatCount,
-      cell: ({ evaluations }) => evaluations,
-    },
-    { name: 'iterations', cell: () => budget.iterations },
-    { name: 'candidates', cell: () => budget.candidates },
-    { name: 'episodes', cell: () => budget.episodes },
-    { name: 'seeds', cell: () => seeds.join(' ') },
-    { name: 'date', cell: () => date },
-    { name: 'policyloop', cell: () => policyloop },
+    text('task', ({ experiment }) => code(experiment), { name: 'task', grouped: true }),
+    text('environment', ({ environment }) => code(environment), { name: 'environment', grouped: true }),
+    number('parameters', ({ parameters }) => parameters, { name: 'parameters' }),
+    text('control', ({ control }) => findControl(control)?.label ?? control),
+    forMachines('control', ({ control }) => control),
+    number('runs', ({ runs }) => runs, { name: 'runs' }),
+    estimate(
+      'mean',
+      ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.meanInterval },
+      { name: 'mean' },
+    ),
+    estimate(
+      'IQM',
+      ({ confirmed }) => confirmed && { value: confirmed.iqm, interval: confirmed.iqmInterval },
+      { name: 'iqm' },
+    ),
+    number('evaluations', ({ evaluations }) => evaluations, { name: 'evaluations', format: formatCount }),
+    forMachines('iterations', () => budget.iterations),
+    forMachines('candidates', () => budget.candidates),
+    forMachines('episodes', () => budget.episodes),
+    forMachines('seeds', () => seeds.join(' ')),
+    forMachines('date', () => date),
+    forMachines('policyloop', () => policyloop),
   ];
 }
 

@@ -10,7 +10,7 @@ import { UserError } from '../errors.js';
 import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
 import type { RunEvent } from '../runs/events.js';
-import { type RunResult, resultOf } from '../runs/facts.js';
+import { factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readImported, readManifest, runFiles } from '../runs/reader.js';
@@ -78,7 +78,7 @@ export async function runLibrary(
     const stop = { finish: signal, abort: signal };
     await runAndReport(opened.assembly, opened.directory, display, { ...outside, stop });
   }
-  return { directory, ...resultOf(directory, outside.cwd) };
+  return { directory, ...resultOf(factsOf(directory), outside.cwd) };
 }
 
 interface Opened {

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
-import { resultOf } from '../runs/facts.js';
-import { readManifest } from '../runs/reader.js';
+import { factsOf, resultOf } from '../runs/facts.js';
 import { openRepeat } from './repeats.js';
 import { runAndReport } from './single-run.js';
 import type { PlannedRun } from './study.js';
@@ -30,10 +29,11 @@ export async function playRun(
     if (error instanceof UserError) return error.message;
     throw error;
   }
-  const { status, reason } = readManifest(path);
+  const facts = factsOf(path);
+  const { status, reason } = facts.manifest;
   if (status === 'failed') {
     return reason !== undefined && 'message' in reason ? reason.message : 'the run failed';
   }
-  display.end(run, resultOf(path, context.cwd));
+  display.end(run, resultOf(facts, context.cwd));
   return undefined;
 }

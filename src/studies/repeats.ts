@@ -10,7 +10,7 @@ import { plural } from '../format/numbers.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { groupReportPath, writeGroupReport } from '../report/write-report.js';
 import type { LimitName } from '../runs/events.js';
-import { describeRepeats, resultOf, shownPath, summarizeRepeats } from '../runs/facts.js';
+import { describeRepeats, factsOf, resultOf, shownPath, summarizeRepeats } from '../runs/facts.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readImported, readManifest, readRun, runFiles } from '../runs/reader.js';
@@ -140,7 +140,7 @@ function groupResult(group: RunGroup, cwd: string) {
   const repeats = group.runs
     .map((name) => join(group.path, name))
     .filter((path) => existsSync(join(path, runFiles.manifest)))
-    .map((path) => resultOf(path, cwd));
+    .map((path) => resultOf(factsOf(path), cwd));
   const ended = repeats.length === group.runs.length && repeats.every(({ status }) => status === 'completed');
   const byBest = repeats.toSorted((a, b) => (b.best?.return ?? -Infinity) - (a.best?.return ?? -Infinity));
   const byConfirmed = repeats.toSorted(

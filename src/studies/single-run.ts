@@ -6,7 +6,7 @@ import { type Assembly, newManifest } from '../experiment/assemble.js';
 import { createDisplay } from '../experiment/progress.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { writeRunReport } from '../report/write-report.js';
-import { describeResult, type RunResult, resultOf, resultOfManifest } from '../runs/facts.js';
+import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { createRunDirectory, type Durability, type RunDirectory } from '../runs/writer.js';
 
 /** Runs an experiment in its directory, from wherever it stands, to its end, and writes its report. */
@@ -67,14 +67,14 @@ export async function finishRun(
     if (args.json) context.print(JSON.stringify(failedResult(directory, context.cwd, error)));
     throw error;
   }
-  const result = resultOf(directory.path, context.cwd);
+  const result = resultOf(factsOf(directory.path), context.cwd);
   context.print(args.json ? JSON.stringify(result) : describeResult(result, assembly.family.parameters));
   return exitCode(result);
 }
 
 /** What machines get when a run ends in an error of ours or of the system. */
 export function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown) {
-  return { ...resultOfManifest(manifest, path, cwd), status: 'failed', error: messageOf(error) } as const;
+  return { ...resultOf(factsOf(path, manifest), cwd), status: 'failed', error: messageOf(error) } as const;
 }
 
 export const displayFor = (args: OutputArguments, context: CommandContext) => createDisplay(args, context);

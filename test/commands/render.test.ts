@@ -17,6 +17,7 @@ const defaults = {
   iteration: 'best',
   size: 120,
   maxFrames: 20,
+  quiet: true,
   json: false,
 };
 

@@ -255,7 +255,7 @@ describe('unions', () => {
       "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mixture, replayed, module or custom
         got: "ollama"
         remedy: write \`model: {provider: ollama, …}\`
-      my.yaml:3:9: policy: must be a mapping with kind: linear or q-table
+      my.yaml:3:9: policy: must be a mapping with kind: linear, q-table or module
         got: "linear"
         remedy: write \`policy: {kind: linear, …}\`"
     `);

@@ -5,7 +5,7 @@ import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/assemble.js';
 import { packageRoot } from '../../src/package.js';
-import { controls } from '../../src/search/controls.js';
+import { controlNames } from '../../src/search/controls.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 
 const names = bundledConfigs();
@@ -83,7 +83,7 @@ describe('the configs that come with the package', () => {
   });
 
   it.each(names)('%s turns into each control with one override', (name) => {
-    for (const control of controls) {
+    for (const control of controlNames) {
       const { config } = loadConfig({ file: name, overrides: [`model.provider=${control}`] });
       expect(config.model.provider).toBe(control);
     }

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type ChatMessage,
-  type LanguageModel,
-  ModelError,
-  type Task,
-} from '../../src/models/language-model.js';
+import { type ChatMessage, type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import type { ParameterSpec } from '../../src/policies/policy.js';
 import { parseParameters } from '../../src/prompting/answer/format.js';
+import { answerGrammar } from '../../src/prompting/answer/grammar.js';
+import { ask } from '../support/ask.js';
 
 export interface OpenModel {
   readonly model: LanguageModel;
@@ -23,11 +20,7 @@ const messages: readonly ChatMessage[] = Object.freeze([
   }),
 ]);
 
-const task: Task = Object.freeze({
-  parameters: Object.freeze(contractSpec),
-  history: Object.freeze([Object.freeze({ parameters: Object.freeze([1, 0, -1]), score: 12.5 })]),
-  warmup: 1,
-});
+const grammar = Object.freeze(answerGrammar(contractSpec));
 
 /** What every language model must do, whoever provides it. `open` gives one that answers in the answer format. */
 export function testModelContract(id: string, open: () => Promise<OpenModel>): void {
@@ -43,7 +36,7 @@ export function testModelContract(id: string, open: () => Promise<OpenModel>): v
     });
 
     it('answers with valid parameters and says what the call took', async () => {
-      const completion = await opened.model.generate(messages, { task, seed: 3 });
+      const completion = await ask(opened.model, messages, { grammar, seeds: [3] });
       const parsed = parseParameters(completion.text, contractSpec, {
         finishReason: completion.finishReason,
       });
@@ -56,14 +49,15 @@ export function testModelContract(id: string, open: () => Promise<OpenModel>): v
     });
 
     it('gives the same seed the same answer, and other seeds others', async () => {
-      const ask = async (seed: number) => (await opened.model.generate(messages, { task, seed })).text;
-      expect(await ask(7)).toBe(await ask(7));
-      expect(new Set(await Promise.all([1, 2, 3, 4, 5].map(ask))).size).toBeGreaterThan(1);
+      const textOf = async (seed: number) =>
+        (await ask(opened.model, messages, { grammar, seeds: [seed] })).text;
+      expect(await textOf(7)).toBe(await textOf(7));
+      expect(new Set(await Promise.all([1, 2, 3, 4, 5].map(textOf))).size).toBeGreaterThan(1);
     });
 
     it('answers one prompt several times where it can do that in one call', async () => {
-      if (opened.model.generateGroup === undefined) return;
-      const group = await opened.model.generateGroup(messages, { task, seeds: [1, 2, 3] });
+      if (!opened.model.givesSeveral) return;
+      const group = await opened.model.generate(messages, { grammar, seeds: [1, 2, 3] });
       expect(group.length).toBeGreaterThanOrEqual(1);
       expect(group.length).toBeLessThanOrEqual(3);
       for (const completion of group.slice(1)) {
@@ -72,7 +66,7 @@ export function testModelContract(id: string, open: () => Promise<OpenModel>): v
     });
 
     it('ends at once when it is aborted already', async () => {
-      const call = opened.model.generate(messages, { task, seed: 1, signal: AbortSignal.abort() });
+      const call = ask(opened.model, messages, { grammar, seeds: [1], signal: AbortSignal.abort() });
       await expect(call).rejects.toThrow(ModelError);
       await expect(call).rejects.toMatchObject({ kind: 'aborted', fatal: false, retries: 0 });
     });
@@ -89,7 +83,7 @@ export function testModelContract(id: string, open: () => Promise<OpenModel>): v
         listeners--;
         removeEventListener.apply(signal, given);
       };
-      await opened.model.generate(messages, { task, seed: 1, signal });
+      await ask(opened.model, messages, { grammar, seeds: [1], signal });
       expect(listeners).toBe(0);
     });
   });

@@ -11,12 +11,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { heldFor } from '../../src/experiment/experiment.js';
+import type { Proposer } from '../../src/experiment/proposer.js';
 import { ModelError } from '../../src/models/language-model.js';
 import { formatParameters } from '../../src/prompting/answer/format.js';
 import { confirmationSeeds, evaluationSeeds } from '../../src/random/seeds.js';
 import type { CallRecord, RunEvent } from '../../src/runs/events.js';
 import { readManifest, readRun, statusOf } from '../../src/runs/reader.js';
-import { controls } from '../../src/search/controls.js';
+import { controlNames } from '../../src/search/controls.js';
 import {
   quick,
   readRunFile,
@@ -223,7 +224,7 @@ describe('a run ends', () => {
 
     const abort = new AbortController();
     const model = createScriptedModel((call) => {
-      if (call.options.task.history.length === 4) abort.abort();
+      if (call.options.callId?.startsWith('iteration 2,')) abort.abort();
       return '';
     });
     const generate: typeof model.generate = async (messages, options) => {
@@ -266,7 +267,7 @@ const configs: readonly (readonly [
   ConfigInput,
   (() => ReturnType<typeof seededModel>) | undefined,
 ])[] = [
-  ...controls.map(
+  ...controlNames.map(
     (provider) => [provider, { ...quick, iterations: 24, model: { provider } }, undefined] as const,
   ),
   ['scripted model', { ...scripted, iterations: 24 }, () => seededModel(0.4)],
@@ -423,7 +424,7 @@ describe('resuming', () => {
     const abort = new AbortController();
     const model = seededModel();
     const generate: typeof model.generate = (messages, options) => {
-      if (options.task.history.length < 5) return model.generate(messages, options);
+      if (!options.callId?.startsWith('iteration 3,')) return model.generate(messages, options);
       abort.abort();
       return Promise.reject(new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 1 }));
     };
@@ -494,13 +495,12 @@ describe('memory.ofGroup', () => {
   };
 
   it('shows a prompt what it holds and nothing else, and tells controls no more', async () => {
-    const inner = seededModel();
     const histories: number[][] = [];
-    const model: typeof inner = {
-      ...inner,
-      generate: (messages, options) => {
-        histories.push(options.task.history.map(({ score }) => score));
-        return inner.generate(messages, options);
+    const model: Proposer = {
+      id: 'control/told',
+      propose: ({ history, parameters }, random) => {
+        histories.push(history.map(({ score }) => score));
+        return Array.from({ length: parameters.count }, () => random.integers(-60, 61) / 10);
       },
     };
     const { path } = await runExperimentFrom(grouped, { model });

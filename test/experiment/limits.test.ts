@@ -51,19 +51,21 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
           random.random() < 0.3
             ? 'no idea'
             : `params[0]: ${random.uniform(-6, 6).toFixed(1)}, params[1]: 2.0`;
-        return {
-          text,
-          finishReason: 'stop',
-          usage: {
-            promptTokens: prompt,
-            cachedTokens: prompt,
-            completionTokens: completion,
-            reasoningTokens: completion,
+        return [
+          {
+            text,
+            finishReason: 'stop',
+            usage: {
+              promptTokens: prompt,
+              cachedTokens: prompt,
+              completionTokens: completion,
+              reasoningTokens: completion,
+            },
+            latencyMs: 0,
+            retries: failedTries.length,
+            failedTries,
           },
-          latencyMs: 0,
-          retries: failedTries.length,
-          failedTries,
-        };
+        ];
       }
     },
   };
@@ -79,7 +81,7 @@ async function play(ledger: Ledger, model: LanguageModel, candidates: number, se
       candidates,
       corrections: 2,
       messages: [{ role: 'user', content: `Propose. ${'f(params) = 1.5\n'.repeat(iteration)}` }],
-      task: { parameters: spec, history: [], warmup: 0 },
+      parameters: spec,
       seen: () => undefined,
       seed: (candidate, attempt) => seed + iteration * 100 + candidate * 10 + attempt,
       formatCorrection: () => 'Give both.',

@@ -8,6 +8,7 @@ import {
   ModelError,
 } from '../../src/models/language-model.js';
 import type { CallRecord } from '../../src/runs/events.js';
+import { ask } from '../support/ask.js';
 import { createScriptedModel, type ScriptedReply } from '../support/scripted-model.js';
 
 const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
@@ -27,7 +28,7 @@ function request(model: LanguageModel, changes: Partial<ProposalRequest> = {}) {
     candidates: 1,
     corrections: 2,
     messages: prompt,
-    task: { parameters: spec, history: [], warmup: 0 },
+    parameters: spec,
     seen: () => undefined,
     seed: (candidate, attempt) => 100 * candidate + attempt,
     formatCorrection: (failure) => `correct this: ${failure.kind}`,
@@ -53,7 +54,7 @@ describe('propose', () => {
     expect(await proposals).toMatchObject({
       proposals: [{ kind: 'accepted', candidate: 0, parameters: [1, -2] }],
     });
-    expect(model.calls[0]).toMatchObject({ messages: prompt, options: { seed: 0 } });
+    expect(model.calls[0]).toMatchObject({ messages: prompt, options: { seeds: [0] } });
     expect(calls).toMatchObject([
       { iteration: 7, candidate: 0, attempt: 0, seed: 0, outcome: { kind: 'accepted' } },
     ]);
@@ -87,7 +88,7 @@ describe('propose', () => {
     const replies = [[good(1, 1)], [good(2, 2), good(3, 3)], [good(2, 2), good(4, 4)]];
     const next = [0, 0, 0];
     const model = createScriptedModel(({ options }) => {
-      const candidate = Math.floor(options.seed / 100);
+      const candidate = Math.floor(options.seeds[0]! / 100);
       return replies[candidate]![next[candidate]!++] ?? good(5, 5);
     });
     const { calls, proposals } = request(model, {
@@ -115,7 +116,7 @@ describe('propose', () => {
     const model: LanguageModel = {
       id: 'slow',
       async generate(messages, options) {
-        await new Promise((resolve) => setTimeout(resolve, delays[Math.floor(options.seed / 100)]));
+        await new Promise((resolve) => setTimeout(resolve, delays[Math.floor(options.seeds[0]! / 100)]));
         return scripted.generate(messages, options);
       },
     };
@@ -170,11 +171,12 @@ describe('propose', () => {
       const alone = createScriptedModel(single);
       const model: LanguageModel = {
         id: 'grouping',
-        generate: alone.generate,
-        async generateGroup(messages, options): Promise<readonly Completion[]> {
+        givesSeveral: true,
+        async generate(messages, options): Promise<readonly Completion[]> {
+          if (options.seeds.length === 1) return alone.generate(messages, options);
           const completions: Completion[] = [];
           for (const seed of options.seeds.slice(0, group.length)) {
-            completions.push(await grouped.generate(messages, { ...options, seed }));
+            completions.push(await ask(grouped, messages, { ...options, seeds: [seed] }));
           }
           return completions;
         },
@@ -190,7 +192,7 @@ describe('propose', () => {
         { parameters: [2, 2] },
         { parameters: [3, 3] },
       ]);
-      expect(grouped.calls.map(({ options }) => options.seed)).toEqual([0, 100, 200]);
+      expect(grouped.calls.map(({ options }) => options.seeds[0])).toEqual([0, 100, 200]);
       expect(alone.calls).toHaveLength(1);
     });
 
@@ -202,7 +204,7 @@ describe('propose', () => {
         'accepted',
         'accepted',
       ]);
-      expect(alone.calls.map(({ options }) => options.seed)).toEqual([100, 200]);
+      expect(alone.calls.map(({ options }) => options.seeds[0])).toEqual([100, 200]);
     });
   });
 });

@@ -31,7 +31,7 @@ function unreliable(model: LanguageModel, kind: ModelErrorKind = 'rate-limit'): 
   return {
     id: 'ollama/scripted',
     async generate(messages, options) {
-      if (options.seed % 4 === 0) throw new ModelError(kind, 'HTTP 429', { retries: 2, latencyMs: 31 });
+      if (options.seeds[0]! % 4 === 0) throw new ModelError(kind, 'HTTP 429', { retries: 2, latencyMs: 31 });
       return model.generate(messages, options);
     },
   };

@@ -1,19 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import {
+  formatBytes,
   formatCompact,
   formatCost,
   formatCount,
   formatDuration,
+  formatInterval,
   formatNumber,
   formatReturn,
+  formatShare,
+  formatSigned,
   formatTime,
   plural,
 } from '../../src/format/numbers.js';
-import { linearScale, robustDomain } from '../../src/report/charts/scale.js';
-import { sparkline } from '../../src/report/charts/sparkline.js';
-import { quantile } from '../../src/statistics/descriptive.js';
 
-describe('quantities', () => {
+describe('numbers', () => {
   it.each([
     [0, '0'],
     [-0, '0'],
@@ -46,6 +47,20 @@ describe('quantities', () => {
     [125 * 60_000, '2 h 5 min'],
   ])('duration %d', (value, expected) => expect(formatDuration(value)).toBe(expected));
 
+  it('bytes, shares, changes and intervals', () => {
+    expect([0, 512, 12_345, 988e6, 1.98e9].map(formatBytes)).toEqual([
+      '0 B',
+      '512 B',
+      '12.3 kB',
+      '988 MB',
+      '1.98 GB',
+    ]);
+    expect([0, 0.625, 1].map(formatShare)).toEqual(['0 %', '62.5 %', '100 %']);
+    expect([5.25, -5.25, 0].map((value) => formatSigned(value))).toEqual(['+5.250', '−5.250', '0.000']);
+    expect(formatSigned(0.5, formatShare)).toBe('+50 %');
+    expect([formatInterval([-1, 2]), formatInterval(null)]).toEqual(['−1.000 … 2.000', '–']);
+  });
+
   it('counts, costs and times', () => {
     expect([812, 43_120, 1_234_000, 999_600].map(formatCompact)).toEqual(['812', '43.1k', '1.23M', '1M']);
     expect([0, 0.00234, 1.5, 12].map(formatCost)).toEqual(['0', '0.00234', '1.50', '12.00']);
@@ -53,50 +68,5 @@ describe('quantities', () => {
     expect(formatCount(1234)).toBe('1234');
     expect(formatTime('2025-11-21T07:04:59.123Z')).toBe('2025-11-21 07:04 UTC');
     expect(formatTime('<b>')).toBe('<b>');
-  });
-});
-
-describe('scales', () => {
-  it('have round ticks within their domain', () => {
-    const scale = linearScale([3, 487], [100, 0], { ticks: 5, nice: true });
-    expect([scale.low, scale.high, ...scale.ticks]).toEqual([0, 500, 0, 100, 200, 300, 400, 500]);
-    expect([scale.at(0), scale.at(250), scale.at(500), scale.at(900)]).toEqual([100, 50, 0, 0]);
-    expect(linearScale([-0.3, 0.1], [0, 1], { ticks: 4 }).ticks).toEqual([-0.3, -0.2, -0.1, 0, 0.1]);
-  });
-
-  it('widen a single value', () => {
-    const scale = linearScale([7, 7], [0, 10], { ticks: 4 });
-    expect(scale.at(7)).toBe(5);
-    expect(scale.ticks.length).toBeGreaterThan(1);
-  });
-
-  it('find quantiles and fence extremes off', () => {
-    expect([0, 0.25, 0.5, 1].map((q) => quantile([1, 2, 3, 4], q))).toEqual([1, 1.75, 2.5, 4]);
-    expect(robustDomain([1, 2, 3, 4, 5, -1000])).toEqual([-6.25, 5]);
-    expect(robustDomain([4, 4, 4, 9])).toEqual([4, 9]);
-  });
-});
-
-describe('sparkline', () => {
-  it('draws lowest to highest', () => {
-    expect(sparkline([0, 1, 2, 3, 4, 5, 6, 7])).toBe('▁▂▃▄▅▆▇█');
-    expect(sparkline([-5, 5])).toBe('▁█');
-  });
-
-  it('averages what does not fit', () => {
-    expect(sparkline([0, 2, 4, 6, 10, 14], 3)).toBe('▁▃█');
-    expect(
-      sparkline(
-        Array.from({ length: 1000 }, (_, i) => i),
-        10,
-      ),
-    ).toHaveLength(10);
-  });
-
-  it('copes with nothing, one level, gaps and extremes', () => {
-    expect(sparkline([])).toBe('');
-    expect(sparkline([3, 3])).toBe('▅▅');
-    expect(sparkline([0, Number.NaN, 1])).toBe('▁ █');
-    expect(sparkline([-Number.MAX_VALUE, Number.MAX_VALUE])).toBe('▁█');
   });
 });

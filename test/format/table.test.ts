@@ -33,13 +33,13 @@ const rows: readonly Row[] = [
 ];
 
 const pageOf = (cell: Column<string>['cell'], text: string) =>
-  render(htmlTable([{ title: 'text', cell }], [text]))
+  render(htmlTable([text], [{ title: 'text', cell }]))
     .replace(/^.*<tbody>|<\/tbody>.*$/gs, '')
     .trim();
 
 describe('one table', () => {
   it('lines up on a terminal', () => {
-    expect(stripVTControlCharacters(terminalTable(columns, rows)).split('\n')).toEqual([
+    expect(stripVTControlCharacters(terminalTable(rows, columns)).split('\n')).toEqual([
       'task  model    runs    mean   95 % interval',
       'pole  a           2   5.250  −1.500 … 12.00',
       '      b      12\u202f345  −20.00               –',
@@ -48,7 +48,7 @@ describe('one table', () => {
   });
 
   it('is whole in Markdown', () => {
-    expect(markdownTable(columns, rows).split('\n')).toEqual([
+    expect(markdownTable(rows, columns).split('\n')).toEqual([
       '| task | model | runs | mean | 95 % interval |',
       '| --- | --- | --: | --: | --: |',
       '| pole | `a` | 2 | 5.250 | −1.500 … 12.00 |',
@@ -58,7 +58,7 @@ describe('one table', () => {
   });
 
   it('has its numbers as they are in CSV, also those that people do not see', () => {
-    expect(csvTable(columns, rows)).toBe(
+    expect(csvTable(rows, columns)).toBe(
       [
         'task,model,runs,mean,mean_low,mean_high,seed',
         'pole,a,2,5.25,-1.5,12.0001,7',
@@ -70,7 +70,7 @@ describe('one table', () => {
   });
 
   it('has its intervals below on a page', () => {
-    const page = render(htmlTable(columns, rows));
+    const page = render(htmlTable(rows, columns));
     expect(page).toContain('<th scope="col" class="number">runs</th>');
     expect(page).toContain(
       '<td class="number"><b>5.250</b><br><span class="muted">−1.500 … 12.00</span></td>',
@@ -89,7 +89,7 @@ describe('texts from outside', () => {
     ['a\\|b', 'a\\\\\\|b'],
     ['two\r\nlines', 'two lines'],
   ])('%j keep a row of Markdown', (value, expected) =>
-    expect(markdownTable([text], [value]).split('\n')[2]).toBe(`| ${expected} |`),
+    expect(markdownTable([value], [text]).split('\n')[2]).toBe(`| ${expected} |`),
   );
 
   it.each([
@@ -102,11 +102,11 @@ describe('texts from outside', () => {
     ['=a,"b"', `"'=a,""b"""`],
     ['a\nb', '"a\nb"'],
   ])('%j are no formula and one field of CSV', (value, expected) =>
-    expect(csvTable([text], [value])).toBe(`text\n${expected}\n`),
+    expect(csvTable([value], [text])).toBe(`text\n${expected}\n`),
   );
 
   it('can not steer a terminal', () => {
-    expect(stripVTControlCharacters(terminalTable([text], ['a\u001b[2Jb\nc']))).toBe('text\na [2Jb c');
+    expect(stripVTControlCharacters(terminalTable(['a\u001b[2Jb\nc'], [text]))).toBe('text\na [2Jb c');
   });
 
   it('are escaped on a page, in links and classes too', () => {

@@ -1,5 +1,6 @@
 import type { ModelConfig } from '../../src/config/config.js';
-import { createModel } from '../../src/experiment/create-model.js';
+import { createModel, createProposer } from '../../src/experiment/create-model.js';
+import { answering } from '../../src/experiment/proposer.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { contractSpec, testModelContract } from '../contracts/model-contract.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
@@ -18,8 +19,12 @@ async function onServer(server: FakeServer, config: (url: string) => ModelConfig
   return { model: createModel(config(server.url), {}), close: () => server.close() };
 }
 
-const local = (config: ModelConfig) => async () => ({
-  model: createModel(config, {}),
+const control = (config: ModelConfig) => async () => ({
+  model: answering(createProposer(config, {}), {
+    parameters: contractSpec,
+    history: [{ parameters: [1, 0, -1], score: 12.5 }],
+    warmup: 1,
+  }),
   close: async () => {},
 });
 
@@ -43,12 +48,12 @@ testModelContract('ollama/test-model', async () =>
     ollamaConfig({ host }),
   ),
 );
-testModelContract('control/random', local({ provider: 'random' }));
-testModelContract('control/hill-climb', local({ provider: 'hill-climb', sigma: 1 }));
-testModelContract('control/cma-es', local({ provider: 'cma-es', sigma: 2 }));
-testModelContract('control/one-plus-one-es', local({ provider: 'one-plus-one-es', sigma: 2 }));
-testModelContract('control/mixture', local({ provider: 'mixture' }));
+testModelContract('control/random', control({ provider: 'random' }));
+testModelContract('control/hill-climb', control({ provider: 'hill-climb', sigma: 1 }));
+testModelContract('control/cma-es', control({ provider: 'cma-es', sigma: 2 }));
+testModelContract('control/one-plus-one-es', control({ provider: 'one-plus-one-es', sigma: 2 }));
+testModelContract('control/mixture', control({ provider: 'mixture' }));
 testModelContract('scripted/model', async () => ({
-  model: createScriptedModel(({ options }) => answerFor(options.seed)),
+  model: createScriptedModel(({ options }) => answerFor(options.seeds[0]!)),
   close: async () => {},
 }));

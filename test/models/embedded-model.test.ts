@@ -4,9 +4,8 @@ import { compactRun, LoadedModels, localModel, play } from '../../scripts/tiny-i
 import { shippedModel } from '../../scripts/tiny-improver/recipe.js';
 import { validityOf } from '../../scripts/tiny-improver/validity.js';
 import { loadConfig } from '../../src/config/load.js';
-import { openModelProcess } from '../../src/models/local/process/model-process.js';
+import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { localSchema } from '../../src/models/local/settings.js';
-import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { startServer } from '../../src/serve/server.js';
 
 const cartpole = (overrides: readonly string[]) => loadConfig({ file: 'cartpole-numeric', overrides }).config;
@@ -35,14 +34,19 @@ describe('the embedded model', () => {
     await models.close();
 
     const name = 'tiny-improver';
-    const process = openModelProcess(`local/${name}`, {
-      ...localSchema.parse({ provider: 'local', path: shippedModel, threads: 1, device: 'cpu' }),
-      adapters: [],
-    });
+    const served = createLocalModel(
+      localSchema.parse({
+        provider: 'local',
+        path: shippedModel,
+        threads: 1,
+        device: 'cpu',
+        format: 'constrained',
+      }),
+    );
     const server = await startServer({
       host: '127.0.0.1',
       port: 0,
-      model: { served: [{ name }], created: 1, process, bytes: () => openTokenizer(shippedModel).bytes },
+      model: { served: [{ name, model: served }], created: 1 },
       now: () => new Date(0),
       note: () => undefined,
     });
@@ -58,7 +62,7 @@ describe('the embedded model', () => {
       const finished = server.finish();
       server.abort();
       await finished;
-      await process.close();
+      await served.close?.();
     }
   }, 120_000);
 });

@@ -1,4 +1,5 @@
 /** Every way in which a provider goes wrong: what becomes of it, by its name, through the real clients. */
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -6,6 +7,7 @@ import { createModel } from '../../src/experiment/create-model.js';
 import { jsonFetch } from '../../src/models/hosted/json-fetch.js';
 import type { Completion, LanguageModel } from '../../src/models/language-model.js';
 import { endsInLoop } from '../../src/models/reply-faults.js';
+import { ask } from '../support/ask.js';
 import { messages, ollamaConfig, openaiConfig, options, recordWaits } from './model-configs.js';
 
 const answer = 'params[0]: 1.0, params[1]: 2.0';
@@ -82,7 +84,7 @@ const providers = [
 ] as const;
 
 const attempt = (model: LanguageModel) =>
-  model.generate(messages, options).then(
+  ask(model, messages, options).then(
     (completion) => completion,
     (error: unknown) => error,
   );

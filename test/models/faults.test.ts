@@ -1,8 +1,10 @@
 /** What goes wrong between us and a server, through the real clients of both providers. */
+
 import { afterEach, describe, expect, it } from 'vitest';
 import { createModel } from '../../src/experiment/create-model.js';
 import { type RetryPolicy, type Wait, waitOnClock } from '../../src/models/hosted/retry.js';
 import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
+import { ask } from '../support/ask.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 import type { FakeServer, Fault, FaultPlan } from '../support/fake-server.js';
@@ -75,7 +77,7 @@ describe.each(providers)('$name', ({ name, open }) => {
   it.each(mended)('tries again after $kind $status and counts it', async (fault) => {
     const { wait, waits } = recordWaits();
     const { server, model } = await start({ faults: { script: [fault, fault] }, wait });
-    const completion = await model.generate(messages, options);
+    const completion = await ask(model, messages, options);
     expect(completion).toMatchObject({ text: answer, retries: 2 });
     expect(waits).toHaveLength(2);
     expect(server.counts).toMatchObject({ requests: 3, succeeded: 1 });
@@ -99,7 +101,7 @@ describe.each(providers)('$name', ({ name, open }) => {
       policy: { maxRetries: 2 },
       wait,
     });
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind, retries: 2, fatal: false });
     expect(error.message).toMatch(new RegExp(`^${name}/test-model: .*\\(after 2 retries\\)$`));
     expect(waits).toHaveLength(2);
@@ -108,7 +110,7 @@ describe.each(providers)('$name', ({ name, open }) => {
 
   it('says that a web page came in place of an answer, with its title', async () => {
     const { model } = await start({ faults: { script: [{ kind: 'html' }] }, policy: { maxRetries: 0 } });
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error.message).toContain('an HTML page (“Sign in”)');
   });
 
@@ -126,7 +128,7 @@ describe.each(providers)('$name', ({ name, open }) => {
       faults: { script: [{ kind: 'status', status, message: 'the server says why' }] },
       wait,
     });
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind, fatal, retries: 0 });
     expect(error.message).toContain(`HTTP ${status}: the server says why`);
     expect(waits).toEqual([]);
@@ -137,7 +139,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     const { server, model } = await start({
       faults: { script: [{ kind: 'rate-limit', code: 'insufficient_quota' }] },
     });
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'authentication', fatal: true });
     expect(server.counts.requests).toBe(1);
   });
@@ -150,7 +152,7 @@ describe.each(providers)('$name', ({ name, open }) => {
       policy: { maxRetryAfterSeconds: 20 },
       wait,
     });
-    expect(await model.generate(messages, options)).toMatchObject({ retries: 3 });
+    expect(await ask(model, messages, options)).toMatchObject({ retries: 3 });
     expect(waits).toEqual([3000, 500, 20_000]);
   });
 
@@ -163,7 +165,7 @@ describe.each(providers)('$name', ({ name, open }) => {
           policy: { maxRetries: 6 },
           wait,
         });
-        await failureOf(model.generate(messages, { ...options, seed }));
+        await failureOf(ask(model, messages, { ...options, seeds: [seed] }));
         return waits;
       }),
     );
@@ -181,7 +183,7 @@ describe.each(providers)('$name', ({ name, open }) => {
       faults: { script: [{ kind: 'rate-limit', retryAfter: '3600' }] },
       policy: { timeoutSeconds: 40 },
     });
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'rate-limit', retries: 0 });
     expect(error.message).toContain('after the deadline of 40 s');
   });
@@ -192,14 +194,14 @@ describe.each(providers)('$name', ({ name, open }) => {
       policy: { timeoutSeconds: 1.5 },
       wait: recordWaits().wait,
     });
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'timeout', retries: 1, fatal: false });
     expect(error.message).toMatch(/no answer within 1\.5 s \(model\.timeoutSeconds\); before that: HTTP 500/);
   });
 
   it('takes an answer that is late but in time', async () => {
     const { model } = await start({ faults: { script: [{ kind: 'slow', milliseconds: 50 }] } });
-    const completion = await model.generate(messages, options);
+    const completion = await ask(model, messages, options);
     expect(completion).toMatchObject({ text: answer, retries: 0 });
   });
 
@@ -209,7 +211,7 @@ describe.each(providers)('$name', ({ name, open }) => {
       faults: { script: [{ kind: 'silent' }] },
       onRequest: () => abort.abort(),
     });
-    const error = await failureOf(model.generate(messages, { ...options, signal: abort.signal }));
+    const error = await failureOf(ask(model, messages, { ...options, signal: abort.signal }));
     expect(error).toMatchObject({ kind: 'aborted', retries: 0, fatal: false });
   });
 
@@ -222,7 +224,7 @@ describe.each(providers)('$name', ({ name, open }) => {
         return waitOnClock(milliseconds, signal);
       },
     });
-    const error = await failureOf(model.generate(messages, { ...options, signal: abort.signal }));
+    const error = await failureOf(ask(model, messages, { ...options, signal: abort.signal }));
     expect(error).toMatchObject({ kind: 'aborted', retries: 0 });
     expect(server.counts.requests).toBe(1);
   });
@@ -235,7 +237,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     });
     const totals = { promptTokens: 0, completionTokens: 0, retries: 0 };
     for (let seed = 0; seed < 60; seed++) {
-      const { usage, retries } = await model.generate(messages, { ...options, seed });
+      const { usage, retries } = await ask(model, messages, { ...options, seeds: [seed] });
       totals.promptTokens += usage.promptTokens!;
       totals.completionTokens += usage.completionTokens!;
       totals.retries += retries;

@@ -1,6 +1,7 @@
 import type { Wait } from '../../src/models/hosted/retry.js';
-import type { ChatMessage, GenerateOptions, Task } from '../../src/models/language-model.js';
+import type { ChatMessage, GenerateOptions } from '../../src/models/language-model.js';
 import type { OllamaConfig, OpenAIConfig } from '../../src/models/settings.js';
+import { answerGrammar } from '../../src/prompting/answer/grammar.js';
 
 const sampling = {
   format: 'text',
@@ -18,18 +19,14 @@ export function ollamaConfig(given: Partial<OllamaConfig> = {}): OllamaConfig {
   return { provider: 'ollama', name: 'test-model', maxTokens: 4096, ...sampling, ...given };
 }
 
-export const task: Task = {
-  parameters: { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 },
-  history: [],
-  warmup: 0,
-};
+export const grammar = answerGrammar({ count: 2, kind: 'float', low: -6, high: 6, decimals: 1 });
 
 export const messages: readonly ChatMessage[] = [
   { role: 'system', content: 'You improve parameters.' },
   { role: 'user', content: 'Propose two numbers.' },
 ];
 
-export const options: GenerateOptions = { task, seed: 11 };
+export const options: GenerateOptions = { grammar, seeds: [11] };
 
 /** Keeps the waits that were asked for, in milliseconds, and waits for none of them. */
 export function recordWaits(): { readonly wait: Wait; readonly waits: readonly number[] } {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { CallPosition, ChatMessage, Completion } from '../../src/models/language-model.js';
+import type { ChatMessage, Completion } from '../../src/models/language-model.js';
 import { createReplayed, type RecordedCall } from '../../src/models/replayed.js';
-import { messages, task } from './model-configs.js';
+import { callId } from '../../src/runs/events.js';
+import { ask } from '../support/ask.js';
+import { messages } from './model-configs.js';
 
 const completion = (text: string): Completion => ({
   text,
@@ -11,22 +13,23 @@ const completion = (text: string): Completion => ({
   retries: 1,
 });
 
-const at = (iteration: number, candidate = 0, attempt = 0): CallPosition => ({
-  iteration,
-  candidate,
-  attempt,
-});
+const at = (iteration: number, candidate = 0, attempt = 0) => callId({ iteration, candidate, attempt });
 
-const answered = (position: CallPosition, text: string): RecordedCall => ({
-  ...position,
+const answered = (id: string, text: string): RecordedCall => ({
+  id,
   messages,
   completion: completion(text),
   outcome: { kind: 'accepted' },
 });
 
-const failed = (position: CallPosition, error: 'aborted' | 'rate-limit' | 'bad-request'): RecordedCall => ({
-  ...position,
+const failed = (
+  id: string,
+  error: 'aborted' | 'rate-limit' | 'bad-request',
+  choices?: number,
+): RecordedCall => ({
+  id,
   messages,
+  ...(choices !== undefined && { choices }),
   outcome: { kind: 'error', error, message: `it was ${error}`, retries: 4, latencyMs: 12 },
 });
 
@@ -34,10 +37,9 @@ function replay(calls: readonly RecordedCall[], onChange: 'fail' | 'warn' = 'fai
   const model = createReplayed({ onChange }, { path: 'runs/a', model: 'openai/x', calls });
   return {
     model,
-    ask: (position: CallPosition, asked: readonly ChatMessage[] = messages) =>
-      model.generate(asked, { task, seed: 1, position }),
-    askGroup: (position: CallPosition) =>
-      model.generateGroup!(messages, { task, seeds: [1, 2, 3], position }),
+    ask: (callId: string, asked: readonly ChatMessage[] = messages) =>
+      ask(model, asked, { seeds: [1], callId }),
+    askGroup: (callId: string) => model.generate(messages, { seeds: [1, 2, 3], callId }),
   };
 }
 
@@ -115,20 +117,26 @@ describe('a replayed model', () => {
   });
 
   it('has candidates of a group asked one by one, but for a call that failed for all of them', async () => {
-    const calls = [answered(at(1), 'a'), failed(at(1, 1), 'bad-request'), failed(at(2), 'bad-request')];
+    const calls = [
+      answered(at(1), 'a'),
+      failed(at(1, 1), 'bad-request'),
+      failed(at(2), 'bad-request', 3),
+      failed(at(3), 'rate-limit', 3),
+    ];
     const { askGroup } = replay(calls);
     expect(await askGroup(at(1))).toEqual([]);
+    expect(await askGroup(at(3))).toEqual([]);
     await expect(askGroup(at(2))).rejects.toMatchObject({ kind: 'bad-request' });
   });
 
   it('has no answer outside of runs, nor to what was not recorded, nor after an abort', async () => {
     const { model, ask } = replay([answered(at(1), 'a')]);
-    await expect(model.generate(messages, { task, seed: 1 })).rejects.toMatchObject({ kind: 'not-recorded' });
+    await expect(model.generate(messages, { seeds: [1] })).rejects.toMatchObject({ kind: 'not-recorded' });
     await expect(ask(at(2))).rejects.toThrow(
       'iteration 2, candidate 0, attempt 0: runs/a holds no such call',
     );
     const signal = AbortSignal.abort();
-    await expect(model.generate(messages, { task, seed: 1, position: at(1), signal })).rejects.toMatchObject({
+    await expect(model.generate(messages, { seeds: [1], callId: at(1), signal })).rejects.toMatchObject({
       kind: 'aborted',
     });
   });

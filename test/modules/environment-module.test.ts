@@ -1,6 +1,6 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
 import { execute as listCommand } from '../../src/commands/list.js';
 import { execute as renderCommand } from '../../src/commands/render.js';
@@ -66,8 +66,6 @@ beforeAll(async () => {
   expect((await play('rail')).result).toMatchObject({ status: 'completed', iterations: 2 });
 });
 
-afterAll(() => rmSync(cwd, { recursive: true }));
-
 describe('a run in an environment of a module', () => {
   it('plays the same in threads', async () => {
     const { result } = await play('threads', ['evaluation.workers=2']);
@@ -88,7 +86,7 @@ describe('a run in an environment of a module', () => {
     const here = printed.at(-1);
     expect(await evaluateCommand({ ...evaluation, workers: 2 }, context)).toBe(0);
     expect(printed.at(-1)).toBe(here);
-    const drawing = { ...args, iteration: 'best', size: 80, maxFrames: 5 };
+    const drawing = { ...args, iteration: 'best', size: 80, maxFrames: 5, quiet: true };
     expect(await renderCommand(drawing, context)).toBe(0);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type RepeatData, renderGroupReport } from '../../src/report/group-report.js';
+import { bootstrapMean95 } from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean, meanInterval95 } from '../../src/statistics/descriptive.js';
 import { elementsOf, visibleText } from './markup.js';
 import { runFixture } from './run-fixture.js';
@@ -29,6 +30,21 @@ describe('renderGroupReport', () => {
       `Confirmed mean return ${fourDigits(mean(means))} ${fourDigits(low)} … ${fourDigits(high)} is the 95 % interval over 5 repeats`,
     );
     expect(text).toContain(`Interquartile mean ${fourDigits(interquartileMean(means))}`);
+  });
+
+  it('gives ten repeats and more the interval that a comparison gives them', () => {
+    const many = Array.from({ length: 12 }, (_, i) => ({
+      data: runFixture({ seed: i + 2, iterations: 3 }),
+      href: `repeat-${i + 1}/report.html`,
+    }));
+    const means = many.map(
+      ({ data }) => data.manifest.confirmations.find(({ stage }) => stage === 'final')!.mean,
+    );
+    const interval = bootstrapMean95(means).map(fourDigits).join(' … ');
+    expect(interval).not.toBe(meanInterval95(means).map(fourDigits).join(' … '));
+    expect(visibleText(renderGroupReport(many))).toContain(
+      `${interval} is the 95 % interval over 12 repeats`,
+    );
   });
 
   it('averages best-so-far over the repeats at each iteration', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { LanguageModel } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
+import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import { createCmaEs } from '../../src/search/cma-es.js';
+import type { Control } from '../../src/search/control.js';
 import type { CmaEsConfig } from '../../src/search/settings.js';
 import reference from '../fixtures/cma-reference.json' with { type: 'json' };
 
@@ -30,14 +31,13 @@ const wide = (count: number): ParameterSpec => ({ count, kind: 'float', low: -10
 const coarse = (count: number): ParameterSpec => ({ count, kind: 'float', low: -6, high: 6, decimals: 1 });
 
 async function ask(
-  model: LanguageModel,
+  model: Control,
   parameters: ParameterSpec,
   history: readonly Evaluated[],
   warmup: number,
   seed: number,
 ): Promise<ParameterVector> {
-  const { text } = await model.generate([], { task: { parameters, history, warmup }, seed });
-  return text.split(', ').map((item) => Number(item.split(': ')[1]));
+  return model.propose({ parameters, history, warmup }, createGenerator(seed));
 }
 
 /** Minimises `f` from one warm-up point until it is below `target` or after `limit` evaluations. */
@@ -45,7 +45,7 @@ async function minimise(
   f: Objective,
   spec: ParameterSpec,
   start: ParameterVector,
-  options: { model: LanguageModel; seed: number; target: number; limit: number },
+  options: { model: Control; seed: number; target: number; limit: number },
 ): Promise<readonly Evaluated[]> {
   const history: Evaluated[] = [{ parameters: start, score: -f(start) }];
   while (history.length <= options.limit) {

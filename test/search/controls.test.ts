@@ -1,13 +1,16 @@
 /** What holds for all controls. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ModelConfig } from '../../src/config/config.js';
-import { createModel } from '../../src/experiment/create-model.js';
-import type { LanguageModel, Task } from '../../src/models/language-model.js';
+import { createProposer } from '../../src/experiment/create-model.js';
+import { answering, type Proposer } from '../../src/experiment/proposer.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { formatParameters, parseParameters } from '../../src/prompting/answer/format.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
+import type { Task } from '../../src/search/control.js';
+import { ask } from '../support/ask.js';
 
 const configs: readonly ModelConfig[] = [
   { provider: 'random' },
@@ -28,8 +31,8 @@ const table: ParameterSpec = {
   choices: [0, 1, 2, 3],
 };
 
-async function propose(model: LanguageModel, task: Task, seed: number): Promise<ParameterVector> {
-  const { text } = await model.generate([], { task, seed });
+async function propose(model: Proposer, task: Task, seed: number): Promise<ParameterVector> {
+  const { text } = await ask(answering(model, task), [], { seeds: [seed] });
   const parsed = parseParameters(text, task.parameters);
   if (!parsed.ok) throw new Error(`${JSON.stringify(parsed.failure)} in: ${text}`);
   expect(formatParameters(parsed.value, task.parameters)).toBe(text);
@@ -40,7 +43,7 @@ const score = (parameters: ParameterVector) =>
   -parameters.reduce((sum, value, i) => sum + (value - (i % 3)) ** 2, 0);
 
 /** A search of so many proposals after five random points. `modelAt` gives the model that makes proposal i. */
-async function search(parameters: ParameterSpec, proposals: number, modelAt: (i: number) => LanguageModel) {
+async function search(parameters: ParameterSpec, proposals: number, modelAt: (i: number) => Proposer) {
   const random = createGenerator(1);
   const history: Evaluated[] = Array.from({ length: 5 }, () => {
     const start = Array.from({ length: parameters.count }, () => random.integers(0, 4));
@@ -55,30 +58,28 @@ async function search(parameters: ParameterSpec, proposals: number, modelAt: (i:
 
 describe.each(configs)('$provider', (config) => {
   it.each([linear, table])('goes on after a resumption as if nothing had happened: %o', async (spec) => {
-    const one = createModel(config, {});
+    const one = createProposer(config, {});
     const uninterrupted = await search(spec, 60, () => one);
-    expect(await search(spec, 60, () => createModel(config, {}))).toEqual(uninterrupted);
+    expect(await search(spec, 60, () => createProposer(config, {}))).toEqual(uninterrupted);
   });
 
   it('keeps two searches apart that share it', async () => {
-    const shared = createModel(config, {});
+    const shared = createProposer(config, {});
     const [a, b] = await Promise.all([search(linear, 40, () => shared), search(table, 40, () => shared)]);
-    expect(a).toEqual(await search(linear, 40, () => createModel(config, {})));
-    expect(b).toEqual(await search(table, 40, () => createModel(config, {})));
+    expect(a).toEqual(await search(linear, 40, () => createProposer(config, {})));
+    expect(b).toEqual(await search(table, 40, () => createProposer(config, {})));
   });
 
   it('knows its history by what is in it, not by the object', async () => {
-    const model = createModel(config, {});
-    const copying: LanguageModel = {
+    const model = createProposer(config, {});
+    if (model.generate !== undefined) throw new Error('a control answers no messages');
+    const copying: Proposer = {
       id: model.id,
-      generate: (messages, options) =>
-        model.generate(messages, {
-          ...options,
-          task: { ...options.task, history: options.task.history.map((evaluated) => ({ ...evaluated })) },
-        }),
+      propose: (task, random) =>
+        model.propose({ ...task, history: task.history.map((evaluated) => ({ ...evaluated })) }, random),
     };
     expect(await search(linear, 40, () => copying)).toEqual(
-      await search(linear, 40, () => createModel(config, {})),
+      await search(linear, 40, () => createProposer(config, {})),
     );
   });
 
@@ -107,7 +108,7 @@ describe.each(configs)('$provider', (config) => {
       }));
     await fc.assert(
       fc.asyncProperty(bounded, async ({ seed, spec }) => {
-        const model = createModel(config, {});
+        const model = createProposer(config, {});
         const history: Evaluated[] = [];
         for (let i = 0; i < 15; i++) {
           const point = await propose(model, { parameters: spec, history, warmup: 0 }, seed % 2 ** 20);
@@ -127,7 +128,7 @@ describe.each(configs)('$provider', (config) => {
       decimals: 0,
       choices: [0, 1, 2],
     };
-    const model = createModel(config, {});
+    const model = createProposer(config, {});
     const history: Evaluated[] = [];
     for (let i = 0; i < 8; i++) {
       const point = await propose(model, { parameters: small, history, warmup: 0 }, i);
@@ -139,9 +140,9 @@ describe.each(configs)('$provider', (config) => {
   it('still answers when everything has been evaluated', async () => {
     const spec: ParameterSpec = { count: 1, kind: 'integer', low: 0, high: 1, decimals: 0, choices: [0, 1] };
     const history = [0, 1].map((value) => ({ parameters: [value], score: value }));
-    expect(await propose(createModel(config, {}), { parameters: spec, history, warmup: 2 }, 1)).toHaveLength(
-      1,
-    );
+    expect(
+      await propose(createProposer(config, {}), { parameters: spec, history, warmup: 2 }, 1),
+    ).toHaveLength(1);
   });
 
   it('changes nothing that it is given', async () => {
@@ -150,6 +151,6 @@ describe.each(configs)('$provider', (config) => {
       Object.freeze({ parameters: Object.freeze(Array<number>(10).fill(2)), score: 0 }),
     ]);
     const task = Object.freeze({ parameters: Object.freeze(linear), history, warmup: 1 });
-    expect(await propose(createModel(config, {}), task, 4)).toHaveLength(10);
+    expect(await propose(createProposer(config, {}), task, 4)).toHaveLength(10);
   });
 });

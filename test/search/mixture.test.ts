@@ -13,8 +13,7 @@ async function samples(
   const model = createMixture();
   const points: ParameterVector[] = [];
   for (let seed = from; seed < from + count; seed++) {
-    const { text } = await model.generate([], { task: { parameters, history, warmup: 0 }, seed });
-    points.push(text.split(', ').map((item) => Number(item.split(': ')[1])));
+    points.push(model.propose({ parameters, history, warmup: 0 }, createGenerator(seed)));
   }
   return points;
 }

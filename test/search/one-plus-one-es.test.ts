@@ -25,8 +25,7 @@ async function children(
   const model = createOnePlusOneEs({ provider: 'one-plus-one-es', sigma });
   const points: ParameterVector[] = [];
   for (let seed = 0; seed < count; seed++) {
-    const { text } = await model.generate([], { task: { parameters, history, warmup }, seed });
-    points.push(text.split(', ').map((item) => Number(item.split(': ')[1])));
+    points.push(model.propose({ parameters, history, warmup }, createGenerator(seed)));
   }
   return points;
 }
@@ -66,8 +65,7 @@ describe('(1+1) evolution strategy', () => {
     let blind = Number.NEGATIVE_INFINITY;
     for (let seed = 0; seed < 200; seed++) {
       const task = { parameters: spec, history: [...history], warmup: 1 };
-      const { text } = await model.generate([], { task, seed });
-      const parameters = text.split(', ').map((item) => Number(item.split(': ')[1]));
+      const parameters = model.propose(task, createGenerator(seed));
       history.push({ parameters, score: score(parameters) });
       blind = Math.max(blind, score(zero.map(() => random.uniform(-6, 6))));
     }

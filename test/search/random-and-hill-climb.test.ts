@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { LanguageModel } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
+import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
+import type { Control } from '../../src/search/control.js';
 import { createHillClimb, createRandomSearch } from '../../src/search/local-search.js';
 
 async function samples(
-  model: LanguageModel,
+  model: Control,
   parameters: ParameterSpec,
   history: readonly Evaluated[],
   count: number,
 ): Promise<readonly ParameterVector[]> {
   const points: ParameterVector[] = [];
   for (let seed = 0; seed < count; seed++) {
-    const { text } = await model.generate([], { task: { parameters, history, warmup: 0 }, seed });
-    points.push(text.split(', ').map((item) => Number(item.split(': ')[1])));
+    points.push(model.propose({ parameters, history, warmup: 0 }, createGenerator(seed)));
   }
   return points;
 }

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createModel } from '../../src/experiment/create-model.js';
-import type { GenerateOptions } from '../../src/models/language-model.js';
 import { createLocalModel } from '../../src/models/local/process/local-model.js';
+import { answerGrammar } from '../../src/prompting/answer/grammar.js';
 import { randomAdapter } from '../models/local/random-adapter.js';
 import { openaiConfig } from '../models/model-configs.js';
+import { ask } from '../support/ask.js';
 import { eventsOf, localConfig, messages, path, post, send, startLocalServer } from './local-server.js';
 
 const trained = join(path, 'adapter-after-12-steps');
@@ -25,20 +26,16 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const task: GenerateOptions['task'] = {
-  parameters: { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 },
-  history: [],
-  warmup: 0,
-};
-const ask = { messages, seed: 7, max_tokens: 16 };
+const grammar = answerGrammar({ count: 3, kind: 'float', low: -6, high: 6, decimals: 1 });
+const body = { messages, seed: 7, max_tokens: 16 };
 
 interface Body {
   readonly model: string;
   readonly choices: readonly { readonly message: { readonly content: string } }[];
   readonly usage: { readonly prompt_tokens_details: { readonly cached_tokens: number } };
 }
-const complete = async (body: object): Promise<Body> =>
-  JSON.parse((await post(server.url, { ...ask, ...body })).body) as Body;
+const complete = async (more: object): Promise<Body> =>
+  JSON.parse((await post(server.url, { ...body, ...more })).body) as Body;
 
 test('the name chooses the adapter: the text is that of the adapter alone, by our own openai provider too', async () => {
   const texts = new Set<string>();
@@ -50,7 +47,7 @@ test('the name chooses the adapter: the text is that of the adapter alone, by ou
       openaiConfig({ baseUrl: server.url, name, temperature: 0.9, maxTokens: 24 }),
       {},
     );
-    const [a, b] = await Promise.all([served, local].map((m) => m.generate(messages, { task, seed: 3 })));
+    const [a, b] = await Promise.all([served, local].map((m) => ask(m, messages, { grammar, seeds: [3] })));
     await local.close?.();
     expect(a!.text).toBe(b!.text);
     texts.add(a!.text);
@@ -86,7 +83,7 @@ test('a request of one adapter does not wait for all that were there before of a
 });
 
 test('a stream names its model, and no name is the base', async () => {
-  const events = eventsOf(await post(server.url, { ...ask, model: 'random', stream: true }));
+  const events = eventsOf(await post(server.url, { ...body, model: 'random', stream: true }));
   for (const event of events) expect(event).toMatchObject({ model: 'random' });
   const [unnamed, base] = [await complete({}), await complete({ model: 'tiny' })];
   expect(unnamed.model).toBe('tiny');
@@ -105,7 +102,7 @@ test('all names are listed, adapters with their parent', async () => {
 });
 
 test('an unknown name is refused with those that there are', async () => {
-  const refused = await post(server.url, { ...ask, model: 'tuned' });
+  const refused = await post(server.url, { ...body, model: 'tuned' });
   expect(refused.status).toBe(404);
   expect(JSON.parse(refused.body)).toMatchObject({
     error: {

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { UserError } from '../../src/errors.js';
 import { createModel } from '../../src/experiment/create-model.js';
-import type { GenerateOptions } from '../../src/models/language-model.js';
 import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { parseParameters } from '../../src/prompting/answer/format.js';
+import { answerGrammar } from '../../src/prompting/answer/grammar.js';
 import { httpErrorOf } from '../../src/serve/http.js';
 import { openaiConfig } from '../models/model-configs.js';
+import { ask } from '../support/ask.js';
 import { eventsOf, localConfig, messages, post, send, startLocalServer, stream } from './local-server.js';
 
 let server: Awaited<ReturnType<typeof startLocalServer>>;
@@ -15,8 +16,8 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const parameters = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
-const task: GenerateOptions['task'] = { parameters, history: [], warmup: 0 };
-const ask = { model: 'tiny', messages, seed: 7, max_tokens: 16 };
+const grammar = answerGrammar(parameters);
+const body = { model: 'tiny', messages, seed: 7, max_tokens: 16 };
 
 interface Body {
   readonly choices: readonly {
@@ -29,8 +30,8 @@ interface Body {
   }[];
   readonly usage: Record<string, unknown>;
 }
-const complete = async (body: object): Promise<Body> =>
-  JSON.parse((await post(server.url, { ...ask, ...body })).body) as Body;
+const complete = async (more: object): Promise<Body> =>
+  JSON.parse((await post(server.url, { ...body, ...more })).body) as Body;
 
 test('our own openai provider gets the text that the model gives in-process, for one answer and for several', async () => {
   const sampling = { temperature: 0.9, topP: 0.95, maxTokens: 24 };
@@ -38,14 +39,16 @@ test('our own openai provider gets the text that the model gives in-process, for
   const local = createLocalModel(localConfig(sampling));
   try {
     for (const seed of [3, 4]) {
-      const [a, b] = await Promise.all([served, local].map((m) => m.generate(messages, { task, seed })));
+      const [a, b] = await Promise.all(
+        [served, local].map((m) => ask(m, messages, { grammar, seeds: [seed] })),
+      );
       expect(a!.text).toBe(b!.text);
       expect(a!.text).not.toBe('');
       expect(a).toMatchObject({ finishReason: b!.finishReason, retries: 0 });
       expect(a!.usage.completionTokens).toBe(b!.usage.completionTokens);
     }
     const seeds = [11, 12, 13];
-    const [a, b] = await Promise.all([served, local].map((m) => m.generateGroup!(messages, { task, seeds })));
+    const [a, b] = await Promise.all([served, local].map((m) => m.generate(messages, { grammar, seeds })));
     expect(a!.map(({ text }) => text)).toEqual(b!.map(({ text }) => text));
     expect(a).toHaveLength(3);
   } finally {
@@ -64,9 +67,9 @@ test('our own openai provider gets valid JSON from random weights', async () => 
     { count: 5, kind: 'integer', low: 0, high: 3, decimals: 0, choices: [0, 1, 3] } as const,
   ]) {
     for (let seed = 0; seed < 5; seed++) {
-      const { text, finishReason } = await served.generate(messages, {
-        task: { ...task, parameters: spec },
-        seed,
+      const { text, finishReason } = await ask(served, messages, {
+        grammar: answerGrammar(spec),
+        seeds: [seed],
       });
       expect(Object.keys(JSON.parse(text) as object)).toEqual(['reason', 'params']);
       expect(parseParameters(text, spec, { finishReason })).toMatchObject({ ok: true });
@@ -118,7 +121,7 @@ test('log-probabilities of the tokens, under the model', async () => {
 test('a stream says the same, choice by choice, then what it took', async () => {
   const whole = await complete({ n: 2 });
   const reply = await post(server.url, {
-    ...ask,
+    ...body,
     n: 2,
     stream: true,
     stream_options: { include_usage: true },
@@ -136,7 +139,7 @@ test('a stream says the same, choice by choice, then what it took', async () => 
   }
   expect(parts.length).toBeGreaterThan(10);
   expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 32 } });
-  expect(eventsOf(await post(server.url, { ...ask, stream: true }))).not.toContainEqual(
+  expect(eventsOf(await post(server.url, { ...body, stream: true }))).not.toContainEqual(
     expect.objectContaining({ usage: expect.anything() }),
   );
 });
@@ -149,7 +152,7 @@ test('a stream of an answer that follows a schema is that JSON', async () => {
     },
   };
   const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } };
-  const reply = await post(server.url, { ...ask, max_tokens: 60, stream: true, response_format });
+  const reply = await post(server.url, { ...body, max_tokens: 60, stream: true, response_format });
   const deltas = eventsOf(reply) as { choices: { delta: { content?: string } }[] }[];
   const text = deltas.map(({ choices }) => choices[0]!.delta.content ?? '').join('');
   const { values } = JSON.parse(text) as { values: number[] };
@@ -262,7 +265,7 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
     'the longest list, which no small context holds',
     listOf({ type: 'number', minimum: 0, maximum: 1 }, 4096),
     400,
-    /an answer of 4096 parameters may need \d+ tokens.*raise max_tokens"/,
+    /an answer of 4096 numbers may need \d+ tokens.*raise max_tokens"/,
   ],
   ...[4097, 2e9].map(
     (length) =>
@@ -302,13 +305,13 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
   ],
 ];
 test.each(refusals)('%s is refused in a way that says why', async (_name, change, status, pattern) => {
-  const reply = await post(server.url, { ...ask, ...change });
+  const reply = await post(server.url, { ...body, ...change });
   expect(reply.status).toBe(status);
   expect(reply.body).toMatch(pattern);
   expect(JSON.parse(reply.body)).toMatchObject({
     error: { message: expect.any(String), type: expect.any(String) },
   });
-  const streamed = await post(server.url, { ...ask, ...change, stream: true });
+  const streamed = await post(server.url, { ...body, ...change, stream: true });
   expect(streamed.status).toBe(status);
 });
 
@@ -328,7 +331,7 @@ test('a client that goes away ends its answer: the next is served by the same pr
   const { pid } = server.model;
   let texts = 0;
   server.watch.onText = () => texts++;
-  await stream(server.url, { ...ask, seed: 8, max_tokens: 440 }, (_received, sent) => sent.destroy());
+  await stream(server.url, { ...body, seed: 8, max_tokens: 440 }, (_received, sent) => sent.destroy());
   await vi.waitFor(() => expect(server.log.at(-1)).toMatch(/given up by the client/));
   delete server.watch.onText;
   // It would have been 440.
@@ -340,7 +343,7 @@ test('a client that goes away ends its answer: the next is served by the same pr
 test('when the process of the model is killed, the request fails with 500 and the next is served', async () => {
   const before = await complete({});
   server.watch.onText = () => process.kill(server.model.pid!, 'SIGKILL');
-  const failed = await post(server.url, { ...ask, max_tokens: 400 });
+  const failed = await post(server.url, { ...body, max_tokens: 400 });
   delete server.watch.onText;
   expect(failed.status).toBe(500);
   expect(failed.body).toMatch(/"type":"server_error"/);

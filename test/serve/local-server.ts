@@ -1,9 +1,8 @@
 /** A served reference model, and requests to it that no client library would send. */
 import { type ClientRequest, request } from 'node:http';
-import { openModelProcess } from '../../src/models/local/process/model-process.js';
+import type { LanguageModel } from '../../src/models/language-model.js';
+import { openLocalModels } from '../../src/models/local/process/local-model.js';
 import { localSchema } from '../../src/models/local/settings.js';
-import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
-import type { ServedModel } from '../../src/serve/chat-request.js';
 import { startServer } from '../../src/serve/server.js';
 import { readReference, referenceDirectory } from '../models/local/fixture.js';
 
@@ -13,30 +12,35 @@ export const localConfig = (config: object = {}) =>
   localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', ...config });
 
 /** @param adapters served beside the base, which is `tiny` */
-export async function startLocalServer(adapters: readonly Required<ServedModel>[] = []) {
-  const model = openModelProcess('local/tiny', {
-    ...localConfig(),
-    adapters: adapters.map(({ adapter }) => adapter),
-  });
+export async function startLocalServer(
+  adapters: readonly { readonly name: string; readonly adapter: string }[] = [],
+) {
+  const model = openLocalModels(
+    localConfig({ maxTokens: 10_000, format: 'constrained' }),
+    adapters.map(({ adapter }) => adapter),
+  );
   const log: string[] = [];
   const watch: { onText?: () => void } = {};
+  const watched = (inner: LanguageModel): LanguageModel => ({
+    ...inner,
+    generate: (messages, options) =>
+      inner.generate(messages, {
+        ...options,
+        onText: (index, text) => {
+          watch.onText?.();
+          options.onText?.(index, text);
+        },
+      }),
+  });
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
     model: {
-      served: [{ name: 'tiny' }, ...adapters],
+      served: [
+        { name: 'tiny', model: watched(model.model()) },
+        ...adapters.map(({ name, adapter }) => ({ name, model: watched(model.model(adapter)) })),
+      ],
       created: 1,
-      process: {
-        generate: (job, options) =>
-          model.generate(job, {
-            ...options,
-            onText: (candidate, text) => {
-              watch.onText?.();
-              options?.onText?.(candidate, text);
-            },
-          }),
-      },
-      bytes: () => openTokenizer(path).bytes,
     },
     now: () => new Date(5000),
     note: (line) => log.push(line),

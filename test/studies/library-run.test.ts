@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
 import { execute as listCommand } from '../../src/commands/list.js';
 import { execute as reportCommand } from '../../src/commands/report.js';
@@ -10,7 +10,6 @@ import { run, type UserEnvironment, type UserModel } from '../../src/index.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
 const root = temporaryDirectory();
-afterAll(() => rmSync(root, { recursive: true }));
 
 const quick = {
   iterations: 2,

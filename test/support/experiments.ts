@@ -4,8 +4,8 @@ import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
 import type { CommandContext } from '../../src/context.js';
 import { type Assembly, assemble } from '../../src/experiment/assemble.js';
-import type { LanguageModel } from '../../src/models/language-model.js';
-import { formatParameters } from '../../src/prompting/answer/format.js';
+import type { Proposer } from '../../src/experiment/proposer.js';
+import { formatValue } from '../../src/prompting/answer/format.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readImported, runFiles } from '../../src/runs/reader.js';
@@ -45,7 +45,7 @@ export function tickingClock(): () => Date {
 export interface PlayOptions {
   readonly path?: string;
   /** Instead of the config's model. */
-  readonly model?: LanguageModel;
+  readonly model?: Proposer;
   readonly finish?: AbortSignal;
   readonly abort?: AbortSignal;
   readonly onEvent?: (event: RunEvent) => void;
@@ -101,12 +101,11 @@ export const readRunFile = (path: string, file: keyof typeof runFiles) =>
  */
 export function seededModel(wrong = 0): ScriptedModel {
   return createScriptedModel(({ options }) => {
-    const random = createGenerator(options.seed);
-    const { parameters } = options.task;
-    const vector = Array.from({ length: parameters.count }, () =>
-      Number(random.uniform(parameters.low, parameters.high).toFixed(parameters.decimals)),
-    );
-    const answer = formatParameters(vector, parameters);
+    const random = createGenerator(options.seeds[0]!);
+    const { labels, number } = options.grammar!;
+    const answer = labels
+      .map((label) => `${label} ${formatValue(random.uniform(number.low, number.high), number.decimals)}`)
+      .join('');
     if (random.random() >= wrong) return `${answer}\nA step from the best.`;
     const broken = [
       'I do not know.',

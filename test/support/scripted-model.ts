@@ -38,17 +38,19 @@ export function createScriptedModel(
       if (reply === undefined) throw new Error(`the script has no reply for call ${index}`);
       if (reply instanceof Error) throw reply;
       const given = typeof reply === 'string' ? { text: reply } : reply;
-      return {
-        text: '',
-        finishReason: 'stop',
-        usage: {
-          promptTokens: messages.reduce((total, { content }) => total + countTokens(content), 0),
-          completionTokens: countTokens(given.text ?? ''),
+      return [
+        {
+          text: '',
+          finishReason: 'stop',
+          usage: {
+            promptTokens: messages.reduce((total, { content }) => total + countTokens(content), 0),
+            completionTokens: countTokens(given.text ?? ''),
+          },
+          latencyMs: 0,
+          retries: 0,
+          ...given,
         },
-        latencyMs: 0,
-        retries: 0,
-        ...given,
-      };
+      ];
     },
   };
 }

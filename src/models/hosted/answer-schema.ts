@@ -1,24 +1,24 @@
-import type { ParameterSpec } from '../../policies/policy.js';
+import type { AnswerGrammar, NumberKind } from '../answer-grammar.js';
 
 /**
- * JSON schema of an answer `{"reason": "…", "params": [ … ]}` that follows `spec`, for servers that constrain decoding.
+ * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}` in the place of text, for servers that constrain decoding.
  * The reason comes first, so that a model can think before it commits itself to numbers. Within what strict schemas
  * allow: every property required, none beside them. The number of decimals can't be said in it; the parser checks that.
  */
-export function answerSchema(spec: ParameterSpec): Record<string, unknown> {
+export function answerSchema({ key, labels, number }: AnswerGrammar): Record<string, unknown> {
+  const count = labels.length;
   return {
     type: 'object',
     properties: {
       reason: { type: 'string' },
-      params: { type: 'array', items: valueSchema(spec), minItems: spec.count, maxItems: spec.count },
+      [key]: { type: 'array', items: valueSchema(number), minItems: count, maxItems: count },
     },
-    required: ['reason', 'params'],
+    required: ['reason', key],
     additionalProperties: false,
   };
 }
 
-function valueSchema(spec: ParameterSpec): Record<string, unknown> {
-  const type = spec.kind === 'integer' ? 'integer' : 'number';
-  if (spec.choices !== undefined) return { type, enum: [...spec.choices] };
-  return { type, minimum: spec.low, maximum: spec.high };
+function valueSchema({ choices, decimals, high, low }: NumberKind): Record<string, unknown> {
+  const type = decimals === 0 ? 'integer' : 'number';
+  return choices === undefined ? { type, minimum: low, maximum: high } : { type, enum: [...choices] };
 }

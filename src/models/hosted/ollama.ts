@@ -1,7 +1,15 @@
 import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
 import { UserError } from '../../errors.js';
-import type { ChatMessage, Completion, FinishReason, LanguageModel, Task } from '../language-model.js';
+import {
+  type ChatMessage,
+  type Completion,
+  chosenSampling,
+  type FinishReason,
+  type GenerateOptions,
+  type LanguageModel,
+  smallest,
+} from '../language-model.js';
 import { checkUsage, mostTokens, replyFaults } from '../reply-faults.js';
 import type { OllamaConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
@@ -72,16 +80,17 @@ export function createOllama(
       const known = [own, config.contextTokens].filter((length) => typeof length === 'number');
       return known.length === 0 ? undefined : { tokens: Math.min(...known) };
     },
-    async generate(messages, { task, seed, signal, maxTokens = config.maxTokens, mayTryAgain }) {
-      const limit = Math.min(config.maxTokens, maxTokens);
+    async generate(messages, options) {
+      const { seeds, signal, mayTryAgain } = options;
+      const maxTokens = smallest(config.maxTokens, options.maxTokens)!;
       if (config.contextTokens === undefined) {
         const needed = mostTokens(messages) + config.maxTokens;
         contextTokens = Math.max(contextTokens, Math.ceil(needed / contextStep) * contextStep);
       }
-      const request = chatRequest({ ...config, maxTokens: limit }, messages, task, seed, contextTokens);
+      const request = chatRequest({ ...config, maxTokens }, messages, options, contextTokens);
       const outcome = await callWithRetries({
         ...calling,
-        seed,
+        seed: seeds[0]!,
         signal,
         mayTryAgain,
         attempt: async (attemptSignal) => {
@@ -92,7 +101,7 @@ export function createOllama(
           }
         },
       });
-      return withoutSecrets(completion(outcome.value, messages, request, outcome), secrets);
+      return [withoutSecrets(completion(outcome.value, messages, request, outcome), secrets)];
     },
   };
 }
@@ -100,23 +109,27 @@ export function createOllama(
 function chatRequest(
   config: OllamaConfig,
   messages: readonly ChatMessage[],
-  task: Task,
-  seed: number,
+  { grammar, sampling, seeds, stop }: GenerateOptions,
   contextTokens: number,
 ): ChatRequest & { stream: false } {
+  const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   return {
     model: config.name,
     messages: messages.map(({ role, content }) => ({ role, content })),
     stream: false,
-    ...(config.format === 'json' && { format: answerSchema(task.parameters) }),
+    ...(config.format === 'json' && grammar && { format: answerSchema(grammar) }),
     ...(config.think !== undefined && { think: config.think }),
     ...(config.keepAlive !== undefined && { keep_alive: config.keepAlive }),
     options: {
       num_ctx: contextTokens,
       num_predict: config.maxTokens,
-      seed,
-      ...(config.temperature !== undefined && { temperature: config.temperature }),
-      ...(config.topP !== undefined && { top_p: config.topP }),
+      seed: seeds[0]!,
+      ...(temperature !== undefined && { temperature }),
+      ...(topP !== undefined && { top_p: topP }),
+      ...(topK !== undefined && { top_k: topK }),
+      ...(minP !== undefined && { min_p: minP }),
+      ...(repetitionPenalty !== undefined && { repeat_penalty: repetitionPenalty }),
+      ...(stop && { stop: [...stop] }),
     },
   };
 }

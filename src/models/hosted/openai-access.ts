@@ -36,12 +36,15 @@ function decoded(text: string): string {
   }
 }
 
-/** A server, or a proxy before it, may give back what it was sent. */
+/** A server, or a proxy before it, may give back what it was sent. Tokens that spell a secret are left out. */
 export function withoutSecrets(completion: Completion, secrets: readonly string[]): Completion {
-  const { text, reasoning } = completion;
+  const { tokens, ...rest } = completion;
+  const { text, reasoning } = rest;
+  const shown = hideSecrets(text, secrets);
   return {
-    ...completion,
-    text: hideSecrets(text, secrets),
+    ...rest,
+    text: shown,
+    ...(tokens && shown === text && { tokens }),
     ...(reasoning !== undefined && { reasoning: hideSecrets(reasoning, secrets) }),
   };
 }
@@ -49,17 +52,9 @@ export function withoutSecrets(completion: Completion, secrets: readonly string[
 // Where an OpenAI-compatible server is, and the key for it.
 
 /** The two keys of a config that say which server, and which key. */
-export type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;
+type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** How errors call the two: as a run's config does, or as a command's options do. */
-export interface AccessFields {
-  readonly baseUrl: string;
-  readonly apiKeyEnv: string;
-}
-
-const configFields: AccessFields = { baseUrl: 'model.baseUrl', apiKeyEnv: 'model.apiKeyEnv' };
 
 export interface OpenAIServer {
   /** Without a login. */
@@ -71,15 +66,11 @@ export interface OpenAIServer {
 }
 
 /** @throws UserError when the key is missing, or the address is none */
-export function openaiServer(
-  access: OpenAIAccess,
-  environment: Environment,
-  fields: AccessFields = configFields,
-): OpenAIServer {
-  const { baseUrl, login } = withoutLogin(readBaseUrl(access, environment, fields));
-  const apiKey = readApiKey(access, environment, fields);
-  if (apiKey !== undefined && login !== undefined) throw twoKeys(access, fields);
-  if (apiKey === undefined && login === undefined && !isLoopback(baseUrl)) throw noKey(access, fields);
+export function openaiServer(access: OpenAIAccess, environment: Environment): OpenAIServer {
+  const { baseUrl, login } = withoutLogin(readBaseUrl(access, environment));
+  const apiKey = readApiKey(access, environment);
+  if (apiKey !== undefined && login !== undefined) throw twoKeys(access);
+  if (apiKey === undefined && login === undefined && !isLoopback(baseUrl)) throw noKey(access);
   return {
     baseUrl,
     secrets: [
@@ -103,12 +94,12 @@ export function openaiServer(
   };
 }
 
-function readBaseUrl(access: OpenAIAccess, environment: Environment, fields: AccessFields): URL {
+function readBaseUrl(access: OpenAIAccess, environment: Environment): URL {
   const given = access.baseUrl ?? (environment.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
     throw new UserError({
       message: access.baseUrl === undefined ? 'OPENAI_BASE_URL is no web address' : 'this is no web address',
-      field: fields.baseUrl,
+      field: 'model.baseUrl',
       // It may hold a login without being an address.
       ...(!given.includes('@') && { value: given }),
       remedy: 'give it in full, e.g. http://127.0.0.1:8000/v1',
@@ -119,23 +110,19 @@ function readBaseUrl(access: OpenAIAccess, environment: Environment, fields: Acc
   // The client would append the path to the query.
   throw new UserError({
     message: `${access.baseUrl === undefined ? 'OPENAI_BASE_URL has' : 'this address has'} a query (?…)`,
-    field: fields.baseUrl,
-    remedy: `give the address without it; a key belongs in the environment variable that ${fields.apiKeyEnv} names`,
+    field: 'model.baseUrl',
+    remedy: `give the address without it; a key belongs in the environment variable that model.apiKeyEnv names`,
   });
 }
 
-function readApiKey(
-  { apiKeyEnv }: OpenAIAccess,
-  environment: Environment,
-  fields: AccessFields,
-): string | undefined {
-  if (!isVariableName(apiKeyEnv)) throw new UserError({ field: fields.apiKeyEnv, ...noVariable });
+function readApiKey({ apiKeyEnv }: OpenAIAccess, environment: Environment): string | undefined {
+  if (!isVariableName(apiKeyEnv)) throw new UserError({ field: 'model.apiKeyEnv', ...noVariable });
   const key = environment[apiKeyEnv]?.trim();
   if (key === undefined || key === '') return undefined;
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new UserError({
       message: `the environment variable ${apiKeyEnv} holds spaces or characters that no API key has`,
-      field: fields.apiKeyEnv,
+      field: 'model.apiKeyEnv',
       value: apiKeyEnv,
       remedy: 'set it again, with the key alone',
     });
@@ -152,20 +139,20 @@ export const noVariable = {
   remedy: 'put the key into an environment variable, and give the name of that here',
 } as const;
 
-function noKey({ apiKeyEnv }: OpenAIAccess, fields: AccessFields): UserError {
+function noKey({ apiKeyEnv }: OpenAIAccess): UserError {
   return new UserError({
     message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
-    field: fields.apiKeyEnv,
+    field: 'model.apiKeyEnv',
     value: apiKeyEnv,
-    remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in ${fields.apiKeyEnv}`,
+    remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in model.apiKeyEnv`,
   });
 }
 
-function twoKeys({ apiKeyEnv, baseUrl }: OpenAIAccess, fields: AccessFields): UserError {
+function twoKeys({ apiKeyEnv, baseUrl }: OpenAIAccess): UserError {
   return new UserError({
     message: `${baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this address'} holds a login, and ${apiKeyEnv} a key, but a request has room for one of them`,
-    field: fields.baseUrl,
-    remedy: `unset ${apiKeyEnv} (or name another variable in ${fields.apiKeyEnv}), or take the login out of the address`,
+    field: 'model.baseUrl',
+    remedy: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or take the login out of the address`,
   });
 }
 

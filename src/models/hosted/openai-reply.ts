@@ -1,6 +1,6 @@
 /** What chat completions look like, OpenAI's and those of compatible servers. */
 import { z } from 'zod';
-import type { ChatMessage, Completion, FinishReason } from '../language-model.js';
+import type { ChatMessage, Completion, CompletionToken, FinishReason } from '../language-model.js';
 import { checkUsage, replyFaults } from '../reply-faults.js';
 import { kindOf, serverError } from './json-fetch.js';
 import { TryFailure } from './retry.js';
@@ -35,12 +35,22 @@ const usageSchema = z
   .nullish()
   .catch(undefined);
 
+const logprobsSchema = z
+  .object({
+    content: z.array(
+      z.object({ token: z.string(), logprob: z.number(), bytes: z.array(z.number()).nullish() }),
+    ),
+  })
+  .nullish()
+  .catch(undefined);
+
 const responseSchema = z.object({
   choices: z
     .array(
       z.object({
         message: messageSchema,
         finish_reason: z.string().nullish(),
+        logprobs: logprobsSchema,
         error: z.unknown().optional(),
       }),
     )
@@ -98,7 +108,8 @@ export function completionsOf(
 function readChoice({
   message,
   finish_reason,
-}: Choice): Pick<Completion, 'text' | 'reasoning' | 'finishReason'> {
+  logprobs,
+}: Choice): Pick<Completion, 'text' | 'tokens' | 'reasoning' | 'finishReason'> {
   const parts = typeof message.content === 'string' ? [] : (message.content ?? []);
   const thinking = parts.flatMap((part) => part.thinking ?? []).map((part) => part.text ?? '');
   const text =
@@ -106,10 +117,20 @@ function readChoice({
   const reasoning = message.reasoning_content ?? message.reasoning ?? thinking.join('');
   return {
     text: text === '' ? (message.refusal ?? '') : text,
+    ...(logprobs && { tokens: logprobs.content.map(readToken) }),
     ...(reasoning !== '' && { reasoning }),
     finishReason: readFinishReason(finish_reason ?? ''),
   };
 }
+
+const readToken = (given: {
+  token: string;
+  logprob: number;
+  bytes?: number[] | null | undefined;
+}): CompletionToken => ({
+  bytes: given.bytes ?? [...Buffer.from(given.token)],
+  logProbability: given.logprob,
+});
 
 /** OpenAI's names, and what Gemini, Zhipu and Anthropic's models let through in their place. */
 function readFinishReason(given: string): FinishReason {

@@ -2,11 +2,11 @@ import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
 import {
   type ChatMessage,
+  chosenSampling,
   type GenerateOptions,
   type LanguageModel,
   type ModelErrorKind,
   smallest,
-  type Task,
 } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
@@ -41,50 +41,45 @@ export function createOpenAI(
   const id = `openai/${config.name}`;
   const dialect: Dialect = { seed: true, choices: true, tokenLimit: tokenLimitFor(baseUrl) };
 
-  const call = async (
-    messages: readonly ChatMessage[],
-    task: Task,
-    seeds: readonly number[],
-    { signal, maxTokens: cap, mayTryAgain }: Pick<GenerateOptions, 'signal' | 'maxTokens' | 'mayTryAgain'>,
-  ) => {
-    const maxTokens = smallest(config.maxTokens, cap);
-    let adapted = 0;
-    const outcome = await callWithRetries({
-      id,
-      policy: config,
-      wait,
-      secrets,
-      seed: seeds[0]!,
-      signal,
-      mayTryAgain,
-      attempt: async (attemptSignal) => {
-        for (; ; adapted++) {
-          const body = requestBody({ ...config, maxTokens }, dialect, messages, task, seeds);
-          try {
-            return readChatCompletion(await client.chat.completions.create(body, { signal: attemptSignal }));
-          } catch (error) {
-            const failure = causeOf(error);
-            if (!adapt(dialect, body, failure)) throw withHint(failure, config, baseUrl);
-          }
-        }
-      },
-    });
-    const failedTries = [...outcome.failedTries, ...new Array<ModelErrorKind>(adapted).fill('bad-request')];
-    const sent = { messages, maxTokens };
-    const completions = completionsOf(outcome.value, sent, {
-      latencyMs: outcome.latencyMs,
-      retries: failedTries.length,
-      ...(failedTries.length > 0 && { failedTries }),
-      ...(!dialect.seed && { warnings: [seedWarning] }),
-    });
-    return completions.map((completion) => withoutSecrets(completion, secrets));
-  };
-
   return {
     id,
-    generate: async (messages, { task, seed, ...options }) =>
-      (await call(messages, task, [seed], options))[0]!,
-    generateGroup: (messages, { task, seeds, ...options }) => call(messages, task, seeds, options),
+    givesSeveral: true,
+    async generate(messages, options) {
+      const { seeds, signal, mayTryAgain } = options;
+      const maxTokens = smallest(config.maxTokens, options.maxTokens);
+      let adapted = 0;
+      const outcome = await callWithRetries({
+        id,
+        policy: config,
+        wait,
+        secrets,
+        seed: seeds[0]!,
+        signal,
+        mayTryAgain,
+        attempt: async (attemptSignal) => {
+          for (; ; adapted++) {
+            const body = requestBody({ ...config, maxTokens }, dialect, messages, options);
+            try {
+              return readChatCompletion(
+                await client.chat.completions.create(body, { signal: attemptSignal }),
+              );
+            } catch (error) {
+              const failure = causeOf(error);
+              if (!adapt(dialect, body, failure)) throw withHint(failure, config, baseUrl);
+            }
+          }
+        },
+      });
+      const failedTries = [...outcome.failedTries, ...new Array<ModelErrorKind>(adapted).fill('bad-request')];
+      const sent = { messages, maxTokens };
+      const completions = completionsOf(outcome.value, sent, {
+        latencyMs: outcome.latencyMs,
+        retries: failedTries.length,
+        ...(failedTries.length > 0 && { failedTries }),
+        ...(!dialect.seed && { warnings: [seedWarning] }),
+      });
+      return completions.map((completion) => withoutSecrets(completion, secrets));
+    },
   };
 }
 
@@ -92,24 +87,31 @@ function requestBody(
   config: OpenAIConfig,
   dialect: Dialect,
   messages: readonly ChatMessage[],
-  task: Task,
-  seeds: readonly number[],
+  { grammar, logProbabilities, sampling, seeds, stop }: GenerateOptions,
 ): ChatCompletionCreateParamsNonStreaming {
+  const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   return {
     model: config.name,
     messages: messages.map(({ role, content }) => ({ role, content })),
     ...(dialect.seed && { seed: seeds[0]! }),
     ...(dialect.choices && seeds.length > 1 && { n: seeds.length }),
-    ...(config.temperature !== undefined && { temperature: config.temperature }),
-    ...(config.topP !== undefined && { top_p: config.topP }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    // Not OpenAI's; compatible servers such as vLLM call them so.
+    ...(topK !== undefined && { top_k: topK }),
+    ...(minP !== undefined && { min_p: minP }),
+    ...(repetitionPenalty !== undefined && { repetition_penalty: repetitionPenalty }),
+    ...(stop && { stop: [...stop] }),
+    ...(logProbabilities && { logprobs: true }),
     ...(config.maxTokens !== undefined && { [dialect.tokenLimit]: config.maxTokens }),
     ...(config.reasoningEffort !== undefined && { reasoning_effort: config.reasoningEffort }),
-    ...(config.format === 'json' && {
-      response_format: {
-        type: 'json_schema',
-        json_schema: { name: 'parameters', strict: true, schema: answerSchema(task.parameters) },
-      },
-    }),
+    ...(config.format === 'json' &&
+      grammar && {
+        response_format: {
+          type: 'json_schema',
+          json_schema: { name: 'answer', strict: true, schema: answerSchema(grammar) },
+        },
+      }),
   };
 }
 

@@ -154,6 +154,13 @@ export const taskContextSchema = z.strictObject({
     .strictObject({
       linear: linearSchema.nullable().describe('Where the policy is linear'),
       table: tableSchema.nullable().describe('Where the policy is a table'),
+      own: z
+        .strictObject({
+          name: text.describe('Its name'),
+          description: text.describe('How parameters become actions, as the module tells it'),
+        })
+        .nullable()
+        .describe('Where the policy is of a module'),
     })
     .describe('How parameters become actions'),
   parameters: z

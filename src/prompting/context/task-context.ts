@@ -71,6 +71,7 @@ export function taskContext(task: {
       linear: policy.kind === 'linear' ? linearContext(policy) : null,
       table:
         policy.kind === 'q-table' ? tableContext(policy, parameters, environment.observationSpace) : null,
+      own: policy.kind === 'module' ? { name: policy.name, description: policy.text } : null,
     },
     parameters: parametersContext(parameters),
     answer: { json, example: json ? jsonExample(parameters) : exampleAnswer(parameters) },

@@ -19,6 +19,7 @@ import {
   taskContextSchema,
 } from '../context/prompt-context.js';
 import { descriptionContext } from '../context/task-context.js';
+import type { TemplateHelpers } from './helpers.js';
 import { blockHelpers, checkTemplate, type ParsedTemplate } from './template-check.js';
 import { type Shape, shapeOfData, shapeOfSchema } from './template-scope.js';
 
@@ -45,6 +46,9 @@ export interface PromptSetOptions {
   readonly options: Readonly<Record<string, unknown>>;
   /** Steps after which an episode is cut, beside the environment's own limit. */
   readonly maxSteps: number;
+  /** Whether the policy is of a user's module: its own words then stand in the place of the partial `policy`. */
+  readonly ownPolicy?: boolean;
+  readonly userHelpers?: TemplateHelpers | undefined;
 }
 
 const builtInSets = ['numeric', 'semantic', 'compact'];
@@ -58,11 +62,13 @@ const fileNames = ['system', 'user', 'format-correction'] as const;
 export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const { environment } = options;
   const folder = findSet(options.set);
-  const handlebars = createHandlebars();
+  const { userHelpers: helpers = new Map() } = options;
+  const handlebars = createHandlebars(helpers);
   const partials = new Map([
     ...readTemplates(handlebars, join(packageRoot(), 'prompts', 'partials')),
     ...readTemplates(handlebars, join(folder, 'partials')),
   ]);
+  if (options.ownPolicy) partials.set('policy', partials.get('policy-own')!);
   const [system, user, correction] = fileNames.map((name) =>
     readTemplate(handlebars, fileOfSet(folder, name)),
   );
@@ -75,14 +81,15 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
     [correction!, shapeOfSchema(correctionContextSchema)],
     [describing, withFacts(shapeOfSchema(descriptionSchema), shapeOfData(facts))],
   ];
-  const checks = templates.map(([template, shape]) => checkTemplate(template, shape, partials));
+  const checks = templates.map(([template, shape]) => checkTemplate(template, shape, partials, helpers));
   const problems = checks.flatMap((check) => check.problems);
   if (problems.length > 0) throw new UserError(problems);
   const included = [...partials].filter(([name]) => checks.some((check) => check.included.has(name)));
 
-  for (const [name, { program }] of included) handlebars.registerPartial(name, compile(handlebars, program));
+  for (const [name, { program }] of included)
+    handlebars.registerPartial(name, compile(handlebars, program, helpers));
   const [renderSystem, renderUser, renderCorrection, renderDescription] = templates.map(([template]) =>
-    renderer(handlebars, template),
+    renderer(handlebars, template, helpers),
   );
   return {
     description: renderDescription!({
@@ -99,24 +106,39 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
   };
 }
 
-/** An instance of its own, with no helpers but the four of `blockHelpers`: none that logs, looks up or evaluates. */
-function createHandlebars(): typeof Handlebars {
+/**
+ * An instance of its own, with no helpers but the four of `blockHelpers` and the user's: none that logs, looks up or
+ * evaluates.
+ */
+function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
   const handlebars = Handlebars.create();
   for (const helper of Object.keys(handlebars.helpers)) {
     if (!blockHelpers.includes(helper)) handlebars.unregisterHelper(helper);
   }
+  for (const [name, value] of helpers) {
+    // Handlebars adds its own options to what the template gives.
+    const call = (...given: unknown[]) =>
+      typeof value === 'function' ? value(...given.slice(0, -1)) : value;
+    handlebars.registerHelper(name, call);
+  }
   return handlebars;
 }
 
-function compile(handlebars: typeof Handlebars, program: hbs.AST.Program): HandlebarsTemplateDelegate {
-  return handlebars.compile(program, { strict: true, noEscape: true, knownHelpersOnly: true });
+function compile(
+  handlebars: typeof Handlebars,
+  program: hbs.AST.Program,
+  helpers: TemplateHelpers,
+): HandlebarsTemplateDelegate {
+  const knownHelpers = Object.fromEntries([...helpers.keys()].map((name) => [name, true]));
+  return handlebars.compile(program, { strict: true, noEscape: true, knownHelpersOnly: true, knownHelpers });
 }
 
 function renderer(
   handlebars: typeof Handlebars,
   { file, program }: ParsedTemplate,
+  helpers: TemplateHelpers,
 ): (context: object) => string {
-  const render = compile(handlebars, program);
+  const render = compile(handlebars, program, helpers);
   return (context) => {
     try {
       return render(context).trim();

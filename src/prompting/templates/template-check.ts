@@ -3,6 +3,7 @@
  * an unknown variable only when it gets there, and not within the arguments of a block.
  */
 import { nearest, type Problem } from '../../errors.js';
+import type { TemplateHelpers } from './helpers.js';
 import {
   assured,
   fieldNames,
@@ -33,9 +34,12 @@ export function checkTemplate(
   template: ParsedTemplate,
   context: Shape,
   partials: ReadonlyMap<string, ParsedTemplate>,
+  helpers: TemplateHelpers = new Map(),
 ): { readonly problems: readonly Problem[]; readonly included: ReadonlySet<string> } {
   const included = new Set<string>();
-  const place: Place = { file: template.file, scope: rootScope(context), partials, including: [], included };
+  const place: Place = {
+    ...{ file: template.file, scope: rootScope(context), partials, helpers, including: [], included },
+  };
   // A partial is checked once for each place that includes it, but its problems are reported once.
   const found = new Map<string, Problem>();
   for (const problem of checkProgram(template.program, place)) {
@@ -51,6 +55,8 @@ interface Place {
   readonly file: string;
   readonly scope: Scope;
   readonly partials: ReadonlyMap<string, ParsedTemplate>;
+  /** Of the user. */
+  readonly helpers: TemplateHelpers;
   /** Names of the partials that led here. */
   readonly including: readonly string[];
   /** Collects the names of all partials that were seen. */
@@ -91,8 +97,10 @@ function* checkStatement(node: Node, place: Place): Problems {
 function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems {
   if (!isPath(node.path)) {
     yield at(place, node, { message: 'there is nothing to fill in here: write the text itself' });
+  } else if (place.helpers.has(node.path.original)) {
+    yield* checkHelper(node, place);
   } else if (node.params.length > 0 || node.hash !== undefined) {
-    yield at(place, node.path, unknownHelper(node.path.original));
+    yield at(place, node.path, unknownHelper(node.path.original, [...place.helpers.keys()]));
   } else {
     const shape = yield* resolve(node.path, place);
     if (shape !== undefined && shape.kind !== 'value')
@@ -100,11 +108,28 @@ function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems
   }
 }
 
+/** A helper of the user's takes variables and literals. */
+function* checkHelper({ path, params, hash }: hbs.AST.MustacheStatement, place: Place): Problems {
+  const { original: name } = path as Path;
+  if (fieldNames(place.scope.root).includes(name)) {
+    yield at(place, path, { message: `${name} is a variable and a helper`, remedy: 'rename the helper' });
+  }
+  if (hash !== undefined) yield at(place, path, { message: `${name} takes no named arguments` });
+  const takesNone = typeof place.helpers.get(name) !== 'function';
+  if (takesNone && params.length > 0) yield at(place, path, { message: `${name} is no function` });
+  for (const param of params) {
+    if (isPath(param)) yield* resolve(param, place);
+    else if (param.type === 'SubExpression') {
+      yield at(place, param, { message: 'expressions in parentheses are not supported' });
+    }
+  }
+}
+
 function* checkBlock(node: hbs.AST.BlockStatement, place: Place): Problems {
   const helper = node.path.original;
   const [argument] = node.params;
   if (!blockHelpers.includes(helper)) {
-    yield at(place, node.path, unknownHelper(helper));
+    yield at(place, node.path, unknownHelper(helper, []));
   } else if (node.params.length !== 1 || !isPath(argument) || node.hash !== undefined) {
     yield at(place, node, { message: `#${helper} takes one variable and nothing else` });
   } else if (helper === 'if' || helper === 'unless') {
@@ -170,12 +195,13 @@ function* resolve(path: Path, place: Place): Generator<Problem, Shape | undefine
   return undefined;
 }
 
-function unknownHelper(name: string): Problem {
-  const meant = nearest(name, blockHelpers);
+function unknownHelper(name: string, own: readonly string[]): Problem {
+  const known = [...blockHelpers.map((helper) => `#${helper}`), ...own];
+  const meant = nearest(name, [...blockHelpers, ...own]);
   return {
     message: `there is no helper ${name}`,
-    alternatives: blockHelpers.map((helper) => `#${helper}`),
-    ...(meant !== undefined && { remedy: `did you mean #${meant}?` }),
+    alternatives: known,
+    ...(meant !== undefined && { remedy: `did you mean ${known.includes(meant) ? meant : `#${meant}`}?` }),
   };
 }
 

@@ -43,6 +43,7 @@ export function taskLabels(environmentId: string, policy: PolicyDescription): Ta
   // All mazes share the name before the first hyphen.
   const name = environmentId.replace(/-.*$/, '');
   const task = Object.hasOwn(known, name) ? known[name]! : {};
+  if (policy.kind === 'module') return { observations: [], actions: [] };
   const observationCount =
     policy.kind === 'linear' ? policy.observations : (policy.bins?.length ?? task.observations?.length ?? 0);
   const observations =
@@ -52,7 +53,10 @@ export function taskLabels(environmentId: string, policy: PolicyDescription): Ta
   return { observations, actions: actionLabels(policy, task.actions) };
 }
 
-function actionLabels(policy: PolicyDescription, names: readonly string[] | undefined): readonly string[] {
+function actionLabels(
+  policy: Exclude<PolicyDescription, { kind: 'module' }>,
+  names: readonly string[] | undefined,
+): readonly string[] {
   if (policy.kind === 'linear') {
     if (names?.length === policy.outputs) return names;
     return Array.from({ length: policy.outputs }, (_, a) =>

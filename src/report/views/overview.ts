@@ -11,6 +11,7 @@ import {
   formatTime,
   plural,
 } from '../../format/numbers.js';
+import type { PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
 import {
   type Confirmation,
@@ -23,20 +24,27 @@ import { racingText } from '../../runs/usage-text.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
 import { bestEntry, type RunData } from '../data/run-data.js';
 
+function policyName(policy: PolicyDescription): string {
+  switch (policy.kind) {
+    case 'q-table':
+      return 'Q-table';
+    case 'linear':
+      return `linear policy${policy.projection === undefined ? '' : ' in a random subspace of its weights'}`;
+    case 'module':
+      return policy.name;
+  }
+}
+
 /** Who, what and when of a run. */
 export function runHeader(data: RunData): Html {
   const { manifest, policy, parameters } = data;
   const { policyloop, node, commit } = manifest.versions;
-  const kind =
-    policy.kind === 'q-table'
-      ? 'Q-table'
-      : `linear policy${policy.projection === undefined ? '' : ' in a random subspace of its weights'}`;
   return html`<header>
 <p class="kicker">policyloop run <b>${manifest.run}</b></p>
 <h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
 <p class="state"><span class="status ${manifest.status}">${manifest.status}</span> ${manifest.reason && stopText(manifest.reason)}</p>
 <dl class="facts">
-<div><dt>policy</dt><dd>${kind}, ${plural(parameters.count, 'parameter')}</dd></div>
+<div><dt>policy</dt><dd>${policyName(policy)}, ${plural(parameters.count, 'parameter')}</dd></div>
 <div><dt>seed</dt><dd>${manifest.seed}</dd></div>
 <div><dt>started</dt><dd>${formatTime(manifest.created)}</dd></div>
 <div><dt>policyloop</dt><dd>${policyloop}${commit !== undefined && ` (${commit.slice(0, 10)})`}</dd></div>

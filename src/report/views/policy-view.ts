@@ -20,9 +20,26 @@ export function policyView(
   labels: TaskLabels,
   grid: GridMap | undefined,
 ): Html {
-  return policy.kind === 'linear'
-    ? weightMatrix(parameters, policy, labels)
-    : actionTable(parameters, policy, spec, labels, grid);
+  switch (policy.kind) {
+    case 'linear':
+      return weightMatrix(parameters, policy, labels);
+    case 'q-table':
+      return actionTable(parameters, policy, spec, labels, grid);
+    case 'module':
+      return parameterTable(parameters, policy.text, spec);
+  }
+}
+
+/** Of a policy of which only the parameters are known. */
+function parameterTable(parameters: ParameterVector, text: string, { names }: ParameterSpec): Html {
+  return html`<div><div class="scroll tall" tabindex="0"><table class="weights">
+<thead><tr><th scope="col">parameter</th><th scope="col">value</th></tr></thead>
+<tbody>${parameters.map(
+    (value, i) =>
+      html`<tr><th scope="row">${names?.[i] ?? `params[${i}]`}</th><td>${formatParameter(value)}</td></tr>`,
+  )}</tbody>
+</table></div>
+<p class="note">${text}</p></div>`;
 }
 
 function weightMatrix(parameters: ParameterVector, policy: LinearDescription, labels: TaskLabels): Html {

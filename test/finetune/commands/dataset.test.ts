@@ -8,6 +8,7 @@ import type { DatasetManifest } from '../../../finetune/dataset/manifest.js';
 import { rowFormats } from '../../../finetune/dataset/row-formats.js';
 import { packageText } from '../../../src/package.js';
 import { elementsOf, scriptContent, visibleText } from '../../report/markup.js';
+import { ask } from '../../support/ask.js';
 import { built } from '../../support/built.js';
 import { recordingContext, seededModel, temporaryDirectory } from '../../support/experiments.js';
 import { jsonLines, played } from '../dataset/runs.js';
@@ -103,8 +104,8 @@ describe('the page', () => {
         model: {
           id: `evil/${hostile}`,
           generate: async (messages, options) => {
-            const completion = await model.generate(messages, options);
-            return { ...completion, text: `${completion.text} ${hostile}` };
+            const completion = await ask(model, messages, options);
+            return [{ ...completion, text: `${completion.text} ${hostile}` }];
           },
         },
       },

@@ -43,19 +43,22 @@ beforeAll(() => {
 
 const merge = (adapter: string, out: string, more: object = {}, changes = {}) => {
   const recorded = recordingContext(place, changes);
-  return mergeCommand({ adapter, out, dtype: 'stored', json: true, ...more }, recorded.context).then(
+  return mergeCommand(
+    { adapter, out, dtype: 'stored', quiet: true, json: true, ...more },
+    recorded.context,
+  ).then((code) => ({
+    code,
+    ...recorded,
+  }));
+};
+const toGguf = (model: string, out: string, more: object = {}, changes = {}) => {
+  const recorded = recordingContext(place, changes);
+  return ggufCommand({ model, out, dtype: 'f16', quiet: true, json: true, ...more }, recorded.context).then(
     (code) => ({
       code,
       ...recorded,
     }),
   );
-};
-const toGguf = (model: string, out: string, more: object = {}, changes = {}) => {
-  const recorded = recordingContext(place, changes);
-  return ggufCommand({ model, out, dtype: 'f16', json: true, ...more }, recorded.context).then((code) => ({
-    code,
-    ...recorded,
-  }));
 };
 const refusal = (result: Promise<unknown>) =>
   result.then(

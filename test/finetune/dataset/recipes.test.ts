@@ -17,6 +17,7 @@ import type { ConfigInput } from '../../../src/config/config.js';
 import type { LanguageModel } from '../../../src/models/language-model.js';
 import { formatParameters } from '../../../src/prompting/answer/format.js';
 import { mean } from '../../../src/statistics/descriptive.js';
+import { ask } from '../../support/ask.js';
 import { seededModel } from '../../support/experiments.js';
 import { answerOf, callsOf, evaluationsOf, played, playedSource, read } from './runs.js';
 
@@ -350,8 +351,9 @@ describe('preference', () => {
     const moody: LanguageModel = {
       id: 'scripted/moody',
       generate: async (messages, options) => {
-        const completion = await talkative.generate(messages, options);
-        return options.seed % 3 > 0 ? completion : { ...completion, text: completion.text.split('\n')[0]! };
+        const completion = await ask(talkative, messages, options);
+        const keeps = options.seeds[0]! % 3 > 0;
+        return [keeps ? completion : { ...completion, text: completion.text.split('\n')[0]! }];
       },
     };
     const run = await playedSource({ candidates: 3, iterations: 8 }, { model: moody });

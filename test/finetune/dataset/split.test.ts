@@ -1,18 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findRuns } from '../../../finetune/dataset/find-runs.js';
 import {
   dependentGroups,
   parseValidation,
   type SplitRun,
   validationRuns,
 } from '../../../finetune/dataset/split.js';
-import { UserError } from '../../../src/errors.js';
 import { matches } from '../../../src/storage/folder-patterns.js';
-import { temporaryDirectory } from '../../support/experiments.js';
-import { played } from './runs.js';
 
 const someRuns = fc
   .array(fc.array(fc.integer({ min: 0, max: 12 }).map(String), { minLength: 1, maxLength: 3 }), {
@@ -106,35 +100,5 @@ describe('patterns', () => {
     );
     expect(matches('a?c', 'abc')).toBe(true);
     expect(matches('a?c', 'ac')).toBe(false);
-  });
-
-  it('find runs below the working directory or the runs directory, groups as their repeats', async () => {
-    const cwd = temporaryDirectory();
-    const root = join(cwd, 'buffers');
-    const paths = [];
-    for (const name of ['cart-1', 'cart-2', 'other']) {
-      paths.push(await played({ iterations: 1, confirmation: { candidates: 0 } }, { root, name }));
-    }
-    mkdirSync(join(root, 'no-run'));
-    const group = join(root, 'repeated');
-    paths.push(
-      await played({ iterations: 1, confirmation: { candidates: 0 } }, { root: group, name: 'repeat-1' }),
-    );
-    writeFileSync(
-      join(group, 'group.json'),
-      JSON.stringify({ version: 1, seeds: [0, 1], runs: ['repeat-1', 'repeat-2'] }),
-    );
-    const find = (...names: string[]) => findRuns(names, { cwd, runsDir: 'buffers' });
-    expect(find('buffers/cart-*')).toEqual(paths.slice(0, 2));
-    expect(find('cart-?')).toEqual(paths.slice(0, 2));
-    expect(find('**')).toEqual(paths);
-    expect(find('./buffers/../buffers/*')).toEqual(paths);
-    expect(find('other', 'buffers/cart-1', 'cart-*')).toEqual(paths.slice(0, 3));
-    expect(find('buffers/*')).toEqual(paths);
-    expect(find('repeated')).toEqual(paths.slice(3));
-    expect(find(paths[2]!)).toEqual([paths[2]]);
-    expect(() => find('none-*')).toThrow(UserError);
-    expect(() => find('none')).toThrow(/no such run/);
-    expect(() => find(join(root, 'no-run'))).toThrow(/holds no run/);
   });
 });

@@ -296,7 +296,7 @@ describe('finetune evaluate', () => {
     );
     const text = printed.join('\n');
     expect(text).toMatch(/cartpole \(transfer\) +base +6 +[\d.]+/);
-    expect(text).toMatch(/tuned − base +cartpole \(transfer\) +6 +\+[\d.]+ +\+[\d.]+ … \+[\d.]+ .* higher/);
+    expect(text).toMatch(/cartpole \(transfer\) +tuned − base +6 +\+[\d.]+ +\+[\d.]+ … \+[\d.]+ .* higher/);
     expect(text).toContain('Higher: tuned − base');
     expect(text).toContain(join('better', 'index.html'));
   });

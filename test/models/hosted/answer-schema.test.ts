@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { answerSchema } from '../../../src/models/hosted/answer-schema.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
 
 const float: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
 const choices: ParameterSpec = {
@@ -16,18 +17,18 @@ const choices: ParameterSpec = {
 
 describe('answerSchema', () => {
   it('requires every property and allows no other, as strict schemas must', () => {
-    const schema = answerSchema(float);
+    const schema = answerSchema(answerGrammar(float));
     expect(schema.additionalProperties).toBe(false);
     expect(schema.required).toEqual(Object.keys(schema.properties as object));
   });
 
   it('bounds floats and lists choices', () => {
-    expect(answerSchema(float)).toMatchObject({
+    expect(answerSchema(answerGrammar(float))).toMatchObject({
       properties: {
         params: { minItems: 3, maxItems: 3, items: { type: 'number', minimum: -6, maximum: 6 } },
       },
     });
-    expect(answerSchema(choices)).toMatchObject({
+    expect(answerSchema(answerGrammar(choices))).toMatchObject({
       properties: { params: { minItems: 16, items: { type: 'integer', enum: [0, 1, 2, 3] } } },
     });
   });
@@ -39,7 +40,7 @@ describe('answerSchema', () => {
         fc.array(value, { minLength: spec.count, maxLength: spec.count }),
         fc.string(),
         (params, reason) => {
-          const properties = Object.keys(answerSchema(spec).properties as object);
+          const properties = Object.keys(answerSchema(answerGrammar(spec)).properties as object);
           const answer = Object.fromEntries(
             properties.map((name) => [name, name === 'params' ? params : reason]),
           );

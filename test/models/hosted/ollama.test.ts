@@ -3,6 +3,7 @@ import { UserError } from '../../../src/errors.js';
 import { createModel } from '../../../src/experiment/create-model.js';
 import type { ChatMessage, ModelError } from '../../../src/models/language-model.js';
 import type { OllamaConfig } from '../../../src/models/settings.js';
+import { ask } from '../../support/ask.js';
 import { startFakeOllama } from '../../support/fake-ollama.js';
 import type { FakeServer } from '../../support/fake-server.js';
 import { messages, ollamaConfig, options, recordWaits } from '../model-configs.js';
@@ -31,7 +32,7 @@ function history(lines: number): readonly ChatMessage[] {
 describe('the request', () => {
   it('holds the messages, the seed and the limits', async () => {
     const { server, model } = await start({ reply: () => 'ok' });
-    await model.generate(messages, options);
+    await ask(model, messages, options);
     expect(server.requests[0]?.body).toEqual({
       model: 'test-model',
       messages,
@@ -53,7 +54,7 @@ describe('the request', () => {
         format: 'json',
       },
     );
-    await model.generate(messages, options);
+    await ask(model, messages, options);
     expect(server.requests[0]?.body).toMatchObject({
       think: 'low',
       keep_alive: '10m',
@@ -71,7 +72,7 @@ describe('the request', () => {
     const { server } = await start({ reply: () => 'ok' });
     const OLLAMA_HOST = host.replace('PORT', new URL(server.url).port);
     const model = createModel(ollamaConfig(), { OLLAMA_HOST });
-    expect((await model.generate(messages, options)).text).toBe('ok');
+    expect((await ask(model, messages, options)).text).toBe('ok');
   });
 
   it('refuses an address that is none', () => {
@@ -86,7 +87,7 @@ describe('the context window', () => {
     const { server, model } = await start({ reply: () => 'ok' });
     const windows: number[] = [];
     for (const lines of [1, 200, 200, 400, 1]) {
-      await model.generate(history(lines), options);
+      await ask(model, history(lines), options);
       windows.push((server.requests.at(-1)!.body.options as { num_ctx: number }).num_ctx);
     }
     expect(windows.every((tokens) => tokens % 2048 === 0)).toBe(true);
@@ -98,7 +99,7 @@ describe('the context window', () => {
 
   it.each([1, 40, 400])('holds a prompt with %i lines of history without a warning', async (lines) => {
     const { server, model } = await start({ reply: () => 'ok' });
-    const completion = await model.generate(history(lines), options);
+    const completion = await ask(model, history(lines), options);
     expect(completion.warnings).toBeUndefined();
     const { num_ctx } = server.requests[0]!.body.options as { num_ctx: number };
     expect(completion.usage.promptTokens! + 4096).toBeLessThanOrEqual(num_ctx);
@@ -106,7 +107,7 @@ describe('the context window', () => {
 
   it('warns when the server read less than was sent, because the model can hold no more', async () => {
     const { model } = await start({ reply: () => 'ok', contextTokens: 2048 });
-    const { warnings, usage } = await model.generate(history(400), options);
+    const { warnings, usage } = await ask(model, history(400), options);
     expect(usage.promptTokens).toBe(2048);
     expect(warnings).toHaveLength(1);
     expect(warnings?.[0]).toMatch(/read 2048 tokens of a prompt that has at least \d+: it cut the prompt/);
@@ -115,7 +116,7 @@ describe('the context window', () => {
 
   it('warns when the configured window is too small', async () => {
     const { model } = await start({ reply: () => 'ok' }, { contextTokens: 600 });
-    const { warnings } = await model.generate(history(100), options);
+    const { warnings } = await ask(model, history(100), options);
     expect(warnings?.[0]).toMatch(/context window asked for: 600/);
   });
 });
@@ -125,7 +126,7 @@ describe('the completion', () => {
     const { server, model } = await start({
       reply: () => ({ text: 'params[0]: 1.0', thinking: 'hm, why not' }),
     });
-    const completion = await model.generate(messages, options);
+    const completion = await ask(model, messages, options);
     expect(completion).toMatchObject({ text: 'params[0]: 1.0', reasoning: 'hm, why not' });
     const { promptTokens, completionTokens } = server.counts;
     expect(completion.usage).toEqual({ promptTokens, completionTokens });
@@ -137,14 +138,14 @@ describe('the completion', () => {
     ['load', 'other'],
   ])('maps the done reason %s to %s', async (doneReason, expected) => {
     const { model } = await start({ reply: () => ({ text: 'x', doneReason }) });
-    expect((await model.generate(messages, options)).finishReason).toBe(expected);
+    expect((await ask(model, messages, options)).finishReason).toBe(expected);
   });
 });
 
 describe('what the user is told', () => {
   it('how to get a model that is not there', async () => {
     const { model } = await start({ reply: () => 'ok', models: ['llama3'] }, { name: 'qwen3:8b' });
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'not-found', fatal: true });
     expect(error.message).toContain('`ollama pull qwen3:8b`');
   });
@@ -152,7 +153,7 @@ describe('what the user is told', () => {
   it('that another server is there', async () => {
     const { server } = await start({ reply: () => 'ok' });
     const model = createModel(ollamaConfig({ host: `${server.url}/wrong` }), {});
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'not-found' });
     expect(error.message).toContain('check model.host');
   });
@@ -163,7 +164,7 @@ describe('what the user is told', () => {
     const { wait } = recordWaits();
     const OLLAMA_HOST = server.url.replace('http://', 'http://me:secret-word@');
     const model = createModel(ollamaConfig({ maxRetries: 1 }), { OLLAMA_HOST }, wait);
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'network', retries: 1, fatal: false });
     expect(error.message).toContain('`ollama serve`');
     expect(error.message).not.toContain('secret-word');

@@ -4,9 +4,10 @@ import { createModel } from '../../../src/experiment/create-model.js';
 import type { ModelError } from '../../../src/models/language-model.js';
 import type { OpenAIConfig } from '../../../src/models/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { ask } from '../../support/ask.js';
 import { startFakeOpenAI } from '../../support/fake-openai.js';
 import type { FakeServer } from '../../support/fake-server.js';
-import { messages, openaiConfig, options, recordWaits, task } from '../model-configs.js';
+import { grammar, messages, openaiConfig, options, recordWaits } from '../model-configs.js';
 
 const key = 'sk-test-0123456789abcdef';
 const servers: FakeServer[] = [];
@@ -25,7 +26,7 @@ async function start(
 describe('the request', () => {
   it('holds the messages, the seed and nothing that was not configured', async () => {
     const { server, model } = await start({ reply: () => 'ok' });
-    await model.generate(messages, options);
+    await ask(model, messages, options);
     expect(server.requests[0]?.path).toBe('/v1/chat/completions');
     expect(server.requests[0]?.body).toEqual({ model: 'test-model', messages, seed: 11 });
   });
@@ -35,7 +36,7 @@ describe('the request', () => {
       { reply: () => 'ok' },
       { temperature: 0.7, topP: 0.9, maxTokens: 500, reasoningEffort: 'low' },
     );
-    await model.generate(messages, options);
+    await ask(model, messages, options);
     expect(server.requests[0]?.body).toMatchObject({
       temperature: 0.7,
       top_p: 0.9,
@@ -49,8 +50,11 @@ describe('the request', () => {
       { reply: () => '{"reason":"closer","params":[1.5,-2]}' },
       { format: 'json' },
     );
-    const { text } = await model.generate(messages, options);
-    expect(parseParameters(text, task.parameters)).toEqual({ ok: true, value: [1.5, -2] });
+    const { text } = await ask(model, messages, options);
+    expect(parseParameters(text, { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 })).toEqual({
+      ok: true,
+      value: [1.5, -2],
+    });
     expect(server.requests[0]?.body.response_format).toMatchObject({
       type: 'json_schema',
       json_schema: {
@@ -66,17 +70,17 @@ describe('the request', () => {
 
   it('carries the key, and none to a server on this machine unless one is set', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { apiKeyEnv: 'MY_KEY' }, { MY_KEY: key });
-    await model.generate(messages, options);
+    await ask(model, messages, options);
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${key}`);
     const keyless = createModel(openaiConfig({ baseUrl: server.url }), {});
-    await keyless.generate(messages, options);
+    await ask(keyless, messages, options);
     expect(server.requests[1]?.headers.authorization).not.toContain('sk-');
   });
 
   it('goes to OPENAI_BASE_URL unless the config names an address', async () => {
     const { server } = await start({ reply: () => 'ok' });
     const model = createModel(openaiConfig(), { OPENAI_BASE_URL: server.url });
-    await model.generate(messages, options);
+    await ask(model, messages, options);
     expect(server.counts.succeeded).toBe(1);
   });
 });
@@ -84,7 +88,7 @@ describe('the request', () => {
 describe('the completion', () => {
   it('has the tokens that the server reports', async () => {
     const { server, model } = await start({ reply: () => ({ text: 'one two', reasoningTokens: 7 }) });
-    const { usage } = await model.generate(messages, options);
+    const { usage } = await ask(model, messages, options);
     const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = server.counts;
     expect(usage).toEqual({ promptTokens, cachedTokens, completionTokens, reasoningTokens });
     expect(usage).toMatchObject({ completionTokens: 9, reasoningTokens: 7 });
@@ -97,7 +101,7 @@ describe('the completion', () => {
     ['tool_calls', 'other'],
   ])('maps the finish reason %s to %s', async (finishReason, expected) => {
     const { model } = await start({ reply: () => ({ text: 'x', finishReason }) });
-    expect((await model.generate(messages, options)).finishReason).toBe(expected);
+    expect((await ask(model, messages, options)).finishReason).toBe(expected);
   });
 
   it.each([
@@ -107,7 +111,7 @@ describe('the completion', () => {
     const { model } = await start({
       reply: () => ({ text: 'the answer', message: { [field]: 'the thought' } }),
     });
-    const completion = await model.generate(messages, options);
+    const completion = await ask(model, messages, options);
     expect(completion).toMatchObject({ text: 'the answer', reasoning: 'the thought' });
   });
 
@@ -118,29 +122,29 @@ describe('the completion', () => {
       { type: 'text', text: 'answer' },
     ];
     const { model } = await start({ reply: () => ({ text: null, message: { content } }) });
-    const completion = await model.generate(messages, options);
+    const completion = await ask(model, messages, options);
     expect(completion).toMatchObject({ text: 'the answer', reasoning: 'the thought' });
   });
 
   it('leaves thinking that stands in the text where it is', async () => {
     const { model } = await start({ reply: () => '<think>hm</think>params[0]: 1.0' });
-    const completion = await model.generate(messages, options);
+    const completion = await ask(model, messages, options);
     expect(completion.text).toBe('<think>hm</think>params[0]: 1.0');
     expect(completion.reasoning).toBeUndefined();
   });
 
   it('is empty, not an error, where the model said nothing; a refusal is its text', async () => {
     const silent = await start({ reply: () => ({ text: null }) });
-    expect((await silent.model.generate(messages, options)).text).toBe('');
+    expect((await ask(silent.model, messages, options)).text).toBe('');
     const refusing = await start({ reply: () => ({ text: null, message: { refusal: 'I can’t.' } }) });
-    expect((await refusing.model.generate(messages, options)).text).toBe('I can’t.');
+    expect((await ask(refusing.model, messages, options)).text).toBe('I can’t.');
   });
 });
 
 describe('a group', () => {
   it('asks once for all and counts the tokens once', async () => {
     const { server, model } = await start({ reply: ({ choice }) => `reply ${choice}` });
-    const group = await model.generateGroup!(messages, { task, seeds: [5, 6, 7] });
+    const group = await model.generate(messages, { grammar, seeds: [5, 6, 7] });
     expect(group.map(({ text }) => text)).toEqual(['reply 0', 'reply 1', 'reply 2']);
     expect(server.requests).toHaveLength(1);
     expect(server.requests[0]?.body).toMatchObject({ n: 3, seed: 5 });
@@ -154,14 +158,14 @@ describe('a group', () => {
 
   it('gives what the server gives, where that is fewer', async () => {
     const { model } = await start({ reply: ({ choice }) => `reply ${choice}`, maxChoices: 1 });
-    expect(await model.generateGroup!(messages, { task, seeds: [5, 6, 7] })).toHaveLength(1);
+    expect(await model.generate(messages, { grammar, seeds: [5, 6, 7] })).toHaveLength(1);
   });
 
   it('gives one where the server refuses to give several, and does not ask it again', async () => {
     const { server, model } = await start({ reply: () => 'alone', refuses: ['n'] });
-    const [only] = await model.generateGroup!(messages, { task, seeds: [5, 6] });
+    const [only] = await model.generate(messages, { grammar, seeds: [5, 6] });
     expect(only).toMatchObject({ text: 'alone', retries: 1 });
-    await model.generateGroup!(messages, { task, seeds: [8, 9] });
+    await model.generate(messages, { grammar, seeds: [8, 9] });
     expect(server.requests.map(({ body }) => body.n)).toEqual([2, undefined, undefined]);
   });
 });
@@ -169,10 +173,10 @@ describe('a group', () => {
 describe('a server that takes no seed', () => {
   it('is asked without one, and the user is told', async () => {
     const { server, model } = await start({ reply: () => 'ok', refuses: ['seed'] });
-    const first = await model.generate(messages, options);
+    const first = await ask(model, messages, options);
     expect(first).toMatchObject({ text: 'ok', retries: 1 });
     expect(first.warnings?.[0]).toMatch(/no seed/);
-    expect((await model.generate(messages, options)).retries).toBe(0);
+    expect((await ask(model, messages, options)).retries).toBe(0);
     expect(server.requests.map(({ body }) => body.seed)).toEqual([11, undefined, undefined]);
   });
 });
@@ -183,8 +187,8 @@ describe('a server that knows the newer name of the token limit only', () => {
       { reply: () => 'ok', refuses: ['max_tokens'], hint: "use 'max_completion_tokens' instead" },
       { maxTokens: 50 },
     );
-    expect(await model.generate(messages, options)).toMatchObject({ text: 'ok', retries: 1 });
-    expect(await model.generate(messages, options)).toMatchObject({ text: 'ok', retries: 0 });
+    expect(await ask(model, messages, options)).toMatchObject({ text: 'ok', retries: 1 });
+    expect(await ask(model, messages, options)).toMatchObject({ text: 'ok', retries: 0 });
     expect(server.requests.map(({ body }) => body.max_tokens)).toEqual([50, undefined, undefined]);
     expect(server.requests[2]?.body.max_completion_tokens).toBe(50);
   });
@@ -237,7 +241,7 @@ describe('what the user is told', () => {
   it('never shows a key, even where the server repeats it', async () => {
     const wrong = 'private-key-of-unusual-form';
     const { model } = await start({ reply: () => 'ok', apiKey: 'another' }, {}, { OPENAI_API_KEY: wrong });
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'authentication', fatal: true });
     expect(error.message).toContain(
       'Incorrect API key provided: [redacted]; the key was that of OPENAI_API_KEY',
@@ -247,7 +251,7 @@ describe('what the user is told', () => {
 
   it('names model and address when there is no such model', async () => {
     const { server, model } = await start({ reply: () => 'ok', models: ['other'] });
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'not-found', fatal: true });
     expect(error.message).toContain('The model `test-model` does not exist');
     expect(error.message).toContain(server.url);
@@ -258,7 +262,7 @@ describe('what the user is told', () => {
     await server.close();
     const { wait, waits } = recordWaits();
     const model = createModel(openaiConfig({ baseUrl: server.url, maxRetries: 1 }), {}, wait);
-    const error = await failureOf(model.generate(messages, options));
+    const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'network', retries: 1 });
     expect(error.message).toContain(`no answer from ${server.url}/chat/completions: nothing listens there`);
     expect(waits).toHaveLength(1);

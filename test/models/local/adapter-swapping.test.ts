@@ -11,6 +11,8 @@ import { createLocalModel, openLocalModels } from '../../../src/models/local/pro
 import { localSchema, type Quantization } from '../../../src/models/local/settings.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
+import { ask } from '../../support/ask.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 import { randomAdapter } from './random-adapter.js';
 
@@ -219,11 +221,7 @@ test('models that share a process say what each says in a process of its own, at
   });
   const shared = openLocalModels(config, [trained!, other!]);
   const { messages } = readReference(name);
-  const task = {
-    parameters: { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 },
-    history: [],
-    warmup: 0,
-  } as const;
+  const grammar = answerGrammar({ count: 3, kind: 'float', low: -6, high: 6, decimals: 1 });
   const choices = [undefined, trained, other];
   const models = choices.map((adapter) => shared.model(adapter));
   expect(models.map(({ id }) => id)).toEqual([
@@ -232,10 +230,10 @@ test('models that share a process say what each says in a process of its own, at
     'local/qwen2-tied-bf16-sharded+random-1',
   ]);
   try {
-    const said = await Promise.all(models.map((one) => one.generate(messages, { task, seed: 9 })));
+    const said = await Promise.all(models.map((one) => ask(one, messages, { grammar, seeds: [9] })));
     for (const [i, adapter] of choices.entries()) {
       const alone = createLocalModel({ ...config, adapter });
-      expect((await alone.generate(messages, { task, seed: 9 })).text).toBe(said[i]!.text);
+      expect((await ask(alone, messages, { grammar, seeds: [9] })).text).toBe(said[i]!.text);
       await alone.close?.();
     }
     expect(new Set(said.map(({ text }) => text)).size).toBe(3);

@@ -6,6 +6,7 @@ import { numberGrammar } from '../../../src/models/local/constraint/number-gramm
 import { type ChatTokenizer, openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { byteFallbackModel, referenceDirectory } from './fixture.js';
 
@@ -30,7 +31,7 @@ describe('the grammar of one value', () => {
   test('every text that it completes is an allowed value, and every allowed value can be written', () => {
     fc.assert(
       fc.property(spec, fc.integer({ min: 0, max: 1_000_000 }), (given, pick) => {
-        const grammar = numberGrammar(given);
+        const grammar = numberGrammar(answerGrammar(given).number);
         const unit = 10 ** given.decimals;
         const steps = Math.round((given.high - given.low) * unit);
         const value =
@@ -47,7 +48,7 @@ describe('the grammar of one value', () => {
   test('a walk along feasible characters always reaches a value, in as few steps as it says', () => {
     fc.assert(
       fc.property(spec, fc.integer(), (given, seed) => {
-        const grammar = numberGrammar(given);
+        const grammar = numberGrammar(answerGrammar(given).number);
         const random = createGenerator(Math.abs(seed));
         let text = '';
         for (let step = 0; step < 12; step++) {
@@ -82,9 +83,7 @@ describe('the grammar of one value', () => {
     ['-6', true],
     ['.5', false],
   ])('%s is a value between -6 and 6 with one decimal: %s', (text, allowed) => {
-    expect(numberGrammar({ count: 1, kind: 'float', low: -6, high: 6, decimals: 1 }).complete(text)).toBe(
-      allowed,
-    );
+    expect(numberGrammar({ low: -6, high: 6, decimals: 1 }).complete(text)).toBe(allowed);
   });
 });
 
@@ -130,7 +129,7 @@ function randomReply(
   const { tokenizer, vocabulary } = vocabularies[kind];
   const size = vocabulary.bytes.length;
   const random = createGenerator(seed);
-  const constraint = createConstraint(given, vocabulary, thinking);
+  const constraint = createConstraint(answerGrammar(given), vocabulary, thinking);
   const maxTokens = constraint.answerTokens + extra;
   const state = constraint.start();
   const ids: number[] = [];
@@ -178,7 +177,7 @@ test.each(['byte-level', 'byte-fallback'] as const)(
 
 test('free text may stand before and after the answer', () => {
   const given: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
-  const state = createConstraint(given, vocabulary, false).start();
+  const state = createConstraint(answerGrammar(given), vocabulary, false).start();
   const reply = 'I try something new, x < 3 [sic].\nparams[0]: -1.5, params[1]: 6\nThat should do.';
   tokenizer.encodeText(reply).forEach((id, at) => {
     const mask = state.mask(500 - at);
@@ -204,5 +203,7 @@ test('a tokenizer without single characters is refused', () => {
       of: (id: number) => (id < 300 ? new Uint8Array(0) : tokenizer.bytes.of(id)),
     },
   };
-  expect(() => constraintVocabulary(lacking, 512, eos)).toThrow(/model\.format[\s\S]*no token for/);
+  const poor = constraintVocabulary(lacking, 512, eos);
+  const grammar = answerGrammar({ count: 1, kind: 'float', low: 0, high: 1, decimals: 1 });
+  expect(() => createConstraint(grammar, poor, false)).toThrow(/model\.format[\s\S]*no token for/);
 });

@@ -5,6 +5,7 @@ import { AbortedError } from '../../../src/models/local/engine/generation.js';
 import type { GenerateJob } from '../../../src/models/local/engine/protocol.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
 import { byteFallbackModel, readReference, referenceDirectory, referenceModels } from './fixture.js';
 
 const hooks = { aborted: () => false };
@@ -142,7 +143,7 @@ const specs: readonly ParameterSpec[] = [
 ];
 
 test('constrained candidates too are what their seeds make alone, with fewer runs than tokens', async () => {
-  const constrained = { ...job, maxTokens: 100, constraint: specs[1]! };
+  const constrained = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!) };
   const together = await engine.generate({ ...constrained, seeds: [1, 2, 3] }, hooks);
   for (const [i, seed] of [1, 2, 3].entries()) {
     let runs = 0;
@@ -166,11 +167,14 @@ async function countValid(path: string): Promise<number> {
   try {
     let valid = 0;
     for (let call = 0; call < 10; call++) {
-      const constraint = specs[call % specs.length]!;
+      const spec = specs[call % specs.length]!;
       const seeds = Array.from({ length: 10 }, (_, i) => call * 10 + i);
-      const { answers } = await constrained.generate({ ...job, seeds, constraint, maxTokens: 140 }, hooks);
+      const { answers } = await constrained.generate(
+        { ...job, seeds, grammar: answerGrammar(spec), maxTokens: 140 },
+        hooks,
+      );
       for (const { text, finishReason } of answers)
-        if (parseParameters(text, constraint, { finishReason }).ok) valid++;
+        if (parseParameters(text, spec, { finishReason }).ok) valid++;
     }
     return valid;
   } finally {
@@ -192,15 +196,20 @@ test('with a byte-fallback tokenizer too, 100 of 100 constrained answers are val
 });
 
 test.each([',', '\n', ']:'])('the stop string %j leaves a constrained answer whole', async (stop) => {
-  const constraint = specs[0]!;
-  const constrained = { ...job, seeds: [1, 2, 3, 4, 5, 6, 7, 8], maxTokens: 80, constraint };
+  const spec = specs[0]!;
+  const constrained = {
+    ...job,
+    seeds: [1, 2, 3, 4, 5, 6, 7, 8],
+    maxTokens: 80,
+    grammar: answerGrammar(spec),
+  };
   const shown = new Map<number, string>();
   const onText = (candidate: number, text: string) =>
     void shown.set(candidate, (shown.get(candidate) ?? '') + text);
   const whole = await engine.generate(constrained, hooks);
   const stopped = await engine.generate({ ...constrained, stop: [stop] }, { ...hooks, onText });
   for (const [i, { text, finishReason }] of stopped.answers.entries()) {
-    expect(parseParameters(text, constraint, { finishReason }), text).toMatchObject({ ok: true });
+    expect(parseParameters(text, spec, { finishReason }), text).toMatchObject({ ok: true });
     const unstopped = whole.answers[i]!.text;
     const end = unstopped.indexOf('\n', unstopped.indexOf('params[1]:'));
     const cut = end < 0 ? -1 : unstopped.indexOf(stop, end);

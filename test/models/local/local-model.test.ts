@@ -3,12 +3,14 @@ import { readdirSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { GenerateOptions, LanguageModel, ModelError } from '../../../src/models/language-model.js';
+import type { LanguageModel, ModelError } from '../../../src/models/language-model.js';
 import type { GenerateJob } from '../../../src/models/local/engine/protocol.js';
 import { createLocalModel } from '../../../src/models/local/process/local-model.js';
 import { type ModelProcess, openModelProcess } from '../../../src/models/local/process/model-process.js';
 import { type LocalConfig, localSchema } from '../../../src/models/local/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
+import { ask } from '../../support/ask.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { readReference, referenceDirectory } from './fixture.js';
@@ -21,7 +23,7 @@ afterEach(async () => {
 const path = referenceDirectory('qwen2-tied-bf16-sharded');
 const messages = readReference('qwen2-tied-bf16-sharded').messages;
 const parameters = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
-const task: GenerateOptions['task'] = { parameters, history: [], warmup: 0 };
+const grammar = answerGrammar(parameters);
 
 function localModel(config: Partial<LocalConfig> = {}): LanguageModel {
   const model = createLocalModel(
@@ -55,7 +57,7 @@ const job: GenerateJob = {
 
 test('greedy text equals the reference, through the process', async () => {
   const model = localModel({ temperature: 0, maxTokens: 24 });
-  const completion = await model.generate(messages, { task, seed: 1 });
+  const completion = await ask(model, messages, { grammar, seeds: [1] });
   expect(completion.text).toBe(readReference('qwen2-tied-bf16-sharded').greedy_text);
   expect(completion).toMatchObject({
     finishReason: 'length',
@@ -65,8 +67,8 @@ test('greedy text equals the reference, through the process', async () => {
 
 test('the same seed gives the same text, alone and in a group; other seeds differ', async () => {
   const model = localModel({ temperature: 1, maxTokens: 16 });
-  const group = await model.generateGroup!(messages, { task, seeds: [5, 6, 7] });
-  const alone = await model.generate(messages, { task, seed: 6 });
+  const group = await model.generate(messages, { grammar, seeds: [5, 6, 7] });
+  const alone = await ask(model, messages, { grammar, seeds: [6] });
   expect(alone.text).toBe(group[1]!.text);
   expect(new Set(group.map(({ text }) => text)).size).toBe(3);
   expect(group[0]!.usage.promptTokens).toBe(66);
@@ -75,7 +77,7 @@ test('the same seed gives the same text, alone and in a group; other seeds diffe
 
 test('a constrained model always answers in the format', async () => {
   const model = localModel({ format: 'constrained', temperature: 1, maxTokens: 80 });
-  const completions = await model.generateGroup!(messages, { task, seeds: [1, 2, 3, 4, 5, 6, 7, 8] });
+  const completions = await model.generate(messages, { grammar, seeds: [1, 2, 3, 4, 5, 6, 7, 8] });
   for (const { text, finishReason } of completions)
     expect(parseParameters(text, parameters, { finishReason })).toMatchObject({ ok: true });
 });
@@ -83,13 +85,13 @@ test('a constrained model always answers in the format', async () => {
 test('what does not fit is refused with numbers, and the next call works', async () => {
   const long = [{ role: 'user' as const, content: 'params '.repeat(600) }];
   const model = localModel({ maxTokens: 8 });
-  await expect(model.generate(long, { task, seed: 1 })).rejects.toMatchObject({
+  await expect(ask(model, long, { grammar, seeds: [1] })).rejects.toMatchObject({
     kind: 'bad-request',
     message: expect.stringMatching(/prompt has \d+ tokens, the context holds 512/),
   });
   const tight = localModel({ maxTokens: 8, format: 'constrained' });
-  await expect(tight.generate(messages, { task, seed: 1 })).rejects.toMatchObject({ kind: 'bad-request' });
-  expect((await model.generate(messages, { task, seed: 1 })).usage.completionTokens).toBe(8);
+  await expect(ask(tight, messages, { grammar, seeds: [1] })).rejects.toMatchObject({ kind: 'bad-request' });
+  expect((await ask(model, messages, { grammar, seeds: [1] })).usage.completionTokens).toBe(8);
 });
 
 test('an abort ends the call at once and the process serves the next', async () => {
@@ -161,7 +163,7 @@ test('memory stays flat over a thousand generations', async () => {
 
 test('a device that is not there is refused with those that are', async () => {
   const model = localModel({ device: process.platform === 'win32' ? 'coreml' : 'dml' });
-  await expect(model.generate(messages, { task, seed: 1 })).rejects.toThrow(/model\.device[\s\S]*cpu/);
+  await expect(ask(model, messages, { grammar, seeds: [1] })).rejects.toThrow(/model\.device[\s\S]*cpu/);
 });
 
 test('a directory without a model is refused before anything starts', () => {

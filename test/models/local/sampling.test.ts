@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Sampling } from '../../../src/models/language-model.js';
 import {
   logProbability,
-  type SamplingSettings,
   sampleToken,
   type TokenMask,
 } from '../../../src/models/local/constraint/sampling.js';
 import { StopStrings } from '../../../src/models/local/engine/generation.js';
 import { createGenerator } from '../../../src/random/generator.js';
 
-const plain: SamplingSettings = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };
+const plain: Sampling = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };
 const logits = () => Float32Array.from([2, 1, 0, -1, 1.5]);
 
 /** How often each token is drawn. */
-function frequencies(settings: Partial<SamplingSettings>, mask?: TokenMask, draws = 20_000): number[] {
+function frequencies(settings: Partial<Sampling>, mask?: TokenMask, draws = 20_000): number[] {
   const random = createGenerator(3);
   const counts = logits().fill(0);
   for (let i = 0; i < draws; i++) {
@@ -37,7 +37,7 @@ function expectNear(found: readonly number[], wanted: readonly number[]): void {
   });
 }
 
-test.each<[string, Partial<SamplingSettings>, number[]]>([
+test.each<[string, Partial<Sampling>, number[]]>([
   ['plain', {}, shares(1, [0, 1, 2, 3, 4])],
   ['temperature', { temperature: 0.5 }, shares(0.5, [0, 1, 2, 3, 4])],
   ['top-k', { topK: 2 }, shares(1, [0, 4])],

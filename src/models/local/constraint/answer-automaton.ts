@@ -1,4 +1,4 @@
-import type { ParameterSpec } from '../../../policies/policy.js';
+import type { AnswerGrammar } from '../../answer-grammar.js';
 import { type NumberGrammar, numberGrammar } from './number-grammar.js';
 
 /** Finds several ASCII patterns at once, byte by byte, without regard to case (Aho & Corasick 1975). */
@@ -53,9 +53,9 @@ function patternMatcher<Role>(
   };
 }
 
-// Reads an answer byte by byte: free text (thinking included), then `params[0]: v, params[1]: v, …`, then free text.
-// A byte after which the reply could no longer be read as one valid answer is refused. Free text may therefore not
-// assign parameters in any other way, nor, after the answer, mention them or open a block of thinking.
+// Reads an answer byte by byte: free text (thinking included), then `a[0]: v, a[1]: v, …`, then free text. A byte after
+// which the reply could no longer be read as one valid answer is refused: free text may open no other list, nor, after
+// the answer, mention one or open a block of thinking.
 
 export type AnswerState =
   /** Before the answer. */
@@ -64,14 +64,14 @@ export type AnswerState =
       /** State of the pattern matcher. */
       readonly matcher: number;
       readonly thinking: boolean;
-      /** Since `param`: nothing, the rest of its word, or what is neither letter nor digit. */
+      /** Since the grammar's `mention`: nothing, the rest of its word, or what is neither letter nor digit. */
       readonly mention: 'none' | 'word' | 'behind';
-      /** Bytes of `params[` matched at a place where the answer may start. */
+      /** Bytes of the opener matched at a place where the answer may start. */
       readonly matched: number;
       /** Whether the answer may start here: at the start of a line, or after a colon. */
       readonly anchored: boolean;
     }
-  /** Within `params[0]:` or `, params[i]:`; `offset` bytes of it are there. */
+  /** Within a label; `offset` bytes of it are there. */
   | { readonly kind: 'literal'; readonly index: number; readonly offset: number }
   /** Within a value, the space before it included. */
   | { readonly kind: 'value'; readonly index: number; readonly text: string }
@@ -83,34 +83,39 @@ export interface AnswerAutomaton {
   step(state: AnswerState, byte: number): AnswerState | undefined;
   /** Whether the reply may end here. */
   canEnd(state: AnswerState): boolean;
-  /** `params[0]:`, then `, params[i]:` */
-  literal(index: number): string;
+  readonly labels: readonly string[];
   readonly values: NumberGrammar;
-  readonly count: number;
 }
 
-const opener = 'params[';
 const thinkingNames = ['think', 'thinking', 'thought', 'reasoning'];
-const matcher = patternMatcher([
-  { text: 'param', role: 'mention' },
-  { text: '<|message|>', role: 'channel' },
+const thinkingPatterns = [
+  { text: '<|message|>', role: 'channel' as const },
   ...[...thinkingNames.map((name) => [`<${name}>`, `</${name}>`]), ['[think]', '[/think]']].flatMap(
     ([open, close]) => [
       { text: open!, role: 'open' as const },
       { text: close!, role: 'close' as const },
     ],
   ),
-]);
+];
+
+/** How the first label begins, up to its first sign: from there on the answer has started. */
+export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
+
+/** What the patterns that end free text after the answer end in, in either case. */
+export const patternEnds = ({ mention }: Pick<AnswerGrammar, 'mention'>): string =>
+  `${mention.at(-1)!.toLowerCase()}${mention.at(-1)!.toUpperCase()}>]`;
 
 const code = (character: string) => character.charCodeAt(0);
-const [newline, colon, bracket, comma] = [code('\n'), code(':'), code('['), code(',')];
+const [newline, colon] = [code('\n'), code(':')];
 /** Decoration that may stand between the start of a line and the answer. */
 const decoration = new Set([...' \t*_`>#-"\'('].map(code));
 
-export function answerAutomaton(spec: ParameterSpec): AnswerAutomaton {
-  const values = numberGrammar(spec);
-  const literal = (index: number) => `${index === 0 ? '' : ', '}params[${index}]:`;
-  const last = spec.count - 1;
+export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
+  const { labels } = grammar;
+  const values = numberGrammar(grammar.number);
+  const matcher = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);
+  const opener = openerOf(grammar);
+  const last = labels.length - 1;
   const isComplete = (text: string) => text.startsWith(' ') && values.complete(text.slice(1));
 
   function stepFree(state: AnswerState & { kind: 'free' }, byte: number): AnswerState | undefined {
@@ -119,9 +124,9 @@ export function answerAutomaton(spec: ParameterSpec): AnswerAutomaton {
     if (role === 'open') return fresh(next, true);
     const continues = byte === opener.charCodeAt(state.matched);
     const matched =
-      state.matched > 0 && continues ? state.matched + 1 : state.anchored && byte === code('p') ? 1 : 0;
+      state.matched > 0 && continues ? state.matched + 1 : state.anchored && byte === code(opener) ? 1 : 0;
     if (matched === opener.length) return { kind: 'literal', index: 0, offset: matched };
-    if (byte === bracket && state.mention !== 'none') return undefined;
+    if (byte === opener.charCodeAt(opener.length - 1) && state.mention !== 'none') return undefined;
     return {
       kind: 'free',
       matcher: next,
@@ -138,15 +143,15 @@ export function answerAutomaton(spec: ParameterSpec): AnswerAutomaton {
     if (text === ' ' || (state.text !== '' && values.feasible(text.slice(1)))) return { ...state, text };
     if (!isComplete(state.text)) return undefined;
     if (state.index < last) {
-      return byte === comma ? { kind: 'literal', index: state.index + 1, offset: 1 } : undefined;
+      const starts = byte === code(labels[state.index + 1]!);
+      return starts ? { kind: 'literal', index: state.index + 1, offset: 1 } : undefined;
     }
     return byte === newline ? { kind: 'after', matcher: 0 } : undefined;
   }
 
   return {
-    count: spec.count,
+    labels,
     values,
-    literal,
     start: (thinking) => fresh(0, thinking),
     canEnd: (state) =>
       state.kind === 'after' || (state.kind === 'value' && state.index === last && isComplete(state.text)),
@@ -155,7 +160,7 @@ export function answerAutomaton(spec: ParameterSpec): AnswerAutomaton {
         case 'free':
           return stepFree(state, byte);
         case 'literal': {
-          const expected = literal(state.index);
+          const expected = labels[state.index]!;
           if (byte !== expected.charCodeAt(state.offset)) return undefined;
           return state.offset + 1 === expected.length
             ? { kind: 'value', index: state.index, text: '' }

@@ -3,9 +3,15 @@
  * tokenizer whose tokens are byte strings will do, however it cuts numbers and punctuation.
  */
 import { UserError } from '../../../errors.js';
-import type { ParameterSpec } from '../../../policies/policy.js';
+import type { AnswerGrammar } from '../../answer-grammar.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
-import { type AnswerAutomaton, type AnswerState, answerAutomaton } from './answer-automaton.js';
+import {
+  type AnswerAutomaton,
+  type AnswerState,
+  answerAutomaton,
+  openerOf,
+  patternEnds,
+} from './answer-automaton.js';
 import type { TokenMask } from './sampling.js';
 
 export interface Constraint {
@@ -29,9 +35,6 @@ export interface ConstraintVocabulary {
   readonly bytes: readonly Uint8Array[];
   /** Ids of tokens that start with a byte. */
   readonly byFirst: readonly (readonly number[])[];
-  /** Ids of tokens that hold a `[`, and of those that may complete what is refused after the answer. */
-  readonly withBracket: readonly number[];
-  readonly withPatternEnd: readonly number[];
   /** Ids that are never chosen: control tokens, rows of the embedding that no token uses, raw bytes beyond ASCII. */
   readonly silent: readonly number[];
   readonly eosTokens: ReadonlySet<number>;
@@ -39,7 +42,6 @@ export interface ConstraintVocabulary {
   spell(text: string): readonly number[];
 }
 
-/** @throws UserError when the tokenizer lacks one of the characters that an answer is made of */
 export function constraintVocabulary(
   tokenizer: ChatTokenizer,
   size: number,
@@ -55,23 +57,9 @@ export function constraintVocabulary(
   bytes.forEach((token, id) => {
     if (token.length > 0) byFirst[token[0]!]!.push(id);
   });
-  const holding = (ends: readonly number[]) =>
-    [...bytes.keys()].filter((id) => bytes[id]!.some((byte) => ends.includes(byte)));
-  const missing = [...'0123456789-., params[]:\n</think>'].filter(
-    (character) => !byFirst[character.charCodeAt(0)]!.some((id) => bytes[id]!.length === 1),
-  );
-  if (missing.length > 0)
-    throw new UserError({
-      field: 'model.format',
-      value: 'constrained',
-      message: `the model's tokenizer has no token for ${missing.map((c) => JSON.stringify(c)).join(', ')} alone`,
-      remedy: 'set model.format to text',
-    });
   return {
     bytes,
     byFirst,
-    withBracket: holding([0x5b]),
-    withPatternEnd: holding([...'mM>]'].map((character) => character.charCodeAt(0))),
     silent: [...bytes.keys()].filter((id) => bytes[id]!.length === 0),
     eosTokens,
     spell: spelling(tokenizer, bytes, byFirst),
@@ -110,22 +98,64 @@ function spelling(
   };
 }
 
-const answerStart = 'params[0]:';
 const thinkingEnd = '</think>\n';
 
-/** @param thinking whether the prompt ends inside a block of thinking */
+/** What the replies of one constraint share. */
+interface Rules {
+  readonly automaton: AnswerAutomaton;
+  readonly vocabulary: ConstraintVocabulary;
+  readonly costs: Costs;
+  /** Masks of states seen so far. */
+  readonly masks: Map<string, TokenMask>;
+  /** Ids of tokens that may open another list before the answer, and that may be refused after it. */
+  readonly suspects: { readonly free: readonly number[]; readonly after: readonly number[] };
+}
+
+/**
+ * @param thinking whether the prompt ends inside a block of thinking
+ * @throws UserError when the tokenizer lacks one of the characters that an answer is made of
+ */
 export function createConstraint(
-  spec: ParameterSpec,
+  grammar: AnswerGrammar,
   vocabulary: ConstraintVocabulary,
   thinking: boolean,
 ): Constraint {
-  const automaton = answerAutomaton(spec);
+  requireCharacters(`0123456789-. ${grammar.labels.join('')}${thinkingEnd}`, vocabulary);
+  const automaton = answerAutomaton(grammar);
   const costs = answerCosts(automaton, vocabulary);
-  const masks = new Map<string, TokenMask>();
+  const rules: Rules = {
+    automaton,
+    vocabulary,
+    costs,
+    masks: new Map(),
+    suspects: {
+      free: holding(openerOf(grammar).slice(-1), vocabulary),
+      after: holding(patternEnds(grammar), vocabulary),
+    },
+  };
   return {
     answerTokens: costs.answer + (thinking ? vocabulary.spell(thinkingEnd).length : 0),
-    start: () => new Reply(automaton, vocabulary, costs, masks, automaton.start(thinking)),
+    start: () => new Reply(rules, automaton.start(thinking)),
   };
+}
+
+function requireCharacters(characters: string, { bytes, byFirst }: ConstraintVocabulary): void {
+  const missing = [...new Set(characters)].filter(
+    (character) => !byFirst[character.charCodeAt(0)]!.some((id) => bytes[id]!.length === 1),
+  );
+  if (missing.length === 0) return;
+  throw new UserError({
+    field: 'model.format',
+    value: 'constrained',
+    message: `the model's tokenizer has no token for ${missing.map((c) => JSON.stringify(c)).join(', ')} alone`,
+    remedy: 'set model.format to text',
+  });
+}
+
+/** Ids of tokens that hold one of the characters. */
+function holding(characters: string, { bytes }: ConstraintVocabulary): readonly number[] {
+  const wanted = Buffer.from(characters);
+  return [...bytes.keys()].filter((id) => bytes[id]!.some((byte) => wanted.includes(byte)));
 }
 
 interface Costs {
@@ -138,24 +168,25 @@ interface Costs {
 }
 
 function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary): Costs {
-  const { count, literal, values } = automaton;
+  const { labels, values } = automaton;
+  const count = labels.length;
   const shortestValue = 1 + values.shortfall('');
   /** Tokens of everything from the comma before value `index` to the end. */
   const tails: number[] = [];
   // What ends the last value: the end token or a line break.
   tails[count] = 1;
   for (let index = count - 1; index > 0; index--)
-    tails[index] = 1 + spell(literal(index).slice(1)).length + shortestValue + tails[index + 1]!;
+    tails[index] = 1 + spell(labels[index]!.slice(1)).length + shortestValue + tails[index + 1]!;
   return {
-    answer: spell(answerStart).length + shortestValue + tails[1]!,
-    start: thinkingEnd.length + answerStart.length + shortestValue + tails[1]!,
+    answer: spell(labels[0]!).length + shortestValue + tails[1]!,
+    start: thinkingEnd.length + labels[0]!.length + shortestValue + tails[1]!,
     from(state) {
       switch (state.kind) {
         case 'free':
           return Number.POSITIVE_INFINITY;
         case 'literal':
           return (
-            spell(literal(state.index).slice(state.offset)).length + shortestValue + tails[state.index + 1]!
+            spell(labels[state.index]!.slice(state.offset)).length + shortestValue + tails[state.index + 1]!
           );
         case 'value': {
           const missing = state.text === '' ? shortestValue : values.shortfall(state.text.slice(1));
@@ -168,39 +199,27 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   };
 }
 
-/** Masks remembered for one spec; states recur from candidate to candidate and from call to call. */
+/** Masks remembered for one grammar; states recur from candidate to candidate and from call to call. */
 const masksKept = 4096;
 
 class Reply implements ConstraintState {
-  readonly #automaton: AnswerAutomaton;
-  readonly #vocabulary: ConstraintVocabulary;
-  readonly #costs: Costs;
-  readonly #masks: Map<string, TokenMask>;
+  readonly #rules: Rules;
   #state: AnswerState;
   /** Tokens that follow without choice: the fixed parts of the answer, in the tokenizer's own spelling. */
   #forced: readonly number[] = [];
 
-  constructor(
-    automaton: AnswerAutomaton,
-    vocabulary: ConstraintVocabulary,
-    costs: Costs,
-    masks: Map<string, TokenMask>,
-    state: AnswerState,
-  ) {
-    this.#automaton = automaton;
-    this.#vocabulary = vocabulary;
-    this.#costs = costs;
-    this.#masks = masks;
+  constructor(rules: Rules, state: AnswerState) {
+    this.#rules = rules;
     this.#state = state;
   }
 
   mask(remaining: number): TokenMask {
     const state = this.#state;
-    if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#costs.start) {
+    if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#rules.costs.start) {
       // The rest of the budget is needed for the answer: it starts now.
       const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
-      this.#forced = [before, answerStart].flatMap((text) =>
-        text === '' ? [] : this.#vocabulary.spell(text),
+      this.#forced = [before, this.#labels[0]!].flatMap((text) =>
+        text === '' ? [] : this.#rules.vocabulary.spell(text),
       );
     }
     const next = this.#forced[0];
@@ -211,24 +230,27 @@ class Reply implements ConstraintState {
 
   take(id: number): void {
     this.#forced = this.#forced.slice(1);
-    if (this.#vocabulary.eosTokens.has(id)) return;
+    if (this.#rules.vocabulary.eosTokens.has(id)) return;
     const state = this.#walk(this.#state, id);
     if (state === undefined) throw new Error(`token ${id} breaks the answer's format`);
     const entered = state.kind === 'literal' && this.#forced.length === 0;
     this.#state = state;
-    if (entered)
-      this.#forced = this.#vocabulary.spell(this.#automaton.literal(state.index).slice(state.offset));
+    if (entered) this.#forced = this.#rules.vocabulary.spell(this.#labels[state.index]!.slice(state.offset));
   }
 
   answerEnd(text: string): number {
-    // No key is mentioned after the answer, so the last one is the last value's, which ends with its line.
-    return this.#state.kind === 'after' ? text.indexOf('\n', text.lastIndexOf('params[')) : -1;
+    // No label follows the answer, so that the last one is the last value's, which ends with its line.
+    return this.#state.kind === 'after' ? text.indexOf('\n', text.lastIndexOf(this.#labels.at(-1)!)) : -1;
+  }
+
+  get #labels(): readonly string[] {
+    return this.#rules.automaton.labels;
   }
 
   #walk(from: AnswerState, id: number): AnswerState | undefined {
     let state: AnswerState | undefined = from;
-    for (const byte of this.#vocabulary.bytes[id]!) {
-      state = this.#automaton.step(state, byte);
+    for (const byte of this.#rules.vocabulary.bytes[id]!) {
+      state = this.#rules.automaton.step(state, byte);
       if (state === undefined) return undefined;
     }
     return state;
@@ -237,38 +259,38 @@ class Reply implements ConstraintState {
   /** Leaves out tokens after which the answer could no longer be completed with `budget` tokens. */
   #affordable(mask: TokenMask & { kind: 'only' }, budget: number): TokenMask {
     // A value takes at most this many characters; only near the end of the budget must each token be looked at.
-    if (budget >= this.#costs.from(this.#state) + 64) return mask;
-    const { eosTokens } = this.#vocabulary;
+    if (budget >= this.#rules.costs.from(this.#state) + 64) return mask;
+    const { eosTokens } = this.#rules.vocabulary;
     const ids = mask.ids.filter((id) => {
       const after = eosTokens.has(id) ? undefined : this.#walk(this.#state, id);
-      return after === undefined || this.#costs.from(after) <= budget;
+      return after === undefined || this.#rules.costs.from(after) <= budget;
     });
     return ids.length === 0 ? mask : { kind: 'only', ids };
   }
 
   #stateMask(state: AnswerState): TokenMask {
     const key = JSON.stringify(state);
-    let mask = this.#masks.get(key);
+    let mask = this.#rules.masks.get(key);
     if (mask === undefined) {
       mask = this.#computeMask(state);
-      if (this.#masks.size >= masksKept) this.#masks.clear();
-      this.#masks.set(key, mask);
+      if (this.#rules.masks.size >= masksKept) this.#rules.masks.clear();
+      this.#rules.masks.set(key, mask);
     }
     return mask;
   }
 
   #computeMask(state: AnswerState): TokenMask {
-    const { silent, eosTokens, withBracket, withPatternEnd, byFirst } = this.#vocabulary;
-    const ends = this.#automaton.canEnd(state);
+    const { automaton, suspects, vocabulary } = this.#rules;
+    const { silent, eosTokens, byFirst } = vocabulary;
+    const ends = automaton.canEnd(state);
     if (state.kind === 'free' || state.kind === 'after') {
-      const suspects = state.kind === 'free' ? withBracket : withPatternEnd;
-      const refused = suspects.filter((id) => this.#walk(state, id) === undefined);
+      const refused = suspects[state.kind].filter((id) => this.#walk(state, id) === undefined);
       const mute = ends ? silent.filter((id) => !eosTokens.has(id)) : silent;
       return { kind: 'except', ids: Int32Array.from([...mute, ...refused]) };
     }
     const ids: number[] = ends ? [...eosTokens] : [];
     for (let byte = 0; byte < 256; byte++) {
-      if (this.#automaton.step(state, byte) === undefined) continue;
+      if (automaton.step(state, byte) === undefined) continue;
       for (const id of byFirst[byte]!) if (this.#walk(state, id) !== undefined) ids.push(id);
     }
     return { kind: 'only', ids: Int32Array.from(ids).sort() };

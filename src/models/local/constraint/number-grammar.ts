@@ -1,4 +1,4 @@
-import type { ParameterSpec } from '../../../policies/policy.js';
+import type { NumberKind } from '../../answer-grammar.js';
 
 /** Which texts are, or can become, one allowed value. */
 export interface NumberGrammar {
@@ -10,10 +10,9 @@ export interface NumberGrammar {
   shortfall(text: string): number;
 }
 
-/** The values of a spec in plain decimal notation, with up to `decimals` digits after the point. */
-export function numberGrammar(spec: ParameterSpec): NumberGrammar {
+export function numberGrammar(kind: NumberKind): NumberGrammar {
   const grammar =
-    spec.choices === undefined ? rangeGrammar(spec) : choiceGrammar(spec.choices, spec.decimals);
+    kind.choices === undefined ? rangeGrammar(kind) : choiceGrammar(kind.choices, kind.decimals);
   const known = new Map<string, number>();
   return {
     ...grammar,
@@ -64,8 +63,7 @@ function choiceGrammar(choices: readonly number[], decimals: number): NumberGram
 }
 
 /** Works on multiples of 10^-decimals, which are whole numbers. */
-function rangeGrammar({ low, high, decimals, kind }: ParameterSpec): NumberGrammar {
-  const digits = kind === 'integer' ? 0 : decimals;
+function rangeGrammar({ low, high, decimals: digits }: NumberKind): NumberGrammar {
   const unit = 10 ** digits;
   const { lowest, highest } = multiplesBetween(low, high, digits);
   const longest = String(Math.floor(Math.max(Math.abs(low), Math.abs(high)))).length;

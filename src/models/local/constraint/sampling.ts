@@ -1,18 +1,5 @@
 import type { RandomGenerator } from '../../../random/generator.js';
-
-/** How the next token is chosen. Filters apply in Hugging Face's order: penalty, temperature, top-k, top-p, min-p. */
-export interface SamplingSettings {
-  /** 0: always the likeliest token. */
-  readonly temperature: number;
-  /** The fewest tokens that hold this share of the probability; 1: all (Holtzman et al. 2020). */
-  readonly topP: number;
-  /** The k likeliest tokens (and ties with the last of them); 0: all. */
-  readonly topK: number;
-  /** Tokens at least this fraction as likely as the likeliest; 0: all (Nguyen et al. 2024). */
-  readonly minP: number;
-  /** Logits of tokens that occurred are divided by it where positive, multiplied where negative; 1: off (Keskar et al. 2019). */
-  readonly repetitionPenalty: number;
-}
+import type { Sampling } from '../../language-model.js';
 
 /** Which tokens may come next: only these, or all but these. */
 export type TokenMask =
@@ -26,7 +13,7 @@ export type TokenMask =
  */
 export function sampleToken(
   logits: Float32Array,
-  settings: SamplingSettings,
+  settings: Sampling,
   random: RandomGenerator,
   occurred: ReadonlySet<number>,
   mask?: TokenMask,

@@ -1,12 +1,12 @@
 /** A loaded model: messages in, answers out. Lives in the model's own process. */
-import type { ParameterSpec } from '../../../policies/policy.js';
+import type { AnswerGrammar } from '../../answer-grammar.js';
+import type { Sampling, SamplingChoice } from '../../language-model.js';
 import {
   type Constraint,
   type ConstraintVocabulary,
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
-import type { SamplingSettings } from '../constraint/sampling.js';
 import { type Adapter, adapterParameters, openAdapter } from '../graph/adapter.js';
 import { buildInferenceGraph } from '../graph/decoder.js';
 import type { BuiltGraph } from '../graph/graph.js';
@@ -76,10 +76,10 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
             (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
         );
       const maxTokens = Math.min(job.maxTokens, room);
-      const constraint = job.constraint && constraints(job.constraint, opensThinking(tokenizer, job));
+      const constraint = job.grammar && constraints(job.grammar, opensThinking(tokenizer, job));
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new RequestError(
-          `an answer of ${job.constraint?.count} parameters may need ${constraint.answerTokens} tokens, ` +
+          `an answer of ${job.grammar?.labels.length} numbers may need ${constraint.answerTokens} tokens, ` +
             `and ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
       const generation = await generator.generate(
@@ -142,7 +142,7 @@ export function buildGraph(
 }
 
 /** What the caller leaves open is as the model's publisher recommends, else plain sampling. */
-function resolveSampling(asked: Partial<SamplingSettings>, defaults: GenerationDefaults): SamplingSettings {
+function resolveSampling(asked: SamplingChoice, defaults: GenerationDefaults): Sampling {
   return {
     temperature: asked.temperature ?? defaults.temperature ?? 1,
     topP: asked.topP ?? defaults.topP ?? 1,
@@ -168,20 +168,20 @@ function opensThinking(tokenizer: ChatTokenizer, job: GenerateJob): boolean {
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
 }
 
-/** Constraints of the specs seen so far, with the masks that they have computed. */
+/** Constraints of the grammars seen so far, with the masks that they have computed. */
 function constraintCache(
   tokenizer: ChatTokenizer,
   config: DecoderConfig,
   eosTokens: ReadonlySet<number>,
-): (spec: ParameterSpec, thinking: boolean) => Constraint {
+): (grammar: AnswerGrammar, thinking: boolean) => Constraint {
   let vocabulary: ConstraintVocabulary | undefined;
   const constraints = new Map<string, Constraint>();
-  return (spec, thinking) => {
-    const key = JSON.stringify([spec, thinking]);
+  return (grammar, thinking) => {
+    const key = JSON.stringify([grammar, thinking]);
     let constraint = constraints.get(key);
     if (constraint === undefined) {
       vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
-      constraint = createConstraint(spec, vocabulary, thinking);
+      constraint = createConstraint(grammar, vocabulary, thinking);
       constraints.set(key, constraint);
     }
     return constraint;

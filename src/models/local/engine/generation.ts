@@ -1,11 +1,7 @@
 import { createGenerator, type RandomGenerator } from '../../../random/generator.js';
+import type { Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
-import {
-  logProbability,
-  type SamplingSettings,
-  sampleToken,
-  type TokenMask,
-} from '../constraint/sampling.js';
+import { logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
 import { TextStream, type TokenBytes } from '../tokens/token-text.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import type { AdapterInputs } from './adapter-inputs.js';
@@ -72,7 +68,7 @@ interface GenerationRequest {
   readonly seeds: readonly number[];
   /** Longest answer in tokens. */
   readonly maxTokens: number;
-  readonly sampling: SamplingSettings;
+  readonly sampling: Sampling;
   /** Texts that end an answer; under a constraint they count only once its answer is complete. */
   readonly stop: readonly string[];
   /** Tokens that end an answer. */

@@ -1,8 +1,7 @@
 /** What the parent and the model's process tell each other. */
 import type { Problem } from '../../../errors.js';
-import type { ParameterSpec } from '../../../policies/policy.js';
-import type { ChatMessage } from '../../language-model.js';
-import type { SamplingSettings } from '../constraint/sampling.js';
+import type { AnswerGrammar } from '../../answer-grammar.js';
+import type { ChatMessage, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 import type { GeneratedAnswer } from './generation.js';
 
@@ -24,11 +23,11 @@ export interface GenerateJob {
   readonly seeds: readonly number[];
   readonly maxTokens: number;
   /** What is absent comes from the model's own recommendation. */
-  readonly sampling: Partial<SamplingSettings>;
+  readonly sampling: SamplingChoice;
   readonly stop: readonly string[];
   readonly logProbabilities: boolean;
-  /** The answer that is forced upon the model, if any. */
-  readonly constraint?: ParameterSpec;
+  /** The form that is forced upon the answers, if any. */
+  readonly grammar?: AnswerGrammar;
 }
 
 export interface JobResult {

@@ -1,11 +1,19 @@
 import path from 'node:path';
-import type { Completion, LanguageModel } from '../../language-model.js';
+import {
+  type Completion,
+  type CompletionToken,
+  chosenSampling,
+  type LanguageModel,
+  smallest,
+} from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import type { GeneratedAnswer } from '../engine/generation.js';
 import { checkModel } from '../engine/inspect.js';
 import type { JobResult } from '../engine/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory } from '../settings.js';
+import type { TokenBytes } from '../tokens/token-text.js';
+import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { readDecoderConfig } from '../weights/hf-config.js';
 import { type ModelProcess, openModelProcess } from './model-process.js';
 
@@ -22,13 +30,12 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
 }
 
 /** Models that differ in their adapter alone. */
-export interface LocalModels {
+export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'> {
   /**
    * The base with one of the adapters, or as it is. Closing is up to `close` here.
    * @param adapter its directory, as it was given
    */
   model(adapter?: string): LanguageModel;
-  close(): Promise<void>;
 }
 
 /**
@@ -46,6 +53,10 @@ export function openLocalModels(
   const process = openModelProcess(modelId(base.path), { ...base, adapters });
   return {
     model: (adapter) => languageModel({ ...base, adapter }, process, adapter),
+    load: () => process.load(),
+    get pid() {
+      return process.pid;
+    },
     close: () => process.close(),
   };
 }
@@ -66,42 +77,40 @@ function modelId(path: string, adapter?: string): string {
 /** @param chosen adapter that each job asks for, where the process has several */
 function languageModel(config: LocalConfig, process: ModelProcess, chosen?: string): LanguageModel {
   const id = modelId(config.path, config.adapter);
-  const { maxTokens, stop, format, temperature, topP, topK, minP, repetitionPenalty } = config;
-  const sampling = {
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(topK !== undefined && { topK }),
-    ...(minP !== undefined && { minP }),
-    ...(repetitionPenalty !== undefined && { repetitionPenalty }),
-  };
-  const generateGroup: NonNullable<LanguageModel['generateGroup']> = async (messages, options) => {
-    const start = performance.now();
-    const result = await process.generate(
-      {
-        ...(chosen !== undefined && { adapter: chosen }),
-        messages: messages.map(({ role, content }) => ({ role, content })),
-        seeds: options.seeds,
-        maxTokens: Math.min(maxTokens, options.maxTokens ?? maxTokens),
-        sampling,
-        stop,
-        logProbabilities: false,
-        ...(format === 'constrained' && { constraint: options.task.parameters }),
-      },
-      { signal: options.signal },
+  let tokenizer: Promise<ChatTokenizer> | undefined;
+  const openTokenizer = () => {
+    tokenizer ??= import('../tokens/tokenizer.js').then((module) =>
+      module.openTokenizer(config.path, config.template),
     );
-    return completions(result, performance.now() - start);
+    return tokenizer;
   };
   return {
     id,
-    generateGroup,
-    generate: async (messages, { seed, ...options }) =>
-      (await generateGroup(messages, { ...options, seeds: [seed] }))[0]!,
+    givesSeveral: true,
+    async generate(messages, options) {
+      const start = performance.now();
+      const { grammar, logProbabilities = false, onText, seeds, signal, stop = config.stop } = options;
+      const result = await process.generate(
+        {
+          ...(chosen !== undefined && { adapter: chosen }),
+          messages: messages.map(({ role, content }) => ({ role, content })),
+          seeds,
+          maxTokens: smallest(config.maxTokens, options.maxTokens)!,
+          sampling: chosenSampling(config, options.sampling),
+          stop,
+          logProbabilities,
+          ...(config.format === 'constrained' && grammar && { grammar }),
+        },
+        { signal, onText },
+      );
+      const latencyMs = performance.now() - start;
+      return completions(result, latencyMs, logProbabilities ? (await openTokenizer()).bytes : undefined);
+    },
     async context() {
       const { contextTokens: own } = readDecoderConfig(config.path);
-      const { openTokenizer } = await import('../tokens/tokenizer.js');
-      const tokenizer = openTokenizer(config.path, config.template);
+      const tokenizer = await openTokenizer();
       return {
-        tokens: Math.min(config.contextTokens ?? own, own),
+        tokens: smallest(config.contextTokens, own)!,
         count: (messages) => tokenizer.encodePrompt(messages).length,
       };
     },
@@ -122,29 +131,27 @@ export function modelName(directory: string): string {
   return cached === null ? path.basename(resolved) : cached[1]!.replaceAll('--', '/');
 }
 
-function faultsOf(answer: GeneratedAnswer): Pick<Completion, 'faults'> {
-  const faults = replyFaults(answer);
-  return faults.length > 0 ? { faults } : {};
-}
-
 /** What is known of the whole call stands on the first completion. */
-function completions(result: JobResult, latencyMs: number): Completion[] {
-  const generated = result.answers.reduce((sum, answer) => sum + answer.ids.length, 0);
-  return result.answers.map(
-    (answer: GeneratedAnswer, index): Completion => ({
+function completions(
+  { answers, promptTokens, cachedTokens }: JobResult,
+  latencyMs: number,
+  bytes: TokenBytes | undefined,
+): Completion[] {
+  const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
+  return answers.map((answer, index): Completion => {
+    const faults = replyFaults(answer);
+    return {
       text: answer.text,
+      ...(bytes && { tokens: tokensOf(answer, bytes) }),
       finishReason: answer.finishReason,
-      ...faultsOf(answer),
-      usage:
-        index > 0
-          ? {}
-          : {
-              promptTokens: result.promptTokens,
-              cachedTokens: result.cachedTokens,
-              completionTokens: generated,
-            },
+      ...(faults.length > 0 && { faults }),
+      usage: index > 0 ? {} : { promptTokens, cachedTokens, completionTokens },
       latencyMs: index > 0 ? 0 : latencyMs,
       retries: 0,
-    }),
-  );
+    };
+  });
+}
+
+function tokensOf({ ids, logProbabilities }: GeneratedAnswer, bytes: TokenBytes): CompletionToken[] {
+  return ids.map((id, i) => ({ id, bytes: [...bytes.of(id)], logProbability: logProbabilities![i]! }));
 }

@@ -1,0 +1,32 @@
+import { type LanguageModel, ModelError } from '../models/language-model.js';
+import { formatParameters } from '../prompting/answer/format.js';
+import { createGenerator } from '../random/generator.js';
+import type { Control, Task } from '../search/control.js';
+
+/** Who proposes parameters: a language model, or a control, which needs no opening and no closing. */
+export type Proposer = LanguageModel | ControlProposer;
+
+interface ControlProposer extends Control, Absent<LanguageModel> {
+  readonly id: string;
+}
+
+type Absent<T> = { readonly [K in Exclude<keyof T, 'id'>]?: undefined };
+
+/** Who answers the prompts of this task: a control does so in the answer format, drawing from the call's seed alone. */
+export function answering(proposer: Proposer, task: Task): LanguageModel {
+  if (proposer.generate !== undefined) return proposer;
+  const { id } = proposer;
+  return {
+    id,
+    async generate(_messages, { seeds, signal }) {
+      const started = performance.now();
+      if (signal?.aborted) {
+        throw new ModelError('aborted', `${id}: the call was aborted`, { retries: 0, latencyMs: 0 });
+      }
+      const parameters = proposer.propose(task, createGenerator(seeds[0]!));
+      const text = formatParameters(parameters, task.parameters);
+      const latencyMs = performance.now() - started;
+      return [{ text, finishReason: 'stop', usage: {}, latencyMs, retries: 0 }];
+    },
+  };
+}

@@ -1,0 +1,95 @@
+/** Policies of users: families that a module makes. */
+import { basename } from 'node:path';
+import { z } from 'zod';
+import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
+import { isValidAction } from '../environments/limited-environment.js';
+import { messageOf, UserError } from '../errors.js';
+import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
+import type { RandomGenerator } from '../random/generator.js';
+import { toGrid } from './linear.js';
+import type { ParameterSpec, ParameterVector, PolicyFamily } from './policy.js';
+import type { ModulePolicyConfig } from './settings.js';
+
+/** A family of policies as a user may write it. */
+export interface UserPolicyFamily {
+  readonly parameters: Pick<ParameterSpec, 'count' | 'low' | 'high' | 'choices' | 'names'> & {
+    /** Default: 1; 0 for integers. */
+    readonly decimals?: number;
+  };
+  /** How parameters become actions, as prompts tell it. */
+  readonly description?: string;
+  /** Turns a vector of `parameters.count` numbers into a policy. */
+  build(vector: ParameterVector): (observation: Observation) => Action;
+  /** A random start (default: each parameter uniform over its range). */
+  initial?(random: RandomGenerator): ParameterVector;
+}
+
+const parametersShape = z
+  .object({
+    count: z.int().min(1),
+    low: z.number(),
+    high: z.number(),
+    decimals: z.int().min(0).max(6).default(1),
+    choices: z.array(z.number()).min(2).optional(),
+    names: z.array(z.string()).optional(),
+  })
+  .refine(({ low, high }) => low < high, 'low must be below high')
+  .refine(({ count, names }) => (names?.length ?? count) === count, 'names must be as many as count says');
+
+/** @throws UserError that names the file, and what is missing or wrong */
+export async function modulePolicies(
+  { path, options }: ModulePolicyConfig,
+  environment: EnvironmentSpec,
+): Promise<PolicyFamily> {
+  const { name, file, create } = await loadModule(path, 'policy', 'policy.path');
+  const { id, observationSpace, actionSpace, maxSteps } = environment;
+  const made = await create(options, 'policy.options', { id, observationSpace, actionSpace, maxSteps });
+  const wrong = (message: string) => new UserError({ file, message });
+  if (!isRecord(made)) throw wrong('create returned no policy family');
+  const { build, description, initial } = made as unknown as Partial<UserPolicyFamily>;
+  if (typeof build !== 'function') throw wrong(`the policy made by ${basename(file)} has no function build`);
+  const { data, error } = parametersShape.safeParse(made.parameters);
+  if (data === undefined) {
+    const { path: place, message } = error.issues[0]!;
+    throw wrong(`${['parameters', ...place].join('.')} of the policy made by ${basename(file)}: ${message}`);
+  }
+  const { choices, names, ...range } = data;
+  const parameters: ParameterSpec = {
+    ...range,
+    kind: range.decimals === 0 ? 'integer' : 'float',
+    ...(choices && { choices }),
+    ...(names && { names }),
+  };
+  const guarded = <T>(what: string, call: () => T): T => {
+    try {
+      return call();
+    } catch (error) {
+      throw new UserError({ ...thrownIn(file, error), message: `${what} threw: ${messageOf(error)}` });
+    }
+  };
+  return {
+    parameters,
+    description: { kind: 'module', name, text: description ?? '' },
+    build(vector) {
+      const policy = guarded('build', () => build.call(made, vector));
+      if (typeof policy !== 'function') throw wrong('build returned no function');
+      return (observation) => {
+        const action = guarded('the policy', () => policy(observation));
+        if (isValidAction(action, actionSpace)) return action;
+        throw wrong(
+          `the policy returned ${JSON.stringify(action) ?? 'nothing'}, which is no action of ${id}`,
+        );
+      };
+    },
+    initial: (random) =>
+      initial === undefined
+        ? Array.from({ length: parameters.count }, () => drawn(parameters, random))
+        : guarded('initial', () => initial.call(made, random)),
+  };
+}
+
+function drawn({ choices, ...range }: ParameterSpec, random: RandomGenerator): number {
+  return choices === undefined
+    ? toGrid(random.uniform(range.low, range.high), range)
+    : random.choice(choices);
+}

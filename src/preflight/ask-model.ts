@@ -1,0 +1,77 @@
+/** What the model itself tells before a run. */
+import { isLanguageModel, type ModelConfig } from '../config/config.js';
+import type { CommandContext } from '../context.js';
+import type { Assembly } from '../experiment/assemble.js';
+import { createModel } from '../experiment/create-model.js';
+import { formatDuration } from '../format/numbers.js';
+import { type ModelContext, ModelError } from '../models/language-model.js';
+import { answerGrammar } from '../prompting/answer/grammar.js';
+import { type Finding, found } from './findings.js';
+
+/**
+ * What the model of an experiment takes; undefined where that is not known.
+ * @param ask whether a server may be asked
+ */
+export async function contextOf(
+  { config: { model: config }, model }: Assembly,
+  ask: boolean,
+): Promise<ModelContext | undefined> {
+  if (config.provider === 'ollama' && !ask) {
+    return config.contextTokens === undefined ? undefined : { tokens: config.contextTokens };
+  }
+  try {
+    return await model.context?.();
+  } catch (error) {
+    // Asking for an answer will say the same.
+    if (error instanceof ModelError) return undefined;
+    throw error;
+  }
+}
+
+/** A call that only shows whether there is an answer. */
+const probe = {
+  messages: [
+    { role: 'user', content: 'This is a test of the connection. Answer with this line alone:\nparams[0]: 1' },
+  ],
+  options: {
+    seeds: [0],
+    grammar: answerGrammar({ count: 1, kind: 'integer', low: 0, high: 9, decimals: 0 }),
+  },
+} as const;
+
+/** Asks the model of an experiment for one short answer; a control or a module without `generate` is not asked. */
+export async function askModel(
+  { config, model }: Assembly,
+  env: CommandContext['env'],
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  if (!isLanguageModel(config.model) || model.generate === undefined) return [];
+  try {
+    const asked = 'maxRetries' in config.model ? createModel(impatient(config.model), env) : model;
+    const opened = await asked.open?.();
+    const [completion] = await asked.generate(probe.messages, { ...probe.options, signal });
+    const { finishReason, latencyMs, text, usage, warnings = [] } = completion!;
+    const spent = `${formatDuration(latencyMs)}, ${usage.promptTokens ?? '?'} tokens in, ${usage.completionTokens ?? '?'} out`;
+    const name = opened ?? asked.id;
+    return [
+      text.trim() === ''
+        ? {
+            level: 'warning',
+            field: 'model',
+            message: `${name} gave an empty answer (${finishReason}; ${spent})`,
+            remedy: 'raise model.maxTokens: a reasoning model may spend all of it before it answers',
+          }
+        : found('model', `${name} answers (${spent})`),
+      ...warnings.map((message): Finding => ({ level: 'warning', field: 'model', message })),
+    ];
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    return [{ level: 'error', field: 'model', message: `gave no answer: ${error.message}` }];
+  }
+}
+
+/** A check tells at once what a run would wait for. */
+function impatient(config: ModelConfig): ModelConfig {
+  if (!('maxRetries' in config)) return config;
+  return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 60) };
+}

@@ -1,0 +1,46 @@
+import { type LoadedConfig, loadConfig } from '../config/load.js';
+import type { CommandContext } from '../context.js';
+import { UserError } from '../errors.js';
+import { assemble, closeEnvironment } from '../experiment/assemble.js';
+import { askModel, contextOf } from './ask-model.js';
+import { type Finding, found } from './findings.js';
+import { preflight } from './preflight.js';
+
+/**
+ * All that can be known of a config before it is run; what is wrong with it is an error among the findings.
+ * @param offline asks no server, neither for its context nor for a short answer
+ */
+export async function checkConfig(
+  { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
+  offline: boolean,
+  { cwd, env, stop }: Pick<CommandContext, 'cwd' | 'env' | 'stop'>,
+): Promise<readonly Finding[]> {
+  let loaded: LoadedConfig | undefined;
+  try {
+    loaded = loadConfig({ file, overrides, cwd });
+    const assembly = await assemble(loaded.config, env);
+    try {
+      const findings = preflight(assembly, await contextOf(assembly, !offline));
+      const answer = offline ? [] : await askModel(assembly, env, stop.finish);
+      return [...notesOf(loaded), ...located(loaded, [...findings, ...answer])];
+    } finally {
+      await closeEnvironment(assembly);
+      await assembly.model.close?.();
+    }
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { problems } = loaded?.locate(error) ?? error;
+    return [...notesOf(loaded), ...problems.map((problem): Finding => ({ level: 'error', ...problem }))];
+  }
+}
+
+/** What an import or an override did beyond what it says is in order, but has to be known. */
+const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
+  (loaded?.notes ?? []).map((note) => found('config', note.trim()));
+
+/** With their places in the file. */
+function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
+  return findings.map((finding) =>
+    finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
+  );
+}

@@ -1,0 +1,122 @@
+/** The environment that a config names, with the rewards that it gives. */
+import { basename } from 'node:path';
+import { type EnvironmentSource, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
+import type { Action, Environment, Observation, Step } from '../environments/environment.js';
+import {
+  EnvironmentError,
+  type EpisodeBatch,
+  isRemote,
+  type RemoteEnvironment,
+} from '../environments/remote/remote-environment.js';
+import { messageOf, UserError } from '../errors.js';
+import { loadModule, thrownIn } from '../modules/user-module.js';
+
+/** A step as a reward function sees it. */
+export interface Transition extends Step {
+  /** What the policy saw before the step. */
+  readonly before: Observation;
+  readonly action: Action;
+}
+
+type Reward = (transition: Transition) => number;
+
+/** The same with `makeEnvironment`, for environments that no other program plays. */
+export async function makeTask(source: EnvironmentSource, reward: string | undefined): Promise<Environment> {
+  const environment = await makeEnvironment(source.id, source.options);
+  return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
+}
+
+/**
+ * @param reward path of the module of `evaluation.reward`
+ * @throws UserError as `openEnvironment`, and where the module has no reward function; steps throw EnvironmentError where
+ *   that function throws or returns no finite number
+ */
+export async function openTask(
+  source: EnvironmentSource,
+  reward: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  processes = 1,
+): Promise<Environment | RemoteEnvironment> {
+  return rewarded(await openEnvironment(source, env, processes), reward);
+}
+
+/** An environment with the rewards of a module; the same one without. */
+export async function rewarded<E extends Environment | RemoteEnvironment>(
+  environment: E,
+  reward: string | undefined,
+): Promise<Environment | RemoteEnvironment> {
+  if (reward === undefined) return environment;
+  const give = await loadReward(reward);
+  if (!isRemote(environment)) return withRewards(environment, give);
+  const batches = environment.batches.map((batch) => withBatchRewards(batch, give));
+  const { id, observationSpace, actionSpace, maxSteps } = environment;
+  return {
+    ...{ id, observationSpace, actionSpace, batches },
+    ...(maxSteps !== undefined && { maxSteps }),
+    close: () => environment.close(),
+  };
+}
+
+async function loadReward(path: string): Promise<Reward> {
+  const { file, create } = await loadModule(path, 'reward', 'evaluation.reward');
+  const made = await create({}, 'evaluation.reward');
+  if (typeof made !== 'function')
+    throw new UserError({ file, message: 'create returned no reward function' });
+  return (transition) => {
+    let reward: unknown;
+    try {
+      reward = (made as (given: Transition) => unknown)(transition);
+    } catch (error) {
+      const { line } = thrownIn(file, error);
+      const place = line === undefined ? basename(file) : `${basename(file)}:${line}`;
+      throw new EnvironmentError('raised', `${place}: the reward function threw: ${messageOf(error)}`);
+    }
+    if (typeof reward === 'number' && Number.isFinite(reward)) return reward;
+    throw new EnvironmentError(
+      'invalid',
+      `${basename(file)}: the reward of a step is ${String(reward)}\n  expected: a finite number`,
+    );
+  };
+}
+
+function withRewards(environment: Environment, give: Reward): Environment {
+  const { id, observationSpace, actionSpace, maxSteps, stepSeconds } = environment;
+  let before: Observation;
+  return {
+    ...{ id, observationSpace, actionSpace },
+    ...(maxSteps !== undefined && { maxSteps }),
+    ...(stepSeconds !== undefined && { stepSeconds }),
+    reset(seed) {
+      before = environment.reset(seed);
+      return before;
+    },
+    step(action) {
+      const step = environment.step(action);
+      const reward = give({ ...step, before, action });
+      before = step.observation;
+      return { ...step, reward };
+    },
+    ...(environment.frame && { frame: () => environment.frame!() }),
+    ...(environment.close && { close: () => environment.close!() }),
+  };
+}
+
+function withBatchRewards(batch: EpisodeBatch, give: Reward): EpisodeBatch {
+  let before: Observation[] = [];
+  return {
+    slots: batch.slots,
+    async reset(seeds) {
+      before = [...(await batch.reset(seeds))];
+      return [...before];
+    },
+    async step(moves) {
+      const steps = await batch.step(moves);
+      return steps.map((step, i) => {
+        const { slot, action } = moves[i]!;
+        const reward = give({ ...step, before: before[slot]!, action });
+        before[slot] = step.observation;
+        return { ...step, reward };
+      });
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import yargs, { type Argv } from 'yargs';
+import { type Arguments, type Command, common } from '../../src/command.js';
+
+const root = resolve(import.meta.dirname, '../..');
+const files = ['src/commands', 'finetune/commands'].flatMap((folder) =>
+  readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+);
+
+const helpOf = async (file: string) => {
+  const { options } = (await import(join(root, file))) as Command<unknown>;
+  return options(yargs([]).help(false).version(false).wrap(null)).getHelp();
+};
+
+describe.each(files)('%s', (file) => {
+  it('says what each argument is for, and gives an example', async () => {
+    const help = await helpOf(file);
+    const [declared, examples] = help.split('Examples:\n') as [string, string?];
+    expect(examples?.trim() ?? '').toMatch(/\S {2,}\S/);
+    const bare = declared.split('\n').filter((line) => /^ +(-\w, +)?[\w-]+ +\[/.test(line));
+    expect(bare).toEqual([]);
+  });
+
+  it('prints JSON where it prints more than a path', async () => {
+    expect((await helpOf(file)).includes('--json')).toBe(!file.endsWith('/report.ts'));
+  });
+});
+
+describe('Arguments', () => {
+  const options = (y: Argv) =>
+    y
+      .positional('run', common.run)
+      .positional('overrides', common.overrides)
+      .option('runs-dir', common.runsDir)
+      .option('workers', common.workers)
+      .option('dtype', { choices: ['f32', 'f16'] as const, default: 'f16' as const });
+
+  it('follow from the options that are declared', () => {
+    expectTypeOf<Arguments<typeof options>>().toExtend<{
+      readonly run: string;
+      readonly overrides: readonly string[];
+      readonly runsDir: string;
+      readonly workers?: number | undefined;
+      readonly dtype: 'f32' | 'f16';
+    }>();
+    expectTypeOf<Arguments<typeof options>>().not.toHaveProperty('runs-dir');
+  });
+});

@@ -1,0 +1,157 @@
+/** The same pairs of runs get the same verdict, in the same words, from every command and on every page. */
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type { Arm } from '../../finetune/evaluate/arms.js';
+import { conclusions } from '../../finetune/evaluate/conclusion.js';
+import { evaluate } from '../../finetune/evaluate/evaluate.js';
+import { readFigures } from '../../finetune/evaluate/figures.js';
+import { renderEvaluationPage } from '../../finetune/evaluate/page.js';
+import { evaluationTables } from '../../finetune/evaluate/tables.js';
+import { readComparedRuns } from '../../src/comparison/compared-runs.js';
+import { renderComparisonPage } from '../../src/comparison/page.js';
+import { compareGroups } from '../../src/comparison/run-comparison.js';
+import { groupRuns } from '../../src/comparison/run-groups.js';
+import { comparisonTables } from '../../src/comparison/table.js';
+import { parseConfig } from '../../src/config/load.js';
+import { findRuns } from '../../src/runs/finder.js';
+import { type ControlName, controlArm } from '../../src/search/controls.js';
+import { type ControlArm, controlsResult, runReader } from '../../src/studies/controls-result.js';
+import { controlsOnTerminal } from '../../src/studies/controls-table.js';
+import { visibleText } from '../report/markup.js';
+import { temporaryDirectory } from '../support/experiments.js';
+import { writeRun } from '../support/written-runs.js';
+
+const base = [10, 14, 9, 12, 11, 13, 8, 12];
+/** By itself p = 0.026. */
+const tuned = base.map((value, i) => value + [1, 2, 0.2, 1.5, -1, 1.4, 2, 0.9][i]!);
+const third = base.map((value, i) => value + (i % 2 === 0 ? 0.1 : -0.1));
+const seeds = base.map((_, i) => i);
+
+/** What each arm of an evaluation is called among controls. */
+const controls = { base: 'random', tuned: 'hill-climb', 'cma-es': 'cma-es' } as const;
+type ArmName = keyof typeof controls;
+
+/** All that is said of the same runs. */
+function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
+  const place = temporaryDirectory();
+  const names = Object.keys(returns) as ArmName[];
+  const pathOf = (control: ControlName, repeat: number) => join('pole', `${control}-0${repeat + 1}`);
+  for (const name of names) {
+    const config = { model: { provider: controls[name] } };
+    for (const [i, confirmed] of returns[name]!.entries()) {
+      writeRun(join(place, pathOf(controls[name], i)), { seed: seeds[i]!, confirmed, config });
+    }
+  }
+
+  const { runs } = readComparedRuns(
+    findRuns(
+      names.map((name) => `pole/${controls[name]}-*`),
+      { cwd: place, runsDir: '.' },
+    ),
+  );
+  const tasks = groupRuns(runs, undefined);
+  const options = { by: undefined, target: undefined, leftOut: [], named: (path: string) => path };
+  const comparison = compareGroups(tasks, options);
+
+  const config = parseConfig({ environment: 'CartPole-v1', model: { provider: 'random' } });
+  const played = names.map((name): ControlArm => controlArm(controls[name]));
+  const configs = Object.fromEntries(played.map(({ name }) => [name, config]));
+  const facts = {
+    budget: { iterations: 2, candidates: 1, episodes: 1 },
+    failures: [],
+    now: new Date(0),
+    read: runReader(place),
+  };
+  const ofControls = controlsResult({ arms: played, experiments: [{ name: 'pole', configs }], seeds }, facts);
+
+  const arms = names.map((name): Arm => ({ ...controlArm(controls[name]), name, hash: null }));
+  const evaluation = evaluate(
+    { arms, experiments: [{ name: 'pole', configs }], seeds },
+    names.flatMap((arm) =>
+      returns[arm]!.map((_, repeat) => {
+        const path = pathOf(controls[arm], repeat);
+        return { experiment: 'pole', arm, repeat, path, figures: readFigures(join(place, path)) };
+      }),
+    ),
+    { kind: 'stated', environments: [] },
+  );
+
+  const figures = ({
+    p,
+    adjusted,
+    verdict,
+  }: {
+    p: number | null;
+    adjusted: number | null;
+    verdict: string;
+  }) => ({
+    p,
+    adjusted,
+    verdict,
+  });
+  const isTuned = ({ of, against }: { of: string; against: string }) =>
+    of === 'hill-climb' && against === 'random';
+  return {
+    compare: figures(comparison.tasks[0]!.differences.find(isTuned)!),
+    controls: figures(ofControls.differences.find(isTuned)!),
+    evaluate: figures(
+      evaluation.experiments[0]!.comparisons.find(({ of, against }) => of === 'tuned' && against === 'base')!
+        .metrics.confirmed!,
+    ),
+    sentence: conclusions(evaluation)[0]!.text,
+    texts: {
+      compare: comparisonTables(comparison),
+      'page of compare': visibleText(renderComparisonPage(comparison, tasks, (path) => path)),
+      controls: controlsOnTerminal(ofControls),
+      evaluate: evaluationTables(evaluation),
+      'page of evaluate': visibleText(renderEvaluationPage(evaluation)),
+    },
+  };
+}
+
+describe('eight pairs', () => {
+  it('are higher where theirs is the only difference', () => {
+    const { texts, sentence, ...verdicts } = told({ base, tuned });
+    const { p } = verdicts.compare;
+    expect(p).toBeCloseTo(0.026, 3);
+    for (const verdict of Object.values(verdicts))
+      expect(verdict).toEqual({ p, adjusted: p, verdict: 'higher' });
+    for (const [where, text] of Object.entries(texts)) {
+      const plain = stripVTControlCharacters(text);
+      expect(plain, where).toMatch(/(tuned − base|hill-climb − random).* 0\.026 +higher/);
+      expect(plain, where).not.toContain('no evidence');
+    }
+    expect(sentence).toMatch(/^Higher: tuned − base is \+1\.000 in confirmed return/);
+    expect(texts.compare).toContain(sentence.replace('tuned', 'hill-climb').replace('base', 'random'));
+  });
+
+  it('are no evidence beside a third group, with the same figures: three differences are tested', () => {
+    const { texts, sentence, ...verdicts } = told({ base, tuned, 'cma-es': third });
+    const { p, adjusted } = verdicts.compare;
+    expect(adjusted).toBeGreaterThan(0.05);
+    for (const verdict of Object.values(verdicts)) {
+      expect(verdict).toEqual({ p, adjusted, verdict: 'no-evidence' });
+    }
+    for (const [where, text] of Object.entries(texts)) {
+      expect(stripVTControlCharacters(text), where).toMatch(
+        /(tuned − base|hill-climb − random).* 0\.07\d* +no evidence/,
+      );
+      expect(text, where).toContain('corrected by Holm for the 3 differences that were tested');
+    }
+    expect(sentence).toMatch(/^No evidence of a difference: tuned − base/);
+  });
+
+  it('have no verdict when they are only five', () => {
+    const five = (values: readonly number[]) => values.slice(0, 5);
+    const {
+      texts: _texts,
+      sentence,
+      ...verdicts
+    } = told({ base: five(base), tuned: five(base.map((v) => v + 9)) });
+    for (const verdict of Object.values(verdicts)) {
+      expect(verdict).toEqual({ p: null, adjusted: null, verdict: 'too-few' });
+    }
+    expect(sentence).toMatch(/^Too few for a verdict: tuned − base is \+9\.000 .* at least 6 pairs/);
+  });
+});
