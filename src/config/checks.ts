@@ -180,23 +180,17 @@ function modelProblems(model: ModelConfig): Problem[] {
 
 function memoryProblems({ memory, record }: Config): Problem[] {
   const showsNothing = memory.best === 0 && memory.recent === 0;
-  const problems: Problem[] = [];
-  if (showsNothing && memory.order !== 'chronological') {
-    problems.push({
-      field: 'memory.order',
-      message: 'has no effect: with best: 0 and recent: 0 a prompt shows no evaluation',
-      value: memory.order,
-      remedy: 'remove memory.order, or set memory.best or memory.recent',
-    });
-  }
-  if (showsNothing && memory.trajectories !== 'none') {
-    problems.push({
-      field: 'memory.trajectories',
-      message: 'has no effect: with best: 0 and recent: 0 a prompt shows no evaluation',
-      value: memory.trajectories,
-      remedy: 'remove memory.trajectories, or set memory.best or memory.recent',
-    });
-  }
+  const idle = { order: 'chronological', trajectories: 'none' } as const;
+  const problems = (['order', 'trajectories'] as const)
+    .filter((key) => showsNothing && memory[key] !== idle[key])
+    .map(
+      (key): Problem => ({
+        field: `memory.${key}`,
+        message: 'has no effect: with best: 0 and recent: 0 a prompt shows no evaluation',
+        value: memory[key],
+        remedy: `remove memory.${key}, or set memory.best or memory.recent`,
+      }),
+    );
   if (!showsNothing && memory.trajectories !== 'none' && record === 'none') {
     problems.push({
       field: 'memory.trajectories',

@@ -3,7 +3,7 @@ import { type Problem, UserError } from '../errors.js';
 import { oneScreen, type Path } from '../settings/issues.js';
 import { isFromFile, type Override } from '../settings/overrides.js';
 import { withAbsolutePaths } from '../settings/paths.js';
-import { isMapping, valueAt } from '../settings/schema.js';
+import { depthAt, isMapping, valueAt } from '../settings/schema.js';
 import { overlaid, parseSettings, type SettingsSource, type Where } from '../settings/settings.js';
 import { checkConfig } from './checks.js';
 import { type Config, configSchema, experimentKind, resolveConfig } from './config.js';
@@ -96,7 +96,7 @@ function importedContent(written: TheirConfig, source: SettingsSource, texts: re
     imported,
     content: config,
     texts: others,
-    depth: (path: Path) => path.filter((_, i) => valueAt(path.slice(0, i + 1), config) !== undefined).length,
+    depth: (path: Path) => depthAt(path, config),
     // An environment names its options without the section they stand in.
     place: (path: Path, aim: 'key' | 'value') =>
       placeOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),

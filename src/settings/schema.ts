@@ -141,6 +141,12 @@ export function valueAt(path: readonly PropertyKey[], value: unknown): unknown {
   );
 }
 
+/** How many keys of a path there are. */
+export function depthAt(path: readonly PropertyKey[], value: unknown): number {
+  const missing = path.findIndex((_, i) => valueAt(path.slice(0, i + 1), value) === undefined);
+  return missing < 0 ? path.length : missing;
+}
+
 /** The keys an object may have; empty where it may have any, and for what is no object. */
 export function keysOf(node: SchemaNode | undefined): readonly string[] {
   return Object.keys(node?.properties ?? {});

@@ -5,7 +5,14 @@ import { experimentKind } from '../config/config.js';
 import { openConfig } from '../config/file.js';
 import { type Problem, UserError } from '../errors.js';
 import { fieldName, oneScreen, type Path } from '../settings/issues.js';
-import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind, valueAt } from '../settings/schema.js';
+import {
+  depthAt,
+  isMapping,
+  jsonSchemaOf,
+  type SchemaNode,
+  type SettingsKind,
+  valueAt,
+} from '../settings/schema.js';
 import { overlaid, parseSettings, type Where } from '../settings/settings.js';
 
 /** A part of an experiment's config, as a user may write it; a number may be a range. */
@@ -229,15 +236,9 @@ function located(
   if (problem.file !== undefined) return problem;
   const field = problem.field?.split('.') ?? [];
   const layers: readonly Path[] = [['experiment'], ['tasks', task], ['proposers', proposer]];
-  const reach = (layer: Path) => depth([...layer, ...field], content) - layer.length;
+  const reach = (layer: Path) => depthAt([...layer, ...field], content) - layer.length;
   const furthest = Math.max(...layers.map(reach));
   const from = layers.findLast((layer) => reach(layer) === furthest)!;
   const path = [...from, ...field];
   return { ...problem, ...where(path, 'value'), field: fieldName(path) };
-}
-
-/** How many keys of the path there are. */
-function depth(path: Path, content: unknown): number {
-  const missing = path.findIndex((_, i) => valueAt(path.slice(0, i + 1), content) === undefined);
-  return missing < 0 ? path.length : missing;
 }
