@@ -6,7 +6,7 @@ import { assemble, experimentIn, newManifest } from '../src/experiment/assemble.
 import { runExperiment } from '../src/experiment/experiment.js';
 import type { LanguageModel } from '../src/models/language-model.js';
 import { createGenerator } from '../src/random/generator.js';
-import { createRunDirectory } from '../src/runs/writer.js';
+import { createRunDirectory } from '../src/runs/create.js';
 import type { Finding } from './finding.js';
 import { median } from './rollouts.js';
 

@@ -263,7 +263,7 @@ export function experimentIn(
     warned: new Set(
       recorded.events.flatMap((event) => (event.kind === 'warning' ? [warningKey(event.message)] : [])),
     ),
-    commit: directory.commit,
+    commit: () => directory.commit(),
     ...outside,
   };
 }

@@ -9,13 +9,14 @@ import { createPurse, nothing, type Purse, plus } from '../experiment/limits.js'
 import { plural } from '../format/numbers.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { groupReportPath, writeGroupReport } from '../report/write-report.js';
+import { createGroupDirectory } from '../runs/create.js';
 import type { LimitName } from '../runs/events.js';
 import { describeRepeats, factsOf, resultOf, shownPath, summarizeRepeats } from '../runs/facts.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readImported, readManifest, readRun, runFiles } from '../runs/reader.js';
 import { formatFaults, formatUsage } from '../runs/usage-text.js';
-import { createGroupDirectory, type Durability, replaceFile, resumeRunDirectory } from '../runs/writer.js';
+import { type Durability, replaceFile, resumeRunDirectory } from '../runs/writer.js';
 import {
   displayFor,
   exitCode,

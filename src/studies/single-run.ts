@@ -6,8 +6,9 @@ import { type Assembly, newManifest } from '../experiment/assemble.js';
 import { createDisplay } from '../experiment/progress.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { writeRunReport } from '../report/write-report.js';
+import { createRunDirectory } from '../runs/create.js';
 import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts.js';
-import { createRunDirectory, type Durability, type RunDirectory } from '../runs/writer.js';
+import type { Durability, RunDirectory } from '../runs/writer.js';
 
 /** Runs an experiment in its directory, from wherever it stands, to its end, and writes its report. */
 export async function runAndReport(

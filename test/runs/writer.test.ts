@@ -2,13 +2,9 @@ import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, wri
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/errors.js';
+import { createGroupDirectory, createRunDirectory, requireEmpty } from '../../src/runs/create.js';
 import { readManifest } from '../../src/runs/reader.js';
-import {
-  createGroupDirectory,
-  createRunDirectory,
-  replaceFile,
-  requireEmpty,
-} from '../../src/runs/writer.js';
+import { replaceFile } from '../../src/runs/writer.js';
 import {
   quick,
   readRunFile,

@@ -1,0 +1,103 @@
+/** New run directories. */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { UserError } from '../errors.js';
+import type { ParameterVector } from '../policies/policy.js';
+import { isLocked, lockRun } from '../storage/lock.js';
+import { makeDirectory } from '../storage/new-directory.js';
+import type { Manifest } from './manifest.js';
+import { groupFile, nothingRecorded, runFiles } from './reader.js';
+import { type Durability, type RunDirectory, RunWriter, replaceFile } from './writer.js';
+
+/**
+ * Makes a new run directory.
+ * @throws UserError when there is something in it already: a run is never overwritten.
+ */
+export function createRunDirectory(
+  path: string,
+  content: {
+    readonly configYaml: string;
+    readonly manifest: Manifest;
+    readonly imported: readonly ParameterVector[];
+    readonly now: () => Date;
+    readonly durability?: Durability;
+  },
+): RunDirectory {
+  requireEmpty(path);
+  makeDirectory(path);
+  const release = lockRun(join(path, runFiles.lock));
+  try {
+    begin(path, {
+      [runFiles.config]: content.configYaml,
+      ...(content.imported.length > 0 && { [runFiles.imported]: JSON.stringify(content.imported) }),
+      // Last and at once: from here on there is a run to resume.
+      [runFiles.manifest]: JSON.stringify(content.manifest, null, 2),
+    });
+    const { manifest, now, durability } = content;
+    return new RunWriter({ path, manifest, recorded: nothingRecorded, release, now, durability });
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/**
+ * Writes the files that make an empty directory a run, or a group of them; the last one makes it that. What fails
+ * leaves the directory empty, so that the same command can be given again.
+ */
+function begin(path: string, files: Readonly<Record<string, string>>): void {
+  try {
+    for (const [name, content] of Object.entries(files)) replaceFile(join(path, name), content);
+  } catch (error) {
+    for (const name of Object.keys(files)) rmSync(join(path, name), { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Makes the directory of repeats.
+ * @param group content of its `group.json`
+ * @throws UserError when there is something in it already
+ */
+export function createGroupDirectory(path: string, configYaml: string, group: object): void {
+  requireEmpty(path);
+  makeDirectory(path);
+  const release = lockRun(join(path, runFiles.lock));
+  try {
+    begin(path, {
+      [runFiles.config]: configYaml,
+      [groupFile]: `${JSON.stringify(group, null, 2)}\n`,
+    });
+  } finally {
+    release();
+  }
+}
+
+/** @throws UserError when there is something in it already: a run is never overwritten. */
+export function requireEmpty(path: string): void {
+  if (!existsSync(path)) return;
+  const names = readdirSync(path);
+  if (names.length === 0 || isCutOffStart(path, names)) return;
+  const isRun = existsSync(join(path, runFiles.manifest)) || existsSync(join(path, groupFile));
+  throw new UserError({
+    field: '--run-dir',
+    message: isRun ? 'there is a run in this directory already' : 'this directory is not empty',
+    value: path,
+    remedy: isRun
+      ? `policyloop resume ${path} continues it; name another directory for a new run`
+      : 'name a new or an empty directory',
+  });
+}
+
+/** What a process wrote that was killed before there was a run. Its lock, or a draft of it, tells it from a user's files. */
+function isCutOffStart(path: string, names: readonly string[]): boolean {
+  const begun = [runFiles.config, runFiles.imported, runFiles.manifest, groupFile].flatMap((name) => [
+    name,
+    `${name}.new`,
+  ]);
+  const isOurs = (name: string) =>
+    name.startsWith(runFiles.lock) ||
+    (begun.includes(name) && name !== runFiles.manifest && name !== groupFile);
+  const hasLock = names.some((name) => name.startsWith(runFiles.lock));
+  return names.every(isOurs) && hasLock && !isLocked(join(path, runFiles.lock));
+}
