@@ -9,7 +9,7 @@ import {
   plural,
 } from '../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../format/table.js';
-import { finalConfirmation } from '../runs/events.js';
+import type { RunFacts } from '../runs/facts.js';
 import { bootstrapMean95 } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
@@ -21,7 +21,7 @@ import { tile } from './views/overview.js';
 
 /** One repeat, and where its own report stands relative to the group's. */
 export interface RepeatData {
-  readonly data: Pick<RunData, 'manifest' | 'config' | 'configYaml' | 'entries'>;
+  readonly data: RunFacts & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
   readonly href: string;
 }
 
@@ -60,10 +60,10 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
   // The interval that `compare` gives them.
   const confirmed = summarize(confirmedMeans(repeats));
   const observed = repeats.flatMap(({ data: { entries } }) => bestEntry(entries)?.score ?? []);
-  const done = repeats.filter(({ data: { manifest } }) => manifest.status === 'completed').length;
+  const done = repeats.filter(({ data: { status } }) => status === 'completed').length;
   const total = (value: (data: RepeatData['data']) => number) =>
     repeats.reduce((sum, repeat) => sum + value(repeat.data), 0);
-  const tokens = total(({ manifest: { usage } }) => usage.promptTokens + usage.completionTokens);
+  const tokens = total((data) => data.tokens);
   const cost = total(({ manifest }) => manifest.usage.cost ?? 0);
   return html`<dl class="headline main">
 ${confirmedTile(confirmed)}
@@ -91,7 +91,7 @@ function confirmedTile(confirmed: Summary | undefined): Html {
 }
 
 const confirmedMeans = (repeats: readonly RepeatData[]) =>
-  repeats.flatMap(({ data: { manifest } }) => finalConfirmation(manifest.confirmations)?.mean ?? []);
+  repeats.flatMap(({ data: { confirmed } }) => confirmed?.mean ?? []);
 
 /** Best so far of each repeat over its iterations, their mean, and the 95 % interval of the mean. */
 function groupCurve(repeats: readonly RepeatData[]): Html {
@@ -171,22 +171,15 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
   return htmlTable(repeats, [
     text('repeat', ({ data, href }) => ({ text: data.manifest.run, href: relativeLink(href) })),
     number('seed', (repeat) => String(manifest(repeat).seed)),
-    text('status', ({ data: { manifest } }) => ({
-      text: manifest.status,
-      mark: `status ${manifest.status}`,
-    })),
+    text('status', ({ data: { status } }) => ({ text: status, mark: `status ${status}` })),
     number('iterations', (repeat) => manifest(repeat).iterations.done),
     number('evaluations', ({ data }) => data.entries.length),
     number('observed', ({ data }) => bestEntry(data.entries)?.score, { format: formatReturn }),
-    estimate('confirmed', (repeat) => {
-      const confirmed = finalConfirmation(manifest(repeat).confirmations);
-      return confirmed && { value: confirmed.mean, interval: confirmed.ci95 };
-    }),
-    number(
-      'tokens',
-      ({ data: { manifest } }) => manifest.usage.promptTokens + manifest.usage.completionTokens,
-      { format: formatCompact },
+    estimate(
+      'confirmed',
+      ({ data: { confirmed } }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
     ),
+    number('tokens', ({ data: { tokens } }) => tokens, { format: formatCompact }),
     number(priced && 'cost', (repeat) => manifest(repeat).usage.cost ?? 0, { format: formatCost }),
     number('time', (repeat) => manifest(repeat).activeMs, { format: formatDuration }),
   ]);

@@ -1,6 +1,5 @@
 import { type Html, html, preformatted } from '../format/html.js';
 import { formatReturn, formatTime } from '../format/numbers.js';
-import { finalConfirmation } from '../runs/events.js';
 import { placeName } from '../runs/facts.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve, timelineOf } from './charts/learning-curve.js';
@@ -49,12 +48,12 @@ export function renderReport(data: RunData): string {
 
 /** The policy with the highest confirmed mean; where none was confirmed, the one with the highest score. */
 function bestPolicy(data: RunData): Html {
-  const confirmed = finalConfirmation(data.manifest.confirmations);
+  const { confirmed } = data;
   const observed = bestEntry(data.entries);
   const best = confirmed ?? observed;
   if (best === undefined) return html`<p class="empty">Nothing was evaluated.</p>`;
   const why =
-    confirmed === undefined
+    confirmed === null
       ? `highest observed mean return, ${formatReturn(observed?.score)}; it was not confirmed`
       : `highest confirmed mean return, ${formatReturn(confirmed.mean)}`;
   const labels = taskLabels(data.manifest.environment, data.policy);

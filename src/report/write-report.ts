@@ -4,6 +4,7 @@ import { UserError } from '../errors.js';
 import { drawBounded, drawEpisode, drawnIterations, openDrawable } from '../experiment/animations.js';
 import { notablePolicies } from '../experiment/choose-policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { factsOf } from '../runs/facts.js';
 import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
 import { readGroup, runFiles } from '../runs/reader.js';
 import { replaceFile } from '../runs/writer.js';
@@ -36,7 +37,7 @@ export async function writeGroupReport(path: string): Promise<void> {
 function runData(run: OpenedRun): Omit<RunData, 'animations'> {
   const { path, manifest, config, family, recorded } = run;
   return {
-    manifest,
+    ...factsOf(path, manifest),
     config,
     configYaml: readFileSync(join(path, runFiles.config), 'utf8'),
     parameters: family.parameters,

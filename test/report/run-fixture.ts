@@ -7,6 +7,7 @@ import type { ParseFailure } from '../../src/prompting/answer/format.js';
 import type { RunData } from '../../src/report/data/run-data.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord, Confirmation, LoggedEvent, UsageTotals } from '../../src/runs/events.js';
+import { factsOf } from '../../src/runs/facts.js';
 import { mean, meanInterval95 } from '../../src/statistics/descriptive.js';
 
 /** A task to make runs of: its policies and how good a parameter vector is. */
@@ -165,7 +166,7 @@ export function runFixture(options: FixtureOptions = {}): RunData {
   const best = entries.reduce((a, b) => (b.score > a.score ? b : a));
   const confirmations = options.unconfirmed === true ? [] : confirm(entries, evaluate);
   return {
-    manifest: {
+    ...factsOf(`run-${seed}`, {
       version: 1,
       run: `run-${seed}`,
       status: options.unconfirmed === true ? 'interrupted' : 'completed',
@@ -188,7 +189,7 @@ export function runFixture(options: FixtureOptions = {}): RunData {
       },
       confirmations,
       usage,
-    },
+    }),
     config,
     configYaml: stringify(config),
     parameters: task.parameters,

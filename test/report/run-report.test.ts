@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { RunData } from '../../src/report/data/run-data.js';
 import { renderReport } from '../../src/report/run-report.js';
+import { factsOf } from '../../src/runs/facts.js';
 import { collapse, elementsOf, scriptContent, visibleText } from './markup.js';
 import { cartPole, frozenLake, runFixture } from './run-fixture.js';
 
@@ -133,13 +134,15 @@ describe('unusual runs', () => {
     const { confirmations: _, best: __, reason: ___, ...manifest } = data.manifest;
     const empty = renderReport({
       ...data,
-      manifest: { ...manifest, status: 'running', confirmations: [], iterations: { done: 0, of: 100 } },
+      ...factsOf('', { ...manifest, status: 'running', confirmations: [], iterations: { done: 0, of: 100 } }),
       entries: [],
       calls: [],
       events: [],
     });
     expect(elementsOf(empty).length).toBeGreaterThan(50);
     expect(visibleText(empty)).toContain('Nothing was evaluated.');
+    // No process holds it.
+    expect(visibleText(empty)).toMatch(/crashed +policy/);
     expect(visibleText(empty)).toContain('The model was not called.');
   });
 

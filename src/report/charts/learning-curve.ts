@@ -1,7 +1,7 @@
 import { type Html, html } from '../../format/html.js';
 import { formatNumber, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import { type Confirmation, finalConfirmation } from '../../runs/events.js';
+import type { Confirmation } from '../../runs/events.js';
 import { quantile, standardDeviation } from '../../statistics/descriptive.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
@@ -97,7 +97,7 @@ const height = 320;
 export function learningCurve(data: RunData, proposals: readonly LoggedProposal[], timeline: Timeline): Html {
   const points = curvePoints(data, timeline);
   if (points.length === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
-  const confirmed = finalConfirmation(data.manifest.confirmations);
+  const confirmed = data.confirmed ?? undefined;
   const target = data.config.target?.return;
   const y = verticalScale(points, data);
   const rejected = proposals.filter(isRejected);
@@ -158,7 +158,7 @@ function verticalScale(points: readonly Point[], data: RunData): Scale {
   const [low, high] = robustDomain(
     points.flatMap(({ entry, spread }) => [entry.score, spread[1], spread[2]]),
   );
-  const others = [...(finalConfirmation(data.manifest.confirmations)?.ci95 ?? [])];
+  const others = [...(data.confirmed?.ci95 ?? [])];
   if (data.config.target !== undefined) others.push(data.config.target.return);
   return linearScale([Math.min(low, ...others), Math.max(high, ...others)], [height, 0], {
     ticks: 6,

@@ -2,11 +2,10 @@ import type { Config } from '../../config/config.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord, LoggedEvent } from '../../runs/events.js';
-import type { Manifest } from '../../runs/manifest.js';
+import type { RunFacts } from '../../runs/facts.js';
 
 /** Everything a report shows of one run: what its directory holds, read into memory. */
-export interface RunData {
-  readonly manifest: Manifest;
+export interface RunData extends RunFacts {
   /** The resolved config. */
   readonly config: Config;
   /** `config.yaml` as it stands in the run directory. */

@@ -13,12 +13,7 @@ import {
 } from '../../format/numbers.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
-import {
-  type Confirmation,
-  finalConfirmation,
-  type LoggedEvent,
-  type StopReason,
-} from '../../runs/events.js';
+import type { Confirmation, LoggedEvent, StopReason } from '../../runs/events.js';
 import { placeName } from '../../runs/facts.js';
 import { racingText } from '../../runs/usage-text.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
@@ -37,12 +32,12 @@ function policyName(policy: PolicyDescription): string {
 
 /** Who, what and when of a run. */
 export function runHeader(data: RunData): Html {
-  const { manifest, policy, parameters } = data;
+  const { manifest, policy, parameters, status } = data;
   const { policyloop, node, commit } = manifest.versions;
   return html`<header>
 <p class="kicker">policyloop run <b>${manifest.run}</b></p>
 <h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
-<p class="state"><span class="status ${manifest.status}">${manifest.status}</span> ${manifest.reason && stopText(manifest.reason)}</p>
+<p class="state"><span class="status ${status}">${status}</span> ${manifest.reason && stopText(manifest.reason)}</p>
 <dl class="facts">
 <div><dt>policy</dt><dd>${policyName(policy)}, ${plural(parameters.count, 'parameter')}</dd></div>
 <div><dt>seed</dt><dd>${manifest.seed}</dd></div>
@@ -82,7 +77,7 @@ export function headline(data: RunData, proposals: readonly LoggedProposal[]): H
   const failedCalls = calls.filter((call) => call.outcome.kind !== 'accepted').length;
   const { usage } = manifest;
   return html`<dl class="headline main">
-${confirmedTile(finalConfirmation(manifest.confirmations))}
+${confirmedTile(data.confirmed)}
 ${best && tile('Best observed mean return', formatReturn(best.score), observedNote(best, config))}
 </dl>
 <dl class="headline">
@@ -101,8 +96,8 @@ function racingTile(totals: RacingTotals): Html {
   return tile('Saved by racing', `${share} %`, racingText(totals));
 }
 
-function confirmedTile(confirmed: Confirmation | undefined): Html {
-  if (confirmed === undefined)
+function confirmedTile(confirmed: Confirmation | null): Html {
+  if (confirmed === null)
     return tile('Confirmed mean return', '–', 'the best was not evaluated again on unseen episodes');
   const [low, high] = confirmed.ci95;
   return tile(
