@@ -15,7 +15,8 @@ import { plannedRuns, withoutOverrides } from '../../src/studies/study.js';
 import { createStudyDisplay } from '../../src/studies/study-progress.js';
 import { openArms, trainedOn } from '../evaluate/arms.js';
 import { cautions, conclusions } from '../evaluate/conclusion.js';
-import { type EvaluatedRun, type Evaluation, evaluate, type Failure } from '../evaluate/evaluate.js';
+import { evaluate } from '../evaluate/evaluate.js';
+import type { EvaluatedRun, Evaluation, Failure } from '../evaluate/evaluation.js';
 import { type RunFigures, readFigures } from '../evaluate/figures.js';
 import { renderEvaluationPage } from '../evaluate/page.js';
 import {

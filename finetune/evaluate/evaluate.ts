@@ -3,92 +3,23 @@
 import { version } from '../../src/package.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
-import {
-  comparePairs,
-  type PairedComparison,
-  type PairedDifference,
-  type Summary,
-  summarize,
-} from '../../src/statistics/paired.js';
+import { comparePairs, type PairedDifference, summarize } from '../../src/statistics/paired.js';
 import { verdicts } from '../../src/statistics/verdict.js';
 import type { Arm, TrainedOn } from './arms.js';
+import type {
+  ArmComparison,
+  ArmDifference,
+  EvaluatedRun,
+  Evaluation,
+  Failure,
+  Familiarity,
+  GroupResult,
+} from './evaluation.js';
 import { type Metric, metrics, type RunFigures } from './figures.js';
 import type { EvaluationPlan } from './plan.js';
 
-/** A run of the plan, as far as it has come. */
-export interface EvaluatedRun {
-  readonly experiment: string;
-  readonly arm: Arm['name'];
-  /** From 0. */
-  readonly repeat: number;
-  /** Path below the evaluation's directory. */
-  readonly path: string;
-  /** null for a run that has not begun. */
-  readonly figures: RunFigures | null;
-}
-
-/** Where an environment stands to the training. */
-export type Familiarity = 'trained' | 'transfer' | 'unknown';
-
-export type ArmSummaries = Readonly<Record<Metric, Summary | null>>;
-
-interface ArmDifference<D> {
-  readonly of: Arm['name'];
-  readonly against: Arm['name'];
-  readonly metrics: Readonly<Record<Metric, D | null>>;
-}
-
-/** Every two arms; the tuned model's own come first. */
-export type ArmComparison = ArmDifference<PairedComparison>;
-
-export interface ExperimentResult {
-  readonly name: string;
-  readonly environment: string;
-  readonly familiarity: Familiarity;
-  /** Lowest and highest confirmed return of any run of any arm: 0 and 1 of the normalised return. */
-  readonly range: readonly [number, number] | null;
-  readonly arms: Readonly<Record<string, ArmSummaries>>;
-  readonly comparisons: readonly ArmComparison[];
-}
-
 const shares: Interval = [0, 1];
 const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-
-/** Several experiments together, one value a seed: the mean over them; `confirmed` is the normalised return there. */
-export interface GroupResult {
-  readonly group: 'all' | 'trained' | 'transfer';
-  readonly experiments: readonly string[];
-  readonly arms: Readonly<Record<string, ArmSummaries>>;
-  readonly comparisons: readonly ArmComparison[];
-}
-
-/** A run or an arm that could not be played. */
-export interface Failure {
-  readonly arm: Arm['name'];
-  /** Path below the evaluation's directory. */
-  readonly run: string;
-  readonly message: string;
-}
-
-/** `evaluation.json`. */
-export interface Evaluation {
-  readonly version: 1;
-  readonly kind: 'evaluation';
-  readonly policyloop: string;
-  /** `incomplete` while runs are missing. */
-  readonly status: 'completed' | 'incomplete';
-  readonly arms: readonly {
-    readonly name: Arm['name'];
-    readonly label: string;
-    readonly weights: string | null;
-  }[];
-  readonly seeds: readonly number[];
-  readonly trainedOn: TrainedOn;
-  readonly experiments: readonly ExperimentResult[];
-  readonly groups: readonly GroupResult[];
-  readonly failures: readonly Failure[];
-  readonly runs: readonly EvaluatedRun[];
-}
 
 type Measured = Readonly<Record<Metric, number | null>>;
 type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];
@@ -221,11 +152,6 @@ function compared(
     ),
   };
 }
-
-/** Differences of confirmed return that a correction is over. */
-export const testedIn = (results: readonly Pick<GroupResult, 'comparisons'>[]) =>
-  results.flatMap(({ comparisons }) => comparisons).filter(({ metrics }) => metrics.confirmed?.p != null)
-    .length;
 
 /** With verdicts on the differences of each metric, over all results together. */
 function judged<R extends { readonly comparisons: readonly ArmDifference<PairedDifference>[] }>(

@@ -20,7 +20,7 @@ import { runFiles } from '../../src/runs/reader.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import type { Summary } from '../../src/statistics/paired.js';
 import { cautions, conclusions } from './conclusion.js';
-import { type EvaluatedRun, type Evaluation, type ExperimentResult, testedIn } from './evaluate.js';
+import { type EvaluatedRun, type Evaluation, type ExperimentResult, testedIn } from './evaluation.js';
 import { type Metric, metrics, type RunFigures } from './figures.js';
 import { differencePlot } from './plot.js';
 import { comparedIn, differenceColumns, experimentTitle } from './tables.js';

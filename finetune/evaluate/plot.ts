@@ -7,7 +7,7 @@ import { figure, plotChart } from '../../src/report/charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../../src/report/charts/scale.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import { onReturns } from './conclusion.js';
-import type { ExperimentResult, GroupResult } from './evaluate.js';
+import type { ExperimentResult, GroupResult } from './evaluation.js';
 
 const height = 200;
 

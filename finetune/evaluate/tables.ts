@@ -10,7 +10,7 @@ import {
   type Evaluation,
   type ExperimentResult,
   testedIn,
-} from './evaluate.js';
+} from './evaluation.js';
 
 interface ComparedIn {
   readonly where: string;

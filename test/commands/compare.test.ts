@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { execute as evaluateCommand } from '../../finetune/commands/evaluate.js';
-import type { Evaluation } from '../../finetune/evaluate/evaluate.js';
+import type { Evaluation } from '../../finetune/evaluate/evaluation.js';
 import { execute as compareCommand } from '../../src/commands/compare.js';
 import type { RunComparison } from '../../src/comparison/run-comparison.js';
 import { UserError } from '../../src/errors.js';

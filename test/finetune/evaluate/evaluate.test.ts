@@ -6,7 +6,7 @@ import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/lora.js';
 import { trainedParameters } from '../../../finetune/engine/trainable.js';
 import { openArms, trainedOn } from '../../../finetune/evaluate/arms.js';
-import type { Evaluation } from '../../../finetune/evaluate/evaluate.js';
+import type { Evaluation } from '../../../finetune/evaluate/evaluation.js';
 import type { CommandContext } from '../../../src/context.js';
 import { UserError } from '../../../src/errors.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
