@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { circles, fileGraph, folderGraph, readModules } from '../scripts/shape/module-graph.js';
@@ -98,6 +98,21 @@ describe('circles', () => {
     ]);
     expect(circles(graph)).toEqual([['a', 'b', 'c']]);
   });
+});
+
+it('is drawn in the README, a line a room, in the order of the rooms', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const tree = readme.slice(readme.indexOf('## The code')).split('```')[1]!;
+  const drawn = (folder: string) => {
+    const lines = tree.split(new RegExp(`^${folder}/$`, 'm'))[1]!.split(/^\S/m)[0]!;
+    return [...lines.matchAll(/^ {2}(\S+)/gm)].map(([, name]) => name!);
+  };
+  const shown = (order: readonly string[], folder: string) =>
+    order.map((room) =>
+      modules.some(({ path }) => path === `${folder}/${room}.ts`) ? `${room}.ts` : `${room}/`,
+    );
+  expect(drawn('src')).toEqual([...shown(rooms, 'src'), 'index.ts', 'cli.ts']);
+  expect(drawn('finetune')).toEqual([...shown(fineTuningRooms, 'finetune'), 'cli.ts']);
 });
 
 it('has at most 20 files in a folder', () => {
