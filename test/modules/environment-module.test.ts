@@ -169,6 +169,7 @@ describe('a module that is wrong is named with what it lacks', () => {
 
   it('a file that is not there', async () => {
     await expect(makeEnvironment('./nowhere.js')).rejects.toThrow('there is no such module');
+    await expect(makeEnvironment('nowhere.js')).rejects.toThrow('with a slash: ./nowhere.js');
   });
 });
 
