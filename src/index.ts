@@ -62,6 +62,7 @@ export { type LocalModels, openLocalModels } from './models/local/process/local-
 export type { LocalConfig } from './models/local/settings.js';
 export type { UserModel } from './models/user-model.js';
 export { createPolicyFamily } from './policies/families.js';
+export type { UserPolicyFamily } from './policies/module-policy.js';
 export type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './policies/policy.js';
 export type { ParseFailure } from './prompting/answer/format.js';
 export { formatParameters, parseParameters } from './prompting/answer/format.js';
@@ -73,6 +74,7 @@ export { type EpisodeRecord, rollout } from './rollout/episode.js';
 export { type Evaluation, evaluate } from './rollout/evaluation.js';
 export { replay } from './rollout/replay.js';
 export { type BufferEntry, createReplayBuffer, type ReplayBuffer } from './rollout/replay-buffer.js';
+export type { Transition } from './rollout/task.js';
 export { createRunDirectory } from './runs/create.js';
 export type { CallRecord, Confirmation, RunEvent } from './runs/events.js';
 export type { Manifest } from './runs/manifest.js';

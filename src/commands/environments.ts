@@ -4,7 +4,7 @@ import type { CommandContext } from '../context.js';
 import {
   environmentIds,
   environmentInfo,
-  isRemoteId,
+  isBuiltInId,
   openEnvironment,
 } from '../environments/catalogue/open.js';
 import type { Space } from '../environments/environment.js';
@@ -53,7 +53,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
   const environment = await openEnvironment({ id }, env);
   await environment.close?.();
-  const options = isRemoteId(id) ? ['those of the environment'] : environmentInfo(environment.id).options;
+  const options = isBuiltInId(id) ? environmentInfo(environment.id).options : ['those of the environment'];
   return {
     id: environment.id,
     observation: spaceText(environment.observationSpace),

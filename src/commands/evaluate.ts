@@ -1,9 +1,12 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
+import { modulesPlayed } from '../config/config.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { closeEnvironment, workersFor } from '../experiment/assemble.js';
 import { choosePolicy } from '../experiment/choose-policy.js';
 import { formatInterval, formatReturn } from '../format/numbers.js';
+import { warningText } from '../format/progress.js';
+import { changedSince } from '../modules/sources.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { confirmationSeeds } from '../random/seeds.js';
 import { type Evaluation, evaluate } from '../rollout/evaluation.js';
@@ -45,6 +48,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { manifest } = run;
   const seeds = confirmationSeeds(args.seed ?? manifest.seed, 'inspection', args.episodes);
   const { returns, lengths } = await play(run, parameters, seeds, args.workers, context);
+  for (const file of changedSince(manifest.modules, modulesPlayed(run.config))) {
+    context.note(
+      warningText(`${file} was changed since the run: this is not what its policies were evaluated on`),
+    );
+  }
   const result = {
     run: args.run,
     iteration,

@@ -28,7 +28,7 @@ export const options = (y: Argv) =>
 
 /** `policyloop init <kind> <file>`. */
 export function execute({ kind, file }: Arguments<typeof options>, context: CommandContext): number {
-  if (!isModulePath(file)) {
+  if (!isModulePath(`./${file}`)) {
     throw new UserError({
       field: 'file',
       message: 'is no name of a module',

@@ -227,6 +227,13 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): P
   return problems;
 }
 
+/** Models of which no price and no deadline is known. */
+const unpricedModels: { readonly [Provider in ModelConfig['provider']]?: string } = {
+  local: 'a local model',
+  module: 'a model of a module',
+  custom: 'a model of the calling program',
+};
+
 function stoppingProblems({ model, limits, target, iterations }: Config): Problem[] {
   const problems: Problem[] = [];
   const costs = [
@@ -234,13 +241,14 @@ function stoppingProblems({ model, limits, target, iterations }: Config): Proble
     ['limits.perCall.cost', limits.perCall?.cost],
     ['limits.total.cost', limits.total?.cost],
   ] as const;
+  const unpriced = unpricedModels[model.provider];
   const hasPrice = model.provider === 'openai' || model.provider === 'ollama';
   for (const [field, value] of costs) {
     if (value === undefined) continue;
-    if (model.provider === 'local') {
+    if (unpriced !== undefined) {
       problems.push({
         field,
-        message: 'has no effect: a local model has no price',
+        message: `has no effect: ${unpriced} has no price`,
         value,
         remedy: 'use limits.tokens or limits.minutes',
       });
@@ -255,12 +263,13 @@ function stoppingProblems({ model, limits, target, iterations }: Config): Proble
     }
   }
   const seconds = limits.perCall?.seconds;
-  if (seconds !== undefined && model.provider === 'local') {
+  if (seconds !== undefined && unpriced !== undefined) {
     problems.push({
       field: 'limits.perCall.seconds',
-      message: 'has no effect: a local model is not waited for',
+      message: `has no effect: ${unpriced} is not waited for`,
       value: seconds,
-      remedy: 'lower model.maxTokens, or use limits.minutes',
+      remedy:
+        model.provider === 'local' ? 'lower model.maxTokens, or use limits.minutes' : 'use limits.minutes',
     });
   }
   if (target !== undefined && target.hold > iterations) {

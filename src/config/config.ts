@@ -215,13 +215,25 @@ export function resolveConfig(parsed: ParsedConfig): Config {
   };
 }
 
-/** Paths of the modules that a config names. */
-export function modulesOf({ environment, evaluation, model, policy, prompts }: Config): readonly string[] {
+/** Paths of the modules that decide what an episode returns. */
+export function modulesPlayed({
+  environment,
+  evaluation,
+  policy,
+}: Pick<Config, 'environment' | 'evaluation' | 'policy'>): readonly string[] {
   return [
     ...(isModulePath(environment.id) ? [environment.id] : []),
     ...(policy?.kind === 'module' ? [policy.path] : []),
-    ...(model.provider === 'module' ? [model.path] : []),
     ...(evaluation.reward === undefined ? [] : [evaluation.reward]),
+  ];
+}
+
+/** Paths of all modules that a config names. */
+export function modulesOf(config: Config): readonly string[] {
+  const { model, prompts } = config;
+  return [
+    ...modulesPlayed(config),
+    ...(model.provider === 'module' ? [model.path] : []),
     ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];
 }

@@ -40,6 +40,13 @@ function fileOf(path: string): string | undefined {
   return candidates.find((name) => existsSync(name) && statSync(name).isFile());
 }
 
+/** Files of these modules that are no longer what they were; none where nothing is known of them. */
+export function changedSince(was: ModuleHashes | undefined, paths: readonly string[]): readonly string[] {
+  if (was === undefined || paths.length === 0) return [];
+  const now = hashModules(paths);
+  return Object.keys(now).filter((file) => was[file] !== now[file]);
+}
+
 /** Files that differ between two states, or are there in one alone. */
 export function changedModules(was: ModuleHashes, now: ModuleHashes): readonly string[] {
   return [...new Set([...Object.keys(was), ...Object.keys(now)])].filter((file) => was[file] !== now[file]);

@@ -112,10 +112,12 @@ describe('a run in an environment of a module', () => {
       'second',
       ['environment=./tasks/second.js'].map((text) => text.replace('./', `${cwd}/`)),
     );
-    const { context } = recordingContext(cwd);
+    const { context, noted } = recordingContext(cwd);
     const args = { run: 'second', runsDir: 'buffers', quiet: true, json: true, overrides: ['iterations=3'] };
     writeFileSync(helper, 'export const start = [0.6];\n');
     await expect(resumeCommand(args, context)).rejects.toThrow(`${helper}: this module was changed`);
+    await evaluateCommand({ ...args, episodes: 3 }, context);
+    expect(noted.join('\n')).toContain(`${helper} was changed since the run`);
     writeFileSync(helper, 'export const start = [0.5];\n');
     expect(await resumeCommand(args, context)).toBe(0);
   });
@@ -167,6 +169,7 @@ describe('a module that is wrong is named with what it lacks', () => {
 
   it('a file that is not there', async () => {
     await expect(makeEnvironment('./nowhere.js')).rejects.toThrow('there is no such module');
+    await expect(makeEnvironment('nowhere.js')).rejects.toThrow('with a slash: ./nowhere.js');
   });
 });
 

@@ -104,6 +104,13 @@ function unknownEnvironment(id: string): UserError {
         'call run(config, {environment, directory}) with it in that program; an environment in a module (environment: ./my-env.js) is at hand everywhere',
     });
   }
+  if (isModulePath(`./${id}`)) {
+    return new UserError({
+      ...problem,
+      message: 'there is no such environment',
+      remedy: `a module is written with a slash: ./${id}`,
+    });
+  }
   const prefix = /^[^:/]*[:/]/.exec(id)?.[0];
   if (prefix !== undefined) {
     const bare = id.slice(prefix.length);
