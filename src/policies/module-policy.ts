@@ -11,7 +11,7 @@ import type { ParameterSpec, ParameterVector, PolicyFamily } from './policy.js';
 import type { ModulePolicyConfig } from './settings.js';
 
 /** A family of policies as a user may write it. */
-interface UserPolicyFamily {
+export interface UserPolicyFamily {
   readonly parameters: Pick<ParameterSpec, 'count' | 'low' | 'high' | 'choices' | 'names'> & {
     /** Default: 1; 0 for integers. */
     readonly decimals?: number;

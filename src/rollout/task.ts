@@ -12,7 +12,7 @@ import { messageOf, UserError } from '../errors.js';
 import { loadModule, thrownIn } from '../modules/user-module.js';
 
 /** A step as a reward function sees it. */
-interface Transition extends Step {
+export interface Transition extends Step {
   /** What the policy saw before the step. */
   readonly before: Observation;
   readonly action: Action;
