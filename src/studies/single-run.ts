@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import { type CommandContext, exitCodes } from '../context.js';
 import { messageOf } from '../errors.js';
-import { type Assembly, assemble, newManifest } from '../experiment/assemble.js';
+import { type Assembly, assemble, newManifest, type OwnParts } from '../experiment/assemble.js';
 import { createDisplay } from '../experiment/progress.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { writeRunReport } from '../report/write-report.js';
@@ -33,9 +33,16 @@ export async function openModel({ model }: Assembly, context: Pick<CommandContex
   if (description !== undefined) context.note(description);
 }
 
-/** How the directory of a run is written. */
-interface Writing {
+/** A run that is about to be played. */
+export interface OpenedRun {
+  readonly assembly: Assembly;
+  readonly directory: RunDirectory;
+}
+
+interface Opening {
   readonly durability?: Durability;
+  /** Objects of a program in the place of what the config names. */
+  readonly own?: OwnParts;
   /** What the user was told of its config, for the log of a new run. */
   readonly notes?: readonly string[] | undefined;
 }
@@ -45,7 +52,7 @@ export function startRun(
   assembly: Assembly,
   path: string,
   { now }: Pick<CommandContext, 'now'>,
-  { durability = 'iteration', notes = [] }: Writing = {},
+  { durability = 'iteration', notes = [] }: Opening = {},
 ): RunDirectory {
   const directory = createRunDirectory(path, {
     configYaml: resolvedYaml(assembly.config),
@@ -63,21 +70,21 @@ export async function openRun(
   path: string,
   config: Config,
   context: Pick<CommandContext, 'env' | 'note' | 'now'>,
-  writing: Writing = {},
-): Promise<{ readonly assembly: Assembly; readonly directory: RunDirectory } | undefined> {
+  opening: Opening = {},
+): Promise<OpenedRun | undefined> {
   if (!existsSync(join(path, runFiles.manifest))) {
-    const assembly = await assemble(config, context.env);
+    const assembly = await assemble(config, context.env, undefined, opening.own);
     await openModel(assembly, context);
-    return { assembly, directory: startRun(assembly, path, context, writing) };
+    return { assembly, directory: startRun(assembly, path, context, opening) };
   }
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const manifest = readManifest(path);
   if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
-  const assembly = await assemble(config, context.env, readImported(path));
+  const assembly = await assemble(config, context.env, readImported(path), opening.own);
   requireSame(assembly, manifest, file);
   await openModel(assembly, context);
-  const directory = resumeRunDirectory(path, context.now, writing.durability);
+  const directory = resumeRunDirectory(path, context.now, opening.durability);
   replaceFile(file, resolvedYaml(assembly.config));
   return { assembly, directory };
 }
