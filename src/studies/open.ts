@@ -58,7 +58,12 @@ export function openPlan(
   }
 }
 
-/** Whether the run at `path` has come to its end. */
+/** Whether the run at `path` has come to its end; one whose manifest can't be read has not. */
 export function isComplete(path: string): boolean {
-  return existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed';
+  try {
+    return existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed';
+  } catch (error) {
+    if (error instanceof UserError) return false;
+    throw error;
+  }
 }

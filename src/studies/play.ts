@@ -11,7 +11,7 @@ import { type Job, playRun } from './play-run.js';
 import { SharedLimits } from './shared-limits.js';
 import { PlayerThread } from './thread.js';
 
-export interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
+interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
   readonly entry: Entry;
   readonly message: string;
 }
@@ -67,9 +67,8 @@ export async function playPlan<Entry extends PlanEntry>(
       `${plan.entries.length} runs${shape} in ${shownPath(directory, context.cwd)}${complete}${beside}`,
     );
   }
-  const player = new Player(plan, directory, jobs, display, context);
   try {
-    const played = await player.play(left, onRepeat);
+    const played = await new Player(plan, directory, jobs, display, context).play(left, onRepeat);
     const complete = skipped.size + played.complete;
     const { failures, limit } = played;
     const isOver = complete === plan.entries.length || limit !== undefined;

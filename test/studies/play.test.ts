@@ -132,6 +132,13 @@ describe('what goes wrong', { timeout: 60_000 }, () => {
     ]);
   });
 
+  it('where a manifest is damaged: the others are played', async () => {
+    await repeats('damaged', 1, ['iterations=2']);
+    writeFileSync(at('damaged', 'repeat-1', 'manifest.json'), '{');
+    await expect(goOn('damaged', 1, ['iterations=4'])).rejects.toThrow(/manifest\.json: .*not valid JSON/);
+    expect(readManifest(at('damaged', 'repeat-3')).iterations.done).toBe(4);
+  });
+
   it('where another process plays the same plan: it is refused', async () => {
     await repeats('locked', 1, ['iterations=2']);
     const record = readFileSync(at('locked', 'group.json'), 'utf8');
