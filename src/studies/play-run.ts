@@ -56,7 +56,10 @@ export async function playRun(
     played = opened !== undefined;
     if (opened !== undefined) {
       const { directory } = opened;
-      const { workers, ...assembly } = { ...opened.assembly, ...(shared && { sharedBudget: shared.of(directory) }) };
+      const { workers, ...assembly } = {
+        ...opened.assembly,
+        ...(shared && { sharedBudget: shared.of(directory) }),
+      };
       const alone = !(job.beside && config.evaluation.workers === 'auto');
       const display = { show, close: () => undefined };
       await runInDirectory(
