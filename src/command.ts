@@ -53,6 +53,7 @@ export const common = {
     ...number,
     describe: 'Threads (of gymnasium:, processes) that play episodes (default: what the config says)',
   },
+  jobs: { ...number, describe: 'Runs that are played at once (default: 1)' },
   quiet: { ...flag, describe: 'No progress' },
   json: { ...flag, describe: 'Print JSON for machines' },
   /** Of commands that take their time. */
@@ -68,6 +69,7 @@ export const studyOptions = <T>(y: Argv<T>) =>
       describe: 'Directory of the runs and the result (default: one below --runs-dir, the same each time)',
     })
     .option('runs-dir', common.runsDir)
+    .option('jobs', common.jobs)
     .option('quiet', common.quiet)
     .option('json', { ...flag, describe: 'A JSON line for each run; the last line is the result' });
 

@@ -1,19 +1,19 @@
 /** `policyloop finetune collect <config>`: many runs of many tasks by many proposers, to be learnt from. */
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
+import type { CommandContext } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
-import { formatCompact, formatDuration } from '../../src/format/numbers.js';
+import { formatDuration, plural } from '../../src/format/numbers.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { type Collection, loadCollection } from '../../src/studies/collection-config.js';
-import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
-import { createCollectionDisplay } from '../../src/studies/collection-progress.js';
-import { isComplete, openCollection } from '../../src/studies/collection-record.js';
-import { type CollectedJob, playInThreads } from '../../src/studies/collection-workers.js';
+import { checkCollection, collectionPlan } from '../../src/studies/collection-plan.js';
+import { openCollection } from '../../src/studies/collection-record.js';
+import { requireJobs } from '../../src/studies/plan.js';
+import { failureLines, type Played, playPlan } from '../../src/studies/play.js';
+import { exitCodeOf } from '../../src/studies/single-run.js';
 
 export const options = (y: Argv) =>
   y
@@ -45,7 +45,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 export const finishing =
-  'finishing the runs that are being played; the same command goes on (Ctrl-C again stops at once)';
+  'finishing the iterations that are being played; the same command goes on (Ctrl-C again stops at once)';
 
 /** The last line of `--json`. */
 interface Summary {
@@ -64,15 +64,16 @@ interface Summary {
 }
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  if (args.jobs !== undefined) requireCount('--jobs', args.jobs, 1);
+  requireJobs(args);
   const collection = loadCollection(args.config, args.overrides, context.cwd);
   await checkAssemblies(collection, context);
-  const release = openCollection(collection);
+  const plan = collectionPlan(collection);
+  const { release } = openCollection(collection);
   try {
-    const summary = await collect(collection, args, context);
-    report(summary, args, context);
-    if (summary.status === 'failed') return exitCodes.failure;
-    return summary.status === 'completed' ? 0 : exitCodes.interrupted;
+    const jobs = args.jobs ?? availableParallelism();
+    const played = await playPlan(plan, collection.output, { args: { ...args, jobs } }, context);
+    report(collection, played, args, context);
+    return exitCodeOf(played.status);
   } finally {
     release();
   }
@@ -93,88 +94,37 @@ async function checkAssemblies(collection: Collection, context: CommandContext):
   }
 }
 
-interface Job extends CollectedJob {
-  readonly name: string;
-}
-
-async function collect(
-  collection: Collection,
-  { jobs, json, quiet }: Args,
-  context: CommandContext,
-): Promise<Summary> {
-  const { output, runs } = collection;
-  const draws = Array.from({ length: runs }, (_, index) => drawRun(collection, index));
-  const open = draws.filter(({ name }) => !isComplete(join(output, name)));
-  const shown = shownPath(output, context.cwd);
-  const threads = Math.max(1, Math.min(jobs ?? availableParallelism(), open.length));
-  if (!json && !quiet) {
-    context.note(`${runs} runs in ${shown}, ${runs - open.length} of them complete; ${threads} at once`);
-  }
-  const display = createCollectionDisplay(
-    json ? 'json' : quiet ? 'quiet' : 'auto',
-    { total: runs, done: runs - open.length },
-    context,
-  );
-  const started = context.milliseconds();
-  const failures: { readonly run: string; readonly message: string }[] = [];
-  let ended = 0;
-  let evaluations = 0;
-  const upcoming = (function* (): Generator<Job> {
-    for (const draw of open) {
-      const config = configOfRun(collection, draw);
-      yield { name: draw.name, path: join(output, draw.name), config };
-    }
-  })();
-  try {
-    await playInThreads(
-      upcoming,
-      threads,
-      {
-        evaluated(more) {
-          evaluations += more;
-          display.evaluated(more);
-        },
-        end({ name }, failure) {
-          ended++;
-          if (failure !== undefined) failures.push({ run: name, message: failure });
-          display.end(name, failure);
-        },
-      },
-      context,
-    );
-  } finally {
-    display.close();
-  }
-  const played = ended - failures.length;
-  const complete = runs - open.length + played;
-  return {
-    output: shown,
-    status: failures.length > 0 ? 'failed' : complete === runs ? 'completed' : 'interrupted',
-    runs,
-    complete,
-    played,
-    evaluations,
-    seconds: (context.milliseconds() - started) / 1000,
-    failures,
-  };
-}
-
-function report(summary: Summary, { json }: Args, context: CommandContext): void {
+function report(
+  { output, runs }: Collection,
+  played: Played,
+  { json }: Args,
+  { cwd, print }: CommandContext,
+): void {
+  const { complete, evaluations, failures, seconds, status } = played;
+  const shown = shownPath(output, cwd);
   if (json) {
-    context.print(JSON.stringify(summary));
+    const summary: Summary = {
+      output: shown,
+      status,
+      runs,
+      complete,
+      played: played.played,
+      evaluations,
+      seconds,
+      failures: failures.map(({ entry: { path: run }, message }) => ({ run, message })),
+    };
+    print(JSON.stringify(summary));
     return;
   }
-  const { complete, evaluations, failures, output, played, runs, seconds, status } = summary;
-  context.print(
+  const failed = failures.length > 0 ? `, ${failures.length} failed` : '';
+  print(
     [
-      styleText(
-        'bold',
-        `${complete} of ${runs} runs complete${failures.length > 0 ? `, ${failures.length} failed` : ''}`,
-      ),
-      `played      ${played} runs, ${formatCompact(evaluations)} evaluations in ${formatDuration(1000 * seconds)}`,
-      `runs        ${output}`,
+      styleText('bold', `${complete} of ${runs} runs complete${failed}`),
+      ...failureLines(played),
+      `played      ${plural(played.played, 'run')}, ${plural(evaluations, 'evaluation')} in ${formatDuration(1000 * seconds)}`,
+      `runs        ${shown}`,
       status === 'completed'
-        ? `learn       policyloop finetune dataset ${output} --recipe best-of-group --out DIRECTORY`
+        ? `learn       policyloop finetune dataset ${shown} --recipe best-of-group --out DIRECTORY`
         : 'go on       with the same command',
     ].join('\n'),
   );

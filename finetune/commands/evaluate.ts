@@ -3,29 +3,24 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, kinds, studyOptions } from '../../src/command.js';
-import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
+import { type CommandContext, requireCount } from '../../src/context.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/runs/writer.js';
 import { controlNames } from '../../src/search/controls.js';
-import { playRun } from '../../src/studies/play-run.js';
-import { plannedRuns, withoutOverrides } from '../../src/studies/study.js';
-import { createStudyDisplay } from '../../src/studies/study-progress.js';
-import { openArms, trainedOn } from '../evaluate/arms.js';
+import { requireJobs } from '../../src/studies/plan.js';
+import { type Played, playPlan } from '../../src/studies/play.js';
+import { exitCodeOf } from '../../src/studies/single-run.js';
+import { type PlannedRun, studyPlan, withoutOverrides } from '../../src/studies/study.js';
+import { type Arm, openArms, trainedOn } from '../evaluate/arms.js';
 import { cautions, conclusions } from '../evaluate/conclusion.js';
 import { evaluate } from '../evaluate/evaluate.js';
-import type { EvaluatedRun, Evaluation, Failure } from '../evaluate/evaluation.js';
+import type { EvaluatedRun, Evaluation } from '../evaluate/evaluation.js';
 import { type RunFigures, readFigures } from '../evaluate/figures.js';
 import { renderEvaluationPage } from '../evaluate/page.js';
-import {
-  defaultName,
-  type EvaluationPlan,
-  openEvaluation,
-  type PlannedRun,
-  planEvaluation,
-} from '../evaluate/plan.js';
+import { defaultName, type EvaluationPlan, openEvaluation, planEvaluation } from '../evaluate/plan.js';
 import { evaluationTables } from '../evaluate/tables.js';
 
 export const options = (y: Argv) =>
@@ -81,6 +76,7 @@ export const finishing = 'finishing the iteration; the same command goes on (Ctr
 const files = { result: 'evaluation.json', page: 'index.html' } as const;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  requireJobs(args);
   requireCount('--repeats', args.repeats, 1);
   if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
@@ -100,19 +96,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (known.kind === 'unknown') context.note(`transfer can't be told apart: ${known.reason}`);
 
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
-  const { goesOn, release } = openEvaluation(directory, plan);
+  const { release } = openEvaluation(directory, plan);
   try {
-    const runs = plannedRuns(plan);
-    if (!args.quiet && !args.json) {
-      const verb = goesOn ? 'goes on' : 'begins';
-      context.note(
-        `${runs.length} runs (${plan.experiments.length} × ${arms.length} × ${plan.seeds.length}: experiments, models, seeds) in ${shownPath(directory, context.cwd)}; this ${verb}`,
-      );
-    }
-    const evaluation = await playAll(plan, directory, known, args, context);
-    report(evaluation, directory, args, context);
-    if (evaluation.failures.length > 0) return exitCodes.failure;
-    return evaluation.status === 'completed' ? 0 : exitCodes.interrupted;
+    return await play(plan, directory, known, args, context);
   } finally {
     release();
   }
@@ -128,54 +114,34 @@ async function requireAssembling({ experiments }: EvaluationPlan, context: Comma
 }
 
 /**
- * Plays what is left. A model that fails is left out from there on, and the others go on; the page and the result are
- * written after each repeat that brought something, so that there is always something to look at.
+ * Plays what is left; the page and the result are written after each repeat. A model that fails is left out from there
+ * on.
  */
-async function playAll(
-  plan: EvaluationPlan,
+async function play(
+  study: EvaluationPlan,
   directory: string,
   known: Evaluation['trainedOn'],
   args: Args,
   context: CommandContext,
-): Promise<Evaluation> {
-  const runs = plannedRuns(plan);
-  const display = createStudyDisplay(runs, { ...args, others: 'the other models' }, context);
+): Promise<number> {
+  const plan = studyPlan('evaluation', study, {
+    counted: 'experiments, models, seeds',
+    afterFailure: { label: 'arm', others: 'the other models' },
+  });
   const read = new Map<string, RunFigures>();
-  const failures = new Map<PlannedRun['arm'], Failure>();
-  const described = new Set<PlannedRun['arm']>();
-  const state = () => {
-    const evaluated = runs.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
+  const write = (failed: Played<PlannedRun<Arm['name']>>['failures']) => {
+    const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
       return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
     });
-    return write(evaluate(plan, evaluated, known, [...failures.values()]), directory);
+    const failures = failed.map(({ entry: { arm, path: run }, message }) => ({ arm, run, message }));
+    const evaluation = evaluate(study, runs, known, failures);
+    replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
+    replaceFile(join(directory, files.page), renderEvaluationPage(evaluation));
+    return evaluation;
   };
-  let stale = false;
-  let repeat = 0;
-  try {
-    for (const run of runs) {
-      if (context.stop.finish.aborted) break;
-      if (stale && run.repeat > repeat) {
-        state();
-        stale = false;
-      }
-      repeat = run.repeat;
-      if (failures.has(run.arm)) continue;
-      stale ||= figuresOf(join(directory, run.path), read)?.status !== 'completed';
-      const failure = await playRun(run, directory, display, {
-        ...context,
-        // Every run opens its model: what there is to say of it is said once.
-        note: described.has(run.arm) ? () => undefined : context.note,
-      });
-      described.add(run.arm);
-      if (failure !== undefined) {
-        failures.set(run.arm, { arm: run.arm, run: run.path, message: failure });
-        display.fail(run, failure);
-      }
-    }
-  } finally {
-    display.close();
-  }
-  return state();
+  const played = await playPlan(plan, directory, { args, onRepeat: write }, context);
+  report(write(played.failures), directory, args, context);
+  return exitCodeOf(played.status);
 }
 
 /** Runs that are complete are read once. */
@@ -184,12 +150,6 @@ function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | nu
   const figures = read.get(path) ?? readFigures(path);
   if (figures.status === 'completed') read.set(path, figures);
   return figures;
-}
-
-function write(evaluation: Evaluation, directory: string): Evaluation {
-  replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
-  replaceFile(join(directory, files.page), renderEvaluationPage(evaluation));
-  return evaluation;
 }
 
 function report(evaluation: Evaluation, directory: string, args: Args, context: CommandContext): void {

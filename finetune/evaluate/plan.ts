@@ -1,16 +1,11 @@
 /** What an evaluation will run: every config, with every arm's model, under every seed. */
 import { createHash } from 'node:crypto';
 import { UserError } from '../../src/errors.js';
-import {
-  openStudy,
-  type PlannedRun as PlannedRunOf,
-  planStudy,
-  type Study,
-} from '../../src/studies/study.js';
+import { openPlan } from '../../src/studies/open.js';
+import { planStudy, type Study } from '../../src/studies/study.js';
 import type { Arm } from './arms.js';
 
 export type EvaluationPlan = Study<Arm>;
-export type PlannedRun = PlannedRunOf<Arm['name']>;
 
 /**
  * @param files configs, or names of ready ones
@@ -53,13 +48,12 @@ function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
 export const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
 
 /**
- * Makes the directory, or goes on with the evaluation that is there, perhaps with more repeats. This process is then
- * its only writer.
+ * Makes the directory, or goes on with the evaluation that is there, perhaps with more repeats.
  * @throws UserError when the directory holds something else, or another process writes there
  */
 export function openEvaluation(directory: string, plan: EvaluationPlan) {
   const hash = planHash(plan);
-  return openStudy(directory, 'evaluation', (written) => {
+  return openPlan(directory, 'evaluation', (written) => {
     if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
       throw new UserError({
         field: '--out',

@@ -3,23 +3,24 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, kinds, studyOptions } from '../command.js';
-import { type CommandContext, exitCodes, requireCount } from '../context.js';
-import { messageOf, UserError } from '../errors.js';
+import { type CommandContext, requireCount } from '../context.js';
+import { UserError } from '../errors.js';
 import { shownPath } from '../runs/facts.js';
 import { replaceFile } from '../runs/writer.js';
 import { type ControlName, controlArm, controlNames, isControl } from '../search/controls.js';
 import {
   type Budget,
-  type ControlFailure,
   type ControlStudy,
   type ControlsResult,
   controlsResult,
   runReader,
 } from '../studies/controls-result.js';
 import { controlsCsv, controlsMarkdown, controlsOnTerminal } from '../studies/controls-table.js';
-import { playRun } from '../studies/play-run.js';
-import { openStudy, type PlannedRun, plannedRuns, planStudy, withoutOverrides } from '../studies/study.js';
-import { createStudyDisplay, type StudyDisplay } from '../studies/study-progress.js';
+import { openPlan } from '../studies/open.js';
+import { requireJobs } from '../studies/plan.js';
+import { failureLines, type Played, playPlan } from '../studies/play.js';
+import { exitCodeOf } from '../studies/single-run.js';
+import { type PlannedRun, planStudy, studyPlan, withoutOverrides } from '../studies/study.js';
 
 export const options = (y: Argv) =>
   studyOptions(
@@ -64,6 +65,7 @@ export const finishing = 'finishing the iteration (the same command goes on; Ctr
 const resultFile = 'controls.json';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  requireJobs(args);
   const budget = budgetOf(args);
   requireCount('--repeats', args.repeats, 1);
   if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
@@ -71,25 +73,44 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   for (const note of notes) context.note(note);
   const hashes = configHashes(study);
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(hashes)));
-  const { goesOn, release } = openStudy(directory, 'controls', (written) => ({
+  const { release } = openPlan(directory, 'controls', (written) => ({
     version: 1,
     kind: 'controls',
     configs: { ...compatible(written, hashes, directory), ...hashes },
   }));
   try {
-    if (!args.quiet && !args.json) {
-      const { arms, experiments, seeds } = study;
-      context.note(
-        `${arms.length * experiments.length * seeds.length} runs (${experiments.length} × ${arms.length} × ${seeds.length}: tasks, controls, seeds) in ${shownPath(directory, context.cwd)}; this ${goesOn ? 'goes on' : 'begins'}`,
-      );
-    }
-    const result = await playAll(study, budget, directory, args, context);
-    report(result, directory, args, context);
-    if (result.failures.length > 0) return exitCodes.failure;
-    return result.status === 'completed' ? 0 : exitCodes.interrupted;
+    return await play(study, budget, directory, args, context);
   } finally {
     release();
   }
+}
+
+/** Plays what is left; the table is written after each repeat. A task that fails is left out from there on. */
+async function play(
+  study: ControlStudy,
+  budget: Budget,
+  directory: string,
+  args: Args,
+  context: CommandContext,
+): Promise<number> {
+  const plan = studyPlan('controls', study, {
+    counted: 'tasks, controls, seeds',
+    afterFailure: { label: 'experiment', others: 'the other tasks' },
+  });
+  const read = runReader(directory);
+  const write = (failed: Played<PlannedRun>['failures']) => {
+    const failures = failed.map(({ entry: { experiment, path: run }, message }) => ({
+      experiment,
+      run,
+      message,
+    }));
+    const result = controlsResult(study, { budget, failures, now: context.now(), read });
+    replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
+    return result;
+  };
+  const played = await playPlan(plan, directory, { args, onRepeat: write }, context);
+  report(write(played.failures), played, directory, args, context);
+  return exitCodeOf(played.status);
 }
 
 function budgetOf({ iterations, candidates, episodes }: Budget): Budget {
@@ -188,59 +209,13 @@ function compatible(written: unknown, hashes: ConfigHashes, directory: string): 
   });
 }
 
-/** Plays what is left. A task that fails is left out from there on, and the others go on. */
-async function playAll(
-  study: ControlStudy,
-  budget: Budget,
+function report(
+  result: ControlsResult,
+  played: Played,
   directory: string,
   args: Args,
   context: CommandContext,
-): Promise<ControlsResult> {
-  const runs = plannedRuns(study);
-  const display = createStudyDisplay(runs, { ...args, others: 'the other tasks' }, context);
-  const failures = new Map<string, ControlFailure>();
-  const read = runReader(directory);
-  const state = () => {
-    const facts = { budget, failures: [...failures.values()], now: context.now(), read };
-    const result = controlsResult(study, facts);
-    replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
-    return result;
-  };
-  try {
-    for (const [i, run] of runs.entries()) {
-      if (context.stop.finish.aborted) break;
-      if (!failures.has(run.experiment)) {
-        const message = await failureOf(run, directory, display, context);
-        if (message !== undefined) {
-          failures.set(run.experiment, { experiment: run.experiment, run: run.path, message });
-          display.fail(run, message);
-        }
-      }
-      // After each repeat, so that there is always something to look at.
-      if (runs[i + 1]?.repeat !== run.repeat) state();
-    }
-  } finally {
-    display.close();
-  }
-  return state();
-}
-
-/** Also where an environment throws what nobody foresaw; only what the system refuses ends everything. */
-async function failureOf(
-  run: PlannedRun,
-  directory: string,
-  display: StudyDisplay,
-  context: CommandContext,
-): Promise<string | undefined> {
-  try {
-    return await playRun(run, directory, display, context);
-  } catch (error) {
-    if (error instanceof Error && 'syscall' in error) throw error;
-    return `unexpected error: ${messageOf(error)}`;
-  }
-}
-
-function report(result: ControlsResult, directory: string, args: Args, context: CommandContext): void {
+): void {
   if (args.markdown !== undefined) replaceFile(resolve(context.cwd, args.markdown), controlsMarkdown(result));
   if (args.csv !== undefined) replaceFile(resolve(context.cwd, args.csv), controlsCsv(result));
   const out = shownPath(directory, context.cwd);
@@ -249,9 +224,5 @@ function report(result: ControlsResult, directory: string, args: Args, context: 
     context.print(JSON.stringify({ ...rest, out }));
     return;
   }
-  context.print(controlsOnTerminal(result));
-  for (const { experiment, run, message } of result.failures) {
-    context.print(`failed      ${experiment} (${run}): ${message}`);
-  }
-  context.print(`runs        ${out}`);
+  context.print([controlsOnTerminal(result), ...failureLines(played), `runs        ${out}`].join('\n'));
 }

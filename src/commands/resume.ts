@@ -5,15 +5,15 @@ import { type Arguments, common, withWorkers } from '../command.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
-import { assemble } from '../experiment/assemble.js';
 import { describeReason } from '../runs/facts.js';
 import { findRun } from '../runs/finder.js';
-import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { refuseDifferences, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
-import { groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
-import { replaceFile, resumeRunDirectory } from '../runs/writer.js';
+import { groupFile, readManifest, runFiles } from '../runs/reader.js';
+import { replaceFile } from '../runs/writer.js';
+import { requireJobs } from '../studies/plan.js';
 import { finishGroup } from '../studies/repeats.js';
-import { finishRun, openModel } from '../studies/single-run.js';
+import { finishRun, openRun } from '../studies/single-run.js';
 
 export const options = (y: Argv) =>
   y
@@ -21,6 +21,7 @@ export const options = (y: Argv) =>
     .positional('overrides', common.overrides)
     .option('runs-dir', common.runsDir)
     .option('workers', common.workers)
+    .option('jobs', common.jobs)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
     .example('$0 resume buffers/cartpole iterations=200', 'to 200 iterations in all');
@@ -31,6 +32,7 @@ export const finishing = 'finishing the iteration (Ctrl-C again stops at once; n
 
 /** `policyloop resume <run> [key=value…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  requireJobs(args);
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
@@ -43,21 +45,16 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   refuseDifferences(was, config);
   if (existsSync(join(path, groupFile))) {
     replaceFile(file, resolvedYaml(config));
-    return finishGroup({ path, config, ...readGroup(path) }, args, context);
+    return finishGroup(path, config, args, context);
   }
-  const manifest = readManifest(path);
-  const remedy = whatCompletes(manifest, was, config, path);
-  if (remedy !== undefined) {
+  const opened = await openRun(path, config, context);
+  if (opened === undefined) {
+    const manifest = readManifest(path);
     throw new UserError({
       message: `this run is complete: ${describeReason(manifest)} after ${manifest.iterations.done} iterations`,
       value: path,
-      remedy,
+      remedy: whatCompletes(manifest, was, config, path)!,
     });
   }
-  const assembly = await assemble(config, context.env, readImported(path));
-  requireSame(assembly, manifest, file);
-  await openModel(assembly, context);
-  const directory = resumeRunDirectory(path, context.now);
-  replaceFile(file, resolvedYaml(assembly.config));
-  return finishRun(assembly, directory, args, context);
+  return finishRun(opened.assembly, opened.directory, args, context);
 }

@@ -14,6 +14,7 @@ import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import { nothingRecorded } from '../runs/reader.js';
 import { claimDirectory } from '../storage/new-directory.js';
 import { runName } from '../studies/library-run.js';
+import { requireJobs } from '../studies/plan.js';
 import { createGroup, finishGroup } from '../studies/repeats.js';
 import { finishRun, openModel, startRun } from '../studies/single-run.js';
 
@@ -35,6 +36,7 @@ export const options = (y: Argv) =>
       describe: 'Check everything, print the resolved config and the first prompt, call nothing',
     })
     .option('workers', common.workers)
+    .option('jobs', common.jobs)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
     .example('$0 run quickstart', 'solve CartPole-v1 offline with the embedded model')
@@ -46,6 +48,7 @@ export const finishing = 'finishing the iteration (Ctrl-C again stops at once; n
 
 /** `policyloop run <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  requireJobs(args);
   const loaded = loadConfig({
     file: args.config,
     overrides: withWorkers(args.overrides, args.workers),
@@ -65,10 +68,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       ? claimDirectory(resolve(context.cwd, args.runsDir), runName(config, args.config, context.now()))
       : resolve(context.cwd, args.runDir);
   if (config.repeats > 1) {
-    const group = createGroup(path, config, importNotes(loaded));
-    return placed(loaded, () => finishGroup(group, args, context));
+    createGroup(path, config, importNotes(loaded));
+    return placed(loaded, () => finishGroup(path, config, args, context));
   }
-  const directory = startRun(assembly, path, context, 'iteration', importNotes(loaded));
+  const directory = startRun(assembly, path, context, { notes: importNotes(loaded) });
   return placed(loaded, () => finishRun(assembly, directory, args, context));
 }
 

@@ -242,7 +242,9 @@ export function experimentIn(
     imported: assembly.imported,
     ledger,
     completed: recorded.iteration,
-    otherMs: assembly.sharedBudget?.otherMs ?? 0,
+    get otherMs() {
+      return assembly.sharedBudget?.otherMs ?? 0;
+    },
     unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
     warned: new Set(
       recorded.events.flatMap((event) => (event.kind === 'warning' ? [warningKey(event.message)] : [])),

@@ -6,15 +6,20 @@ import type { RunEvent } from '../runs/events.js';
 import { formatCaps } from '../runs/usage-text.js';
 import type { Display } from './session.js';
 
-/** Shows a run as it goes. */
+/**
+ * Shows a run as it goes.
+ * @param run its name, for machines, where several runs go at once
+ */
 export function createDisplay(
   mode: ProgressMode,
   context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
+  run?: string,
 ): Display {
   const progress = createProgress(mode, context);
   const show = new RunDisplay(progress);
   return {
-    show: (event) => (mode.json === true ? progress.emit(withoutBulk(event)) : show.event(event)),
+    show: (event) =>
+      mode.json === true ? progress.emit({ ...(run && { run }), ...withoutBulk(event) }) : show.event(event),
     close: () => progress.close(),
   };
 }

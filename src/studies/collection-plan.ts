@@ -6,6 +6,7 @@ import { createGenerator, deriveSeeds } from '../random/generator.js';
 import { oneScreen } from '../settings/issues.js';
 import { discriminatorOf, isMapping } from '../settings/schema.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
+import type { Plan } from './plan.js';
 
 /** What a run has drawn. */
 export interface Draw {
@@ -71,6 +72,24 @@ export function checkCollection(collection: Collection): readonly (Draw & { conf
   );
   if (problems.size > 0) throw new UserError(oneScreen([...problems.values()]));
   return checked;
+}
+
+/** The plan of a collection: the config of a run is made when it is read, as there may be a million of them. */
+export function collectionPlan(collection: Collection): Plan {
+  const configs = checkCollection(collection).map(({ config }) => config);
+  return {
+    kind: 'collection',
+    entries: Array.from({ length: collection.runs }, (_, index) => {
+      const draw = drawRun(collection, index);
+      return {
+        path: draw.name,
+        get config() {
+          return configOfRun(collection, draw);
+        },
+      };
+    }),
+    sharesLimits: configs.some(({ limits }) => limits.total !== undefined),
+  };
 }
 
 interface Choice {

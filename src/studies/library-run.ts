@@ -2,21 +2,20 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import type { Config, ConfigInput } from '../config/config.js';
-import { loadConfig, parseConfig, resolvedYaml } from '../config/load.js';
+import { loadConfig, parseConfig } from '../config/load.js';
 import type { CommandContext } from '../context.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
 import { UserError } from '../errors.js';
-import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
+import { assemble, type OwnParts } from '../experiment/assemble.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
 import type { RunEvent } from '../runs/events.js';
 import { factsOf, type RunResult, resultOf } from '../runs/facts.js';
-import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
-import { readImported, readManifest, runFiles } from '../runs/reader.js';
-import { type RunDirectory, replaceFile, resumeRunDirectory } from '../runs/writer.js';
+import { runFiles } from '../runs/reader.js';
 import { claimDirectory } from '../storage/new-directory.js';
-import { runAndReport, startRun } from './single-run.js';
+import { type OpenedRun, openRun, runAndReport, startRun } from './single-run.js';
 
 export interface RunOptions {
   /** Proposes parameters, in the place of the config's model. It is never closed. */
@@ -81,37 +80,29 @@ export async function runLibrary(
   return { directory, ...resultOf(factsOf(directory), outside.cwd) };
 }
 
-interface Opened {
-  readonly assembly: Assembly;
-  readonly directory: RunDirectory;
-}
-
 /** @param place where the run shall be; asked once nothing is wrong with it */
-async function begin(place: () => string, config: Config, own: OwnParts, outside: Outside): Promise<Opened> {
+async function begin(
+  place: () => string,
+  config: Config,
+  own: OwnParts,
+  outside: Outside,
+): Promise<OpenedRun> {
   const assembly = await assemble(config, outside.env, undefined, own);
   await assembly.model.open?.();
   return { assembly, directory: startRun(assembly, place(), outside) };
 }
 
 /** Undefined where nothing is left to do. */
-async function reopen(
+function reopen(
   path: string,
   config: Config,
   own: OwnParts,
   outside: Outside,
-): Promise<Opened | undefined> {
-  const file = join(path, runFiles.config);
-  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
+): Promise<OpenedRun | undefined> {
+  const was = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
   const wanted = { ...config, policy: config.policy ?? was.policy };
   refuseDifferences(was, wanted);
-  const manifest = readManifest(path);
-  if (whatCompletes(manifest, was, wanted, path) !== undefined) return undefined;
-  const assembly = await assemble(wanted, outside.env, readImported(path), own);
-  requireSame(assembly, manifest, file);
-  await assembly.model.open?.();
-  const directory = resumeRunDirectory(path, outside.now);
-  replaceFile(file, resolvedYaml(assembly.config));
-  return { assembly, directory };
+  return openRun(path, wanted, { ...outside, note: () => undefined }, { own });
 }
 
 function ownParts({ environment, model }: RunOptions): OwnParts {

@@ -1,39 +1,104 @@
+/** Plays one run of a plan, in whatever thread. */
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Config, isLanguageModel } from '../config/config.js';
+import { loadConfig } from '../config/load.js';
 import type { CommandContext } from '../context.js';
-import { UserError } from '../errors.js';
-import { factsOf, resultOf } from '../runs/facts.js';
-import { openRepeat } from './repeats.js';
-import { runAndReport } from './single-run.js';
-import type { PlannedRun } from './study.js';
-import type { StudyDisplay } from './study-progress.js';
+import { EnvironmentError } from '../environments/remote/remote-environment.js';
+import { messageOf, UserError } from '../errors.js';
+import { runInDirectory } from '../experiment/session.js';
+import { writeRunReport } from '../report/write-report.js';
+import type { LimitName, RunEvent } from '../runs/events.js';
+import { readManifest, readRun, runFiles } from '../runs/reader.js';
+import type { SharedLimits } from './shared-limits.js';
+import { openRun } from './single-run.js';
+
+/** What a thread is told of a run. */
+export interface Job {
+  /** Of the run's directory. */
+  readonly path: string;
+  readonly config: Config;
+  /** See `isBulk`. */
+  readonly bulk: boolean;
+  /** Whether others are played at the same time: then it starts no threads of its own. */
+  readonly beside: boolean;
+  readonly notes: readonly string[];
+}
+
+export type RunEnd =
+  | {
+      readonly kind: 'completed';
+      /** Whether there was something left to do. */
+      readonly played: boolean;
+      /** The limit of all runs of the plan that ended it. */
+      readonly limit?: LimitName;
+    }
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'failed'; readonly message: string };
 
 /**
- * Plays a run of a study to its end, or as far as a Ctrl-C lets it, unless it is there already.
- * @returns why it failed, undefined where it did not
+ * Plays a run to its end, or as far as a stop request lets it, unless it is there already.
+ * @throws only what the system refuses
  */
 export async function playRun(
-  run: PlannedRun,
-  directory: string,
-  display: StudyDisplay,
+  job: Job,
+  show: (event: RunEvent) => void,
   context: CommandContext,
-): Promise<string | undefined> {
-  const path = join(directory, run.path);
-  display.begin(run);
+  shared?: SharedLimits,
+): Promise<RunEnd> {
+  const { bulk, config, notes, path } = job;
+  let played: boolean;
   try {
-    const opened = await openRepeat(path, run.config, context);
+    if (bulk && existsSync(path) && !isReadable(path)) rmSync(path, { recursive: true });
+    // Calls of a language model are not to be paid for twice; those of a control cost nothing.
+    const durability = bulk && !isLanguageModel(config.model) ? 'run' : 'iteration';
+    const opened = await openRun(path, config, context, { durability, notes });
+    played = opened !== undefined;
     if (opened !== undefined) {
-      const show = { show: display.event, close: () => undefined };
-      await runAndReport(opened.assembly, opened.directory, show, context);
+      const { directory } = opened;
+      const { workers, ...assembly } = {
+        ...opened.assembly,
+        ...(shared && { sharedBudget: shared.of(directory) }),
+      };
+      const alone = !(job.beside && config.evaluation.workers === 'auto');
+      const display = { show, close: () => undefined };
+      await runInDirectory(
+        { ...assembly, workers: alone ? workers : undefined },
+        directory,
+        display,
+        context,
+      );
+      if (!bulk) await writeRunReport(path);
     }
   } catch (error) {
-    if (error instanceof UserError) return error.message;
+    if (error instanceof UserError || error instanceof EnvironmentError) {
+      return { kind: 'failed', message: error.message };
+    }
+    if (error instanceof Error && 'syscall' in error) throw error;
+    return { kind: 'failed', message: `unexpected error: ${messageOf(error)}` };
+  }
+  return endOf(path, played);
+}
+
+function endOf(path: string, played: boolean): RunEnd {
+  const { reason, status } = readManifest(path);
+  if (status === 'interrupted') return { kind: 'interrupted' };
+  if (status !== 'completed') {
+    const message = reason !== undefined && 'message' in reason ? reason.message : 'the run failed';
+    return { kind: 'failed', message };
+  }
+  const isShared = reason?.kind === 'limit' && reason.limit.startsWith('total.');
+  return { kind: 'completed', played, ...(isShared && { limit: reason.limit }) };
+}
+
+/** A run whose files a crash of the machine has torn is not. */
+function isReadable(path: string): boolean {
+  try {
+    loadConfig({ file: join(path, runFiles.config) });
+    readRun(path);
+    return true;
+  } catch (error) {
+    if (error instanceof UserError) return false;
     throw error;
   }
-  const facts = factsOf(path);
-  const { status, reason } = facts.manifest;
-  if (status === 'failed') {
-    return reason !== undefined && 'message' in reason ? reason.message : 'the run failed';
-  }
-  display.end(run, resultOf(facts, context.cwd));
-  return undefined;
 }

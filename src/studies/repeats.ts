@@ -1,170 +1,98 @@
+/** Repeats of one experiment: the same config under several seeds. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.js';
-import { loadConfig, resolvedYaml } from '../config/load.js';
-import { type CommandContext, exitCodes } from '../context.js';
-import { assemble } from '../experiment/assemble.js';
-import { spentBy } from '../experiment/ledger.js';
-import { createSharedBudget, nothing, plus, type SharedBudget } from '../experiment/limits.js';
+import { resolvedYaml } from '../config/load.js';
+import type { CommandContext } from '../context.js';
 import { addUsage } from '../experiment/usage.js';
-import { plural } from '../format/numbers.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { groupReportPath, writeGroupReport } from '../report/write-report.js';
 import { createGroupDirectory } from '../runs/create.js';
-import type { LimitName } from '../runs/events.js';
 import { describeRepeats, factsOf, resultOf, shownPath, summarizeRepeats } from '../runs/facts.js';
-import { requireSame, whatCompletes } from '../runs/fingerprint.js';
-import { requireConfig } from '../runs/open-run.js';
-import { readImported, readManifest, readRun, runFiles } from '../runs/reader.js';
+import { readGroup, runFiles } from '../runs/reader.js';
 import { formatFaults, formatUsage } from '../runs/usage-text.js';
-import { type Durability, replaceFile, resumeRunDirectory } from '../runs/writer.js';
-import {
-  displayFor,
-  exitCode,
-  failedResult,
-  type OutputArguments,
-  openModel,
-  runAndReport,
-  startRun,
-} from './single-run.js';
+import { openPlan } from './open.js';
+import type { Plan, PlayArguments } from './plan.js';
+import { failureLines, type Played, playPlan } from './play.js';
+import { exitCodeOf } from './single-run.js';
 
-/** `group.json`: a directory whose sub-directories are repeats of one experiment. */
-export interface RunGroup {
-  readonly path: string;
-  readonly config: Config;
-  /** Root seed of each repeat. */
-  readonly seeds: readonly number[];
-  /** Sub-directory of each repeat. */
-  readonly runs: readonly string[];
-  /** What the user was told of the config, for the log of each. */
-  readonly notes?: readonly string[] | undefined;
-}
-
-/** Makes the directory of a new group. */
-export function createGroup(path: string, config: Config, notes: readonly string[] = []): RunGroup {
+/**
+ * Makes the directory of new repeats.
+ * @param notes what the user was told of the config, for the log of each
+ */
+export function createGroup(path: string, config: Config, notes: readonly string[] = []): void {
   const seeds = repeatSeeds(config.seed, config.repeats);
   const runs = seeds.map((_, i) => `repeat-${String(i + 1).padStart(String(seeds.length).length, '0')}`);
   const kept = notes.length > 0 && { notes };
   createGroupDirectory(path, resolvedYaml(config), { version: 1, seeds, runs, ...kept });
-  return { path, config, seeds, runs, ...kept };
 }
 
-/** Starts or resumes every repeat that is not complete, one after the other, and prints what they say together. */
+/** The plan of the repeats at `path`, with what their config is now. */
+function planOf(path: string, config: Config): Plan {
+  const { seeds, runs, notes } = readGroup(path);
+  return {
+    kind: 'repeats',
+    entries: runs.map((name, i) => ({ path: name, config: { ...config, seed: seeds[i]!, repeats: 1 } })),
+    sharesLimits: config.limits.total !== undefined,
+    notes,
+  };
+}
+
+/** Plays every repeat that is not complete, and prints what they say together. */
 export async function finishGroup(
-  group: RunGroup,
-  args: OutputArguments,
-  context: CommandContext,
-): Promise<number> {
-  let reached: LimitName | undefined;
-  for (const [i, name] of group.runs.entries()) {
-    if (context.stop.finish.aborted) break;
-    if (reached !== undefined) {
-      context.note(`limits.${reached} is reached: ${plural(group.runs.length - i, 'repeat')} left out`);
-      break;
-    }
-    if (!args.json && !args.quiet) {
-      context.note(`repeat ${i + 1} of ${group.runs.length}, seed ${group.seeds[i]}`);
-    }
-    const path = join(group.path, name);
-    const config = { ...group.config, seed: group.seeds[i]!, repeats: 1 };
-    const opened = await openRepeat(path, config, context, 'iteration', group.notes);
-    if (opened === undefined) continue;
-    const sharedBudget = sharedBudgetOf(group, name);
-    const assembly = { ...opened.assembly, ...(sharedBudget && { sharedBudget }) };
-    try {
-      await runAndReport(assembly, opened.directory, displayFor(args, context), context);
-      const { reason } = opened.directory.manifest;
-      if (reason?.kind === 'limit' && reason.limit.startsWith('total.')) reached = reason.limit;
-    } catch (error) {
-      if (args.json) context.print(JSON.stringify(failedResult(opened.directory, context.cwd, error)));
-      throw error;
-    }
-  }
-  await writeGroupReport(group.path);
-  const result = groupResult(group, context.cwd);
-  context.print(
-    args.json
-      ? JSON.stringify(result)
-      : [
-          describeRepeats(result.repeats),
-          ...(result.reason ? [`stopped at the limit of ${result.reason.limit}`] : []),
-          `usage       ${formatUsage(result.usage)}`,
-          ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
-          `runs        ${result.run}`,
-          `report      ${result.report}`,
-        ].join('\n'),
-  );
-  return result.status === 'interrupted'
-    ? exitCodes.interrupted
-    : Math.max(0, ...result.repeats.map(exitCode));
-}
-
-/** What the repeats have used of limits that they share, those of the one at hand included. */
-function sharedBudgetOf({ config, path, runs }: RunGroup, current: string): SharedBudget | undefined {
-  if (config.limits.total === undefined) return undefined;
-  const begun = runs.filter((name) => existsSync(join(path, name, runFiles.manifest)));
-  let spent = nothing;
-  let otherMs = 0;
-  for (const name of begun) {
-    spent = plus(spent, spentBy(readRun(join(path, name)).calls, config));
-    if (name !== current) otherMs += readManifest(join(path, name)).activeMs;
-  }
-  return createSharedBudget(spent, otherMs);
-}
-
-/** A run that has something left to do, new or begun; undefined for one that is complete. */
-export async function openRepeat(
   path: string,
   config: Config,
+  args: PlayArguments,
   context: CommandContext,
-  durability: Durability = 'iteration',
-  notes: readonly string[] = [],
-) {
-  if (!existsSync(join(path, runFiles.manifest))) {
-    const assembly = await assemble(config, context.env);
-    await openModel(assembly, context);
-    return { assembly, directory: startRun(assembly, path, context, durability, notes) };
+): Promise<number> {
+  const plan = planOf(path, config);
+  const { release } = openPlan(path, 'repeats', (written) => written as object);
+  try {
+    const played = await playPlan(plan, path, { args }, context);
+    await writeGroupReport(path);
+    const result = groupResult(path, plan, played, context.cwd);
+    context.print(
+      args.json
+        ? JSON.stringify(result)
+        : [
+            describeRepeats(result.repeats),
+            ...failureLines(played),
+            ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
+            `usage       ${formatUsage(result.usage)}`,
+            ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
+            `runs        ${result.run}`,
+            `report      ${result.report}`,
+          ].join('\n'),
+    );
+    return exitCodeOf(played.status);
+  } finally {
+    release();
   }
-  const file = join(path, runFiles.config);
-  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
-  const manifest = readManifest(path);
-  if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
-  const assembly = await assemble(config, context.env, readImported(path));
-  requireSame(assembly, manifest, file);
-  await openModel(assembly, context);
-  const directory = resumeRunDirectory(path, context.now, durability);
-  replaceFile(file, resolvedYaml(assembly.config));
-  return { assembly, directory };
 }
 
 /** The last line of `--json` for repeats: totals over them, and the best of them. */
-function groupResult(group: RunGroup, cwd: string) {
-  const repeats = group.runs
-    .map((name) => join(group.path, name))
-    .filter((path) => existsSync(join(path, runFiles.manifest)))
-    .map((path) => resultOf(factsOf(path), cwd));
-  const ended = repeats.length === group.runs.length && repeats.every(({ status }) => status === 'completed');
+function groupResult(path: string, { entries }: Plan, { failures, limit, status }: Played, cwd: string) {
+  const repeats = entries
+    .map((entry) => join(path, entry.path))
+    .filter((run) => existsSync(join(run, runFiles.manifest)))
+    .map((run) => resultOf(factsOf(run), cwd));
   const byBest = repeats.toSorted((a, b) => (b.best?.return ?? -Infinity) - (a.best?.return ?? -Infinity));
   const byConfirmed = repeats.toSorted(
     (a, b) => (b.confirmed?.mean ?? -Infinity) - (a.confirmed?.mean ?? -Infinity),
   );
-  const last = repeats.at(-1)?.reason;
-  const reached = last?.kind === 'limit' && last.limit.startsWith('total.') ? last : undefined;
   return {
-    run: shownPath(group.path, cwd),
-    ...(reached && { reason: reached }),
-    status:
-      ended || reached !== undefined
-        ? 'completed'
-        : repeats.some(({ status }) => status === 'failed')
-          ? 'failed'
-          : 'interrupted',
+    run: shownPath(path, cwd),
+    ...(limit && { reason: { kind: 'limit', limit } }),
+    status,
     iterations: repeats.reduce((sum, { iterations }) => sum + iterations, 0),
     best: byBest[0]?.best ?? null,
     confirmed: byConfirmed[0]?.confirmed ?? null,
     usage: addUsage(repeats.map(({ usage }) => usage)),
     summary: summarizeRepeats(repeats) ?? null,
     repeats,
-    report: shownPath(groupReportPath(group.path), cwd),
+    ...(failures.length > 0 && {
+      failures: failures.map(({ entry, message }) => ({ run: entry.path, message })),
+    }),
+    report: shownPath(groupReportPath(path), cwd),
   } as const;
 }

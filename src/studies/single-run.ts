@@ -1,14 +1,20 @@
-import { basename } from 'node:path';
-import { resolvedYaml } from '../config/load.js';
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Config } from '../config/config.js';
+import { loadConfig, resolvedYaml } from '../config/load.js';
 import { type CommandContext, exitCodes } from '../context.js';
 import { messageOf } from '../errors.js';
-import { type Assembly, newManifest } from '../experiment/assemble.js';
+import { type Assembly, assemble, newManifest, type OwnParts } from '../experiment/assemble.js';
 import { createDisplay } from '../experiment/progress.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { writeRunReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
 import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts.js';
-import type { Durability, RunDirectory } from '../runs/writer.js';
+import { requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { requireConfig } from '../runs/open-run.js';
+import { readImported, readManifest, runFiles } from '../runs/reader.js';
+import { type Durability, type RunDirectory, replaceFile, resumeRunDirectory } from '../runs/writer.js';
+import type { PlayArguments } from './plan.js';
 
 /** Runs an experiment in its directory, from wherever it stands, to its end, and writes its report. */
 export async function runAndReport(
@@ -21,68 +27,94 @@ export async function runAndReport(
   await writeRunReport(directory.path);
 }
 
-export interface OutputArguments {
-  readonly json: boolean;
-  readonly quiet: boolean;
-}
-
 /** Gets the model ready, so that what can't be used is found before a run begins. */
 export async function openModel({ model }: Assembly, context: Pick<CommandContext, 'note'>): Promise<void> {
   const description = await model.open?.();
   if (description !== undefined) context.note(description);
 }
 
-/**
- * Makes the directory of a new run.
- * @param notes what the user was told of its config, for its log
- */
+/** A run that is about to be played. */
+export interface OpenedRun {
+  readonly assembly: Assembly;
+  readonly directory: RunDirectory;
+}
+
+interface Opening {
+  readonly durability?: Durability;
+  /** Objects of a program in the place of what the config names. */
+  readonly own?: OwnParts;
+  /** What the user was told of its config, for the log of a new run. */
+  readonly notes?: readonly string[] | undefined;
+}
+
+/** Makes the directory of a new run. */
 export function startRun(
   assembly: Assembly,
   path: string,
-  context: Pick<CommandContext, 'now'>,
-  durability: Durability = 'iteration',
-  notes: readonly string[] = [],
+  { now }: Pick<CommandContext, 'now'>,
+  { durability = 'iteration', notes = [] }: Opening = {},
 ): RunDirectory {
-  const { config } = assembly;
   const directory = createRunDirectory(path, {
-    configYaml: resolvedYaml(config),
-    manifest: newManifest(assembly, basename(path), context.now()),
+    configYaml: resolvedYaml(assembly.config),
+    manifest: newManifest(assembly, basename(path), now()),
     imported: assembly.imported,
-    now: context.now,
+    now,
     durability,
   });
   for (const note of notes) directory.record({ kind: 'warning', message: note.trim() });
   return directory;
 }
 
+/** Begins the run at `path`, or opens it to go on; undefined where `config` leaves nothing to do. */
+export async function openRun(
+  path: string,
+  config: Config,
+  context: Pick<CommandContext, 'env' | 'note' | 'now'>,
+  opening: Opening = {},
+): Promise<OpenedRun | undefined> {
+  if (!existsSync(join(path, runFiles.manifest))) {
+    const assembly = await assemble(config, context.env, undefined, opening.own);
+    await openModel(assembly, context);
+    return { assembly, directory: startRun(assembly, path, context, opening) };
+  }
+  const file = join(path, runFiles.config);
+  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
+  const manifest = readManifest(path);
+  if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
+  const assembly = await assemble(config, context.env, readImported(path), opening.own);
+  requireSame(assembly, manifest, file);
+  await openModel(assembly, context);
+  const directory = resumeRunDirectory(path, context.now, opening.durability);
+  replaceFile(file, resolvedYaml(assembly.config));
+  return { assembly, directory };
+}
+
 /** Runs from wherever the directory stands to the end, and prints the result. */
 export async function finishRun(
   assembly: Assembly,
   directory: RunDirectory,
-  args: OutputArguments,
+  { json, quiet }: Pick<PlayArguments, 'json' | 'quiet'>,
   context: CommandContext,
 ): Promise<number> {
   try {
-    await runAndReport(assembly, directory, displayFor(args, context), context);
+    await runAndReport(assembly, directory, createDisplay({ json, quiet }, context), context);
   } catch (error) {
-    if (args.json) context.print(JSON.stringify(failedResult(directory, context.cwd, error)));
+    if (json) context.print(JSON.stringify(failedResult(directory, context.cwd, error)));
     throw error;
   }
   const result = resultOf(factsOf(directory.path), context.cwd);
-  context.print(args.json ? JSON.stringify(result) : describeResult(result, assembly.family.parameters));
-  return exitCode(result);
+  context.print(json ? JSON.stringify(result) : describeResult(result, assembly.family.parameters));
+  return exitCodeOf(result.status);
 }
 
 /** What machines get when a run ends in an error of ours or of the system. */
-export function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown) {
+function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown) {
   return { ...resultOf(factsOf(path, manifest), cwd), status: 'failed', error: messageOf(error) } as const;
 }
 
-export const displayFor = (args: OutputArguments, context: CommandContext) => createDisplay(args, context);
-
-/** 0 for a run that came to its end. */
-export function exitCode(result: RunResult): number {
-  switch (result.status) {
+/** The one rule for the exit code of whatever plays runs: 0 for what came to its end. */
+export function exitCodeOf(status: RunResult['status']): number {
+  switch (status) {
     case 'completed':
       return 0;
     case 'interrupted':

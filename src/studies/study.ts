@@ -1,16 +1,12 @@
 /** Several configs, each played by several arms, under several seeds; every run is an ordinary run directory. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import type { Config, ModelConfig } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import { UserError } from '../errors.js';
 import { repeatSeeds } from '../random/seeds.js';
-import { planFile } from '../runs/reader.js';
-import { replaceFile } from '../runs/writer.js';
 import { isControl } from '../search/controls.js';
-import { readJson } from '../storage/checked-json.js';
-import { lockRun } from '../storage/lock.js';
-import { makeDirectory } from '../storage/new-directory.js';
+import type { Plan, PlanEntry } from './plan.js';
 
 /** Who plays all experiments. */
 export interface StudyArm {
@@ -35,14 +31,11 @@ export interface Study<Arm extends StudyArm> {
   readonly seeds: readonly number[];
 }
 
-export interface PlannedRun<Name extends string = string> {
+export interface PlannedRun<Name extends string = string> extends PlanEntry {
   readonly experiment: string;
   readonly arm: Name;
   /** From 0. */
   readonly repeat: number;
-  readonly config: Config;
-  /** Path below the study's directory. */
-  readonly path: string;
 }
 
 /** By repeat, then config, then arm: whenever it is interrupted, what there is comes in pairs. */
@@ -62,6 +55,23 @@ export function plannedRuns<Arm extends StudyArm>({
       })),
     ),
   );
+}
+
+/** @param words what experiments and arms are called, and what goes on after a failure */
+export function studyPlan<Arm extends StudyArm>(
+  kind: 'controls' | 'evaluation',
+  study: Study<Arm>,
+  words: { readonly counted: string } & Required<Pick<Plan<PlannedRun>, 'afterFailure'>>,
+): Plan<PlannedRun<Arm['name']>> {
+  const entries = plannedRuns(study);
+  const { arms, experiments, seeds } = study;
+  return {
+    kind,
+    entries,
+    sharesLimits: entries.some(({ config }) => config.limits.total !== undefined),
+    afterFailure: words.afterFailure,
+    shape: `${experiments.length} × ${arms.length} × ${seeds.length}: ${words.counted}`,
+  };
 }
 
 /**
@@ -121,47 +131,6 @@ export function planStudy<Arm extends StudyArm>(request: {
     study: { arms, experiments, seeds: repeatSeeds(request.seed ?? first.seed, repeats) },
     notes: [...notes],
   };
-}
-
-const kinds = { evaluation: 'an evaluation', controls: 'a table of controls' } as const;
-export type StudyKind = keyof typeof kinds;
-
-/**
- * Makes the directory of a study, or goes on with the one that is there. This process is then its only writer.
- * @param kind what lies there: names its lock
- * @param plan what to write as its plan, given what is written; throws where that is of another study
- * @throws UserError when the directory holds something else, or another process writes there
- */
-export function openStudy(
-  directory: string,
-  kind: StudyKind,
-  plan: (written: unknown) => object,
-): { readonly goesOn: boolean; release(): void } {
-  const file = join(directory, planFile);
-  const lock = `${kind}.lock`;
-  const goesOn = existsSync(file);
-  if (!goesOn) requireFree(directory, kind, lock);
-  makeDirectory(directory);
-  const release = lockRun(join(directory, lock));
-  try {
-    replaceFile(file, `${JSON.stringify(plan(readJson(file)), null, 2)}\n`);
-    return { goesOn, release };
-  } catch (error) {
-    release();
-    throw error;
-  }
-}
-
-/** What lies there would be mixed with the study, or written over. */
-function requireFree(directory: string, kind: StudyKind, lock: string): void {
-  if (!existsSync(directory)) return;
-  if (readdirSync(directory).every((name) => name === lock)) return;
-  throw new UserError({
-    field: '--out',
-    message: `holds something else than ${kinds[kind]}`,
-    value: directory,
-    remedy: 'name a new or an empty directory, or none: each then has its own',
-  });
 }
 
 /** The file's name, as a directory can have it. */

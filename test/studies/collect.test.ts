@@ -9,10 +9,10 @@ import type { CommandContext } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import type { CallRecord } from '../../src/runs/events.js';
 import { findRuns } from '../../src/runs/finder.js';
-import { runFiles } from '../../src/runs/reader.js';
+import { readManifest, runFiles } from '../../src/runs/reader.js';
 import { loadCollection } from '../../src/studies/collection-config.js';
 import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
-import { isComplete } from '../../src/studies/collection-record.js';
+import { isComplete } from '../../src/studies/open.js';
 import { built } from '../support/built.js';
 import {
   readRunFile,
@@ -300,28 +300,32 @@ describe('finetune collect', { timeout: 300_000 }, () => {
     expect(await refusal(() => collect(foreign))).toContain('holds something else than a collection');
   });
 
-  it('ends with the runs being played at the first stop request, and goes on', async () => {
-    const finish = new AbortController();
-    const { context, printed } = recordingContext(place, {
-      stop: { finish: finish.signal, abort: new AbortController().signal },
-    });
-    const print = (line: string) => {
-      context.print(line);
-      finish.abort();
-    };
-    const config = write('stopped');
-    const args = { config, overrides: [], jobs: 2, quiet: false, json: true };
-    expect(await collectCommand(args, { ...context, print })).toBe(130);
-    const summary = JSON.parse(printed.at(-1)!) as { complete: number; status: string };
-    expect(summary.status).toBe('interrupted');
-    expect(summary.complete).toBeGreaterThan(0);
-    expect(summary.complete).toBeLessThan(6);
-    const runs = contents('stopped');
-    // Nothing is left half-played.
-    expect(runs).toHaveLength(summary.complete);
-    expect(runs.every(([name]) => isComplete(at('stopped', name)))).toBe(true);
-    expect((await collect(config)).summary).toMatchObject({ complete: 6, played: 6 - summary.complete });
-  });
+  it.each([1, 2])(
+    '%i at once: ends with the iterations being played at a stop request, and goes on',
+    async (jobs) => {
+      const finish = new AbortController();
+      const { context, printed } = recordingContext(place, {
+        stop: { finish: finish.signal, abort: new AbortController().signal },
+      });
+      const print = (line: string) => {
+        context.print(line);
+        finish.abort();
+      };
+      const output = `stopped-${jobs}`;
+      const config = write(output);
+      const args = { config, overrides: [], jobs, quiet: false, json: true };
+      expect(await collectCommand(args, { ...context, print })).toBe(130);
+      const summary = JSON.parse(printed.at(-1)!) as { complete: number; status: string };
+      expect(summary.status).toBe('interrupted');
+      expect(summary.complete).toBeGreaterThan(0);
+      expect(summary.complete).toBeLessThan(6);
+      const begun = findRuns([output], { cwd: place, runsDir: '' }).map((run) => readManifest(run).status);
+      expect(begun.filter((status) => status === 'completed')).toHaveLength(summary.complete);
+      expect(begun.filter((status) => status === 'running')).toEqual([]);
+      expect((await collect(config)).summary).toMatchObject({ complete: 6, played: 6 - summary.complete });
+      expect(contents(output)).toEqual(contents('serial'));
+    },
+  );
 
   it('a killed collection goes on to the same bytes', async () => {
     const long = (same: string) =>

@@ -1,0 +1,176 @@
+/** Shows the runs of a plan as they go: a bar on a terminal, lines elsewhere, JSON lines for machines. */
+import { join } from 'node:path';
+import type { CommandContext } from '../context.js';
+import { createDisplay } from '../experiment/progress.js';
+import type { Display } from '../experiment/session.js';
+import { formatCompact, formatReturn } from '../format/numbers.js';
+import { createProgress, type Progress } from '../format/progress.js';
+import type { RunEvent } from '../runs/events.js';
+import { factsOf, resultOf } from '../runs/facts.js';
+import { isBulk, labelsOf, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
+import type { RunEnd } from './play-run.js';
+
+export interface PlanDisplay<Entry extends PlanEntry> {
+  /** A run begins, or goes on. */
+  begin(entry: Entry): void;
+  event(entry: Entry, event: RunEvent): void;
+  /** A run has ended, or was complete already. */
+  end(entry: Entry, end: RunEnd): void;
+  /** A line that is shown in every mode. */
+  note(text: string): void;
+  /** Leaves the terminal as it was. */
+  close(): void;
+}
+
+interface Shown extends PlayArguments {
+  /** Runs at once. */
+  readonly jobs: number;
+  readonly directory: string;
+  /** Runs that were complete before, and are not shown. */
+  readonly done: number;
+}
+
+type Outside = Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds' | 'cwd'>;
+
+export function createPlanDisplay<Entry extends PlanEntry>(
+  plan: Plan<Entry>,
+  shown: Shown,
+  context: Outside,
+): PlanDisplay<Entry> {
+  const { json, jobs, quiet } = shown;
+  const isBar = !json && !quiet && context.terminal !== undefined;
+  // Repeats of one experiment are followed closely, as a single run is; a terminal has room for one of them.
+  return plan.kind === 'repeats' && !(isBar && jobs > 1)
+    ? new RepeatsDisplay(plan, shown, context)
+    : new RunsDisplay(plan, shown, context);
+}
+
+const failureText = ({ afterFailure }: Plan, { path }: PlanEntry, message: string) =>
+  `${path}: ${message}${afterFailure === undefined ? '' : `; ${afterFailure.others} go on`}`;
+
+/** The display of a single run, for each; what it says is labelled where several go at once. */
+class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
+  readonly #plan: Plan<Entry>;
+  readonly #shown: Shown;
+  readonly #context: Outside;
+  readonly #displays = new Map<Entry, Display>();
+
+  constructor(plan: Plan<Entry>, shown: Shown, context: Outside) {
+    this.#plan = plan;
+    this.#shown = shown;
+    this.#context = context;
+  }
+
+  begin(entry: Entry) {
+    const { json, jobs, quiet } = this.#shown;
+    const { entries } = this.#plan;
+    if (!json && !quiet) {
+      this.note(`repeat ${entries.indexOf(entry) + 1} of ${entries.length}, seed ${entry.config.seed}`);
+    }
+    const label = jobs > 1 ? entry.path : undefined;
+    const note = (text: string) => this.note(`${entry.path}  ${text}`);
+    const context = label === undefined ? this.#context : { ...this.#context, note };
+    this.#displays.set(entry, createDisplay({ json, quiet }, context, label));
+  }
+
+  event(entry: Entry, event: RunEvent) {
+    this.#displays.get(entry)?.show(event);
+  }
+
+  end(entry: Entry, end: RunEnd) {
+    this.#displays.get(entry)?.close();
+    this.#displays.delete(entry);
+    if (end.kind === 'failed') this.note(failureText(this.#plan, entry, end.message));
+  }
+
+  note(text: string) {
+    this.#context.note(text);
+  }
+
+  close() {
+    for (const display of this.#displays.values()) display.close();
+  }
+}
+
+/** All runs together: a line for each, and how far they are; of thousands only that. */
+class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
+  readonly #plan: Plan<Entry>;
+  readonly #shown: Shown;
+  readonly #context: Outside;
+  readonly #progress: Progress;
+  readonly #started: number;
+  /** Iterations of each run that is played now, in all and done. */
+  readonly #playing = new Map<Entry, { of: number; done: number }>();
+  #ended: number;
+  #evaluations = 0;
+
+  constructor(plan: Plan<Entry>, shown: Shown, context: Outside) {
+    this.#plan = plan;
+    this.#shown = shown;
+    this.#context = context;
+    this.#progress = createProgress(shown, context);
+    this.#started = context.milliseconds();
+    this.#ended = shown.done;
+    const total = plan.entries.length;
+    this.#progress.begin({
+      label: 'runs',
+      total,
+      value: shown.done,
+      amount: (value) => `${Math.floor(value)}`,
+    });
+  }
+
+  begin(entry: Entry) {
+    this.#playing.set(entry, { of: 1, done: 0 });
+  }
+
+  event(entry: Entry, event: RunEvent) {
+    if (event.kind === 'warmup-evaluated' || event.kind === 'candidate-evaluated') this.#evaluations++;
+    const run = this.#playing.get(entry)!;
+    if (event.kind === 'run-started') run.of = event.iterations;
+    if (event.kind !== 'iteration-finished') return;
+    run.done = event.iteration;
+    const returnText = (value: number | undefined) => (value === undefined ? '–' : formatReturn(value));
+    this.#update([entry.path, `now ${returnText(event.score)}`, `best ${returnText(event.best)}`]);
+  }
+
+  end(entry: Entry, end: RunEnd) {
+    this.#playing.delete(entry);
+    this.#ended++;
+    if (end.kind === 'failed') this.note(failureText(this.#plan, entry, end.message));
+    if (isBulk(this.#plan)) {
+      const error = 'message' in end ? { error: end.message } : {};
+      this.#progress.emit({ kind: 'run', run: entry.path, status: end.kind, ...error });
+    } else if (end.kind !== 'failed') {
+      this.#tell(entry);
+    }
+    // The last line of others has said that all is done.
+    if (isBulk(this.#plan) || this.#ended < this.#plan.entries.length) this.#update([entry.path]);
+  }
+
+  #tell(entry: Entry) {
+    const result = resultOf(factsOf(join(this.#shown.directory, entry.path)), this.#context.cwd);
+    this.#progress.emit({ kind: 'run', ...labelsOf(entry), seed: entry.config.seed, ...result });
+    const { confirmed, iterations } = result;
+    const score = confirmed === null ? 'not confirmed' : `confirmed ${formatReturn(confirmed.mean)}`;
+    const place = `run ${this.#ended}/${this.#plan.entries.length}`;
+    this.#progress.say(`${place}  ${entry.path}  ${iterations} iterations, ${score}`);
+  }
+
+  /** A run counts by its iterations, and its confirmation as one, so that the time left is even. */
+  #update(figures: readonly string[]) {
+    let value = this.#ended;
+    for (const { done, of } of this.#playing.values()) value += done / (of + 1);
+    const seconds = Math.max(1, this.#context.milliseconds() - this.#started) / 1000;
+    const rate = `${formatCompact(this.#evaluations / seconds)} evaluations/s`;
+    this.#progress.update(value, isBulk(this.#plan) ? [rate] : figures);
+  }
+
+  note(text: string) {
+    this.#progress.alert(text);
+  }
+
+  close() {
+    this.#progress.close();
+  }
+}

@@ -1,0 +1,49 @@
+/** Many runs that belong together: repeats, controls, an evaluation, a collection. */
+import type { Config } from '../config/config.js';
+import { requireCount } from '../context.js';
+
+/** One run of a plan. It is data, so that any thread or process can play it; other keys label it. */
+export interface PlanEntry {
+  /** Directory of the run below the plan's. */
+  readonly path: string;
+  /** Resolved, with the run's own seed and `repeats: 1`. A collection computes it when it is read. */
+  readonly config: Config;
+}
+
+export interface Plan<Entry extends PlanEntry = PlanEntry> {
+  readonly kind: 'repeats' | 'controls' | 'evaluation' | 'collection';
+  /** In the order in which they begin. */
+  readonly entries: readonly Entry[];
+  /** Whether any config has `limits.total`, which all runs of the plan share. */
+  readonly sharesLimits: boolean;
+  /** After a failure, runs with the same value of this label are left out; `others` names those that go on. */
+  readonly afterFailure?: { readonly label: string; readonly others: string };
+  /** How the number of runs comes about, for the first line of progress. */
+  readonly shape?: string;
+  /** What the user was told of the config, for the log of each run. */
+  readonly notes?: readonly string[] | undefined;
+}
+
+/** How the runs of a plan are played and shown. */
+export interface PlayArguments {
+  /** Runs that are played at once; 1 where it is not said. */
+  readonly jobs?: number | undefined;
+  readonly json: boolean;
+  readonly quiet: boolean;
+}
+
+/** @throws UserError unless `--jobs` is a count */
+export function requireJobs({ jobs }: PlayArguments): void {
+  if (jobs !== undefined) requireCount('--jobs', jobs, 1);
+}
+
+/**
+ * Thousands of short runs: none gets a report, one of a control is on disk for good at its end only, and one that a
+ * crash of the machine has torn starts anew.
+ */
+export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
+
+/** What tells a run from the others of its plan. */
+export function labelsOf({ path: _, config: __, ...labels }: PlanEntry): Readonly<Record<string, unknown>> {
+  return labels;
+}

@@ -1,0 +1,68 @@
+/** A thread that plays runs of a plan for `thread.ts`, one after the other. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { CommandContext } from '../context.js';
+import type { Completion } from '../models/language-model.js';
+import type { RunEvent } from '../runs/events.js';
+import { type Job, playRun } from './play-run.js';
+import type { FromThread, ThreadSetting, ToThread } from './thread.js';
+
+const { cwd, env, time } = workerData as ThreadSetting;
+const stop = { finish: new AbortController(), abort: new AbortController() };
+const tell = (message: FromThread) => parentPort?.postMessage(message);
+
+const context: CommandContext = {
+  print: () => undefined,
+  note: (text) => tell({ kind: 'note', text }),
+  terminal: undefined,
+  cwd,
+  env,
+  // The clock of the command, gone on with.
+  now: () => new Date(time + performance.now()),
+  milliseconds: () => performance.now(),
+  stop: { finish: stop.finish.signal, abort: stop.abort.signal },
+};
+
+parentPort?.on('message', (message: ToThread) => {
+  if (message.kind !== 'play') {
+    stop[message.kind].abort();
+    return;
+  }
+  play(message.job).catch((error: unknown) => {
+    // Nothing else would hear of it; the thread ends, and the command with it.
+    setImmediate(() => {
+      throw error;
+    });
+  });
+});
+
+/** Tells of events an iteration at a time: one by one they would cost more than short episodes. */
+async function play(job: Job): Promise<void> {
+  let events: RunEvent[] = [];
+  const tellEvents = () => {
+    tell({ kind: 'events', events });
+    events = [];
+  };
+  const show = (event: RunEvent) => {
+    events.push(withoutBulk(event));
+    if (event.kind === 'iteration-finished' || event.kind === 'run-finished') tellEvents();
+  };
+  const end = await playRun(job, show, context);
+  if (events.length > 0) tellEvents();
+  tell({ kind: 'ended', end });
+}
+
+/** No display shows trajectories, messages or replies. */
+function withoutBulk(event: RunEvent): RunEvent {
+  switch (event.kind) {
+    case 'call-finished': {
+      const { completion, ...call } = event.call;
+      const { reasoning: _, ...slim } = { ...completion, text: '' } as Completion;
+      return { ...event, call: { ...call, messages: [], ...(completion && { completion: slim }) } };
+    }
+    case 'warmup-evaluated':
+    case 'candidate-evaluated':
+      return { ...event, episodes: [] };
+    default:
+      return event;
+  }
+}

@@ -1,0 +1,63 @@
+/** A thread that plays runs, one after the other; `player-thread.ts` is its other side. */
+import type { Worker } from 'node:worker_threads';
+import type { CommandContext } from '../context.js';
+import type { RunEvent } from '../runs/events.js';
+import { startThread } from '../storage/thread.js';
+import type { Job, RunEnd } from './play-run.js';
+
+/** What a thread is told at its start. */
+export interface ThreadSetting {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** When it started, in milliseconds since 1970. */
+  readonly time: number;
+}
+
+export type ToThread = { readonly kind: 'play'; readonly job: Job } | { readonly kind: 'finish' | 'abort' };
+
+export type FromThread =
+  /** Without trajectories and texts. */
+  | { readonly kind: 'events'; readonly events: readonly RunEvent[] }
+  | { readonly kind: 'note'; readonly text: string }
+  | { readonly kind: 'ended'; readonly end: RunEnd };
+
+export class PlayerThread {
+  readonly #worker: Worker;
+  readonly #context: CommandContext;
+
+  constructor(context: CommandContext) {
+    const { cwd, env, now, stop } = context;
+    const setting: ThreadSetting = { cwd, env: { ...env }, time: now().getTime() };
+    this.#context = context;
+    this.#worker = startThread(new URL('./player-thread', import.meta.url), setting);
+    stop.finish.addEventListener('abort', this.#finish);
+    stop.abort.addEventListener('abort', this.#abort);
+  }
+
+  /** @throws what the system refuses the thread, and what ends it */
+  play(job: Job, show: (event: RunEvent) => void): Promise<RunEnd> {
+    return new Promise((resolve, reject) => {
+      this.#worker.removeAllListeners();
+      this.#worker.on('message', (message: FromThread) => {
+        if (message.kind === 'note') this.#context.note(message.text);
+        else if (message.kind === 'ended') resolve(message.end);
+        else for (const event of message.events) show(event);
+      });
+      this.#worker.once('error', reject);
+      this.#worker.once('exit', (code) => reject(new Error(`a thread ended with exit code ${code}`)));
+      this.#tell({ kind: 'play', job });
+    });
+  }
+
+  async close(): Promise<void> {
+    const { stop } = this.#context;
+    stop.finish.removeEventListener('abort', this.#finish);
+    stop.abort.removeEventListener('abort', this.#abort);
+    this.#worker.removeAllListeners();
+    await this.#worker.terminate();
+  }
+
+  readonly #finish = () => this.#tell({ kind: 'finish' });
+  readonly #abort = () => this.#tell({ kind: 'abort' });
+  readonly #tell = (message: ToThread) => this.#worker.postMessage(message);
+}
