@@ -94,7 +94,7 @@ describe('policyloop', () => {
 
     const show = await cli(cwd, ['show', 'buffers/a']);
     expect(show.stdout).toContain('finished, 10 of 10 iterations, 14 evaluations');
-    expect(show.stdout).toMatch(/observation\[3\] +-?\d\.\d +-?\d\.\d/);
+    expect(show.stdout).toMatch(/observation\[3\] +[−\d.]+ +[−\d.]+/);
 
     const evaluated = await cli(cwd, ['evaluate', 'a', '--episodes', '7', '--json']);
     expect(lastJson(evaluated.stdout)).toMatchObject({

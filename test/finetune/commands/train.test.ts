@@ -260,7 +260,7 @@ describe('what is wrong with a training', () => {
 
   it('is told by line, key and remedy', async () => {
     const message = await refusal(writeConfig('typo', 'learningrate: 1\nmethod: { kind: lora, rank: 0 }\n'));
-    expect(message).toMatch(/typo\.yaml:7:1: learningrate: unknown key[\s\S]*did you mean learningRate\?/);
+    expect(message).toMatch(/typo\.yaml:7:1: learningrate: unknown key[\s\S]*did you mean `learningRate`\?/);
     expect(message).toMatch(/typo\.yaml:8:29: method\.rank: /);
   });
 
