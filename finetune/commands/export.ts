@@ -6,7 +6,7 @@ import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, requireCount } from '../../src/context.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { exportFolder } from '../elsewhere/export-folder.js';
-import { plainName } from '../elsewhere/shell-text.js';
+import { plainName } from '../elsewhere/slurm-script.js';
 import { loadTrainConfig } from '../train/train-config.js';
 
 export const options = (y: Argv) =>

@@ -63,7 +63,9 @@ export interface Preference extends Prompted {
 export type Example = Imitation | Preference;
 
 /** All texts to be learnt from: one, or the two of a pair. */
-export function completionsOf(example: Example): readonly string[] {
+export function completionsOf(
+  example: Pick<Imitation, 'kind' | 'completion'> | Pick<Preference, 'kind' | 'chosen' | 'rejected'>,
+): readonly string[] {
   return example.kind === 'imitation' ? [example.completion] : [example.chosen, example.rejected];
 }
 

@@ -1,9 +1,9 @@
-/** From messages and an answer to the token ids of training, by the very code that renders prompts when the model serves. */
+/** Makes token ids of messages and answers, by the code that renders prompts when the model serves. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../src/errors.js';
+import { type Problem, UserError } from '../../src/errors.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { type DecoderConfig, readGenerationDefaults } from '../../src/models/local/weights/hf-config.js';
@@ -16,12 +16,12 @@ export interface Conversation {
   readonly completion: string;
   /** How much each token of the answer counts; negative: becomes less likely. */
   readonly weight: number;
-  /** Who was served this prompt when it was logged, and the tokens counted then; absent where none were. */
+  /** The model that was served this prompt when it was logged, and the tokens counted then; absent where none were. */
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
 /**
- * The token that ends an answer: the one that the tokenizer names, since chat templates write it, else the model's own.
+ * The token that ends an answer: the tokenizer's, since chat templates write it, else the model's own.
  * @throws UserError when none is stated
  */
 export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
@@ -37,7 +37,7 @@ export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer:
   return end;
 }
 
-/** The prompt as it is served, and the answer as the model would write it: no control token but the one at its end. */
+/** The prompt as it is served, and the answer as the model would write it: its only control token is the last. */
 export function renderExample(
   tokenizer: ChatTokenizer,
   end: number,
@@ -59,11 +59,13 @@ export function keepsAnswers(tokenizer: ChatTokenizer, { messages, completion }:
   return tokenizer.promptText(answered).startsWith(tokenizer.promptText(messages) + completion);
 }
 
+export const promptSchema = z
+  .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
+  .min(1);
+
 /** A row of the format jsonl that holds one answer to learn. */
 const rowSchema = z.looseObject({
-  prompt: z
-    .array(z.looseObject({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
-    .min(1),
+  prompt: promptSchema,
   completion: z.string().min(1),
   weight: z.number().default(1),
   lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
@@ -93,23 +95,33 @@ export function readConversations(dataset: string, split: 'train' | 'validation'
     });
   }
   return (readJsonLines<unknown>(file, { repair: false }) ?? []).map((row, index): Conversation => {
-    const parsed = rowSchema.safeParse(row);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0]!;
-      throw new UserError({
-        file,
-        line: index + 1,
-        field: issue.path.join('.'),
-        message: `this row is no answer to learn: ${issue.message}`,
-        remedy: 'make the dataset with --format jsonl and a recipe other than preference',
-      });
-    }
-    const { prompt, completion, weight, lineage } = parsed.data;
+    const { prompt, completion, weight, lineage } = checkedRow(rowSchema, row, {
+      file,
+      line: index + 1,
+      message: 'this row is no answer to learn',
+      remedy: 'make the dataset with --format jsonl and a recipe other than preference',
+    });
     return {
-      messages: prompt.map(({ role, content }) => ({ role, content })),
+      messages: prompt,
       completion,
       weight,
       ...(lineage && { served: { model: lineage.model, promptTokens: lineage.promptTokens } }),
     };
+  });
+}
+
+/** @throws UserError with the problem and the first issue, unless the row fits the schema */
+export function checkedRow<T>(
+  schema: z.ZodType<T>,
+  row: unknown,
+  problem: Required<Pick<Problem, 'file' | 'line' | 'message' | 'remedy'>>,
+): T {
+  const parsed = schema.safeParse(row);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  throw new UserError({
+    ...problem,
+    field: issue.path.join('.'),
+    message: `${problem.message}: ${issue.message}`,
   });
 }

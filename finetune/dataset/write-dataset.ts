@@ -76,8 +76,8 @@ export function writeDataset(dataset: Dataset, format: RowFormat, path: string):
   return manifest;
 }
 
-/** Row by row: a file can be longer than a string. */
-function writeRows(path: string, rows: readonly object[]): WrittenFile {
+/** Writes JSON Lines row by row: a file can be longer than a string. */
+export function writeRows(path: string, rows: readonly object[]): WrittenFile {
   const hash = createHash('sha256');
   const file = openSync(path, 'w');
   try {

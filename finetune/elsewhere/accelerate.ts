@@ -1,9 +1,8 @@
 /** How a training is spread over devices: the config of Hugging Face Accelerate. */
 import { UserError } from '../../src/errors.js';
 
-const strategies = ['single_gpu', 'multi_gpu', 'zero2', 'fsdp2'] as const;
 /** One device; a copy of the model on each; optimiser states spread (DeepSpeed ZeRO-2); all spread (PyTorch FSDP2). */
-type Strategy = (typeof strategies)[number];
+type Strategy = 'single_gpu' | 'multi_gpu' | 'zero2' | 'fsdp2';
 
 export interface Machines {
   readonly strategy: Strategy;
@@ -26,7 +25,7 @@ export function accumulation(machines: Machines, batchExamples: number): number 
       field: '--accelerate',
       message: `single_gpu is one device, not ${processes}`,
       value: machines.strategy,
-      alternatives: strategies.filter((strategy) => strategy !== 'single_gpu'),
+      alternatives: ['multi_gpu', 'zero2', 'fsdp2'],
     });
   }
   const atOnce = processes * machines.perDevice;
@@ -45,7 +44,7 @@ export function accelerateConfig(machines: Machines): object {
     compute_environment: 'LOCAL_MACHINE',
     debug: false,
     downcast_bf16: 'no',
-    ...distribution(machines.strategy),
+    ...distributions[machines.strategy],
     machine_rank: 0,
     main_training_function: 'main',
     mixed_precision: 'bf16',
@@ -57,36 +56,30 @@ export function accelerateConfig(machines: Machines): object {
   };
 }
 
-function distribution(strategy: Strategy): object {
-  switch (strategy) {
-    case 'single_gpu':
-      return { distributed_type: 'NO' };
-    case 'multi_gpu':
-      return { distributed_type: 'MULTI_GPU', gpu_ids: 'all' };
-    case 'zero2':
-      return {
-        distributed_type: 'DEEPSPEED',
-        deepspeed_config: {
-          // One launcher a node, started by srun.
-          deepspeed_multinode_launcher: 'standard',
-          offload_optimizer_device: 'none',
-          offload_param_device: 'none',
-          zero3_init_flag: false,
-          zero_stage: 2,
-        },
-      };
-    case 'fsdp2':
-      return {
-        distributed_type: 'FSDP',
-        fsdp_config: {
-          fsdp_version: 2,
-          fsdp_activation_checkpointing: false,
-          fsdp_auto_wrap_policy: 'TRANSFORMER_BASED_WRAP',
-          fsdp_cpu_ram_efficient_loading: true,
-          fsdp_offload_params: false,
-          fsdp_reshard_after_forward: true,
-          fsdp_state_dict_type: 'FULL_STATE_DICT',
-        },
-      };
-  }
-}
+const distributions: Readonly<Record<Strategy, object>> = {
+  single_gpu: { distributed_type: 'NO' },
+  multi_gpu: { distributed_type: 'MULTI_GPU', gpu_ids: 'all' },
+  zero2: {
+    distributed_type: 'DEEPSPEED',
+    deepspeed_config: {
+      // Each node has one launcher, which srun starts.
+      deepspeed_multinode_launcher: 'standard',
+      offload_optimizer_device: 'none',
+      offload_param_device: 'none',
+      zero3_init_flag: false,
+      zero_stage: 2,
+    },
+  },
+  fsdp2: {
+    distributed_type: 'FSDP',
+    fsdp_config: {
+      fsdp_version: 2,
+      fsdp_activation_checkpointing: false,
+      fsdp_auto_wrap_policy: 'TRANSFORMER_BASED_WRAP',
+      fsdp_cpu_ram_efficient_loading: true,
+      fsdp_offload_params: false,
+      fsdp_reshard_after_forward: true,
+      fsdp_state_dict_type: 'FULL_STATE_DICT',
+    },
+  },
+};

@@ -1,21 +1,15 @@
-/** A folder with which a training runs elsewhere, by TRL: for models that outgrow this machine. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+/** A folder with which TRL runs a training elsewhere: for models that outgrow this machine. */
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/errors.js';
-import {
-  learnable,
-  readStoredDataset,
-  type StoredAnswer,
-  type StoredDataset,
-  type StoredPair,
-} from '../dataset/stored-examples.js';
-import { requireNewDirectory } from '../dataset/write-dataset.js';
+import { readStoredDataset, type StoredExample } from '../dataset/stored-examples.js';
+import { requireNewDirectory, writeRows } from '../dataset/write-dataset.js';
 import type { TrainConfig } from '../train/train-config.js';
 import { accelerateConfig, type Machines } from './accelerate.js';
-import { type HandOver, handOver, handOverFile, writeHandOver } from './hand-over.js';
-import { instructions, requirements } from './instructions.js';
+import { type HandOver, handOver, handOverFile } from './hand-over.js';
+import { type FolderFacts, instructions, requirements } from './instructions.js';
 import { type Queue, slurmScript } from './slurm-script.js';
-import { fillTemplate } from './templates.js';
+import { fillTemplate, yamlText } from './texts.js';
 import {
   type BaseTexts,
   checkTokens,
@@ -25,25 +19,20 @@ import {
   type TokenCheck,
   tokenRows,
 } from './trl-rows.js';
-import { places, type TrlTrainer, trlSettings } from './trl-settings.js';
-import { yamlText } from './yaml-text.js';
+import { places, type TrlJob, type TrlTrainer, trlSettings } from './trl-settings.js';
 
 export interface FolderExport {
   readonly config: TrainConfig;
-  /** What the base model is called where it is trained; the config's path where nothing is said. */
+  /** What the base model is called where it is trained; undefined takes the config's path. */
   readonly base: string | undefined;
   readonly rows: RowKind;
   readonly machines: Machines;
   readonly queue: Queue;
 }
 
-export interface ExportedFolder {
+export interface ExportedFolder extends Pick<FolderFacts, 'examples' | 'tokens' | 'warnings'> {
   readonly trainer: TrlTrainer;
   readonly files: readonly string[];
-  readonly examples: { readonly train: number; readonly validation: number };
-  /** undefined where the base model's files aren't at hand. */
-  readonly tokens: TokenCheck | undefined;
-  readonly warnings: readonly string[];
   readonly lineage: HandOver;
 }
 
@@ -65,140 +54,136 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
       alternatives: ['messages'],
     });
   }
-  const texts = baseTexts(job);
-  const splits = splitsOf(dataset);
-  const kept = [...splits.train.kept, ...splits.validation.kept];
-  if (splits.train.kept.length === 0) {
+  const base = openBase(job);
+  const splits = { train: learnable(dataset.train), validation: learnable(dataset.validation) };
+  const { train, validation } = splits;
+  if (train.length === 0) {
     throw new UserError({
       field: 'dataset',
       message: 'no example of it has a weight above 0: there is nothing to imitate',
       value: config.dataset,
     });
   }
-  const tokens = texts && checkTokens(kept, texts, rows);
-  const warnings = warningsOf(splits, tokens, job, trainer);
-  const base = job.base ?? config.model;
-  const trlJob = {
+  const tokens = base && checkTokens([...train, ...validation], base, rows);
+  const leftOut = dataset.train.length + dataset.validation.length - train.length - validation.length;
+  const warnings = [...warningsOf(job, trainer, train, leftOut), ...tokenWarnings(job, trainer, tokens)];
+  const examples = { train: train.length, validation: validation.length };
+  const name = job.base ?? config.model;
+  const trlJob: TrlJob = {
     trainer,
     config,
-    base,
+    base: name,
     machines,
     longest: tokens?.longest,
-    validates: splits.validation.kept.length > 0,
-  } as const;
-  const examples = { train: splits.train.kept.length, validation: splits.validation.kept.length };
-  const facts = { rows, tokens, examples, seeds: queue.seeds, warnings };
-  // All that can be refused is made before anything is written.
-  const texted: Record<string, string> = {
-    [`${trainer}.yaml`]: yamlText(trlSettings(trlJob)),
+    validates: validation.length > 0,
+  };
+  // Everything that can be refused is made before anything is written.
+  const texts = folderTexts(trlJob, { rows, tokens, examples, seeds: queue.seeds, warnings }, queue);
+  const lineage = handOver(config, trainer, rows, name, warnings);
+  mkdirSync(join(out, places.data), { recursive: true });
+  mkdirSync(join(out, 'lineage'));
+  const contents = { ...texts, [handOverFile]: `${JSON.stringify(lineage, null, 2)}\n` };
+  for (const [file, content] of Object.entries(contents)) {
+    writeFileSync(join(out, file), content);
+    if (file.endsWith('.sh')) chmodSync(join(out, file), 0o755);
+  }
+  const rowFiles = (['train', 'validation'] as const).flatMap((split) =>
+    writeSplit(out, split, splits[split], rowsOf(job, base, splits[split])),
+  );
+  return { trainer, files: [...Object.keys(contents), ...rowFiles], examples, tokens, warnings, lineage };
+}
+
+/** Imitating an example with a weight of 0 or less would teach the opposite. */
+const learnable = (examples: readonly StoredExample[]) => examples.filter(({ weight }) => weight > 0);
+
+/** The base model's tokenizer; it may be missing here only where the model is trained under another name. */
+function openBase({ config, base, rows }: FolderExport): BaseTexts | undefined {
+  const needed = existsSync(config.model) || base === undefined || rows === 'tokens';
+  return needed ? openBaseTexts(config.model, config.template) : undefined;
+}
+
+/** The texts of the folder by the names of their files. */
+function folderTexts(job: TrlJob, facts: FolderFacts, queue: Queue): Readonly<Record<string, string>> {
+  const { trainer, machines, config } = job;
+  const trainerClass = trainer === 'sft' ? 'SFTTrainer' : 'DPOTrainer';
+  return {
+    [`${trainer}.yaml`]: yamlText(trlSettings(job)),
     [places.accelerate]: yamlText(accelerateConfig(machines)),
-    'train.py': fillTemplate('train.py', {
-      trainer,
-      trainerClass: trainer === 'sft' ? 'SFTTrainer' : 'DPOTrainer',
-    }),
+    'train.py': fillTemplate('train.py', { trainer, trainerClass }),
     'slurm.sh': slurmScript(trainer, machines, queue, config.seed),
     ...(machines.nodes === 1 && { 'run.sh': fillTemplate('run.sh', { trainer }) }),
     'requirements.txt': requirements(machines),
-    'README.md': instructions(trlJob, facts),
+    'README.md': instructions(job, facts),
   };
-  const lineage = handOver(config, trainer, rows, base, warnings);
-  mkdirSync(join(out, places.data), { recursive: true });
-  mkdirSync(join(out, 'lineage'));
-  for (const [name, text] of Object.entries(texted)) writeFileSync(join(out, name), text);
-  for (const name of ['slurm.sh', 'run.sh'].filter((script) => script in texted))
-    chmodSync(join(out, name), 0o755);
-  writeHandOver(out, lineage);
-  const files = [...Object.keys(texted), handOverFile];
-  for (const split of ['train', 'validation'] as const) {
-    const { kept: shown } = splits[split];
-    if (shown.length === 0) continue;
-    const name = `${places.data}/${split}.jsonl`;
-    writeRows(join(out, name), rowsOf(job, texts, shown));
-    writeRows(
-      join(out, 'lineage', `${split}.jsonl`),
-      shown.map(({ weight, lineage: origin }) => ({ weight, lineage: origin })),
-    );
-    files.push(name, `lineage/${split}.jsonl`);
-  }
-  return { trainer, files, examples, tokens, warnings, lineage };
 }
 
-type Examples = readonly (StoredAnswer | StoredPair)[];
-type Splits = Record<'train' | 'validation', { kept: Examples; leftOut: number; weighted: boolean }>;
-
-function splitsOf(dataset: StoredDataset): Splits {
-  const { train, validation }: { train: Examples; validation: Examples } = dataset;
-  return { train: learnable(train), validation: learnable(validation) };
-}
-
-/** The base model's tokenizer; only where it is trained under another name may it be missing here. */
-function baseTexts({ config, base, rows }: FolderExport): BaseTexts | undefined {
-  if (existsSync(config.model) || base === undefined || rows === 'tokens') {
-    return openBaseTexts(config.model, config.template);
-  }
-  return undefined;
-}
-
-function rowsOf({ config, rows }: FolderExport, texts: BaseTexts | undefined, examples: Examples) {
+function rowsOf(
+  { config, rows }: FolderExport,
+  base: BaseTexts | undefined,
+  examples: readonly StoredExample[],
+): readonly object[] {
   if (rows === 'messages') return messageRows(examples, config.template);
   return tokenRows(
     examples.filter((example) => example.kind === 'imitation'),
-    texts!,
+    base!,
   );
 }
 
-function warningsOf(
-  { train, validation }: Splits,
-  tokens: TokenCheck | undefined,
-  { rows, config }: FolderExport,
-  trainer: TrlTrainer,
+/** @returns the names of the files: the rows, and where they come from */
+function writeSplit(
+  out: string,
+  split: 'train' | 'validation',
+  examples: readonly StoredExample[],
+  rows: readonly object[],
 ): readonly string[] {
-  const warnings: string[] = [];
-  if (train.weighted) {
-    warnings.push(
-      `TRL's ${trainer.toUpperCase()} takes no weight of an example: all count the same, where ours would weigh them. lineage/train.jsonl keeps the weights.`,
-    );
-  }
-  if (config.method.kind === 'lora' && config.method.quantization !== 'none') {
-    warnings.push(
-      `The base model is not quantised there (here: ${config.method.quantization}); serve the adapter without model.quantization.`,
-    );
-  }
-  const leftOut = train.leftOut + validation.leftOut;
-  if (leftOut > 0) {
-    warnings.push(
-      `${leftOut} examples with a weight of 0 or less are left out: imitating them would teach the opposite.`,
-    );
-  }
-  if (tokens === undefined) {
-    warnings.push(
-      `There is no ${config.model} here, so it was not checked whether TRL makes the tokens of serving, and nothing limits the length.`,
-    );
-  } else {
-    if (tokens.different > 0) {
-      const remedy =
-        trainer === 'sft' && rows === 'messages'
-          ? ' Export with --rows tokens to train on those of serving.'
-          : '';
-      warnings.push(
-        `Of ${tokens.different} answers TRL makes other tokens than serving (the chat template writes answers otherwise than it opens them, writes today's date, or a message spells a control token).${remedy}`,
-      );
-    }
-    if (tokens.longest > tokens.contextTokens) {
-      warnings.push(
-        `The longest example has ${tokens.longest} tokens; the model can read ${tokens.contextTokens}.`,
-      );
-    }
-  }
-  return warnings;
+  if (examples.length === 0) return [];
+  const files = [`${places.data}/${split}.jsonl`, `lineage/${split}.jsonl`] as const;
+  writeRows(join(out, files[0]), rows);
+  writeRows(
+    join(out, files[1]),
+    examples.map(({ weight, lineage }) => ({ weight, lineage })),
+  );
+  return files;
 }
 
-/** Row by row: a file can be longer than a string. */
-function writeRows(path: string, rows: readonly object[]): void {
-  const file = openSync(path, 'w');
-  try {
-    for (const row of rows) writeFileSync(file, `${JSON.stringify(row)}\n`);
-  } finally {
-    closeSync(file);
-  }
+function warningsOf(
+  { config: { method } }: FolderExport,
+  trainer: TrlTrainer,
+  train: readonly StoredExample[],
+  leftOut: number,
+): readonly string[] {
+  const weighted = train.some(({ weight }) => weight !== train[0]!.weight);
+  const warnings = [
+    weighted &&
+      `TRL's ${trainer.toUpperCase()} takes no weight of an example: all count the same, where ours would weigh them. lineage/train.jsonl keeps the weights.`,
+    method.kind === 'lora' &&
+      method.quantization !== 'none' &&
+      `The base model is not quantised there (here: ${method.quantization}); serve the adapter without model.quantization.`,
+    leftOut > 0 &&
+      `${leftOut} examples with a weight of 0 or less are left out: imitating them would teach the opposite.`,
+  ];
+  return warnings.filter((warning) => warning !== false);
+}
+
+function tokenWarnings(
+  { rows, config }: FolderExport,
+  trainer: TrlTrainer,
+  tokens: TokenCheck | undefined,
+): readonly string[] {
+  if (tokens === undefined)
+    return [
+      `There is no ${config.model} here, so it was not checked whether TRL makes the tokens of serving, and nothing limits the length.`,
+    ];
+  const { different, longest, contextTokens } = tokens;
+  const remedy =
+    trainer === 'sft' && rows === 'messages'
+      ? ' Export with --rows tokens to train on those of serving.'
+      : '';
+  const warnings = [
+    different > 0 &&
+      `Of ${different} answers TRL makes other tokens than serving (the chat template writes answers otherwise than it opens them, writes today's date, or a message spells a control token).${remedy}`,
+    longest > contextTokens &&
+      `The longest example has ${longest} tokens; the model can read ${contextTokens}.`,
+  ];
+  return warnings.filter((warning) => warning !== false);
 }

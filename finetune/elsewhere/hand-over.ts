@@ -1,5 +1,5 @@
-/** `lineage.json` of an exported training: what its result is made of. It travels with the folder and comes back. */
-import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
+/** `lineage.json` of an exported training tells what its result is made of; it travels with the folder and back. */
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/errors.js';
@@ -17,7 +17,7 @@ const schema = z.looseObject({
   policyloop: z.string(),
   trainer: z.enum(['sft', 'dpo']),
   rows: z.enum(['messages', 'tokens']),
-  /** Of `finetune train`, with absolute paths. */
+  /** The config of `finetune train`, with absolute paths. */
   config: z.looseObject({ output: z.string(), method: z.looseObject({ kind: z.string() }) }),
   base: z.looseObject({
     /** Where it lay when this was written. */
@@ -28,7 +28,7 @@ const schema = z.looseObject({
     hash: z.string().nullable(),
   }),
   dataset: datasetSchema,
-  /** What the training lacks that ours would have. */
+  /** How the training differs from one of `finetune train`. */
   warnings: z.array(z.string()),
 });
 export type HandOver = z.output<typeof schema>;
@@ -57,15 +57,11 @@ export function handOver(
   };
 }
 
-export function writeHandOver(folder: string, content: HandOver): void {
-  writeFileSync(path.join(folder, handOverFile), `${JSON.stringify(content, null, 2)}\n`);
-}
-
-/** Far beyond any; what comes back from elsewhere may be anything. */
+/** In bytes, far beyond any real one: the file comes from elsewhere. */
 const longest = 16 * 2 ** 20;
 
 /**
- * The nearest one: in the directory itself, or in one of the two above it (`<folder>/output/seed-1`).
+ * The nearest `lineage.json`: in the directory itself, or in one of the two above it (`<folder>/output/seed-1`).
  * @throws UserError when it is damaged
  */
 export function findHandOver(directory: string): HandOver | undefined {

@@ -1,4 +1,4 @@
-/** Brings what was trained elsewhere back: an adapter or a whole model, checked against its base, with its lineage. */
+/** Imports what was trained elsewhere: an adapter or a whole model, checked against its base, with its lineage. */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
@@ -11,11 +11,10 @@ import { replaceFile } from '../../src/runs/writer.js';
 import { readJson } from '../../src/storage/checked-json.js';
 import { contentHash, type TrainingLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
 import { makeRoom, type WriteHooks, writeParts } from '../export/file-parts.js';
-import { newModelDirectory } from '../export/model-directory.js';
-import { checkFactors } from './adapter-check.js';
+import { makeModelDirectory } from '../export/model-directory.js';
 import { findHandOver, type HandOver } from './hand-over.js';
 import { readOutcome, type TrlOutcome } from './outcome.js';
-import type { TrainedDirectory } from './trained-directory.js';
+import { checkFactors, type TrainedDirectory } from './trained-directory.js';
 
 export interface Import {
   readonly trained: TrainedDirectory;
@@ -45,44 +44,32 @@ const chunkBytes = 1 << 22;
  * @throws UserError for links instead of files, what doesn't fit the base, damaged weights; the reason of `hooks.signal`
  */
 export async function importTrained(job: Import, hooks: WriteHooks = {}): Promise<Imported> {
-  const { trained } = job;
-  const handOver = findHandOver(trained.directory);
-  const base = trained.kind === 'adapter' ? baseOf(job, handOver) : undefined;
-  const output = job.out ?? defaultOutput(trained, handOver);
-  const outcome = readOutcome(trained.directory);
-  const sources = trained.files.map((name) => ({ name, size: plainSize(trained.directory, name) }));
+  const { kind, directory: from, files } = job.trained;
+  const handOver = findHandOver(from);
+  const base = kind === 'adapter' ? baseOf(job, handOver) : undefined;
+  const output = job.out ?? defaultOutput(job.trained, handOver);
+  const outcome = readOutcome(from);
+  const bytes = files.reduce((sum, name) => sum + plainSize(from, name), 0);
   if (base !== undefined) {
-    checkFactors(openAdapter(trained.directory, readDecoderConfig(base)));
+    checkFactors(openAdapter(from, readDecoderConfig(base)));
   } else {
-    checkModel(trained.directory);
-    openTokenizer(trained.directory);
+    checkModel(from);
+    openTokenizer(from);
   }
-  const directory = newModelDirectory(output);
-  try {
-    makeRoom(
-      directory.path,
-      sources.reduce((sum, { size }) => sum + size, 0),
-    );
+  return makeModelDirectory(output, async (directory) => {
+    makeRoom(directory, bytes);
     const hashes: Record<string, string> = {};
-    for (const { name } of sources) {
+    for (const name of files) {
       const hash = createHash('sha256');
-      await writeParts(
-        path.join(directory.path, name),
-        contents(path.join(trained.directory, name), hash),
-        hooks,
-      );
+      await writeParts(path.join(directory, name), contents(path.join(from, name), hash), hooks);
       hashes[name] = hash.digest('hex');
     }
-    if (base !== undefined) nameBase(directory.path, base);
+    if (base !== undefined) nameBase(directory, base);
     const warnings = warningsOf(handOver, base, outcome);
     const lineage = lineageOf(handOver, base, outcome, hashes, warnings);
-    writeLineage(directory.path, lineage);
-    directory.finish();
-    return { kind: trained.kind, directory: path.resolve(output), base, outcome, lineage, warnings };
-  } catch (error) {
-    directory.abandon();
-    throw error;
-  }
+    writeLineage(directory, lineage);
+    return { kind, directory: path.resolve(output), base, outcome, lineage, warnings };
+  });
 }
 
 function baseOf({ trained, base }: Import, handOver: HandOver | undefined): string {
@@ -125,7 +112,7 @@ function plainSize(directory: string, name: string): number {
   });
 }
 
-/** Piece by piece; what was a file when it was looked at must still be one. */
+/** Reads piece by piece. A file may have become a link since it was looked at: it must still be a file. */
 function* contents(file: string, hash: ReturnType<typeof createHash>): Generator<Uint8Array> {
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -154,25 +141,19 @@ function warningsOf(
   base: string | undefined,
   { finished, step }: TrlOutcome,
 ): readonly string[] {
-  const warnings: string[] = [];
-  if (handOver === undefined) {
-    warnings.push('no lineage.json came with it: what it was trained on is not known');
-  } else {
-    warnings.push(...handOver.warnings);
-    if (base !== undefined && handOver.base.hash !== null && contentHash(base) !== handOver.base.hash) {
-      warnings.push(
-        `the base model ${base} is not, byte for byte, the one that the training was exported for`,
-      );
-    }
-  }
-  if (!finished) {
-    warnings.push(
-      step === undefined
+  const exportedFor = handOver?.base.hash ?? null;
+  const warnings = [
+    ...(handOver?.warnings ?? ['no lineage.json came with it: what it was trained on is not known']),
+    base !== undefined &&
+      exportedFor !== null &&
+      contentHash(base) !== exportedFor &&
+      `the base model ${base} is not, byte for byte, the one that the training was exported for`,
+    !finished &&
+      (step === undefined
         ? 'nothing tells whether its training was finished'
-        : `its training was not finished, or not by train.py: the state is that of step ${step}`,
-    );
-  }
-  return warnings;
+        : `its training was not finished, or not by train.py: the state is that of step ${step}`),
+  ];
+  return warnings.filter((warning) => warning !== false);
 }
 
 function lineageOf(
@@ -192,7 +173,7 @@ function lineageOf(
   });
   return {
     ...lineage,
-    /** What our own trainings don't have. */
+    /** Facts that trainings of `finetune train` don't have. */
     imported: {
       trainer: handOver === undefined ? null : `trl ${handOver.trainer}`,
       rows: handOver?.rows ?? null,

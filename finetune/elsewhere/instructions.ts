@@ -1,7 +1,7 @@
 /** `README.md` and `requirements.txt` of the folder. */
 import { accumulation, type Machines, processesOf } from './accelerate.js';
 import { noticeSeconds } from './slurm-script.js';
-import { fillTemplate } from './templates.js';
+import { fillTemplate } from './texts.js';
 import type { RowKind, TokenCheck } from './trl-rows.js';
 import type { TrlJob } from './trl-settings.js';
 
@@ -20,7 +20,7 @@ export function requirements({ strategy }: Machines): string {
   return `${[...lines, ...(strategy === 'zero2' ? ['deepspeed'] : [])].join('\n')}\n`;
 }
 
-export interface Facts {
+export interface FolderFacts {
   readonly rows: RowKind;
   /** undefined where the base model's files weren't at hand. */
   readonly tokens: TokenCheck | undefined;
@@ -29,7 +29,7 @@ export interface Facts {
   readonly warnings: readonly string[];
 }
 
-export function instructions(job: TrlJob, facts: Facts): string {
+export function instructions(job: TrlJob, facts: FolderFacts): string {
   const { trainer, machines, config } = job;
   const { tokens } = facts;
   return fillTemplate('README.md', {

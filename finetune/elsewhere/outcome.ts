@@ -1,4 +1,4 @@
-/** What a trainer of Hugging Face leaves about how it went. */
+/** What a Hugging Face trainer records about how a training went. */
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ export interface TrlOutcome {
   readonly lastLoss: number | undefined;
   /** The lowest validation loss. */
   readonly best: { readonly step: number; readonly loss: number } | undefined;
-  /** Of Python packages. */
+  /** Versions of Python packages. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
@@ -59,7 +59,7 @@ function stateFile(directory: string): string {
   return newest === undefined ? own : path.join(newest, own);
 }
 
-/** Far beyond any; what comes back from elsewhere may be anything. */
+/** In bytes, far beyond any real one: the file comes from elsewhere. */
 const longest = 64 * 2 ** 20;
 
 /** These files only inform: one that can't be read is as good as none. */

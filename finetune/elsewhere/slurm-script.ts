@@ -1,11 +1,11 @@
 /** `slurm.sh` of the folder. */
+import { UserError } from '../../src/errors.js';
 import type { Machines } from './accelerate.js';
-import { sbatchValue, slurmTime } from './shell-text.js';
-import { fillTemplate } from './templates.js';
+import { fillTemplate } from './texts.js';
 import type { TrlTrainer } from './trl-settings.js';
 
 export interface Queue {
-  /** Of the job; letters, digits, `_.-`. */
+  /** Name of the job: letters, digits, `_.-`. */
   readonly name: string;
   /** Time limit of one stretch, as Slurm writes it. */
   readonly time: string;
@@ -22,8 +22,8 @@ export const noticeSeconds = 120;
 const coresPerGpu = 8;
 
 /**
- * Before its time is up the job is told by USR1, asks the training to stop, and is put back into the queue once there
- * is a new checkpoint: without that guard a training slower than its time limit would begin anew for ever.
+ * Before its time is up the job receives USR1, asks the training to stop, and goes back into the queue once there is a
+ * new checkpoint: without that guard a training slower than its time limit would begin anew for ever.
  * @param seed of the first training
  * @throws UserError for values that can't stand in an `#SBATCH` line
  */
@@ -40,5 +40,30 @@ export function slurmScript(trainer: TrlTrainer, machines: Machines, queue: Queu
     partition: partition === undefined ? undefined : sbatchValue('--partition', partition),
     account: account === undefined ? undefined : sbatchValue('--account', account),
     array: seeds > 1 ? `0-${seeds - 1}` : undefined,
+  });
+}
+
+/** Makes a name of characters that may stand in file names, job names and comments anywhere. */
+export function plainName(text: string): string {
+  return text.replaceAll(/[^\w.-]+/g, '-').replace(/^[-.]+/, '') || 'training';
+}
+
+/** A value for a line `#SBATCH --option=value`, which no quoting makes safe. */
+function sbatchValue(option: string, value: string): string {
+  if (/^[\w.:,@+-]+$/.test(value) && !value.startsWith('-')) return value;
+  throw new UserError({
+    field: option,
+    message: 'give one word of letters, digits and _ . : , @ + -',
+    value,
+  });
+}
+
+function slurmTime(value: string): string {
+  if (/^(\d+|\d+:\d\d|\d+:\d\d:\d\d|\d+-\d+(:\d\d){0,2})$/.test(value)) return value;
+  throw new UserError({
+    field: '--time',
+    message: 'this is no time limit of Slurm',
+    value,
+    alternatives: ['90 (minutes)', '4:00:00', '2-12:00:00 (days first)'],
   });
 }

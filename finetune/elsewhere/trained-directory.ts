@@ -1,8 +1,11 @@
-/** What other trainers leave: which of its files make up an adapter or a model. */
+/** What other trainers leave: which of its files make up an adapter or a model, and whether an adapter is usable. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/errors.js';
+import type { Adapter } from '../../src/models/local/graph/adapter.js';
+import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { readTensorBytes, type StoredTensor } from '../../src/models/local/weights/safetensors.js';
 import { readJson } from '../../src/storage/checked-json.js';
 import { places } from './trl-settings.js';
 
@@ -15,7 +18,7 @@ export interface TrainedDirectory {
 
 const adapterFiles = ['adapter_config.json', 'adapter_model.safetensors'];
 
-/** Of a model, beside its weights; those that are there. */
+/** Files beside a model's weights; those that exist are needed. */
 const companions = [
   'config.json',
   'generation_config.json',
@@ -30,16 +33,17 @@ const companions = [
 ];
 
 /**
- * The adapter or model in a directory, or in the output directory of an exported folder.
+ * Finds the adapter or model in a directory, or in the output directory of an exported folder.
  * @throws UserError when there is none, or there are several
  */
 export function findTrained(directory: string): TrainedDirectory {
   if (!existsSync(directory)) {
     throw new UserError({ field: 'directory', message: 'there is no such directory', value: directory });
   }
-  const found = [directory, path.join(directory, places.output)].map(trainedAt).find(Boolean);
+  const searched = [directory, path.join(directory, places.output)];
+  const found = searched.map(trainedAt).find(Boolean);
   if (found !== undefined) return found;
-  const below = [directory, path.join(directory, places.output)]
+  const below = searched
     .filter((place) => existsSync(place))
     .flatMap((place) =>
       readdirSync(place, { withFileTypes: true })
@@ -88,15 +92,48 @@ function weightFiles(directory: string): readonly string[] {
     });
   }
   const shards = [...new Set(Object.values(parsed.data.weight_map))];
-  for (const shard of shards) {
-    if (/^[\w][\w.-]*\.safetensors$/.test(shard) && existsSync(path.join(directory, shard))) continue;
-    throw new UserError({
-      file,
-      field: 'weight_map',
-      value: shard,
-      message: 'this is no name of a shard in this directory',
-      remedy: 'copy the whole model directory again',
-    });
+  const wrong = shards.find(
+    (shard) => !/^[\w][\w.-]*\.safetensors$/.test(shard) || !existsSync(path.join(directory, shard)),
+  );
+  if (wrong === undefined) return [index, ...shards];
+  throw new UserError({
+    file,
+    field: 'weight_map',
+    value: wrong,
+    message: 'this is no name of a shard in this directory',
+    remedy: 'copy the whole model directory again',
+  });
+}
+
+/** @throws UserError for a factor without its partner, numbers that are not finite, or an adapter that changes nothing */
+export function checkFactors({ directory, tensors }: Adapter): void {
+  const unusable = (message: string) =>
+    new UserError({ file: directory, message: `this adapter can't be used: ${message}` });
+  if (tensors.size === 0) throw unusable('it holds no factors');
+  let changes = false;
+  for (const [name, tensor] of tensors) {
+    const other = name.replace(
+      /\.lora_([AB])\.weight$/,
+      (_, factor) => `.lora_${factor === 'A' ? 'B' : 'A'}.weight`,
+    );
+    if (!tensors.has(other)) throw unusable(`${name} lacks its partner ${other}`);
+    const values = valuesOf(tensor);
+    if (!values.every(Number.isFinite)) {
+      throw unusable(`${name} holds numbers that are not finite: the training diverged`);
+    }
+    if (name.endsWith('.lora_B.weight') && values.some((value) => value !== 0)) changes = true;
   }
-  return [index, ...shards];
+  if (!changes) throw unusable('all its B factors are 0: it was not trained and changes nothing');
+}
+
+function valuesOf(tensor: StoredTensor): Float32Array {
+  const supported = ['F32', 'F16', 'BF16'];
+  if (supported.includes(tensor.dtype)) return toFloat32(readTensorBytes(tensor), tensor.dtype);
+  throw new UserError({
+    file: tensor.file,
+    field: tensor.name,
+    value: tensor.dtype,
+    message: 'factors of this type are not supported',
+    alternatives: supported,
+  });
 }

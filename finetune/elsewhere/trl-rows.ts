@@ -6,19 +6,18 @@ import { z } from 'zod';
 import { type ChatTokenizer, openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { type DecoderConfig, readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { readJson } from '../../src/storage/checked-json.js';
+import { completionsOf } from '../dataset/example.js';
 import { endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import { trlDpoRow, trlSftRow } from '../dataset/row-formats.js';
-import type { StoredAnswer, StoredPair } from '../dataset/stored-examples.js';
+import type { StoredAnswer, StoredExample } from '../dataset/stored-examples.js';
 
-const rowKinds = ['messages', 'tokens'] as const;
-/** What a row holds: messages, which TRL renders and tokenises itself, or the token ids of serving. */
-export type RowKind = (typeof rowKinds)[number];
+/** Rows hold messages, which TRL renders and tokenises itself, or the token ids of serving. */
+export type RowKind = 'messages' | 'tokens';
 
 /** How the tokens that TRL makes of answers compare with those of serving. */
 export interface TokenCheck {
-  /** The same. */
   readonly same: number;
-  /** The same, and then what the template writes behind the end of an answer, often a line break. */
+  /** Those of serving, then what the template writes behind an answer, often a line break. */
   readonly longer: number;
   readonly different: number;
   /** Tokens of the longest example. */
@@ -67,9 +66,9 @@ function controlSpellings(directory: string): readonly string[] {
   return added_tokens.filter(({ special }) => special).map(({ content }) => content);
 }
 
-/** One file's rows: `{prompt, completion}` or `{prompt, chosen, rejected}`, with `chat_template_kwargs` where there are any. */
+/** The rows of one file: `{prompt, completion}` or `{prompt, chosen, rejected}`, with `chat_template_kwargs` where there are any. */
 export function messageRows(
-  examples: readonly (StoredAnswer | StoredPair)[],
+  examples: readonly StoredExample[],
   variables: Readonly<Record<string, unknown>>,
 ): readonly object[] {
   const extra = Object.keys(variables).length > 0 && { chat_template_kwargs: variables };
@@ -95,16 +94,11 @@ function served({ tokenizer, end }: BaseTexts, messages: StoredAnswer['prompt'],
 }
 
 /** Compares every answer, both of a pair. */
-export function checkTokens(
-  examples: readonly (StoredAnswer | StoredPair)[],
-  base: BaseTexts,
-  rows: RowKind,
-): TokenCheck {
+export function checkTokens(examples: readonly StoredExample[], base: BaseTexts, rows: RowKind): TokenCheck {
   const count = { same: 0, longer: 0, different: 0 };
   let longest = 0;
   for (const example of examples) {
-    const answers = example.kind === 'imitation' ? [example.completion] : [example.chosen, example.rejected];
-    for (const answer of answers) {
+    for (const answer of completionsOf(example)) {
       const { promptIds, completionIds } = served(base, example.prompt, answer);
       const ours = [...promptIds, ...completionIds];
       if (rows === 'tokens') {

@@ -8,6 +8,7 @@ import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensors } from '../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { readJson } from '../../src/storage/checked-json.js';
+import { elementCount } from './trainable.js';
 import type { Parameter } from './training-session.js';
 
 const residual = /\.(o_proj|down_proj)\.weight$/;
@@ -41,7 +42,7 @@ export function initializerRange(directory: string): number {
 export function randomModel(config: DecoderConfig, deviation: number, seed: number): Parameter[] {
   const random = createGenerator(seed);
   return decoderTensors(config).map(({ name, shape }) => {
-    const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
+    const values = new Float32Array(elementCount(shape));
     const own = residual.test(name) ? deviation / Math.sqrt(2 * config.layers.length) : deviation;
     if (shape.length === 2) for (let i = 0; i < values.length; i++) values[i] = random.normal(0, own);
     else if (!name.endsWith('.bias')) values.fill(1);

@@ -4,14 +4,14 @@ import path from 'node:path';
 import { adapterPrefix } from '../../src/models/local/graph/adapter.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
-import type { LoraSettings, ParameterShape } from './trainable.js';
+import { elementCount, type LoraSettings, type ParameterShape } from './trainable.js';
 import type { Parameter } from './training-session.js';
 
 /** First values as PEFT draws them: A uniform in ±1/√in (Kaiming with a = √5), B zero, so that nothing changes at first. */
 export function initialAdapter(parameters: readonly ParameterShape[], seed: number): Parameter[] {
   const random = createGenerator(seed);
   return parameters.map(({ name, shape }) => {
-    const values = new Float32Array(shape.reduce((a, b) => a * b, 1));
+    const values = new Float32Array(elementCount(shape));
     if (name.endsWith('.lora_A.weight')) {
       const bound = 1 / Math.sqrt(shape[1]!);
       for (let i = 0; i < values.length; i++) values[i] = random.uniform(-bound, bound);

@@ -39,6 +39,10 @@ export interface ParameterShape {
   readonly shape: readonly number[];
 }
 
+export function elementCount(shape: readonly number[]): number {
+  return shape.reduce((count, size) => count * size, 1);
+}
+
 /** All parameters that are trained, in a fixed order: `<module>.lora_A.weight`, …, or the model's own names. */
 export function trainedParameters(config: DecoderConfig, trainable: Trainable): ParameterShape[] {
   if (trainable.kind === 'all') return decoderTensors(config);

@@ -1,4 +1,4 @@
-/** Writes large files part by part: others get their turn in between, and a stop is heard. */
+/** Writes large files part by part, so that other work gets its turn and a stop is noticed. */
 import { existsSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
@@ -7,53 +7,43 @@ import { formatBytes } from '../../src/format/numbers.js';
 import { lockRun } from '../../src/storage/lock.js';
 
 export interface WriteHooks {
-  /** Called after every part with the bytes that it had. */
+  /** Called after every part with its number of bytes. */
   onBytes?(bytes: number): void;
   /** Once aborted, writing ends with the signal's reason, and what was written is removed. */
   readonly signal?: AbortSignal;
 }
 
-/** What is being written, under a name of its own: half of it is never taken for the whole. */
-export interface Partial {
-  readonly path: string;
-  /** Gives it the name that it is written for. */
-  finish(): void;
-  /** Removes it. */
-  abandon(): void;
-}
-
 /**
- * Makes this process the one that writes `output`. What another one left of it that was cut off is removed.
- * @throws UserError while another process writes it, or when something else has the name that it would have till then
+ * Writes a file or directory that appears only once it is complete: until then it is `<output>.partial`. A failure
+ * removes it, and the next writer removes what a killed process left of it.
+ * @throws UserError while another process writes it, or when something else has the name `<output>.partial`
  */
-export function claim(output: string): Partial {
+export async function writeWhole<T>(output: string, write: (partial: string) => Promise<T> | T): Promise<T> {
   const partial = `${output}.partial`;
   mkdirSync(path.dirname(partial), { recursive: true });
   const lock = `${partial}.lock`;
   const cutOff = existsSync(lock);
   const release = lockRun(lock);
-  if (existsSync(partial) && !cutOff) {
-    release();
-    throw new UserError({
-      field: '--out',
-      value: output,
-      message: `what is written has the name ${partial} until it is complete, and something else has it`,
-      remedy: 'move that away, or name another place',
-    });
-  }
-  const abandon = () => {
+  try {
+    if (existsSync(partial) && !cutOff)
+      throw new UserError({
+        field: '--out',
+        value: output,
+        message: `what is written has the name ${partial} until it is complete, and something else has it`,
+        remedy: 'move that away, or name another place',
+      });
     rmSync(partial, { recursive: true, force: true });
-    release();
-  };
-  rmSync(partial, { recursive: true, force: true });
-  return {
-    path: partial,
-    finish() {
+    try {
+      const result = await write(partial);
       renameSync(partial, output);
-      release();
-    },
-    abandon,
-  };
+      return result;
+    } catch (error) {
+      rmSync(partial, { recursive: true, force: true });
+      throw error;
+    }
+  } finally {
+    release();
+  }
 }
 
 /** The file appears only once it is complete. */
@@ -62,9 +52,8 @@ export async function writeParts(
   parts: Iterable<Uint8Array>,
   { onBytes, signal }: WriteHooks = {},
 ): Promise<void> {
-  const partial = claim(file);
-  try {
-    const handle = await open(partial.path, 'w');
+  await writeWhole(file, async (partial) => {
+    const handle = await open(partial, 'w');
     try {
       for (const bytes of parts) {
         signal?.throwIfAborted();
@@ -75,11 +64,7 @@ export async function writeParts(
     } finally {
       await handle.close();
     }
-  } catch (error) {
-    partial.abandon();
-    throw error;
-  }
-  partial.finish();
+  });
 }
 
 /**

@@ -11,9 +11,10 @@ import {
 } from '../../src/models/local/weights/safetensors.js';
 import { lineageFile } from '../dataset/lineage.js';
 import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writer.js';
+import { elementCount } from '../engine/trainable.js';
 import { makeRoom, type WriteHooks, writeParts } from './file-parts.js';
 import { adapterChanges, encodeFloats, mergedRows, type WeightChange } from './merged-rows.js';
-import { modelFiles, newModelDirectory, stateFloat32 } from './model-directory.js';
+import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 
 /** Bytes that are copied at once. */
 const chunkBytes = 1 << 22;
@@ -67,23 +68,18 @@ export async function mergeAdapter(
   const bytes = weightFiles
     .flatMap(({ tensors }) => tensors)
     .reduce((sum, { byteLength }) => sum + byteLength, 0);
-  const directory = newModelDirectory(output);
-  try {
-    makeRoom(directory.path, bytes);
+  await makeModelDirectory(output, async (directory) => {
+    makeRoom(directory, bytes);
     hooks.onStart?.(bytes);
     for (const { name, tensors, metadata } of weightFiles)
-      await writeParts(path.join(directory.path, name), safetensorsParts(tensors, metadata), hooks);
+      await writeParts(path.join(directory, name), safetensorsParts(tensors, metadata), hooks);
     for (const name of files.filter((one) => !one.endsWith('.safetensors') && one !== lineageFile))
-      copyFileSync(path.join(model, name), path.join(directory.path, name));
+      copyFileSync(path.join(model, name), path.join(directory, name));
     // The adapter's lineage tells that of its base, too.
     const lineage = path.join(adapter.directory, lineageFile);
-    if (existsSync(lineage)) copyFileSync(lineage, path.join(directory.path, lineageFile));
-    if (dtype === 'float32') stateFloat32(directory.path);
-    directory.finish();
-  } catch (error) {
-    directory.abandon();
-    throw error;
-  }
+    if (existsSync(lineage)) copyFileSync(lineage, path.join(directory, lineageFile));
+    if (dtype === 'float32') stateFloat32(directory);
+  });
   const { squaredError, squaredChange } = rounding;
   const roundingError = squaredError === 0 ? 0 : Math.sqrt(squaredError / squaredChange);
   return { changedMatrices: changes.size, bytes, roundingError };
@@ -105,19 +101,18 @@ function mergedFile(
   return {
     metadata,
     tensors: tensors.map((tensor) => {
-      const one = changes.get(tensor.name);
-      const { name, shape } = tensor;
-      if (one === undefined)
-        return { name, shape, dtype: tensor.dtype, byteLength: tensor.length, chunks: () => bytesOf(tensor) };
-      const written = dtype === 'float32' ? 'F32' : tensor.dtype;
-      const elements = shape.reduce((product, size) => product * size, 1);
-      const byteLength = written === 'F32' ? elements * 4 : tensor.length;
+      const { name, shape, dtype: stored, length } = tensor;
+      const change = changes.get(name);
+      if (change === undefined)
+        return { name, shape, dtype: stored, byteLength: length, chunks: () => bytesOf(tensor) };
+      const written = dtype === 'float32' ? 'F32' : stored;
+      const byteLength = written === 'F32' ? elementCount(shape) * 4 : length;
       return {
         name,
         shape,
         dtype: written,
         byteLength,
-        chunks: () => changedRows(tensor, one, written, rounding),
+        chunks: () => changedRows(tensor, change, written, rounding),
       };
     }),
   };

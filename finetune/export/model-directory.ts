@@ -1,4 +1,4 @@
-/** Directories of models that are written. */
+/** Writes directories of models. */
 import {
   copyFileSync,
   existsSync,
@@ -13,44 +13,36 @@ import { UserError } from '../../src/errors.js';
 import { readJson } from '../../src/storage/checked-json.js';
 import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
 import type { Parameter } from '../engine/training-session.js';
-import { claim, type Partial } from './file-parts.js';
+import { writeWhole } from './file-parts.js';
 
 /**
- * A directory in the making, beside the place that it will have.
+ * Makes a model directory, which appears only once `write` is done.
+ * @param write fills the directory that it is given
  * @throws UserError when something is there already, or another process writes it
  */
-export function newModelDirectory(directory: string): Partial {
-  // A link may lead to the directory: what it leads to is replaced, not the link.
+export async function makeModelDirectory<T>(
+  directory: string,
+  write: (partial: string) => Promise<T> | T,
+): Promise<T> {
+  // Where a link leads to the directory, its target is replaced, not the link.
   const output = existsSync(directory) ? realpathSync(directory) : path.resolve(directory);
-  requireFree(output);
-  const partial = claim(output);
-  mkdirSync(partial.path);
-  return {
-    ...partial,
-    finish() {
-      // An empty directory may be there already; not every system renames onto one.
-      if (existsSync(output)) rmdirSync(output);
-      partial.finish();
-    },
-  };
-}
-
-function requireFree(output: string): void {
-  if (!existsSync(output)) return;
-  if (existsSync(path.join(output, 'config.json')))
+  const contents = existsSync(output) ? readdirSync(output) : [];
+  if (contents.length > 0)
     throw new UserError({
       field: 'output',
       value: output,
-      message: 'this directory already holds a model',
+      message: contents.includes('config.json')
+        ? 'this directory already holds a model'
+        : 'this directory is not empty',
       remedy: 'name a new directory',
     });
-  if (readdirSync(output).length > 0)
-    throw new UserError({
-      field: 'output',
-      value: output,
-      message: 'this directory is not empty',
-      remedy: 'name a new directory',
-    });
+  return writeWhole(output, async (partial) => {
+    mkdirSync(partial);
+    const result = await write(partial);
+    // Not every system renames onto an empty directory.
+    if (existsSync(output)) rmdirSync(output);
+    return result;
+  });
 }
 
 /** Files that make up a model: all of the directory itself but weights of other formats. */
@@ -71,20 +63,16 @@ export function stateFloat32(directory: string): void {
 }
 
 /** Writes a model of which every weight was trained; config, tokenizer and template are those of `source`. */
-export function writeModel(output: string, source: string, parameters: readonly Parameter[]): void {
-  const directory = newModelDirectory(output);
-  try {
+export async function writeModel(
+  output: string,
+  source: string,
+  parameters: readonly Parameter[],
+): Promise<void> {
+  await makeModelDirectory(output, (directory) => {
     for (const name of modelFiles(source).filter((one) => !/\.safetensors(\.index\.json)?$/.test(one)))
-      copyFileSync(path.join(source, name), path.join(directory.path, name));
-    stateFloat32(directory.path);
-    writeSafetensors(
-      path.join(directory.path, 'model.safetensors'),
-      parameters.map((parameter) => tensorOf(parameter, parameter.values)),
-      { format: 'pt' },
-    );
-    directory.finish();
-  } catch (error) {
-    directory.abandon();
-    throw error;
-  }
+      copyFileSync(path.join(source, name), path.join(directory, name));
+    stateFloat32(directory);
+    const tensors = parameters.map((parameter) => tensorOf(parameter, parameter.values));
+    writeSafetensors(path.join(directory, 'model.safetensors'), tensors, { format: 'pt' });
+  });
 }

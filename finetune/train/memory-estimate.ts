@@ -10,7 +10,7 @@ import { formatBytes } from '../../src/format/numbers.js';
 import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { rowLength, type TokenExample } from '../engine/batch.js';
-import { type Trainable, trainedParameters } from '../engine/trainable.js';
+import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { type OrderSettings, planEpoch, unitsOf, usableExamples } from './order.js';
 import { layOut } from './packing.js';
 
@@ -127,7 +127,7 @@ function weightBytes(
   let mapped = 0;
   let copied = 0;
   for (const { name, shape } of decoderTensors(config)) {
-    const count = shape.reduce((a, b) => a * b, 1);
+    const count = elementCount(shape);
     const codes = quantized?.tensors.get(`${name}.codes`);
     if (codes !== undefined) {
       const bytes = codes.length + quantized!.tensors.get(`${name}.scales`)!.length;
@@ -142,10 +142,7 @@ function weightBytes(
 }
 
 function parameterBytes(config: DecoderConfig, trainable: Trainable, validated: boolean): number {
-  const count = trainedParameters(config, trainable).reduce(
-    (sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1),
-    0,
-  );
+  const count = trainedParameters(config, trainable).reduce((sum, { shape }) => sum + elementCount(shape), 0);
   // The gradient of an embedding is first as large as the embedding, once for the rows and once for the head.
   const embedding = trainable.kind === 'all' ? (config.tied ? 2 : 1) * config.vocabulary * config.hidden : 0;
   return 4 * ((parameterCopies + (validated ? 1 : 0)) * count + embedding);

@@ -99,7 +99,10 @@ export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Pr
     },
   };
   const outcome = await orOutOfMemory('training', () => train(run, told));
-  return { ...outcome, result: outcome.ended === 'interrupted' ? undefined : write(job, outcome.parameters) };
+  return {
+    ...outcome,
+    result: outcome.ended === 'interrupted' ? undefined : await write(job, outcome.parameters),
+  };
 }
 
 function beginning(
@@ -130,7 +133,10 @@ function beginning(
   }
 }
 
-function write({ model, method, output }: FineTuning, parameters: readonly Parameter[]): string {
+async function write(
+  { model, method, output }: FineTuning,
+  parameters: readonly Parameter[],
+): Promise<string> {
   if (method.kind === 'lora') {
     const adapter = path.join(output, 'adapter');
     writeAdapter(adapter, parameters, method.lora, model);
@@ -139,7 +145,7 @@ function write({ model, method, output }: FineTuning, parameters: readonly Param
   const directory = modelOutput(output);
   // The same training, given again, makes the same model.
   rmSync(directory, { recursive: true, force: true });
-  writeModel(directory, model, parameters);
+  await writeModel(directory, model, parameters);
   return directory;
 }
 

@@ -4,6 +4,7 @@ import { ropeFrequencies } from '../../../src/models/local/graph/attention.js';
 import { decoderTensors, requireTensor } from '../../../src/models/local/graph/parameters.js';
 import type { DecoderConfig, Rope } from '../../../src/models/local/weights/hf-config.js';
 import type { StoredTensors } from '../../../src/models/local/weights/safetensors.js';
+import { elementCount } from '../../engine/trainable.js';
 import { encodeFloats, encodeQ8, mergedRows, q8Block, type WeightChange } from '../merged-rows.js';
 import type { GgufTensor, GgufTensorType } from './format.js';
 
@@ -64,7 +65,7 @@ export function ggufTensors(
         name: ggufName(name),
         shape,
         type: written,
-        byteLength: shape.reduce((product, size) => product * size, 1) * bytesPerElement[written],
+        byteLength: elementCount(shape) * bytesPerElement[written],
         *parts() {
           const rowsPerHead = shape.length === 1 || !interleaved ? 1 : config.headDim;
           for (const { values } of mergedRows(weight, changes.get(name), rowsPerHead)) {

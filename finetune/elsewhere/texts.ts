@@ -1,0 +1,59 @@
+/** Texts of the folder's files: filled templates, words of a shell, and YAML that Python reads. */
+import Handlebars from 'handlebars';
+import { Document, type ScalarTag, visit } from 'yaml';
+import { plural } from '../../src/format/numbers.js';
+import { packageText } from '../../src/package.js';
+
+const handlebars = Handlebars.create();
+handlebars.registerHelper({
+  plural,
+  word: shellWord,
+  code: (text: string) => `\`${text.replaceAll('`', "'").replaceAll(/\s+/g, ' ')}\``,
+});
+
+/**
+ * Fills a file of `templates/`. Values are inserted as they are: shell and Markdown have `word` and `code` for foreign
+ * texts.
+ * @throws Error for a value that the template names and `values` lacks
+ */
+export function fillTemplate(name: string, values: object): string {
+  const source = packageText(`finetune/elsewhere/templates/${name}.hbs`);
+  return handlebars.compile(source, { noEscape: true, strict: true })(values);
+}
+
+/** A word of a shell command that stands for exactly this text. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** YAML 1.1 reads `1e-8` as a text and `1.0e-8` as a number. */
+const exponent: ScalarTag = {
+  tag: 'tag:yaml.org,2002:float',
+  default: true,
+  identify: (value) => typeof value === 'number' && /^-?\de/.test(String(value)),
+  test: /^-?\d\.0e[+-]\d+$/,
+  resolve: Number,
+  stringify: ({ value }) => String(value).replace('e', '.0e'),
+};
+
+/** YAML for readers of version 1.1, such as PyYAML: texts are quoted, numbers have a point. */
+export function yamlText(mapping: object): string {
+  const document = new Document(mapping, { version: '1.1', customTags: (tags) => [exponent, ...tags] });
+  visit(document, {
+    Seq: (_, list) => {
+      list.flow = true;
+    },
+  });
+  const text = document.toString({
+    defaultKeyType: 'PLAIN',
+    defaultStringType: 'QUOTE_DOUBLE',
+    doubleQuotedAsJSON: true,
+    flowCollectionPadding: false,
+    lineWidth: 0,
+  });
+  // PyYAML refuses characters that it takes for unprintable; they stand in quoted texts only.
+  return text.replaceAll(
+    /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
