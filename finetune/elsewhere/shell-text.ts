@@ -5,11 +5,6 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A name made of what may stand in file names, job names and comments anywhere. */
-export function plainName(text: string): string {
-  return text.replaceAll(/[^\w.-]+/g, '-').replace(/^[-.]+/, '') || 'training';
-}
-
 /**
  * A value for a line `#SBATCH --option=value`, which no quoting makes safe.
  * @throws UserError unless it is one word of letters, digits and `_.:,@+-`
