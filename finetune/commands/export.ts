@@ -5,8 +5,8 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, requireCount } from '../../src/context.js';
 import { shownPath } from '../../src/runs/facts.js';
+import { plainName } from '../../src/storage/new-directory.js';
 import { exportFolder } from '../elsewhere/export-folder.js';
-import { plainName } from '../elsewhere/slurm-script.js';
 import { loadTrainConfig } from '../train/train-config.js';
 
 export const options = (y: Argv) =>
@@ -84,7 +84,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       base: args.base,
       rows: args.rows,
       machines: { strategy, nodes, gpusPerNode, perDevice },
-      queue: { name: plainName(basename(args.config, '.yaml')), time, partition, account, seeds },
+      queue: { name: plainName(basename(args.config, '.yaml'), 'training'), time, partition, account, seeds },
     },
     out,
   );

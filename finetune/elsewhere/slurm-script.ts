@@ -43,11 +43,6 @@ export function slurmScript(trainer: TrlTrainer, machines: Machines, queue: Queu
   });
 }
 
-/** Makes a name of characters that may stand in file names, job names and comments anywhere. */
-export function plainName(text: string): string {
-  return text.replaceAll(/[^\w.-]+/g, '-').replace(/^[-.]+/, '') || 'training';
-}
-
 /** A value for a line `#SBATCH --option=value`, which no quoting makes safe. */
 function sbatchValue(option: string, value: string): string {
   if (/^[\w.:,@+-]+$/.test(value) && !value.startsWith('-')) return value;

@@ -1,6 +1,6 @@
 /** What a training leaves to look at, beside its result: the log of metrics, event files for TensorBoard, a page. */
 import { join } from 'node:path';
-import { replaceFile } from '../../src/runs/writer.js';
+import { replaceFile } from '../../src/storage/replace-file.js';
 import { type Metric, openMetricsLog } from './metrics.js';
 import { openEventFile } from './tensorboard.js';
 import { renderTrainingPage, type TrainingReport, type TrainingState } from './training-page.js';

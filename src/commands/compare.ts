@@ -11,7 +11,7 @@ import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 import { shownPath } from '../runs/facts.js';
 import { findRuns } from '../runs/finder.js';
-import { replaceFile } from '../runs/writer.js';
+import { replaceFile } from '../storage/replace-file.js';
 
 export const options = (y: Argv) =>
   y

@@ -6,8 +6,8 @@ import { type Arguments, kinds, studyOptions } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { UserError } from '../errors.js';
 import { shownPath } from '../runs/facts.js';
-import { replaceFile } from '../runs/writer.js';
 import { type ControlName, controlArm, controlNames, isControl } from '../search/controls.js';
+import { replaceFile } from '../storage/replace-file.js';
 import {
   type Budget,
   type ControlStudy,

@@ -20,7 +20,7 @@ import { durationOf } from '../render/animation.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { placeName, shownPath } from '../runs/facts.js';
 import { type OpenedRun, openRun } from '../runs/open-run.js';
-import { replaceFile } from '../runs/writer.js';
+import { replaceFile } from '../storage/replace-file.js';
 
 export const options = (y: Argv) =>
   y

@@ -10,7 +10,7 @@ import { findRun } from '../runs/finder.js';
 import { refuseDifferences, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { groupFile, readManifest, runFiles } from '../runs/reader.js';
-import { replaceFile } from '../runs/writer.js';
+import { replaceFile } from '../storage/replace-file.js';
 import { requireJobs } from '../studies/plan.js';
 import { finishGroup } from '../studies/repeats.js';
 import { finishRun, openRun } from '../studies/single-run.js';

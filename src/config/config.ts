@@ -85,7 +85,7 @@ const limitsSchema = z.strictObject({
   total: z
     .strictObject({ calls, ...amounts, minutes: positive.optional().describe('Wall time') })
     .optional()
-    .describe('The same for all repeats together'),
+    .describe('The same for all runs of a command together'),
 });
 
 const renderSchema = z.strictObject({

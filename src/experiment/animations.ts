@@ -17,7 +17,8 @@ import { makeTask } from '../rollout/task.js';
 import { placeName } from '../runs/facts.js';
 import type { OpenedRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
-import { type RunDirectory, replaceFile } from '../runs/writer.js';
+import type { RunDirectory } from '../runs/writer.js';
+import { replaceFile } from '../storage/replace-file.js';
 import type { Assembly } from './assemble.js';
 import { bestEntries } from './stages.js';
 

@@ -5,9 +5,10 @@ import { UserError } from '../errors.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import { makeDirectory } from '../storage/new-directory.js';
+import { replaceFile } from '../storage/replace-file.js';
 import type { Manifest } from './manifest.js';
 import { groupFile, nothingRecorded, runFiles } from './reader.js';
-import { type Durability, type RunDirectory, RunWriter, replaceFile } from './writer.js';
+import { type Durability, type RunDirectory, RunWriter } from './writer.js';
 
 /**
  * Makes a new run directory.

@@ -1,4 +1,3 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Low, LowSync } from 'lowdb';
 import { JSONFile } from 'lowdb/node';
@@ -37,21 +36,6 @@ export interface RunDirectory {
   commit(): Promise<void>;
   /** Commits, waits, and gives the lock back. */
   close(): Promise<void>;
-}
-
-/**
- * Replaces a file in one step: a crash leaves the old one or the new one, and what fails the old one.
- * @throws what the system says, with the path
- */
-export function replaceFile(path: string, content: string | Uint8Array): void {
-  const draft = `${path}.new`;
-  try {
-    writeFileSync(draft, content);
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw withPath(error, draft);
-  }
 }
 
 /**

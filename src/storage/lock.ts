@@ -1,30 +1,27 @@
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { UserError } from '../errors.js';
 import { withPath } from './json-lines.js';
 
-/** Locks that this very process holds: a stale file may carry our own, reused process id. */
-const held = new Set<string>();
-
 /**
- * Makes this process the one writer of a run, or of whatever else the lock stands for. A lock whose process is gone (a crash) is taken over.
- * Returns what releases it.
- * @throws UserError while another process holds it.
+ * Makes this process the one writer of a run, or of whatever else the lock stands for. A lock whose process is gone
+ * (a crash) is taken over.
+ * @returns what releases it
+ * @throws UserError while another process, or another thread or part of this one, holds it
  */
 export function lockRun(path: string): () => void {
-  const own = `${process.pid} ${hostname()} ${startOf(process.pid) ?? ''}`.trimEnd();
+  const own = `${process.pid} ${hostname()} ${ownStart()}`;
   for (let tries = 0; ; tries++) {
     if (createWhole(path, `${own}\n`)) {
-      held.add(path);
       removeDrafts(path);
       return () => {
-        held.delete(path);
         if (readLock(path)?.trimEnd() === own) rmSync(path, { force: true });
       };
     }
     const holder = readLock(path);
-    if (holder !== undefined && (tries >= 5 || isHeld(path, holder))) {
+    if (holder !== undefined && (tries >= 5 || isHeld(holder))) {
       const [pid, host] = holder.trim().split(' ');
       throw new UserError({
         file: path,
@@ -36,10 +33,10 @@ export function lockRun(path: string): () => void {
   }
 }
 
-/** Whether the lock file at `path` belongs to a live process. */
+/** Whether a live process holds the lock at `path`: this one too, whichever of its threads took it. */
 export function isLocked(path: string): boolean {
   const holder = readLock(path);
-  return holder !== undefined && isHeld(path, holder);
+  return holder !== undefined && isHeld(holder);
 }
 
 /**
@@ -123,15 +120,27 @@ function isRunning(pid: number): boolean {
 }
 
 /** A process of another host can't be asked: it counts as alive. A lock that names none was cut short by a crash. */
-function isHeld(path: string, holder: string): boolean {
+function isHeld(holder: string): boolean {
   const [pid, host, start] = holder.trim().split(' ');
   if (host === undefined) return false;
   if (host !== hostname()) return true;
-  if (Number(pid) === process.pid) return held.has(path);
+  // A stale lock may carry the reused id of this process.
+  if (Number(pid) === process.pid) return start === ownStart();
   if (!isRunning(Number(pid))) return false;
   // The same number, but perhaps another process.
   const running = startOf(Number(pid));
   return start === undefined || running === undefined || start === running;
+}
+
+const startKey = 'policyloop: start of the process';
+
+/** When this process began, as its locks say it: the same in all of its threads, and different in a later process. */
+function ownStart(): string {
+  const known = startOf(process.pid) ?? getEnvironmentData(startKey);
+  if (known !== undefined) return String(known);
+  // Threads that start from here on inherit it.
+  setEnvironmentData(startKey, performance.timeOrigin);
+  return String(performance.timeOrigin);
 }
 
 /**

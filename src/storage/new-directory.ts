@@ -29,3 +29,12 @@ export function makeDirectory(path: string): void {
     });
   }
 }
+
+/**
+ * A name as a file, a directory or a job can have it: letters, digits, dot, hyphen and underscore, not beginning with
+ * the last three.
+ * @param otherwise the name where nothing is left of `text`
+ */
+export function plainName(text: string, otherwise: string): string {
+  return text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
+}

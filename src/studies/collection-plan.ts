@@ -5,6 +5,7 @@ import { type Problem, UserError } from '../errors.js';
 import { createGenerator, deriveSeeds } from '../random/generator.js';
 import { oneScreen } from '../settings/issues.js';
 import { discriminatorOf, isMapping } from '../settings/schema.js';
+import { plainName } from '../storage/new-directory.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
 import type { Plan } from './plan.js';
 
@@ -189,11 +190,5 @@ function shares(items: readonly { readonly weight: number }[]): readonly number[
 function shortName({ name, environment }: Layer): string {
   const id = isMapping(environment) ? environment.id : environment;
   const text = typeof name === 'string' ? name : String(id).replace(/^\w+:/, '').replace(/\?.*$/, '');
-  return (
-    text
-      .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
-      .replace(/^[-._]+/, '')
-      .slice(0, 40)
-      .toLowerCase() || 'run'
-  );
+  return plainName(text, 'run').slice(0, 40).toLowerCase();
 }

@@ -14,7 +14,7 @@ import { factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
-import { claimDirectory } from '../storage/new-directory.js';
+import { claimDirectory, plainName } from '../storage/new-directory.js';
 import { type OpenedRun, openRun, runAndReport, startRun } from './single-run.js';
 
 export interface RunOptions {
@@ -125,12 +125,9 @@ function configOf(given: RunConfig | string, { environment, model }: OwnParts, c
   return loadConfig({ file: given, overrides, cwd }).config;
 }
 
-/** Letters, digits, dot, hyphen and underscore, not beginning with the last three. */
-const plainName = (name: string) => name.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '');
-
 /** Name of a new run's directory: `<config's name>-<date>-<time>`, UTC. */
 export function runName(config: Config, file: string, now: Date): string {
-  const stem = config.name ?? (plainName(basename(file, extname(file))) || 'run');
+  const stem = config.name ?? plainName(basename(file, extname(file)), 'run');
   const [date, time] = now.toISOString().split('T') as [string, string];
   return `${stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
 }

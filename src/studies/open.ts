@@ -3,10 +3,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../errors.js';
 import { collectionFile, groupFile, planFile, readManifest, runFiles } from '../runs/reader.js';
-import { replaceFile } from '../runs/writer.js';
 import { readJson } from '../storage/checked-json.js';
 import { lockRun } from '../storage/lock.js';
 import { makeDirectory } from '../storage/new-directory.js';
+import { replaceFile } from '../storage/replace-file.js';
 import type { Plan } from './plan.js';
 
 /** Where the record of a plan lies, what locks it, and what a person calls it. */

@@ -6,6 +6,7 @@ import { loadConfig } from '../config/load.js';
 import { UserError } from '../errors.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { isControl } from '../search/controls.js';
+import { plainName } from '../storage/new-directory.js';
 import type { Plan, PlanEntry } from './plan.js';
 
 /** Who plays all experiments. */
@@ -106,7 +107,7 @@ export function planStudy<Arm extends StudyArm>(request: {
       requireConfirmation(loaded.config, loaded.file);
       return [arm.name, loaded.config];
     });
-    return { name: nameOf(file), configs: Object.fromEntries(configs) };
+    return { name: plainName(basename(file, extname(file)), 'config'), configs: Object.fromEntries(configs) };
   });
   const twice = experiments.find(
     ({ name }, i) => experiments.findIndex((other) => other.name === name) !== i,
@@ -132,12 +133,6 @@ export function planStudy<Arm extends StudyArm>(request: {
     notes: [...notes],
   };
 }
-
-/** The file's name, as a directory can have it. */
-const nameOf = (file: string) =>
-  basename(file, extname(file))
-    .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
-    .replace(/^[-._]+/, '') || 'config';
 
 /** `a b iterations=20`: what holds `=` and is no file was meant as an override. */
 export function withoutOverrides(given: readonly string[]): {

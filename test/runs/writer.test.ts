@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/errors.js';
 import { createGroupDirectory, createRunDirectory, requireEmpty } from '../../src/runs/create.js';
 import { readManifest } from '../../src/runs/reader.js';
-import { replaceFile } from '../../src/runs/writer.js';
 import {
   quick,
   readRunFile,
@@ -72,15 +71,6 @@ describe('a directory for a new run', () => {
     createGroupDirectory(path, 'environment: CartPole-v1\n', { version: 1 });
     expect(filesOf(path)).toEqual(['config.yaml', 'group.json']);
     expect(() => createGroupDirectory(path, '', {})).toThrow('there is a run in this directory already');
-  });
-});
-
-describe('replaceFile', () => {
-  it('leaves the old file and nothing else when it fails, and names what it wrote', () => {
-    const path = temporaryDirectory();
-    mkdirSync(join(path, 'taken'));
-    expect(() => replaceFile(join(path, 'taken'), 'new')).toThrow(join(path, 'taken.new'));
-    expect(filesOf(path)).toEqual(['taken']);
   });
 });
 

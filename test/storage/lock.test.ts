@@ -4,6 +4,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/errors.js';
 import { isLocked, lockRun } from '../../src/storage/lock.js';
@@ -50,6 +51,27 @@ describe('lockRun', () => {
     writeFileSync(path, `${process.pid} ${hostname()}\n`);
     lockRun(path)();
   });
+
+  it('is known to all threads of a process while one of them holds it', async () => {
+    const source = `
+      const { parentPort } = require('node:worker_threads');
+      import(${JSON.stringify(pathToFileURL(built('src/storage/lock.js')).href)}).then(({ lockRun }) => {
+        const release = lockRun(${JSON.stringify(path)});
+        parentPort.once('message', () => { release(); parentPort.postMessage('released'); });
+        parentPort.postMessage('locked');
+      });`;
+    const thread = new Worker(source, { eval: true });
+    try {
+      await once(thread, 'message');
+      expect(isLocked(path)).toBe(true);
+      expect(() => lockRun(path)).toThrow(UserError);
+      thread.postMessage('release');
+      await once(thread, 'message');
+      expect(isLocked(path)).toBe(false);
+    } finally {
+      await thread.terminate();
+    }
+  }, 60_000);
 
   it('takes over a lock that a full disk left empty', () => {
     writeFileSync(path, '');

@@ -1,5 +1,6 @@
 /** The keys that both programs have, and what their tables of keys are made of. */
 import type { PolicyConfig } from '../../policies/settings.js';
+import { plainName } from '../../storage/new-directory.js';
 import { carry, change, type Draft, drop, given, isOn } from './draft.js';
 import { type EnvironmentChoice, importEnvironment, noWindow } from './environment.js';
 import type { ModelChoice } from './model.js';
@@ -57,7 +58,7 @@ const logDirectory: KeyImport = (draft, key, value) => {
     String(value)
       .split(/[\\/]/)
       .findLast((part) => part !== '') ?? '';
-  const name = last.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '');
+  const name = plainName(last, '');
   const where = 'runs are written below --runs-dir, or to --run-dir';
   if (name === '') drop(draft, key, where);
   else change(draft, key, `${where}; its last part names the experiment`, { name });
