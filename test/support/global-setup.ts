@@ -10,10 +10,12 @@ export default function setup(): () => void {
   return () => {
     rmSync(buildFolder(), { recursive: true, force: true });
     // The loader that runs TypeScript in programs of their own keeps a cache.
-    const left = readdirSync(place).filter((name) => !name.startsWith('tsx-'));
+    const left = readdirSync(place, { recursive: true, encoding: 'utf8' }).filter(
+      (name) => !name.startsWith('tsx-'),
+    );
     rmSync(place, { recursive: true });
     if (left.length === 0) return;
-    process.stderr.write(`The tests left in their temporary directory: ${left.join(', ')}\n`);
+    process.stderr.write(`The tests left in their temporary directory: ${left.slice(0, 12).join(', ')}\n`);
     process.exitCode = 1;
   };
 }

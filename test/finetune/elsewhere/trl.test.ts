@@ -37,7 +37,7 @@ threads: 1
 describe.skipIf(!hasTrl)(
   'TRL (needs Python with trl, transformers, peft, datasets: POLICYLOOP_PYTHON)',
   () => {
-    const cwd = temporaryDirectory();
+    const cwd = hasTrl ? temporaryDirectory() : '';
     const { context, printed } = recordingContext(cwd);
 
     function writeDataset(name: string, row: (i: number) => object): void {
