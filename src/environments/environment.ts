@@ -17,6 +17,16 @@ export interface BoxSpace {
   readonly dtype?: 'float32' | 'float64';
 }
 
+/** A box whose bounds are ± `bound` in every dimension; without bounds where it is left out. */
+export function symmetricBox(
+  dimensions: number,
+  bound = Number.POSITIVE_INFINITY,
+  dtype?: BoxSpace['dtype'],
+): BoxSpace {
+  const filled = (value: number) => Array<number>(dimensions).fill(value);
+  return { kind: 'box', low: filled(-bound), high: filled(bound), ...(dtype && { dtype }) };
+}
+
 /** A fixed number of discrete values, given and taken as a number array (Gymnasium's Tuple of Discrete). */
 export interface TupleSpace {
   readonly kind: 'tuple';
@@ -37,7 +47,7 @@ export interface Step {
   readonly truncated: boolean;
 }
 
-/** What policies and prompts have to know of an environment. */
+/** What policies and prompts need to know about an environment. */
 export interface EnvironmentSpec {
   /** The registered id, e.g. `CartPole-v1`. */
   readonly id: string;
@@ -50,8 +60,8 @@ export interface EnvironmentSpec {
 /** A task with Gymnasium's semantics. */
 export interface Environment extends EnvironmentSpec {
   /**
-   * Starts an episode. With a seed the random stream is NumPy's `Generator(PCG64(SeedSequence(seed)))`;
-   * without one it goes on with the stream it has (and draws a seed from the operating system the first time).
+   * Starts an episode. A seed makes the random stream NumPy's `Generator(PCG64(SeedSequence(seed)))`; without one the
+   * present stream goes on, and the first reset draws a seed from the operating system.
    */
   reset(seed?: number | bigint): Observation;
   /**
@@ -65,7 +75,7 @@ export interface Environment extends EnvironmentSpec {
   readonly stepSeconds?: number;
   /** How the present state looks, where the environment can be drawn. @throws UserError before the first reset */
   frame?(): Frame;
-  /** Gives back what the garbage collector can't. The environment can't be used afterwards; closing it again does nothing. */
+  /** Frees what the garbage collector can't. The environment can't be used afterwards; closing it again does nothing. */
   close?(): void;
 }
 

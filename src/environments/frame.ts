@@ -1,22 +1,20 @@
 /**
- * How a state of an environment looks, as data: flat shapes in the environment's own coordinates, coloured by what they
- * stand for. Renderers (SVG, GIF) decide pixels and palette; environments know neither.
- *
- * x grows to the right and y upwards, always: an environment that counts rows from the top turns them over.
+ * How a state of an environment looks: flat shapes in the environment's own coordinates, each with a role. Renderers (SVG,
+ * GIF) choose pixels and colours. x always grows to the right and y upwards, also where rows are counted from the top.
  */
 
 /** [x, y] */
 export type Point = readonly [number, number];
 
-/** What a shape stands for. */
+/** What a shape stands for: renderers choose its colour by it. */
 export type Role =
   /** What the policy moves. */
   | 'agent'
-  /** Parts of it that lie behind, or are to be told apart: a far leg, a wheel, the tip of an arm. */
+  /** Parts of the agent that lie behind or stand out: a far leg, a wheel, the tip of an arm. */
   | 'agent-detail'
-  /** What moves against it. */
+  /** What plays against the agent. */
   | 'opponent'
-  /** What moves and is nobody's: a ball, a stick. */
+  /** What moves and belongs to neither: a ball, a stick. */
   | 'object'
   | 'goal'
   /** What ends an episode badly: a hole, a cliff. */
@@ -44,9 +42,33 @@ export type Shape =
 
 export interface Frame {
   /**
-   * The part of the plane to show. Its size stays the same while an environment lives, so that one scale serves all
-   * frames; its place may follow the agent. Shapes may reach beyond it and are to be clipped.
+   * The part of the plane to show. Its size is constant for an environment, so that one scale serves all frames; its
+   * place may follow the agent. Renderers clip shapes that reach beyond it.
    */
   readonly view: { readonly min: Point; readonly max: Point };
   readonly shapes: readonly Shape[];
+}
+
+export function line(from: Point, to: Point, width: number, role: Role): Shape {
+  return polyline([from, to], width, role);
+}
+
+export function polyline(points: readonly Point[], width: number, role: Role): Shape {
+  return { kind: 'line', points, width, role };
+}
+
+export function circle(centre: Point, radius: number, role: Role): Shape {
+  return { kind: 'circle', centre, radius, role };
+}
+
+export function rectangle(min: Point, max: Point, role: Role): Shape {
+  return { kind: 'rectangle', min, max, role };
+}
+
+export function polygon(points: readonly Point[], role: Role): Shape {
+  return { kind: 'polygon', points, role };
+}
+
+export function text(content: string, centre: Point, height: number, role: Role): Shape {
+  return { kind: 'text', centre, height, text: content, role };
 }

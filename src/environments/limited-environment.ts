@@ -54,11 +54,11 @@ class LimitedEnvironment implements Environment {
   step(action: Action): Step {
     if (this.#phase !== 'running') throw this.#notRunning();
     if (!isValidAction(action, this.actionSpace)) throw invalidAction(action, this.actionSpace, this.id);
-    const step = this.#task.step(action);
+    const { observation, reward, terminated, truncated: cut = false } = this.#task.step(action);
     this.#steps++;
-    if (this.#steps >= this.#limit) step.truncated = true;
-    if (step.terminated || step.truncated) this.#phase = 'finished';
-    return step;
+    const truncated = cut || this.#steps >= this.#limit;
+    if (terminated || truncated) this.#phase = 'finished';
+    return { observation, reward, terminated, truncated };
   }
 
   #draw(): Frame {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nearest, type Problem, UserError } from '../errors.js';
 
-/** Any environment takes this beside its own options. */
+/** Every environment takes this beside its own options. */
 const limitSchema = z.strictObject({
   /** Steps after which an episode is truncated, instead of the registered number; -1 for no limit. */
   max_episode_steps: z.union([z.literal(-1), z.int().min(1)]).nullish(),
@@ -12,7 +12,7 @@ export function optionNames(schema: z.ZodObject): readonly string[] {
   return [...Object.keys(schema.shape), ...Object.keys(limitSchema.shape)];
 }
 
-export interface ParsedOptions<S extends z.ZodObject> {
+interface ParsedOptions<S extends z.ZodObject> {
   readonly own: z.output<S>;
   /** Undefined for the registered limit, -1 for none. */
   readonly maxEpisodeSteps: number | undefined;
@@ -37,31 +37,31 @@ export function parseOptions<S extends z.ZodObject>(
   }
   const names = optionNames(schema);
   const problems: Problem[] = [];
-  const own: Record<string, unknown> = {};
-  const limit: Record<string, unknown> = {};
-  for (const [given, value] of Object.entries(options)) {
-    const name = toSnakeCase(given);
-    if (!names.includes(name)) problems.push(unknownOption(id, given, names));
-    else if (name in own || name in limit) problems.push({ field: given, message: 'is given twice' });
-    else if (name in limitSchema.shape) limit[name] = value;
-    else if (value !== undefined) own[name] = value;
+  const given: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(options)) {
+    const name = snakeCase(key);
+    if (!names.includes(name)) problems.push(unknownOption(id, key, names));
+    else if (name in given) problems.push({ field: key, message: 'is given twice' });
+    else if (value !== undefined) given[name] = value;
   }
+  const { max_episode_steps, ...own } = given;
   const ownResult = schema.safeParse(own);
-  const limitResult = limitSchema.safeParse(limit);
+  const limitResult = limitSchema.safeParse({ max_episode_steps });
   const issues = [...(ownResult.error?.issues ?? []), ...(limitResult.error?.issues ?? [])];
-  problems.push(...issues.map((issue) => unusableValue(issue, { ...own, ...limit })));
+  problems.push(...issues.map((issue) => unusableValue(issue, given)));
   if (ownResult.data === undefined || limitResult.data === undefined || problems.length > 0) {
     throw new UserError(problems);
   }
   return { own: ownResult.data, maxEpisodeSteps: limitResult.data.max_episode_steps ?? undefined };
 }
 
-function toSnakeCase(name: string): string {
+/** `max_episode_steps` for `maxEpisodeSteps`. */
+export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function unknownOption(id: string, given: string, names: readonly string[]): Problem {
-  const meant = nearest(toSnakeCase(given), names);
+  const meant = nearest(snakeCase(given), names);
   return {
     field: given,
     message: `${id} has no such option`,
@@ -74,13 +74,7 @@ function unusableValue(issue: z.core.$ZodIssue, given: Readonly<Record<string, u
   const [name] = issue.path;
   const field = issue.path.join('.');
   const value = typeof name === 'string' ? given[name] : undefined;
-  if (name === 'max_episode_steps') {
-    return {
-      field,
-      message: 'must be a positive integer',
-      value,
-      remedy: 'give the number of steps, or -1 for no limit',
-    };
-  }
-  return { field, message: issue.message, value };
+  if (name !== 'max_episode_steps') return { field, message: issue.message, value };
+  const remedy = 'give the number of steps, or -1 for no limit';
+  return { field, message: 'must be a positive integer', value, remedy };
 }

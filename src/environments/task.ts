@@ -2,9 +2,10 @@ import type { RandomGenerator } from '../random/generator.js';
 import type { Action, Observation, Space, Step } from './environment.js';
 import type { Frame } from './frame.js';
 
-/** A step whose `truncated` is still open: a task always says false, the time limit may set it. */
-export interface OpenStep extends Step {
-  truncated: boolean;
+/** A step before the time limit is applied. */
+export interface TaskStep extends Omit<Step, 'truncated'> {
+  /** False where it is left out. */
+  readonly truncated?: boolean;
 }
 
 /**
@@ -19,12 +20,12 @@ export interface Task<A extends Action = Action> {
    * @param seed that `random` was made from, where this reset was given one
    */
   reset(random: RandomGenerator, seed?: number | bigint): Observation;
-  /** Takes one step; what it returns belongs to the caller. */
-  step(action: A): OpenStep;
+  /** Takes one step; the observation belongs to the caller. */
+  step(action: A): TaskStep;
   /** See `Environment`. */
   readonly stepSeconds?: number;
   /** How the present state looks; called only after a reset. */
   frame?(): Frame;
-  /** Gives back what the garbage collector can't; called at most once. */
+  /** Frees what the garbage collector can't; called at most once. */
   close?(): void;
 }

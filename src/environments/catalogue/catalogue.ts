@@ -1,16 +1,30 @@
 import { z } from 'zod';
+import { Acrobot } from '../classic-control/acrobot.js';
+import { CartPole } from '../classic-control/cart-pole.js';
+import { MountainCar } from '../classic-control/mountain-car.js';
+import { MountainCarContinuous } from '../classic-control/mountain-car-continuous.js';
+import { Pendulum } from '../classic-control/pendulum.js';
 import type { Environment } from '../environment.js';
 import { limitedEnvironment } from '../limited-environment.js';
 import {
+  halfCheetah,
   halfCheetahOptions,
+  hopper,
   hopperOptions,
-  invertedDoublePendulumOptions,
-  invertedPendulumOptions,
-  reacherOptions,
+  swimmer,
   swimmerOptions,
+  walker2d,
   walker2dOptions,
-} from '../mujoco/options.js';
+} from '../mujoco/locomotion.js';
+import {
+  invertedDoublePendulum,
+  invertedDoublePendulumOptions,
+  invertedPendulum,
+  invertedPendulumOptions,
+} from '../mujoco/pendulums.js';
+import { reacher, reacherOptions } from '../mujoco/reacher.js';
 import { optionNames, parseOptions } from '../options.js';
+import { MazeWalk } from '../props/maze.js';
 import {
   mazeIds,
   mazeSize,
@@ -19,8 +33,15 @@ import {
   sampleMaze,
   sampleMazeOptions,
 } from '../props/maze-layout.js';
+import { NavigationTrack } from '../props/navigation-track.js';
+import { Nim } from '../props/nim.js';
+import { Pong } from '../props/pong.js';
 import { isSyntheticId, syntheticEntry, syntheticIds } from '../synthetic/families.js';
 import type { Task } from '../task.js';
+import { Blackjack } from '../toy-text/blackjack.js';
+import { cliffWalking } from '../toy-text/cliff-walking.js';
+import { frozenLake, frozenLakeOptions } from '../toy-text/frozen-lake.js';
+import { Taxi, taxiOptions } from '../toy-text/taxi.js';
 
 /** What can be known of an environment without loading it. */
 export interface EnvironmentInfo {
@@ -41,131 +62,64 @@ export interface CatalogueEntry extends EnvironmentInfo {
 }
 
 const flag = z.boolean();
-const probability = z.number().min(0).max(1);
 const noOptions = z.strictObject({});
 const poleOptions = z.strictObject({ sutton_barto_reward: flag.default(false) });
 const carOptions = z.strictObject({ goal_velocity: z.number().default(0) });
 
 /** Every built-in environment, with Gymnasium's ids, options, defaults and time limits. */
 export const catalogue: readonly CatalogueEntry[] = [
-  entry('CartPole-v0', {
-    maxSteps: 200,
-    options: poleOptions,
-    load: async (options) => new (await import('../classic-control/cart-pole.js')).CartPole(options),
-  }),
-  entry('CartPole-v1', {
-    maxSteps: 500,
-    options: poleOptions,
-    load: async (options) => new (await import('../classic-control/cart-pole.js')).CartPole(options),
-  }),
-  entry('MountainCar-v0', {
-    maxSteps: 200,
-    options: carOptions,
-    load: async (options) => new (await import('../classic-control/mountain-car.js')).MountainCar(options),
-  }),
-  entry('MountainCarContinuous-v0', {
-    maxSteps: 999,
-    options: carOptions,
-    load: async (options) =>
-      new (await import('../classic-control/mountain-car-continuous.js')).MountainCarContinuous(options),
-  }),
-  entry('Pendulum-v1', {
-    maxSteps: 200,
-    options: z.strictObject({ g: z.number().default(10) }),
-    load: async (options) => new (await import('../classic-control/pendulum.js')).Pendulum(options),
-  }),
-  entry('Acrobot-v1', {
-    maxSteps: 500,
-    options: noOptions,
-    load: async () => new (await import('../classic-control/acrobot.js')).Acrobot(),
-  }),
-  entry('FrozenLake-v1', {
-    maxSteps: 100,
-    options: z.strictObject({
-      desc: z.array(z.string()).nullish(),
-      map_name: z.enum(['4x4', '8x8']).nullable().default('4x4'),
-      is_slippery: flag.default(true),
-      success_rate: probability.default(1 / 3),
-      reward_schedule: z.tuple([z.number(), z.number(), z.number()]).default([1, 0, 0]),
-    }),
-    load: async (options) => (await import('../toy-text/frozen-lake.js')).frozenLake(options),
-  }),
-  entry('CliffWalking-v1', {
-    aliases: ['CliffWalking-v0'],
-    options: z.strictObject({ is_slippery: flag.default(false) }),
-    load: async (options) => (await import('../toy-text/cliff-walking.js')).cliffWalking(options),
-  }),
-  entry('Taxi-v4', {
-    aliases: ['Taxi-v3'],
-    maxSteps: 200,
-    options: z.strictObject({
-      is_rainy: flag.default(false),
-      fickle_passenger: flag.default(false),
-      rainy_probability: probability.default(0.8),
-      fickle_probability: probability.default(0.3),
-    }),
-    load: async (options) => new (await import('../toy-text/taxi.js')).Taxi(options),
-  }),
-  entry('Blackjack-v1', {
-    options: z.strictObject({ natural: flag.default(false), sab: flag.default(true) }),
-    load: async (options) => new (await import('../toy-text/blackjack.js')).Blackjack(options),
-  }),
-  entry('HalfCheetah-v5', {
-    maxSteps: 1000,
-    options: halfCheetahOptions,
-    load: async (options) => (await import('../mujoco/locomotion.js')).halfCheetah(options),
-  }),
-  entry('Hopper-v5', {
-    maxSteps: 1000,
-    options: hopperOptions,
-    load: async (options) => (await import('../mujoco/locomotion.js')).hopper(options),
-  }),
-  entry('Walker2d-v5', {
-    maxSteps: 1000,
-    options: walker2dOptions,
-    load: async (options) => (await import('../mujoco/locomotion.js')).walker2d(options),
-  }),
-  entry('Swimmer-v5', {
-    maxSteps: 1000,
-    options: swimmerOptions,
-    load: async (options) => (await import('../mujoco/locomotion.js')).swimmer(options),
-  }),
-  entry('Reacher-v5', {
-    maxSteps: 50,
-    options: reacherOptions,
-    load: async (options) => (await import('../mujoco/reacher.js')).reacher(options),
-  }),
-  entry('InvertedPendulum-v5', {
-    maxSteps: 1000,
-    options: invertedPendulumOptions,
-    load: async (options) => (await import('../mujoco/pendulums.js')).invertedPendulum(options),
-  }),
-  entry('InvertedDoublePendulum-v5', {
-    maxSteps: 1000,
-    options: invertedDoublePendulumOptions,
-    load: async (options) => (await import('../mujoco/pendulums.js')).invertedDoublePendulum(options),
-  }),
-  entry('Nim-v0', {
-    options: noOptions,
-    load: async () => new (await import('../props/nim.js')).Nim(),
-  }),
-  entry('Pong-v0', {
-    maxSteps: 1000,
-    options: noOptions,
-    load: async () => new (await import('../props/pong.js')).Pong(),
-  }),
-  entry('NavigationTrack-v0', {
-    aliases: ['gym_navigation:NavigationTrack-v0'],
-    maxSteps: 1000,
-    options: noOptions,
-    load: async () => new (await import('../props/navigation-track.js')).NavigationTrack(),
-  }),
+  entry('CartPole-v0', { maxSteps: 200 }, poleOptions, (options) => new CartPole(options)),
+  entry('CartPole-v1', { maxSteps: 500 }, poleOptions, (options) => new CartPole(options)),
+  entry('MountainCar-v0', { maxSteps: 200 }, carOptions, (options) => new MountainCar(options)),
+  entry(
+    'MountainCarContinuous-v0',
+    { maxSteps: 999 },
+    carOptions,
+    (options) => new MountainCarContinuous(options),
+  ),
+  entry(
+    'Pendulum-v1',
+    { maxSteps: 200 },
+    z.strictObject({ g: z.number().default(10) }),
+    (options) => new Pendulum(options),
+  ),
+  entry('Acrobot-v1', { maxSteps: 500 }, noOptions, () => new Acrobot()),
+  entry('FrozenLake-v1', { maxSteps: 100 }, frozenLakeOptions, frozenLake),
+  entry(
+    'CliffWalking-v1',
+    { aliases: ['CliffWalking-v0'] },
+    z.strictObject({ is_slippery: flag.default(false) }),
+    cliffWalking,
+  ),
+  entry('Taxi-v4', { aliases: ['Taxi-v3'], maxSteps: 200 }, taxiOptions, (options) => new Taxi(options)),
+  entry(
+    'Blackjack-v1',
+    {},
+    z.strictObject({ natural: flag.default(false), sab: flag.default(true) }),
+    (options) => new Blackjack(options),
+  ),
+  entry('HalfCheetah-v5', { maxSteps: 1000 }, halfCheetahOptions, halfCheetah),
+  entry('Hopper-v5', { maxSteps: 1000 }, hopperOptions, hopper),
+  entry('Walker2d-v5', { maxSteps: 1000 }, walker2dOptions, walker2d),
+  entry('Swimmer-v5', { maxSteps: 1000 }, swimmerOptions, swimmer),
+  entry('Reacher-v5', { maxSteps: 50 }, reacherOptions, reacher),
+  entry('InvertedPendulum-v5', { maxSteps: 1000 }, invertedPendulumOptions, invertedPendulum),
+  entry(
+    'InvertedDoublePendulum-v5',
+    { maxSteps: 1000 },
+    invertedDoublePendulumOptions,
+    invertedDoublePendulum,
+  ),
+  entry('Nim-v0', {}, noOptions, () => new Nim()),
+  entry('Pong-v0', { maxSteps: 1000 }, noOptions, () => new Pong()),
+  entry(
+    'NavigationTrack-v0',
+    { aliases: ['gym_navigation:NavigationTrack-v0'], maxSteps: 1000 },
+    noOptions,
+    () => new NavigationTrack(),
+  ),
   ...mazeIds.samples.map((id) =>
-    entry(id, {
-      maxSteps: mazeLimit(id),
-      options: sampleMazeOptions,
-      load: async (options) => new (await import('../props/maze.js')).MazeWalk(sampleMaze(id, options)),
-    }),
+    entry(id, mazeLimit(id), sampleMazeOptions, (options) => new MazeWalk(sampleMaze(id, options))),
   ),
   ...mazeIds.random.map(randomMazeEntry),
   ...syntheticIds.map(syntheticEntry),
@@ -184,29 +138,21 @@ export function findEntry(id: string): CatalogueEntry | undefined {
 }
 
 function randomMazeEntry(id: string): CatalogueEntry {
-  return entry(id, {
-    maxSteps: mazeLimit(id),
-    options: randomMazeOptions,
-    load: async (options) => new (await import('../props/maze.js')).MazeWalk(randomMaze(id, options)),
-  });
+  return entry(id, mazeLimit(id), randomMazeOptions, (options) => new MazeWalk(randomMaze(id, options)));
 }
 
-/** 200 for 3 × 3, as in ProPS; for the others so many steps for each cell. */
-function mazeLimit(id: string): number {
+/** 200 steps for 3 × 3, as in ProPS; 20 for each cell of the others. */
+function mazeLimit(id: string): { readonly maxSteps: number } {
   const { width, height } = mazeSize(id)!;
-  return width * height === 9 ? 200 : 20 * width * height;
+  return { maxSteps: width * height === 9 ? 200 : 20 * width * height };
 }
 
 function entry<S extends z.ZodObject>(
   id: string,
-  definition: {
-    readonly aliases?: readonly string[];
-    readonly maxSteps?: number;
-    readonly options: S;
-    load(options: z.output<S>): Promise<Task>;
-  },
+  { aliases = [], maxSteps }: Partial<Pick<EnvironmentInfo, 'aliases' | 'maxSteps'>>,
+  schema: S,
+  create: (options: z.output<S>) => Task | Promise<Task>,
 ): CatalogueEntry {
-  const { aliases = [], maxSteps, options: schema, load } = definition;
   return {
     id,
     aliases,
@@ -214,7 +160,7 @@ function entry<S extends z.ZodObject>(
     maxSteps,
     async make(options) {
       const { own, maxEpisodeSteps = maxSteps } = parseOptions(id, schema, options);
-      return limitedEnvironment(id, await load(own), maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps);
+      return limitedEnvironment(id, await create(own), maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps);
     },
   };
 }

@@ -1,5 +1,10 @@
-/** Values that the facts of an environment are made of. */
+/**
+ * What the description of an environment needs to know about its options, as plain data for its template: every fact is
+ * there whatever the options are, so that a template can be checked when it is loaded.
+ */
+import { snakeCase } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze-layout.js';
+import { lakes } from '../toy-text/frozen-lake.js';
 
 export type Facts = { readonly [name: string]: Fact };
 export type Fact = string | number | boolean | readonly Fact[] | Facts;
@@ -31,8 +36,8 @@ function mazeFacts(options: Options, id: string): Facts {
     rows: height,
     lastColumn: width - 1,
     lastRow: height - 1,
-    start: { x: start.x, y: start.y },
-    goal: { x: goal.x, y: goal.y },
+    start: { ...start },
+    goal: { ...goal },
     stepCost: short(0.1 / (width * height)),
   };
 }
@@ -68,19 +73,15 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
   }),
   Reacher: (options) => ({
     ...step(options, 0.01, 2),
-    distanceWeight: weighed(option(options, 'reward_dist_weight', 1)),
-    controlWeight: weighed(option(options, 'reward_control_weight', 1)),
+    distanceWeight: factor(option(options, 'reward_dist_weight', 1)),
+    controlWeight: factor(option(options, 'reward_control_weight', 1)),
   }),
   InvertedPendulum: (options) => ({ ...step(options, 0.02, 2), ...noise(options, 0.01) }),
   InvertedDoublePendulum: (options) => {
     const reward = option(options, 'healthy_reward', 10);
     // Upright at rest in the middle the tip is at 1.2, which costs (1.2 - 2)² = 0.64.
-    return {
-      ...step(options, 0.01, 5),
-      ...noise(options, 0.1),
-      healthyReward: short(reward),
-      mostReward: short(reward - 0.64),
-    };
+    const rewards = { healthyReward: short(reward), mostReward: short(reward - 0.64) };
+    return { ...step(options, 0.01, 5), ...noise(options, 0.1), ...rewards };
   },
 };
 
@@ -90,8 +91,8 @@ function step(options: Options, timeStep: number, frames: number): Facts {
 
 function travel(options: Options, controlWeight: number): Facts {
   return {
-    forwardWeight: weighed(option(options, 'forward_reward_weight', 1)),
-    controlWeight: weighed(option(options, 'ctrl_cost_weight', controlWeight)),
+    forwardWeight: factor(option(options, 'forward_reward_weight', 1)),
+    controlWeight: factor(option(options, 'ctrl_cost_weight', controlWeight)),
   };
 }
 
@@ -136,13 +137,10 @@ function within(name: string, [low, high]: Range): string {
   return `${short(low)} < ${name} < ${short(high)}`;
 }
 
-/** A factor before what it weighs; nothing for 1. */
-function weighed(weight: number): string {
+/** A factor and its times sign; nothing for 1. */
+function factor(weight: number): string {
   return weight === 1 ? '' : `${short(weight)} * `;
 }
-
-// What the description of an environment has to know of its options, as plain data for its template: every fact is
-// there whatever the options are, so that a template can be checked when it is loaded.
 
 /**
  * @param id of the environment, e.g. `FrozenLake-v1`
@@ -197,14 +195,9 @@ function carFacts(options: Options): Facts {
   return { goalVelocity: short(goalVelocity), anyGoalVelocity: goalVelocity === 0 };
 }
 
-/** Gymnasium's named maps. */
-const lakes: Readonly<Record<string, readonly string[]>> = {
-  '4x4': ['SFFF', 'FHFH', 'FFFH', 'HFFG'],
-  '8x8': ['SFFFFFFF', 'FFFFFFFF', 'FFFHFFFF', 'FFFFFHFF', 'FFFHFFFF', 'FHHFFFHF', 'FHFFHFHF', 'FFFHFFFG'],
-};
-
 function lakeFacts(options: Options): Facts {
-  const map = option<readonly string[]>(options, 'desc', lakes[option(options, 'map_name', '4x4')] ?? []);
+  const named = lakes[option<keyof typeof lakes>(options, 'map_name', '4x4')] ?? [];
+  const map = option<readonly string[]>(options, 'desc', named);
   const tiles = map.join('');
   const columns = map[0]?.length ?? 0;
   const statesOf = (letter: string) =>
@@ -212,12 +205,10 @@ function lakeFacts(options: Options): Facts {
   const successRate = option(options, 'success_rate', 1 / 3);
   const [goal = 1, hole = 0, frozen = 0] = option<readonly number[]>(options, 'reward_schedule', []);
   return {
-    rows: map.map((row, i) => ({
-      number: i,
-      tiles: [...row].join(' '),
-      first: i * columns,
-      last: (i + 1) * columns - 1,
-    })),
+    rows: map.map((row, number) => {
+      const first = number * columns;
+      return { number, tiles: [...row].join(' '), first, last: first + columns - 1 };
+    }),
     rowCount: map.length,
     columns,
     starts: statesOf('S').join(', '),
@@ -232,12 +223,7 @@ function lakeFacts(options: Options): Facts {
 }
 
 export function snakeCased(options: Options): Options {
-  return Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [
-      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      value,
-    ]),
-  );
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
 }
 
 /** Thirds as fractions, since no decimal number is one. */

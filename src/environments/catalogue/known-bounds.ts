@@ -1,4 +1,4 @@
-/** What the best policy can return at most, and what an episode can, of environments where that is known. */
+/** Upper bounds of the mean return and of the return of an episode, for environments where they are known. */
 
 import type { EnvironmentConfig } from '../settings.js';
 import { environmentFamily, environmentName, type Options, option, snakeCased } from './facts.js';
@@ -21,8 +21,8 @@ export function bestReturn(
 }
 
 /**
- * What no episode returns more than, with all the luck there is. Of built-in environments only: what another program
- * plays may be changed under the same name.
+ * The return that no episode exceeds, even with luck; for built-in environments only, since another program may play a
+ * changed environment under the same name.
  * @param steps after which an episode is cut, by the environment or by the evaluation
  */
 export function highestReturn(
@@ -35,7 +35,7 @@ export function highestReturn(
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
-/** Where an episode may return more than the best policy does on average, or options undo the bound of the mean. */
+/** Bounds of an episode where it may return more than the best policy's mean, or where options undo that bound. */
 const luckiest: Readonly<Record<string, (options: Options, steps: number) => number | undefined>> = {
   FrozenLake: (options) => {
     const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
@@ -91,7 +91,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
     value: steps,
     because: `a step earns 1, and an episode has at most ${steps}`,
   }),
-  // Alive bonus less (y - 2)², where the tip is at most 1.2 m high.
+  // The alive bonus less (y - 2)², where the tip is at most 1.2 m high.
   InvertedDoublePendulum: (options, steps) => {
     const best = option(options, 'healthy_reward', 10) - 0.64;
     return {
@@ -112,10 +112,8 @@ function frozenLake(options: Options, steps: number): ReturnBound | undefined {
   if (!slippery || ownMap || !usual) return { value: 1, because: 'the goal earns 1' };
   const is4x4 = option(options, 'map_name', '4x4') === '4x4';
   if (steps <= 100) {
-    return {
-      value: is4x4 ? 0.744 : 0.641,
-      because: `dynamic programming over 100 steps of the slippery ${is4x4 ? '4x4' : '8x8'} map`,
-    };
+    const because = `dynamic programming over 100 steps of the slippery ${is4x4 ? '4x4' : '8x8'} map`;
+    return { value: is4x4 ? 0.744 : 0.641, because };
   }
   return is4x4
     ? { value: 0.8235, because: 'dynamic programming without a limit, slippery 4x4 map' }

@@ -9,12 +9,11 @@ import {
   type Observation,
   recordedSpace,
   type Space,
-  type Step,
 } from '../environment.js';
 import type { Frame } from '../frame.js';
 import { isMember, limitedEnvironment } from '../limited-environment.js';
 import { EnvironmentError } from '../remote/remote-environment.js';
-import type { OpenStep, Task } from '../task.js';
+import type { Task, TaskStep } from '../task.js';
 
 type Member = (...given: readonly unknown[]) => unknown;
 
@@ -28,8 +27,7 @@ export interface UserEnvironment
   readonly id: string;
   /** Starts an episode. The same seed starts the same episode; `random` follows from it, so that drawing from it does. */
   reset(seed: number, random: RandomGenerator): Observation;
-  /** `truncated` may be left out. */
-  step(action: Action): Omit<Step, 'truncated'> & { readonly truncated?: boolean };
+  step(action: Action): TaskStep;
 }
 
 /**
@@ -115,7 +113,7 @@ class UserTask implements Task {
     this.actionSpace = actionSpace;
     if (made.stepSeconds !== undefined) this.stepSeconds = made.stepSeconds as number;
     if (made.frame !== undefined) this.frame = () => this.#frame();
-    // An object of the caller's is the caller's to close.
+    // Only what a module made is closed here; a caller closes an object of its own.
     if (made.close !== undefined && file !== undefined) this.close = () => void this.#call('close');
   }
 
@@ -123,29 +121,25 @@ class UserTask implements Task {
     return this.#observation(this.#call('reset', seed, random), 'reset');
   }
 
-  step(action: Action): OpenStep {
+  step(action: Action): TaskStep {
     const step = this.#call('step', action);
     if (!isRecord(step) || 'then' in step) {
-      throw this.#invalid(
-        isRecord(step)
-          ? 'step returned a promise, but steps are synchronous'
-          : `step returned ${shown(step)}`,
-        '{observation, reward, terminated}',
-      );
+      const returned = isRecord(step) ? 'a promise, but steps are synchronous' : shown(step);
+      throw this.#invalid(`step returned ${returned}`, '{observation, reward, terminated}');
     }
     const { observation, reward, terminated, truncated = false } = step;
     if (typeof reward !== 'number' || !Number.isFinite(reward)) {
       throw this.#invalid(`the reward of a step is ${shown(reward)}`, 'a finite number');
     }
-    if (typeof terminated !== 'boolean' || typeof truncated !== 'boolean') {
-      const [name, value] =
-        typeof terminated === 'boolean' ? ['truncated', truncated] : ['terminated', terminated];
+    const flag = (name: string, value: unknown): boolean => {
+      if (typeof value === 'boolean') return value;
       throw this.#invalid(`${name} of a step is ${shown(value)}`, 'true or false');
-    }
-    return { observation: this.#observation(observation, 'step'), reward, terminated, truncated };
+    };
+    const ends = { terminated: flag('terminated', terminated), truncated: flag('truncated', truncated) };
+    return { observation: this.#observation(observation, 'step'), reward, ...ends };
   }
 
-  /** A copy, for the user's may be changed by the next step. */
+  /** A checked copy, since the user's next step may change the original. */
   #observation(observation: unknown, from: string): Observation {
     const space = this.observationSpace;
     if (space.kind === 'discrete') {

@@ -3,6 +3,7 @@ import { isModulePath } from '../../modules/user-module.js';
 import type { Environment } from '../environment.js';
 import type { RemoteEnvironment } from '../remote/remote-environment.js';
 import { type CatalogueEntry, catalogue, type EnvironmentInfo, findEntry } from './catalogue.js';
+import { environmentName } from './facts.js';
 
 /** The ids of all built-in environments, without their aliases. */
 export function environmentIds(): readonly string[] {
@@ -16,8 +17,8 @@ export function environmentInfo(id: string): EnvironmentInfo {
 }
 
 /**
- * Makes an environment that behaves as that of the same id in Gymnasium 1.3.0, or in the ProPS paper's code; or that of
- * a user's module, where the id is the path of one.
+ * Makes the environment of an id, which behaves as in Gymnasium 1.3.0 or in the code of the ProPS paper; the path of a
+ * user's module makes the environment of that module.
  * @param options constructor options, and `max_episode_steps`; snake_case or camelCase
  * @throws UserError for an unknown id, an unknown option or an unusable value
  */
@@ -29,7 +30,7 @@ export async function makeEnvironment(
   return find(id).make(options);
 }
 
-/** Which environment, and how it is reached where another program plays it. */
+/** Which environment, and how to reach it where another program plays it. */
 export interface EnvironmentSource {
   readonly id: string;
   readonly options?: Readonly<Record<string, unknown>> | undefined;
@@ -41,7 +42,7 @@ export interface EnvironmentSource {
   readonly parallel?: number | undefined;
 }
 
-/** What marks the environment of a run that was handed in as an object: `custom:<its id>`. */
+/** Begins the id of an environment that a program gave to a run as an object: `custom:<its id>`. */
 export const customPrefix = 'custom:';
 
 /** Whether the environment of that id can be made from its id and options alone, here and now. */
@@ -85,76 +86,53 @@ function find(id: string): CatalogueEntry {
 
 function unknownEnvironment(id: string): UserError {
   const ids = environmentIds();
-  const problem = { field: 'environment', value: id };
-  if (typeof id !== 'string') {
-    return new UserError({ ...problem, message: 'the id must be a string', alternatives: ids });
-  }
-  if (isRemoteId(id)) {
-    return new UserError({
-      ...problem,
-      message: 'another program plays it, so that it takes no single synchronous steps',
-      remedy: 'use openEnvironment, and evaluate',
+  const refuse = (message: string, remedy?: string, alternatives?: readonly string[]) =>
+    new UserError({
+      ...{ field: 'environment', value: id, message },
+      ...(alternatives && { alternatives }),
+      ...(remedy !== undefined && { remedy }),
     });
+  if (typeof id !== 'string') return refuse('the id must be a string', undefined, ids);
+  if (isRemoteId(id)) {
+    return refuse(
+      'another program plays it, so that it takes no single synchronous steps',
+      'use openEnvironment, and evaluate',
+    );
   }
   if (id.startsWith(customPrefix)) {
-    return new UserError({
-      ...problem,
-      message: 'this environment was an object of the program that started the run, and is not at hand here',
-      remedy:
-        'call run(config, {environment, directory}) with it in that program; an environment in a module (environment: ./my-env.js) is at hand everywhere',
-    });
+    return refuse(
+      'this environment was an object of the program that started the run, and is not at hand here',
+      'call run(config, {environment, directory}) with it in that program; an environment in a module (environment: ./my-env.js) is at hand everywhere',
+    );
   }
   if (isModulePath(`./${id}`)) {
-    return new UserError({
-      ...problem,
-      message: 'there is no such environment',
-      remedy: `a module is written with a slash: ./${id}`,
-    });
+    return refuse('there is no such environment', `a module is written with a slash: ./${id}`);
   }
   const prefix = /^[^:/]*[:/]/.exec(id)?.[0];
   if (prefix !== undefined) {
-    const bare = id.slice(prefix.length);
-    const builtIn = ids.find((known) => known.toLowerCase() === bare.toLowerCase());
-    return new UserError({
-      ...problem,
-      message: `environments of ${prefix} are not supported`,
-      alternatives: ids,
-      remedy:
-        builtIn === undefined
-          ? `gymnasium:${id} is played by Python's Gymnasium, where that has it`
-          : `${builtIn} is built in: leave out the prefix`,
-    });
+    const builtIn = ids.find((known) => equalButForCase(known, id.slice(prefix.length)));
+    const remedy =
+      builtIn === undefined
+        ? `gymnasium:${id} is played by Python's Gymnasium, where that has it`
+        : `${builtIn} is built in: leave out the prefix`;
+    return refuse(`environments of ${prefix} are not supported`, remedy, ids);
   }
-  const versions = ids.filter((known) => nameOf(known).toLowerCase() === nameOf(id).toLowerCase());
-  const exact = versions.find((known) => known.toLowerCase() === id.toLowerCase());
+  const name = environmentName(id);
+  const versions = ids.filter((known) => equalButForCase(environmentName(known), name));
+  const exact = versions.find((known) => equalButForCase(known, id));
   if (exact !== undefined) {
-    return new UserError({
-      ...problem,
-      message: 'the case of the letters matters',
-      alternatives: [exact],
-      remedy: `did you mean ${exact}?`,
-    });
+    return refuse('the case of the letters matters', `did you mean ${exact}?`, [exact]);
   }
   if (versions.length > 0) {
-    const version = id.slice(nameOf(id).length + 1);
-    return new UserError({
-      ...problem,
-      message:
-        version === '' ? 'the version is missing' : `${nameOf(versions[0]!)} has no version ${version}`,
-      alternatives: versions,
-      remedy: `use ${versions.at(-1)}`,
-    });
+    const version = id.slice(name.length + 1);
+    const message =
+      version === ''
+        ? 'the version is missing'
+        : `${environmentName(versions[0]!)} has no version ${version}`;
+    return refuse(message, `use ${versions.at(-1)}`, versions);
   }
   const meant = nearest(id, ids);
-  return new UserError({
-    ...problem,
-    message: 'there is no such environment',
-    alternatives: ids,
-    ...(meant === undefined ? {} : { remedy: `did you mean ${meant}?` }),
-  });
+  return refuse('there is no such environment', meant && `did you mean ${meant}?`, ids);
 }
 
-/** The id without its version: `CartPole` for `CartPole-v1`. */
-function nameOf(id: string): string {
-  return id.replace(/-v\d+$/, '');
-}
+const equalButForCase = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();

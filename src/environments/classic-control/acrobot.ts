@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
-import type { Frame, Point } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import { circle, type Frame, line, type Point } from '../frame.js';
+import type { Task, TaskStep } from '../task.js';
 import { singleCos, singleSin } from './single-precision.js';
 
 const { PI, cos, sin, fround } = Math;
@@ -32,39 +32,37 @@ export class Acrobot implements Task<number> {
 
   reset(random: RandomGenerator): Observation {
     const draw = () => fround(random.uniform(-0.1, 0.1));
-    const [angle1, angle2, velocity1, velocity2] = [draw(), draw(), draw(), draw()];
-    this.#state = [angle1, angle2, velocity1, velocity2];
+    this.#state = [draw(), draw(), draw(), draw()];
+    const [angle1, angle2, velocity1, velocity2] = this.#state;
     return [singleCos(angle1), singleSin(angle1), singleCos(angle2), singleSin(angle2), velocity1, velocity2];
   }
 
-  step(action: number): OpenStep {
+  step(action: number): TaskStep {
     const [angle1, angle2, velocity1, velocity2] = rungeKutta(this.#state, action - 1);
-    const state: State = [
-      wrap(angle1),
-      wrap(angle2),
-      Math.min(maxVelocity1, Math.max(-maxVelocity1, velocity1)),
-      Math.min(maxVelocity2, Math.max(-maxVelocity2, velocity2)),
-    ];
-    this.#state = state;
-    const [c1, c2] = [cos(state[0]), cos(state[1])];
-    const terminated = -c1 - cos(state[1] + state[0]) > 1;
-    return {
-      observation: [
-        fround(c1),
-        fround(sin(state[0])),
-        fround(c2),
-        fround(sin(state[1])),
-        fround(state[2]),
-        fround(state[3]),
-      ],
-      reward: terminated ? 0 : -1,
-      terminated,
-      truncated: false,
-    };
+    const [a, b] = [wrap(angle1), wrap(angle2)];
+    const v = Math.min(maxVelocity1, Math.max(-maxVelocity1, velocity1));
+    const w = Math.min(maxVelocity2, Math.max(-maxVelocity2, velocity2));
+    this.#state = [a, b, v, w];
+    const terminated = -cos(a) - cos(b + a) > 1;
+    const observation = [cos(a), sin(a), cos(b), sin(b), v, w].map(fround);
+    return { observation, reward: terminated ? 0 : -1, terminated };
   }
 
   frame(): Frame {
-    return drawAcrobot(this.#state[0], this.#state[1]);
+    const [angle1, angle2] = this.#state;
+    const elbow: Point = [sin(angle1), -cos(angle1)];
+    const tip: Point = [elbow[0] + sin(angle1 + angle2), elbow[1] - cos(angle1 + angle2)];
+    return {
+      view: { min: [-2.2, -2.2], max: [2.2, 2.2] },
+      shapes: [
+        line([-2.2, 1], [2.2, 1], 0.04, 'goal'),
+        line([0, 0], elbow, 0.2, 'agent'),
+        line(elbow, tip, 0.2, 'agent'),
+        circle([0, 0], 0.08, 'agent-detail'),
+        circle(elbow, 0.08, 'agent-detail'),
+        circle(tip, 0.08, 'object'),
+      ],
+    };
   }
 }
 
@@ -78,12 +76,8 @@ function rungeKutta(state: State, torque: number): State {
 }
 
 function along(state: State, time: number, slope: State): State {
-  return [
-    state[0] + time * slope[0],
-    state[1] + time * slope[1],
-    state[2] + time * slope[2],
-    state[3] + time * slope[3],
-  ];
+  const moved = (i: 0 | 1 | 2 | 3) => state[i] + time * slope[i];
+  return [moved(0), moved(1), moved(2), moved(3)];
 }
 
 /** Time derivative of the state. The order of operations is Gymnasium's: the motion is chaotic. */
@@ -113,29 +107,4 @@ function wrap(angle: number): number {
   while (wrapped > PI) wrapped -= 2 * PI;
   while (wrapped < -PI) wrapped += 2 * PI;
   return wrapped;
-}
-
-/** Both links, m, and the bar that the tip is to pass; angles as in the state: 0 hangs down, the second relative to the first. */
-export function drawAcrobot(angle1: number, angle2: number): Frame {
-  const elbow: Point = [Math.sin(angle1), -Math.cos(angle1)];
-  const tip: Point = [elbow[0] + Math.sin(angle1 + angle2), elbow[1] - Math.cos(angle1 + angle2)];
-  return {
-    view: { min: [-2.2, -2.2], max: [2.2, 2.2] },
-    shapes: [
-      {
-        kind: 'line',
-        points: [
-          [-2.2, 1],
-          [2.2, 1],
-        ],
-        width: 0.04,
-        role: 'goal',
-      },
-      { kind: 'line', points: [[0, 0], elbow], width: 0.2, role: 'agent' },
-      { kind: 'line', points: [elbow, tip], width: 0.2, role: 'agent' },
-      { kind: 'circle', centre: [0, 0], radius: 0.08, role: 'agent-detail' },
-      { kind: 'circle', centre: elbow, radius: 0.08, role: 'agent-detail' },
-      { kind: 'circle', centre: tip, radius: 0.08, role: 'object' },
-    ],
-  };
 }

@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
-import type { Frame, Point, Shape } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import { circle, type Frame, line, type Point, rectangle } from '../frame.js';
+import type { Task, TaskStep } from '../task.js';
 
 const gravity = 9.8; // m/s²
 const cartMass = 1.0; // kg
@@ -47,7 +47,7 @@ export class CartPole implements Task<number> {
     return this.#observe();
   }
 
-  step(action: number): OpenStep {
+  step(action: number): TaskStep {
     const velocity = this.#velocity;
     const angularVelocity = this.#angularVelocity;
     const cos = Math.cos(this.#angle);
@@ -68,65 +68,30 @@ export class CartPole implements Task<number> {
       observation: this.#observe(),
       reward: terminated ? this.#lastReward : this.#reward,
       terminated,
-      truncated: false,
     };
   }
 
   frame(): Frame {
-    return drawCartPole({
-      x: this.#x,
-      angle: this.#angle,
-      limit: positionLimit,
-      poleLength: 2 * halfLength,
-    });
+    const x = this.#x;
+    const reach = positionLimit + 0.6;
+    const axle = 0.25; // m, height of the hinge
+    const hinge: Point = [x, axle];
+    const [across, up] = [2 * halfLength * Math.sin(this.#angle), 2 * halfLength * Math.cos(this.#angle)];
+    const limit = (end: number) => line([end, -0.15], [end, 0.15], 0.05, 'danger');
+    return {
+      view: { min: [-reach, -0.4], max: [reach, 1.5] },
+      shapes: [
+        line([-reach, 0], [reach, 0], 0.04, 'ground'),
+        limit(-positionLimit),
+        limit(positionLimit),
+        rectangle([x - 0.3, 0.05], [x + 0.3, axle + 0.05], 'agent'),
+        line(hinge, [x + across, axle + up], 0.1, 'object'),
+        circle(hinge, 0.06, 'agent-detail'),
+      ],
+    };
   }
 
   #observe(): number[] {
-    return [
-      Math.fround(this.#x),
-      Math.fround(this.#velocity),
-      Math.fround(this.#angle),
-      Math.fround(this.#angularVelocity),
-    ];
+    return [this.#x, this.#velocity, this.#angle, this.#angularVelocity].map(Math.fround);
   }
-}
-
-const axle = 0.25; // m, height of the hinge
-
-/** The cart on its track, m; beyond the marks the episode ends. */
-export function drawCartPole(state: {
-  readonly x: number;
-  /** rad, 0 is upright, positive to the right. */
-  readonly angle: number;
-  readonly limit: number;
-  readonly poleLength: number;
-}): Frame {
-  const { x, angle, limit, poleLength } = state;
-  const reach = limit + 0.6;
-  const hinge: Point = [x, axle];
-  const tip: Point = [x + poleLength * Math.sin(angle), axle + poleLength * Math.cos(angle)];
-  return {
-    view: { min: [-reach, -0.4], max: [reach, 1.5] },
-    shapes: [
-      track([-reach, 0], [reach, 0]),
-      ...[-limit, limit].map(
-        (end): Shape => ({
-          kind: 'line',
-          points: [
-            [end, -0.15],
-            [end, 0.15],
-          ],
-          width: 0.05,
-          role: 'danger',
-        }),
-      ),
-      { kind: 'rectangle', min: [x - 0.3, 0.05], max: [x + 0.3, axle + 0.05], role: 'agent' },
-      { kind: 'line', points: [hinge, tip], width: 0.1, role: 'object' },
-      { kind: 'circle', centre: hinge, radius: 0.06, role: 'agent-detail' },
-    ],
-  };
-}
-
-function track(from: Point, to: Point): Shape {
-  return { kind: 'line', points: [from, to], width: 0.04, role: 'ground' };
 }

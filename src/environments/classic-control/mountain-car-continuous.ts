@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, Observation } from '../environment.js';
 import type { Frame } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import type { Task, TaskStep } from '../task.js';
 import { drawMountainCar } from './mountain-car.js';
 import { isSingle } from './single-precision.js';
 
@@ -44,7 +44,7 @@ export class MountainCarContinuous implements Task<readonly number[]> {
     return [fround(this.#position), 0];
   }
 
-  step(action: readonly number[]): OpenStep {
+  step(action: readonly number[]): TaskStep {
     const force = Math.min(1, Math.max(-1, action[0]!));
     const cut = force !== action[0]!; // then the force is Python's own 1.0, a double
     const forceSingle = !cut && isSingle(force);
@@ -76,7 +76,6 @@ export class MountainCarContinuous implements Task<readonly number[]> {
       observation: [this.#position, this.#velocity],
       reward: (terminated ? 100 : 0) - action[0]! * action[0]! * 0.1,
       terminated,
-      truncated: false,
     };
   }
 

@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
-import type { Frame, Point, Shape } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import { circle, type Frame, line, type Point, polygon, type Shape } from '../frame.js';
+import type { Task, TaskStep } from '../task.js';
 
 const leftEnd = -1.2;
 const rightEnd = 0.6;
@@ -35,7 +35,7 @@ export class MountainCar implements Task<number> {
     return this.#observe();
   }
 
-  step(action: number): OpenStep {
+  step(action: number): TaskStep {
     let velocity = this.#velocity + ((action - 1) * force + Math.cos(3 * this.#position) * -gravity);
     velocity = Math.min(maxSpeed, Math.max(-maxSpeed, velocity));
     const position = Math.min(rightEnd, Math.max(leftEnd, this.#position + velocity));
@@ -46,7 +46,6 @@ export class MountainCar implements Task<number> {
       observation: this.#observe(),
       reward: -1,
       terminated: position >= goal && velocity >= this.#goalVelocity,
-      truncated: false,
     };
   }
 
@@ -64,45 +63,23 @@ const floor = -0.15;
 
 /** The car on the hill of y = sin(3x), drawn at 0.45 of its height above 0.55, with a flag at the goal. */
 export function drawMountainCar(x: number, goal: number): Frame {
-  return {
-    view: { min: [left, floor], max: [right, 1.3] },
-    shapes: [hill, ...flag(goal), ...car(x)],
-  };
+  return { view: { min: [left, floor], max: [right, 1.3] }, shapes: [hill, ...flag(goal), ...car(x)] };
 }
 
 const height = (x: number) => 0.55 + 0.45 * Math.sin(3 * x);
 
-const hill: Shape = {
-  kind: 'polygon',
-  points: [
-    [left, floor],
-    ...Array.from({ length: 81 }, (_, i): Point => {
-      const x = left + (i * (right - left)) / 80;
-      return [x, height(x)];
-    }),
-    [right, floor],
-  ],
-  role: 'ground',
-};
+const slope = Array.from({ length: 81 }, (_, i): Point => {
+  const x = left + (i * (right - left)) / 80;
+  return [x, height(x)];
+});
+const hill = polygon([[left, floor], ...slope, [right, floor]], 'ground');
 
 function flag(goal: number): readonly Shape[] {
   const foot = height(goal);
-  const cloth: readonly Point[] = [
-    [goal, foot + 0.25],
-    [goal, foot + 0.15],
-    [goal + 0.13, foot + 0.2],
-  ];
+  const top: Point = [goal, foot + 0.25];
   return [
-    {
-      kind: 'line',
-      points: [
-        [goal, foot],
-        [goal, foot + 0.25],
-      ],
-      width: 0.012,
-      role: 'guide',
-    },
-    { kind: 'polygon', points: cloth, role: 'goal' },
+    line([goal, foot], top, 0.012, 'guide'),
+    polygon([top, [goal, foot + 0.15], [goal + 0.13, foot + 0.2]], 'goal'),
   ];
 }
 
@@ -114,15 +91,6 @@ function car(x: number): readonly Shape[] {
     x + along * cos - above * sin,
     height(x) + along * sin + above * cos,
   ];
-  const wheel = (along: number): Shape => ({
-    kind: 'circle',
-    centre: at(along, 0.03),
-    radius: 0.03,
-    role: 'agent-detail',
-  });
-  return [
-    { kind: 'line', points: [at(-0.06, 0.07), at(0.06, 0.07)], width: 0.06, role: 'agent' },
-    wheel(-0.055),
-    wheel(0.055),
-  ];
+  const wheel = (along: number) => circle(at(along, 0.03), 0.03, 'agent-detail');
+  return [line(at(-0.06, 0.07), at(0.06, 0.07), 0.06, 'agent'), wheel(-0.055), wheel(0.055)];
 }

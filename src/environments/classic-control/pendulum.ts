@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { BoxSpace, Observation } from '../environment.js';
-import type { Frame, Point } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import { type BoxSpace, type Observation, symmetricBox } from '../environment.js';
+import { circle, type Frame, line } from '../frame.js';
+import type { Task, TaskStep } from '../task.js';
 import { isSingle } from './single-precision.js';
 
 const maxSpeed = 8; // rad/s
@@ -15,7 +15,7 @@ const { PI } = Math;
  */
 export class Pendulum implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [-1, -1, -maxSpeed], high: [1, 1, maxSpeed] };
-  readonly actionSpace: BoxSpace = { kind: 'box', low: [-maxTorque], high: [maxTorque] };
+  readonly actionSpace = symmetricBox(1, maxTorque);
   readonly stepSeconds = timeStep;
   /** 3g / 2l. */
   readonly #gravity: number;
@@ -32,7 +32,7 @@ export class Pendulum implements Task<readonly number[]> {
     return this.#observe();
   }
 
-  step(action: readonly number[]): OpenStep {
+  step(action: readonly number[]): TaskStep {
     const single = isSingle(action[0]!);
     const torque = Math.min(maxTorque, Math.max(-maxTorque, action[0]!));
     const effort = single
@@ -44,19 +44,18 @@ export class Pendulum implements Task<readonly number[]> {
     const velocity = this.#velocity + (this.#gravity * Math.sin(this.#angle) + push) * timeStep;
     this.#velocity = Math.min(maxSpeed, Math.max(-maxSpeed, velocity));
     this.#angle += this.#velocity * timeStep;
-    return { observation: this.#observe(), reward: -cost, terminated: false, truncated: false };
+    return { observation: this.#observe(), reward: -cost, terminated: false };
   }
 
   frame(): Frame {
-    return drawPendulum(this.#angle);
+    // The angle is positive to the left, as a positive torque turns it.
+    const rod = line([0, 0], [-Math.sin(this.#angle), Math.cos(this.#angle)], 0.18, 'agent');
+    const shapes = [circle([0, 1], 0.16, 'goal'), rod, circle([0, 0], 0.05, 'agent-detail')];
+    return { view: { min: [-1.3, -1.3], max: [1.3, 1.3] }, shapes };
   }
 
   #observe(): number[] {
-    return [
-      Math.fround(Math.cos(this.#angle)),
-      Math.fround(Math.sin(this.#angle)),
-      Math.fround(this.#velocity),
-    ];
+    return [Math.cos(this.#angle), Math.sin(this.#angle), this.#velocity].map(Math.fround);
   }
 }
 
@@ -64,17 +63,4 @@ export class Pendulum implements Task<readonly number[]> {
 function normalize(angle: number): number {
   const turns = (angle + PI) % (2 * PI);
   return (turns < 0 ? turns + 2 * PI : turns) - PI;
-}
-
-/** The rod, m; the angle 0 is upright and positive to the left, as a positive torque turns it. */
-export function drawPendulum(angle: number): Frame {
-  const tip: Point = [-Math.sin(angle), Math.cos(angle)];
-  return {
-    view: { min: [-1.3, -1.3], max: [1.3, 1.3] },
-    shapes: [
-      { kind: 'circle', centre: [0, 1], radius: 0.16, role: 'goal' },
-      { kind: 'line', points: [[0, 0], tip], width: 0.18, role: 'agent' },
-      { kind: 'circle', centre: [0, 0], radius: 0.05, role: 'agent-detail' },
-    ],
-  };
 }

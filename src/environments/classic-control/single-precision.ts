@@ -1,13 +1,12 @@
 /**
- * Where Gymnasium computes with 32-bit floats, so do we: `Math.fround` rounds each result of +, −, × and ÷ exactly as
+ * Arithmetic with 32-bit floats, where Gymnasium uses it: `Math.fround` rounds each result of +, −, × and ÷ exactly as
  * single-precision arithmetic does.
  */
 const { fround } = Math;
 
 /**
- * Whether an action is computed with in single precision. Python takes an action as an array, of float32 (the action
- * space's type) or of float64, and NumPy computes with the array's type. A number that float32 cannot hold must have come
- * from a float64 array; any other is taken for a float32.
+ * Whether Gymnasium would compute with this action in single precision. NumPy computes with the type of the action's
+ * array, float32 or float64. A number that float32 cannot hold came from a float64 array; any other counts as float32.
  */
 export function isSingle(action: number): boolean {
   return fround(action) === action;

@@ -2,12 +2,60 @@
  * Machines that are rewarded for travelling along x:
  * reward = forward_reward_weight · vx + (healthy ? healthy_reward : 0) − ctrl_cost_weight · Σ action².
  */
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Task } from '../task.js';
 import { addNormal, addUniform, controlCost, limited, MujocoTask } from './mujoco-task.js';
-import type { halfCheetahOptions, hopperOptions, Range, swimmerOptions, walker2dOptions } from './options.js';
 import type { Scene } from './scene.js';
 import { loadModel, type ModelName, Simulation, type State } from './simulation.js';
+
+const anyNumber = z.union([z.number(), z.literal([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])]);
+
+/** Healthy strictly between two numbers; null stands for no bound, as does an infinity. */
+const range = z
+  .tuple([anyNumber.nullable(), anyNumber.nullable()])
+  .transform(([low, high]): Range => [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY])
+  .refine(([low, high]) => low < high, 'must be two numbers, the lower first; null for no bound');
+
+type Range = readonly [number, number];
+
+// Gymnasium's constructor options and defaults, but for those of its renderer and `xml_file`.
+
+const drive = (frameSkip: number, controlWeight: number, noise: number) => ({
+  frame_skip: z.int().min(1).default(frameSkip),
+  ctrl_cost_weight: z.number().default(controlWeight),
+  reset_noise_scale: z.number().min(0).default(noise),
+});
+
+const health = {
+  healthy_reward: z.number().default(1),
+  terminate_when_unhealthy: z.boolean().default(true),
+};
+
+const travel = {
+  forward_reward_weight: z.number().default(1),
+  exclude_current_positions_from_observation: z.boolean().default(true),
+};
+
+export const halfCheetahOptions = z.strictObject({ ...drive(5, 0.1, 0.1), ...travel });
+
+export const swimmerOptions = z.strictObject({ ...drive(4, 1e-4, 0.1), ...travel });
+
+export const hopperOptions = z.strictObject({
+  ...drive(4, 1e-3, 5e-3),
+  healthy_state_range: range.default([-100, 100]),
+  healthy_z_range: range.default([0.7, Number.POSITIVE_INFINITY]),
+  healthy_angle_range: range.default([-0.2, 0.2]),
+  ...health,
+  ...travel,
+});
+
+export const walker2dOptions = z.strictObject({
+  ...drive(4, 1e-3, 5e-3),
+  healthy_z_range: range.default([0.8, 2]),
+  healthy_angle_range: range.default([-1, 1]),
+  ...health,
+  ...travel,
+});
 
 /**
  * A cheetah of two legs in the x–z plane, 6 torques; it is never terminated. Observation: height, pitch, the 6 joint
@@ -67,32 +115,25 @@ export async function walker2d(options: z.output<typeof walker2dOptions>): Promi
     healthy: ({ qpos }) => within(heights, qpos[1]!) && within(angles, qpos[2]!),
     scene: {
       ...sideView(3.4, 2),
-      roles: {
-        thigh_left_geom: 'agent-detail',
-        leg_left_geom: 'agent-detail',
-        foot_left_geom: 'agent-detail',
-      },
+      roles: Object.fromEntries(
+        ['thigh', 'leg', 'foot'].map((part) => [`${part}_left_geom`, 'agent-detail']),
+      ),
     },
   });
 }
 
-interface TravelOptions {
-  readonly frame_skip: number;
-  readonly forward_reward_weight: number;
-  readonly ctrl_cost_weight: number;
-  readonly reset_noise_scale: number;
-  readonly exclude_current_positions_from_observation: boolean;
+type TravelOptions = z.output<typeof halfCheetahOptions> & {
   readonly healthy_reward?: number;
   readonly terminate_when_unhealthy?: boolean;
-}
+};
 
 interface Traveller {
-  /** How many of the first joints tell only where it is, which the observation leaves out by default. */
+  /** How many of the first joints tell only the place, which the observation leaves out by default. */
   readonly placesHidden: number;
   readonly velocityNoise: typeof addUniform;
   /** Bound of each observed velocity. */
   readonly velocityLimit?: number;
-  /** Left out where there is nothing to lose. */
+  /** Left out for machines that are always healthy. */
   healthy?(state: State): boolean;
   readonly scene: Scene;
 }
@@ -110,21 +151,15 @@ async function traveller(name: ModelName, options: TravelOptions, machine: Trave
       addUniform(qpos, reset_noise_scale, random);
       velocityNoise(qvel, reset_noise_scale, random);
     },
-    observe({ qpos, qvel }) {
-      const observation: number[] = [];
-      for (let i = hidden; i < qpos.length; i++) observation.push(qpos[i]!);
-      for (let i = 0; i < qvel.length; i++) observation.push(limited(qvel[i]!, velocityLimit));
-      return observation;
-    },
+    observe: ({ qpos, qvel }) => [
+      ...qpos.subarray(hidden),
+      ...qvel.map((velocity) => limited(velocity, velocityLimit)),
+    ],
     judge(state, action, forward) {
       const well = healthy?.(state) ?? true;
-      return {
-        reward:
-          forward_reward_weight * forward +
-          (well ? healthy_reward : 0) -
-          controlCost(ctrl_cost_weight, action),
-        terminated: !well && terminate_when_unhealthy,
-      };
+      const earned = forward_reward_weight * forward + (well ? healthy_reward : 0);
+      const reward = earned - controlCost(ctrl_cost_weight, action);
+      return { reward, terminated: !well && terminate_when_unhealthy };
     },
   });
 }

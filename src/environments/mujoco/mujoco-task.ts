@@ -1,13 +1,13 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import { isSingle } from '../classic-control/single-precision.js';
-import type { BoxSpace, Observation } from '../environment.js';
+import { type BoxSpace, type Observation, symmetricBox } from '../environment.js';
 import type { Frame } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import type { Task, TaskStep } from '../task.js';
 import { drawScene, type Scene } from './scene.js';
 import type { Simulation, State } from './simulation.js';
 
 /** What distinguishes one MuJoCo environment from another. */
-export interface Rules {
+interface Rules {
   /** Length of an observation. */
   readonly observations: number;
   /** Makes the initial state of the model's own pose. */
@@ -17,13 +17,8 @@ export interface Rules {
    * Judges a step by the state it led to.
    * @param forward mean velocity of the first joint during the step: where that is the place along x, the speed of travel
    */
-  judge(state: State, action: readonly number[], forward: number): Verdict;
+  judge(state: State, action: readonly number[], forward: number): Pick<TaskStep, 'reward' | 'terminated'>;
   readonly scene: Scene;
-}
-
-interface Verdict {
-  readonly reward: number;
-  readonly terminated: boolean;
 }
 
 /** Gymnasium's v5 environments: a simulation under some rules. The action is the control of the actuators. */
@@ -35,13 +30,7 @@ export class MujocoTask implements Task<readonly number[]> {
   readonly #rules: Rules;
 
   constructor(simulation: Simulation, rules: Rules) {
-    const { observations } = rules;
-    this.observationSpace = {
-      kind: 'box',
-      low: Array<number>(observations).fill(Number.NEGATIVE_INFINITY),
-      high: Array<number>(observations).fill(Number.POSITIVE_INFINITY),
-      dtype: 'float64',
-    };
+    this.observationSpace = symmetricBox(rules.observations, Number.POSITIVE_INFINITY, 'float64');
     this.actionSpace = { kind: 'box', low: simulation.model.controlLow, high: simulation.model.controlHigh };
     this.stepSeconds = simulation.stepSeconds;
     this.#simulation = simulation;
@@ -53,14 +42,13 @@ export class MujocoTask implements Task<readonly number[]> {
     return this.#rules.observe(this.#simulation.state);
   }
 
-  step(action: readonly number[]): OpenStep {
+  step(action: readonly number[]): TaskStep {
     const simulation = this.#simulation;
     const before = simulation.state.qpos[0]!;
     simulation.advance(action);
     const { state } = simulation;
     const forward = (state.qpos[0]! - before) / simulation.stepSeconds;
-    const { reward, terminated } = this.#rules.judge(state, action, forward);
-    return { observation: this.#rules.observe(state), reward, terminated, truncated: false };
+    return { observation: this.#rules.observe(state), ...this.#rules.judge(state, action, forward) };
   }
 
   frame(): Frame {
@@ -90,8 +78,8 @@ export function limited(value: number, limit: number): number {
 const { fround } = Math;
 
 /**
- * weight · Σ action², of the action as it was given, also beyond its limits. NumPy computes with the type of the array: an
- * action that float32 can hold is squared, summed and weighed in single precision.
+ * weight · Σ action², of the action as given, also beyond its limits. As in NumPy, an action that float32 can hold is
+ * squared, summed and weighted in single precision.
  */
 export function controlCost(weight: number, action: readonly number[]): number {
   let sum = 0;

@@ -1,9 +1,13 @@
 /** Poles on a cart that is pushed along a rail, which ends at ±1 m. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Task } from '../task.js';
 import { addNormal, addUniform, limited, MujocoTask } from './mujoco-task.js';
-import type { invertedDoublePendulumOptions, invertedPendulumOptions } from './options.js';
 import { loadModel, Simulation } from './simulation.js';
+
+export const invertedPendulumOptions = z.strictObject({
+  frame_skip: z.int().min(1).default(2),
+  reset_noise_scale: z.number().min(0).default(0.01),
+});
 
 /**
  * One pole. Observation: place of the cart, angle of the pole, and their velocities. Reward: 1 a step while the pole leans
@@ -18,7 +22,7 @@ export async function invertedPendulum(options: z.output<typeof invertedPendulum
       addUniform(qpos, reset_noise_scale, random);
       addUniform(qvel, reset_noise_scale, random);
     },
-    observe: ({ qpos, qvel }) => [qpos[0]!, qpos[1]!, qvel[0]!, qvel[1]!],
+    observe: ({ qpos, qvel }) => [...qpos, ...qvel],
     judge({ qpos, qvel }) {
       const finite = qpos.every(Number.isFinite) && qvel.every(Number.isFinite);
       const terminated = !finite || Math.abs(qpos[1]!) > 0.2;
@@ -26,6 +30,12 @@ export async function invertedPendulum(options: z.output<typeof invertedPendulum
     },
   });
 }
+
+export const invertedDoublePendulumOptions = z.strictObject({
+  frame_skip: z.int().min(1).default(5),
+  healthy_reward: z.number().default(10),
+  reset_noise_scale: z.number().min(0).default(0.1),
+});
 
 /**
  * A pole on top of a pole. Observation: place of the cart; sines of the angle of the lower pole and of that between the
@@ -55,10 +65,7 @@ export async function invertedDoublePendulum(
       Math.sin(qpos[2]!),
       Math.cos(qpos[1]!),
       Math.cos(qpos[2]!),
-      limited(qvel[0]!, 10),
-      limited(qvel[1]!, 10),
-      limited(qvel[2]!, 10),
-      limited(qfrc_constraint[0]!, 10),
+      ...[...qvel, qfrc_constraint[0]!].map((value) => limited(value, 10)),
     ],
     judge({ qvel, site_xpos }) {
       const [x, y] = [site_xpos[0]!, site_xpos[2]!]; // of the only site, the tip

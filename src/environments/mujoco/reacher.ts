@@ -1,8 +1,13 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Task } from '../task.js';
 import { addUniform, controlCost, MujocoTask } from './mujoco-task.js';
-import type { reacherOptions } from './options.js';
 import { loadModel, Simulation, type State } from './simulation.js';
+
+export const reacherOptions = z.strictObject({
+  frame_skip: z.int().min(1).default(2),
+  reward_dist_weight: z.number().default(1),
+  reward_control_weight: z.number().default(1),
+});
 
 /**
  * An arm of two links of 0.1 m on a table reaches for a target, with 2 torques; never terminated.
@@ -34,16 +39,12 @@ export async function reacher(options: z.output<typeof reacherOptions>): Promise
     },
     observe(state) {
       const { qpos, qvel } = state;
-      const [first, second] = [qpos[0]!, qpos[1]!];
+      const angles = [qpos[0]!, qpos[1]!];
       return [
-        Math.cos(first),
-        Math.cos(second),
-        Math.sin(first),
-        Math.sin(second),
-        qpos[2]!,
-        qpos[3]!,
-        qvel[0]!,
-        qvel[1]!,
+        ...angles.map(Math.cos),
+        ...angles.map(Math.sin),
+        ...qpos.subarray(2),
+        ...qvel.subarray(0, 2),
         offset(state, 0),
         offset(state, 1),
       ];

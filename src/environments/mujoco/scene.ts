@@ -1,5 +1,5 @@
 /** MuJoCo's solids as flat shapes: capsules as thick lines, spheres as circles, hinges as dots. */
-import type { Frame, Point, Role, Shape } from '../frame.js';
+import { circle, type Frame, line, type Point, rectangle, type Shape, text } from '../frame.js';
 import type { Geom, Model, Simulation, State } from './simulation.js';
 
 /** How an environment is looked at; lengths in m. */
@@ -13,43 +13,33 @@ export interface Scene {
   /** What the view goes along with: the agent in one direction or in both. Left out, it stays. */
   readonly follow?: 'x' | 'plane';
   /** What geoms stand for, by name. Others are the agent's, or ground where they belong to the world. */
-  readonly roles?: Readonly<Record<string, Role>>;
+  readonly roles?: Readonly<Record<string, SolidRole>>;
 }
 
-/** What lies behind comes first. */
-const layers: readonly Role[] = [
-  'ground',
-  'guide',
-  'danger',
-  'goal',
-  'agent-detail',
-  'opponent',
-  'agent',
-  'object',
-];
+/** What a solid stands for; what lies behind comes first. */
+const layers = ['ground', 'goal', 'agent-detail', 'agent', 'object'] as const;
+type SolidRole = (typeof layers)[number];
 
 export function drawScene(scene: Scene, { model, state }: Simulation): Frame {
   const view = viewOf(scene, state);
-  const solids = model.geoms.flatMap((geom, i): readonly Shape[] => {
-    const shape = shapeOf(geom, i, scene, state);
-    return shape === undefined ? [] : [shape];
-  });
-  solids.sort((a, b) => layers.indexOf(a.role) - layers.indexOf(b.role));
+  const solids = layers.flatMap((role) =>
+    model.geoms.flatMap((geom, i) => (roleOf(geom, scene) === role ? shapesOf(geom, i, scene, state) : [])),
+  );
   return { view, shapes: [...surroundings(scene, view), ...solids, ...hingesOf(scene, model, state)] };
 }
 
-/** Limbs in line would look like one without them. What lies behind has none: they would show through. */
+/** Hinges tell limbs in line apart. Limbs that lie behind have none: they would show through. */
 function hingesOf(scene: Scene, { geoms, hinges }: Model, { xanchor }: State): readonly Shape[] {
   const up = upOf(scene);
   return hinges.flatMap(({ joint, body }): readonly Shape[] => {
     const limb = geoms.find((geom) => geom.body === body);
     if (limb === undefined || roleOf(limb, scene) === 'agent-detail') return [];
     const centre: Point = [xanchor[3 * joint]!, xanchor[3 * joint + up]!];
-    return [{ kind: 'circle', centre, radius: limb.radius / 2, role: 'agent-detail' }];
+    return [circle(centre, limb.radius / 2, 'agent-detail')];
   });
 }
 
-function roleOf({ name, body }: Geom, { roles }: Scene): Role {
+function roleOf({ name, body }: Geom, { roles }: Scene): SolidRole {
   return roles?.[name] ?? (body === 0 ? 'ground' : 'agent');
 }
 
@@ -67,59 +57,47 @@ function viewOf(
   return { min: [x - width / 2, y + bottom], max: [x + width / 2, y + bottom + height] };
 }
 
-function shapeOf(geom: Geom, i: number, scene: Scene, state: State): Shape | undefined {
+function shapesOf(geom: Geom, i: number, scene: Scene, state: State): readonly Shape[] {
+  const { kind, radius, halfLength } = geom;
   const role = roleOf(geom, scene);
   const up = upOf(scene);
   const { geom_xpos: positions, geom_xmat: rotations } = state;
   const centre: Point = [positions[3 * i]!, positions[3 * i + up]!];
-  switch (geom.kind) {
-    case 'capsule':
-    case 'cylinder': {
-      const x = rotations[9 * i + 2]! * geom.halfLength;
-      const y = rotations[9 * i + 3 * up + 2]! * geom.halfLength;
-      const ends: readonly Point[] = [
-        [centre[0] - x, centre[1] - y],
-        [centre[0] + x, centre[1] + y],
-      ];
-      return { kind: 'line', points: ends, width: 2 * geom.radius, role };
-    }
-    case 'sphere':
-      return { kind: 'circle', centre, radius: geom.radius, role };
-    case 'plane':
-    case 'other':
-      return undefined;
-  }
+  if (kind === 'other') return [];
+  if (kind === 'sphere') return [circle(centre, radius, role)];
+  const x = rotations[9 * i + 2]! * halfLength;
+  const y = rotations[9 * i + 3 * up + 2]! * halfLength;
+  return [line([centre[0] - x, centre[1] - y], [centre[0] + x, centre[1] + y], 2 * radius, role)];
 }
 
 /**
- * Without a mark at every metre the motion of what is followed could not be seen. They reach a metre beyond the view, so
- * that none comes or goes in sight, and a grid is made of lines of a metre, which stay what they are as the view moves on.
+ * Marks at every metre, which show the motion of what the view follows. They reach a metre beyond the view, so that none
+ * appears or vanishes in sight; the lines of a grid are one metre long, so that each stays the same as the view moves.
  */
 function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']): readonly Shape[] {
   if (follow === undefined) return [];
   const xs = wholeNumbers(min[0], max[0]);
   if (seenFrom === 'the side') {
-    const floor: Shape = { kind: 'rectangle', min, max: [max[0], 0], role: 'ground' };
     const marks = xs.flatMap((x) => [guide([x, -0.06], [x, 0]), metres(x, [x, min[1] + 0.1], 0.12)]);
-    return [floor, ...marks];
+    return [rectangle(min, [max[0], 0], 'ground'), ...marks];
   }
   const grid = xs.flatMap((x) =>
     wholeNumbers(min[1], max[1]).flatMap((y) => [guide([x, y], [x + 1, y]), guide([x, y], [x, y + 1])]),
   );
-  // Near the lower edge, away from the agent, and yet at rest while the view moves: at every half metre.
+  // The labels stand near the lower edge, away from the agent, and at half metres, so that they rest while the view moves.
   const row = Math.ceil(2 * min[1]) / 2 + 0.16;
   return [...grid, ...xs.map((x) => metres(x, [x + 0.3, row], 0.2))];
 }
 
 function guide(from: Point, to: Point): Shape {
-  return { kind: 'line', points: [from, to], width: 0.015, role: 'guide' };
+  return line(from, to, 0.015, 'guide');
 }
 
 function metres(x: number, centre: Point, height: number): Shape {
-  return { kind: 'text', centre, height, text: `${x} m`, role: 'guide' };
+  return text(`${x} m`, centre, height, 'guide');
 }
 
-/** Those between the two, and the next beyond each. */
+/** The whole numbers between the two, and the next beyond each. */
 function wholeNumbers(from: number, to: number): readonly number[] {
   const first = Math.floor(from);
   return Array.from({ length: Math.ceil(to) - first + 1 }, (_, i) => first + i);

@@ -30,7 +30,7 @@ export interface Model {
 /** A solid that a body is made of. */
 export interface Geom {
   readonly name: string;
-  readonly kind: 'plane' | 'sphere' | 'capsule' | 'cylinder' | 'other';
+  readonly kind: 'sphere' | 'capsule' | 'cylinder' | 'other';
   /** Index of its body; 0 is the world. */
   readonly body: number;
   readonly radius: number;
@@ -38,7 +38,7 @@ export interface Geom {
   readonly halfLength: number;
 }
 
-/** A joint that turns, between two bodies: neither of them is the world. */
+/** A joint that turns, between two bodies other than the world. */
 interface Hinge {
   /** Index among the joints. */
   readonly joint: number;
@@ -52,12 +52,8 @@ interface Hinge {
  */
 const arenaBytes = 2 ** 18;
 
-const kinds: Readonly<Record<number, Geom['kind']>> = {
-  0: 'plane',
-  2: 'sphere',
-  3: 'capsule',
-  5: 'cylinder',
-};
+/** Numbers of `mjtGeom`. */
+const kinds: Readonly<Record<number, Geom['kind']>> = { 2: 'sphere', 3: 'capsule', 5: 'cylinder' };
 
 let loading: Promise<MainModule> | undefined;
 const compiled = new Map<ModelName, Model>();
@@ -140,7 +136,7 @@ export interface State {
   readonly geom_xmat: Float64Array;
 }
 
-/** States that nobody closed are given back with the simulation that held them. */
+/** Frees the states of simulations that nobody closed. */
 const forgotten = new FinalizationRegistry<MjData>((data) => data.delete());
 
 /** A model in motion. */
@@ -183,7 +179,7 @@ export class Simulation {
     for (let frame = 0; frame < this.#frameSkip; frame++) mujoco.mj_step(handle, this.#data);
   }
 
-  /** Gives the memory back; nothing else may be called afterwards. */
+  /** Frees the memory; nothing else may be called afterwards. */
   close(): void {
     forgotten.unregister(this);
     this.#data.delete();

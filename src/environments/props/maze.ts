@@ -1,7 +1,7 @@
 import type { Observation, TupleSpace } from '../environment.js';
-import type { Frame, Point, Shape } from '../frame.js';
-import { gridLines, gridView, tile, token } from '../grid-drawing.js';
-import type { OpenStep, Task } from '../task.js';
+import { type Frame, line, type Shape } from '../frame.js';
+import { gridLines, gridView, tile, token } from '../grid.js';
+import type { Task, TaskStep } from '../task.js';
 import { type Cell, directions, isOpen, type Maze } from './maze-layout.js';
 
 /**
@@ -32,48 +32,38 @@ export class MazeWalk implements Task<number> {
     return [this.#cell.x, this.#cell.y];
   }
 
-  step(action: number): OpenStep {
+  step(action: number): TaskStep {
     if (isOpen(this.#maze, this.#cell, action)) {
       const { x, y } = directions[action]!;
       this.#cell = { x: this.#cell.x + x, y: this.#cell.y + y };
     }
     const { x, y } = this.#cell;
     const terminated = x === this.#maze.goal.x && y === this.#maze.goal.y;
-    return { observation: [x, y], reward: terminated ? 1 : this.#stepReward, terminated, truncated: false };
+    return { observation: [x, y], reward: terminated ? 1 : this.#stepReward, terminated };
   }
 
   frame(): Frame {
-    return drawMaze(this.#maze, this.#cell);
+    const { width, height, goal, start } = this.#maze;
+    return {
+      view: gridView(height, width),
+      shapes: [
+        tile(start.y, start.x, 'guide', 0.3),
+        tile(goal.y, goal.x, 'goal', 0.12),
+        ...gridLines(height, width),
+        ...wallsOf(this.#maze),
+        token(this.#cell.y, this.#cell.x, 'agent'),
+      ],
+    };
   }
 }
 
-/** The maze from above, with the goal and where the agent is. */
-export function drawMaze(maze: Maze, agent: Cell): Frame {
-  const { width, height, goal, start } = maze;
-  return {
-    view: gridView(height, width),
-    shapes: [
-      tile(start.y, start.x, 'guide', 0.3),
-      tile(goal.y, goal.x, 'goal', 0.12),
-      ...gridLines(height, width),
-      ...walls(maze),
-      token(agent.y, agent.x, 'agent'),
-    ],
-  };
-}
-
-function walls({ lines }: Maze): readonly Shape[] {
-  return lines.flatMap((line, row) =>
-    [...line].flatMap((mark, column): readonly Shape[] => {
+function wallsOf({ lines }: Maze): readonly Shape[] {
+  return lines.flatMap((marks, row) =>
+    [...marks].flatMap((mark, column): readonly Shape[] => {
       // Characters in odd columns stand for cells and the walls above and below them.
       const [x, y] = [Math.floor(column / 2), -Math.floor(row / 2)];
-      if (row % 2 === 0 && column % 2 === 1 && mark !== ' ') return [wall([x, y], [x + 1, y])];
-      if (row % 2 === 1 && column % 2 === 0 && mark !== ' ') return [wall([x, y], [x, y - 1])];
-      return [];
+      if (mark === ' ' || row % 2 === column % 2) return [];
+      return [line([x, y], row % 2 === 0 ? [x + 1, y] : [x, y - 1], 0.12, 'ground')];
     }),
   );
-}
-
-function wall(from: Point, to: Point): Shape {
-  return { kind: 'line', points: [from, to], width: 0.12, role: 'ground' };
 }

@@ -1,32 +1,18 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
-import type { Frame, Point, Shape } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import { type DiscreteSpace, type Observation, symmetricBox } from '../environment.js';
+import { circle, type Frame, line, type Point, polygon, polyline } from '../frame.js';
+import type { Task, TaskStep } from '../task.js';
 
 /** A place in m and a direction in rad: 0 along y, positive clockwise. */
-export interface Pose {
+interface Pose {
   readonly x: number;
   readonly y: number;
   readonly yaw: number;
 }
 
 /** The closed lines on both sides of the corridor, m. */
-export const outerWall: readonly Point[] = closed([
-  [0, 0],
-  [0, 20],
-  [20, 20],
-  [20, 8.5],
-  [11.5, 8.5],
-  [11.5, 0],
-]);
-export const innerWall: readonly Point[] = closed([
-  [3, 3],
-  [3, 17],
-  [17, 17],
-  [17, 11.5],
-  [8.5, 11.5],
-  [8.5, 3],
-]);
+const outerWall = closedLine([0, 0, 20, 20, 11.5, 11.5], [0, 20, 20, 8.5, 8.5, 0]);
+const innerWall = closedLine([3, 3, 17, 17, 8.5, 8.5], [3, 17, 17, 11.5, 11.5, 3]);
 
 const farthest = 30; // m, what the range finders see
 const segments = [outerWall, innerWall].flatMap((wall) =>
@@ -34,7 +20,7 @@ const segments = [outerWall, innerWall].flatMap((wall) =>
 );
 
 /** How far the nearest wall is straight ahead, at most 30 m. */
-export function distanceToWall({ x, y, yaw }: Pose): number {
+function distanceToWall({ x, y, yaw }: Pose): number {
   const [dx, dy] = [Math.sin(yaw), Math.cos(yaw)];
   let nearest = farthest;
   for (const [[x1, y1], [x2, y2]] of segments) {
@@ -47,7 +33,8 @@ export function distanceToWall({ x, y, yaw }: Pose): number {
   return nearest;
 }
 
-function closed(points: readonly Point[]): readonly Point[] {
+function closedLine(xs: readonly number[], ys: readonly number[]): readonly Point[] {
+  const points = xs.map((x, i): Point => [x, ys[i]!]);
   return [...points, points[0]!];
 }
 
@@ -86,12 +73,7 @@ const moves = [
  */
 export class NavigationTrack implements Task<number> {
   /** Without bounds, for noise is added to the ranges of 0 to 30 m. */
-  readonly observationSpace: BoxSpace = {
-    kind: 'box',
-    low: rayAngles.map(() => Number.NEGATIVE_INFINITY),
-    high: rayAngles.map(() => Number.POSITIVE_INFINITY),
-    dtype: 'float64',
-  };
+  readonly observationSpace = symmetricBox(rayAngles.length, Number.POSITIVE_INFINITY, 'float64');
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: moves.length };
   #random!: RandomGenerator;
   #pose: Pose = { x: 0, y: 0, yaw: 0 };
@@ -108,7 +90,7 @@ export class NavigationTrack implements Task<number> {
     return this.#measure();
   }
 
-  step(action: number): OpenStep {
+  step(action: number): TaskStep {
     const { distance, turn, reward } = moves[action]!;
     const noisyTurn = turn + this.#random.normal(0, noise);
     const noisyDistance = Math.abs(distance + this.#random.normal(0, noise));
@@ -120,13 +102,30 @@ export class NavigationTrack implements Task<number> {
     };
     const observation = this.#measure();
     const collided = observation.some((range) => range < collisionRange);
-    return { observation, reward: collided ? -200 : reward, terminated: collided, truncated: false };
+    return { observation, reward: collided ? -200 : reward, terminated: collided };
   }
 
   frame(): Frame {
-    const { yaw } = this.#pose;
-    const rays = this.#ranges.map((range, i) => ({ range, yaw: yaw + rayAngles[i]! }));
-    return drawNavigation({ pose: this.#pose, rays, radius: collisionRange });
+    const { x, y, yaw } = this.#pose;
+    const centre: Point = [x, y];
+    const at = (angle: number, distance: number): Point => [
+      x + distance * Math.sin(yaw + angle),
+      y + distance * Math.cos(yaw + angle),
+    ];
+    const beams = this.#ranges.flatMap((range, i) => {
+      const end = at(rayAngles[i]!, Math.max(0, range));
+      return [line(centre, end, 0.09, 'guide'), circle(end, 0.18, 'object')];
+    });
+    return {
+      view: { min: [-0.5, -0.5], max: [20.5, 20.5] },
+      shapes: [
+        polygon(innerWall, 'ground'),
+        polyline(outerWall, 0.25, 'ground'),
+        ...beams,
+        circle(centre, collisionRange, 'agent'),
+        line(centre, at(0, 1.6 * collisionRange), 0.2, 'agent-detail'),
+      ],
+    };
   }
 
   #measure(): number[] {
@@ -142,36 +141,4 @@ export class NavigationTrack implements Task<number> {
 function wrapped(angle: number): number {
   if (angle > PI) return angle - 2 * PI;
   return angle < -PI ? angle + 2 * PI : angle;
-}
-
-/** The corridor from above, the robot with the way it looks, and what its range finders measure. */
-export function drawNavigation(scene: {
-  readonly pose: Pose;
-  readonly rays: readonly { readonly range: number; readonly yaw: number }[];
-  /** Radius of the robot, m. */
-  readonly radius: number;
-}): Frame {
-  const { pose, rays, radius } = scene;
-  const at = (yaw: number, distance: number): Point => [
-    pose.x + distance * Math.sin(yaw),
-    pose.y + distance * Math.cos(yaw),
-  ];
-  const centre: Point = [pose.x, pose.y];
-  const beams = rays.flatMap(({ range, yaw }): readonly Shape[] => {
-    const end = at(yaw, Math.max(0, range));
-    return [
-      { kind: 'line', points: [centre, end], width: 0.09, role: 'guide' },
-      { kind: 'circle', centre: end, radius: 0.18, role: 'object' },
-    ];
-  });
-  return {
-    view: { min: [-0.5, -0.5], max: [20.5, 20.5] },
-    shapes: [
-      { kind: 'polygon', points: innerWall, role: 'ground' },
-      { kind: 'line', points: outerWall, width: 0.25, role: 'ground' },
-      ...beams,
-      { kind: 'circle', centre, radius, role: 'agent' },
-      { kind: 'line', points: [centre, at(pose.yaw, 1.6 * radius)], width: 0.2, role: 'agent-detail' },
-    ],
-  };
 }

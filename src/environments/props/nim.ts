@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation } from '../environment.js';
-import type { Frame, Role, Shape } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import { type Frame, line, type Role, text } from '../frame.js';
+import type { Task, TaskStep } from '../task.js';
 
 const allSticks = 10;
 const mostTaken = 3;
@@ -30,7 +30,7 @@ export class Nim implements Task<number> {
     return this.#sticks;
   }
 
-  step(action: number): OpenStep {
+  step(action: number): TaskStep {
     this.#answered = 0;
     this.#taken = 0;
     if (action > this.#sticks) return this.#result(-1, true);
@@ -43,7 +43,22 @@ export class Nim implements Task<number> {
   }
 
   frame(): Frame {
-    return drawNim({ all: allSticks, left: this.#sticks, taken: this.#taken, answered: this.#answered });
+    const [left, taken, answered] = [this.#sticks, this.#taken, this.#answered];
+    const caption = (x: number, content: string, role: Role) => text(content, [x, -0.7], 0.5, role);
+    return {
+      view: { min: [-1, -1.2], max: [allSticks, 3] },
+      shapes: [
+        line([-0.6, -0.2], [allSticks - 0.4, -0.2], 0.06, 'ground'),
+        ...Array.from({ length: allSticks }, (_, stick) => {
+          const role = roleOf(stick, left, answered, taken);
+          const lift = role === 'agent' || role === 'opponent' ? 0.5 : 0;
+          return line([stick, lift], [stick, 2 + lift], role === 'guide' ? 0.06 : 0.25, role);
+        }),
+        caption(0.6, `agent: ${taken}`, 'agent'),
+        caption((allSticks - 1) / 2, `${left} left`, 'object'),
+        caption(allSticks - 2, `opponent: ${answered}`, 'opponent'),
+      ],
+    };
   }
 
   #answer(): number {
@@ -53,62 +68,14 @@ export class Nim implements Task<number> {
     return this.#random.choice(Array.from({ length: most }, (_, i) => i + 1));
   }
 
-  #result(reward: number, terminated: boolean): OpenStep {
-    return { observation: this.#sticks, reward, terminated, truncated: false };
+  #result(reward: number, terminated: boolean): TaskStep {
+    return { observation: this.#sticks, reward, terminated };
   }
 }
 
-/** The heap as a row of sticks: those left on the left, and what the last turn took, told apart by who took it. */
-export function drawNim(game: {
-  readonly all: number;
-  readonly left: number;
-  /** By the agent in the last turn, and by the opponent after it; 0 for none. */
-  readonly taken: number;
-  readonly answered: number;
-}): Frame {
-  const { all, left, taken, answered } = game;
-  const roleOf = (stick: number): Role => {
-    if (stick < left) return 'object';
-    if (stick < left + answered) return 'opponent';
-    return stick < left + answered + taken ? 'agent' : 'guide';
-  };
-  const sticks = Array.from({ length: all }, (_, stick): Shape => {
-    const role = roleOf(stick);
-    const lift = role === 'agent' || role === 'opponent' ? 0.5 : 0;
-    return {
-      kind: 'line',
-      points: [
-        [stick, lift],
-        [stick, 2 + lift],
-      ],
-      width: role === 'guide' ? 0.06 : 0.25,
-      role,
-    };
-  });
-  const caption = (x: number, text: string, role: Role): Shape => ({
-    kind: 'text',
-    centre: [x, -0.7],
-    height: 0.5,
-    text,
-    role,
-  });
-  const middle = (all - 1) / 2;
-  return {
-    view: { min: [-1, -1.2], max: [all, 3] },
-    shapes: [
-      {
-        kind: 'line',
-        points: [
-          [-0.6, -0.2],
-          [all - 0.4, -0.2],
-        ],
-        width: 0.06,
-        role: 'ground',
-      },
-      ...sticks,
-      caption(0.6, `agent: ${taken}`, 'agent'),
-      caption(middle, `${left} left`, 'object'),
-      caption(all - 2, `opponent: ${answered}`, 'opponent'),
-    ],
-  };
+/** The heap is a row: first the sticks left, then what the opponent took in the last turn, then what the agent took. */
+function roleOf(stick: number, left: number, answered: number, taken: number): Role {
+  if (stick < left) return 'object';
+  if (stick < left + answered) return 'opponent';
+  return stick < left + answered + taken ? 'agent' : 'guide';
 }

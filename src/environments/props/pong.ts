@@ -1,19 +1,12 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
-import type { Frame, Point, Role, Shape } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import { circle, type Frame, line, type Point, type Role, rectangle, type Shape, text } from '../frame.js';
+import type { Task, TaskStep } from '../task.js';
 
-/** Sizes in pixels. */
-export const court = {
-  width: 800,
-  height: 600,
-  paddleHeight: 80,
-  paddleWidth: 10,
-  ballSide: 10,
-} as const;
-
-const { fround } = Math;
-const { width, height, paddleHeight, paddleWidth, ballSide } = court;
+// Sizes in pixels.
+const [width, height] = [800, 600];
+const [paddleWidth, paddleHeight] = [10, 80];
+const ballSide = 10;
 const speed = 5; // pixels a step, of the paddles and of the ball in each direction, at most
 const lowestPaddle = height - paddleHeight;
 const lowestBall = height - ballSide;
@@ -53,7 +46,7 @@ export class Pong implements Task<number> {
     return this.#observe();
   }
 
-  step(action: number): OpenStep {
+  step(action: number): TaskStep {
     if (action === 0) this.#agent = moved(this.#agent, -speed);
     if (action === 1) this.#agent = moved(this.#agent, speed);
     const behind = this.#opponent + paddleHeight / 2 < this.#y;
@@ -72,17 +65,23 @@ export class Pong implements Task<number> {
       observation: this.#observe(),
       reward: hit ? 1 : 0,
       terminated: this.#x < 0 || this.#x > ballAtRight,
-      truncated: false,
     };
   }
 
   frame(): Frame {
-    return drawPong({
-      agent: this.#agent,
-      opponent: this.#opponent,
-      ball: [this.#x, this.#y],
-      hits: this.#hits,
-    });
+    const paddle: Point = [paddleWidth + paddleBehind, paddleHeight];
+    return {
+      view: { min: [-side, -2 * border], max: [width + side, height + 2 * border] },
+      shapes: [
+        ...net,
+        line([0, -border / 2], [width, -border / 2], border, 'ground'),
+        line([0, height + border / 2], [width, height + border / 2], border, 'ground'),
+        text(`${this.#hits}`, [width / 4, height - 50], 50, 'guide'),
+        box([-paddleBehind, this.#agent], paddle, 'agent'),
+        box([width - paddleWidth, this.#opponent], paddle, 'opponent'),
+        circle([this.#x + ballSide / 2, height - this.#y - ballSide / 2], ballRadius, 'object'),
+      ],
+    };
   }
 
   #meets(paddle: number): boolean {
@@ -96,7 +95,7 @@ export class Pong implements Task<number> {
   }
 
   #observe(): number[] {
-    return [this.#agent + paddleHeight / 2, this.#x, this.#y, this.#dx, this.#dy].map(fround);
+    return [this.#agent + paddleHeight / 2, this.#x, this.#y, this.#dx, this.#dy].map(Math.fround);
   }
 }
 
@@ -111,62 +110,11 @@ const side = 30;
 const ballRadius = ballSide;
 const paddleBehind = 12;
 
-/** The field with its paddles and the ball, turned over, for the game counts y downwards; and the agent's hits. */
-export function drawPong(game: {
-  /** Tops of the paddles. */
-  readonly agent: number;
-  readonly opponent: number;
-  /** Top left corner of the ball. */
-  readonly ball: Point;
-  readonly hits: number;
-}): Frame {
-  const [x, y] = game.ball;
-  return {
-    view: { min: [-side, -2 * border], max: [width + side, height + 2 * border] },
-    shapes: [
-      ...net,
-      wall(-border / 2),
-      wall(height + border / 2),
-      { kind: 'text', centre: [width / 4, height - 50], height: 50, text: `${game.hits}`, role: 'guide' },
-      box([-paddleBehind, game.agent], [paddleWidth + paddleBehind, paddleHeight], 'agent'),
-      box([width - paddleWidth, game.opponent], [paddleWidth + paddleBehind, paddleHeight], 'opponent'),
-      {
-        kind: 'circle',
-        centre: [x + ballSide / 2, height - y - ballSide / 2],
-        radius: ballRadius,
-        role: 'object',
-      },
-    ],
-  };
-}
+const net = Array.from({ length: height / (2 * dash) }, (_, i) =>
+  line([width / 2, (2 * i + 0.5) * dash], [width / 2, (2 * i + 1.5) * dash], 3, 'guide'),
+);
 
-const net: readonly Shape[] = Array.from({ length: height / (2 * dash) }, (_, i) => ({
-  kind: 'line',
-  points: [
-    [width / 2, (2 * i + 0.5) * dash],
-    [width / 2, (2 * i + 1.5) * dash],
-  ],
-  width: 3,
-  role: 'guide',
-}));
-
-function wall(y: number): Shape {
-  return {
-    kind: 'line',
-    points: [
-      [0, y],
-      [width, y],
-    ],
-    width: border,
-    role: 'ground',
-  };
-}
-
+/** A rectangle of the game, which counts y downwards. */
 function box([left, top]: Point, [wide, high]: Point, role: Role): Shape {
-  return {
-    kind: 'rectangle',
-    min: [left, height - top - high],
-    max: [left + wide, height - top],
-    role,
-  };
+  return rectangle([left, height - top - high], [left + wide, height - top], role);
 }

@@ -1,5 +1,5 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { Action, Space } from '../environment.js';
+import { type Action, type Space, symmetricBox } from '../environment.js';
 import { type ControlOptions, chance, integerBetween, randomSign, unitVector } from './distributions.js';
 import type { Plant } from './plant.js';
 
@@ -16,15 +16,10 @@ export interface Actuators {
   readonly countsExcess: boolean;
 }
 
-export interface ActuatorChoice {
-  readonly control?: 'discrete' | 'continuous' | undefined;
-  readonly actions?: number | undefined;
-}
-
 /** Kind and number of actions, drawn where they are not chosen. */
 export function drawActuatorKind(
   random: RandomGenerator,
-  { control, actions }: ActuatorChoice,
+  { control, actions }: ControlOptions,
 ): Pick<Actuators, 'kind' | 'count'> {
   const drawn = chance(random, 0.5) ? 'discrete' : 'continuous';
   const implied = actions === undefined || actions === 2 ? drawn : actions === 1 ? 'continuous' : 'discrete';
@@ -58,15 +53,11 @@ export function drawActuators(
   // An odd one out rests; pushes that are not opposed must not all go one way.
   if (opposed && count % 2 === 1) pushes.fill(0, (count - 1) * n);
   if (kind === 'discrete' && !opposed) turnOne(pushes, n, plant.driven[0]!, random);
-  return {
-    kind,
-    count,
-    bound: random.choice([0.4, 1, 1, 2, 3]),
-    pushes,
-    countsExcess: chance(random, 0.5),
-  };
+  const bound = random.choice([0.4, 1, 1, 2, 3]);
+  return { kind, count, bound, pushes, countsExcess: chance(random, 0.5) };
 }
 
+/** Turns the first two pushes along a coordinate so that they oppose each other. */
 function turnOne(pushes: Float64Array, n: number, coordinate: number, random: RandomGenerator): void {
   const side = randomSign(random);
   pushes[coordinate] = side * Math.abs(pushes[coordinate]!);
@@ -74,13 +65,7 @@ function turnOne(pushes: Float64Array, n: number, coordinate: number, random: Ra
 }
 
 export function actionSpace({ kind, count, bound }: Actuators): Space {
-  return kind === 'discrete'
-    ? { kind: 'discrete', n: count }
-    : {
-        kind: 'box',
-        low: Array(count).fill(-Math.fround(bound)),
-        high: Array(count).fill(Math.fround(bound)),
-      };
+  return kind === 'discrete' ? { kind, n: count } : symmetricBox(count, Math.fround(bound));
 }
 
 /**
@@ -91,13 +76,8 @@ export function applyAction(actuators: Actuators, action: Action, push: Float64A
   const { pushes, count, bound, countsExcess } = actuators;
   const n = push.length;
   if (typeof action === 'number') {
-    let size = 0;
-    for (let i = 0; i < n; i++) {
-      const value = pushes[action * n + i]!;
-      push[i] = value;
-      size += Math.abs(value);
-    }
-    return size === 0 ? 0 : 1;
+    push.set(pushes.subarray(action * n, (action + 1) * n));
+    return push.every((value) => value === 0) ? 0 : 1;
   }
   push.fill(0);
   let effort = 0;
@@ -113,7 +93,7 @@ export function applyAction(actuators: Actuators, action: Action, push: Float64A
 /** The most parameters of a drawn linear policy with a bias. */
 const mostParameters = 24;
 
-export interface Sizes {
+interface Sizes {
   readonly observations: number;
   /** Numbers of the state; a fifth of the draws observe one fewer. */
   readonly dimension: number;
@@ -121,12 +101,12 @@ export interface Sizes {
 }
 
 /** Dimensions of a controlled system, where they are not chosen so that a policy has at most 24 parameters. */
-export function drawSizes(random: RandomGenerator, options: ControlOptions, range = [2, 8] as const): Sizes {
+export function drawSizes(random: RandomGenerator, options: ControlOptions): Sizes {
   const kind = drawActuatorKind(random, options);
-  const most = Math.min(range[1], Math.floor(mostParameters / kind.count) - 1);
+  const most = Math.min(8, Math.floor(mostParameters / kind.count) - 1);
   // The smaller of two draws half of the time: small tasks are searched most often.
-  const one = integerBetween(random, range[0], most);
-  const other = integerBetween(random, range[0], most);
+  const one = integerBetween(random, 2, most);
+  const other = integerBetween(random, 2, most);
   const drawn = chance(random, 0.5) ? Math.min(one, other) : one;
   const hidden = chance(random, 0.2) ? 1 : 0;
   const observations = options.observations ?? drawn;

@@ -1,4 +1,4 @@
-/** How hard a task is, told from random policies. */
+/** How hard a task is, measured with random policies. */
 import type { RandomGenerator } from '../../random/generator.js';
 import type { ControlledSystem } from './controlled-task.js';
 import { logUniform } from './distributions.js';
@@ -6,16 +6,16 @@ import { logUniform } from './distributions.js';
 /** The share of random policies that shall succeed at a task, log-uniform in 0.3 % to 30 %. */
 export const drawShare = (random: RandomGenerator): number => logUniform(random, 0.003, 0.3);
 
-/** So many random policies tell which share of them succeeds that about four do. */
+/** How many random policies to try for a share: about four of them succeed. */
 export const policiesFor = (share: number): number => Math.round(Math.min(300, Math.max(40, 4 / share)));
 
 /** Standard deviation of the weights of linear policies that have not been searched yet, in a range of ±6. */
 const weightSpread = 3;
 
-export interface Trial {
+interface Trial {
   readonly policies: number;
   readonly steps: number;
-  /** What a state is judged by; a policy by the largest value on its way. */
+  /** What a state is judged by; a policy is judged by the largest value of its episode. */
   readonly measure: (state: Float64Array) => number;
   /** An episode ends where the measure goes beyond this. */
   readonly beyond: number;

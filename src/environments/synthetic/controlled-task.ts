@@ -1,17 +1,17 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { Action, Observation, Space } from '../environment.js';
-import type { OpenStep, Task } from '../task.js';
+import { type Action, type Observation, type Space, symmetricBox } from '../environment.js';
+import type { Task, TaskStep } from '../task.js';
 import { type Actuators, actionSpace, applyAction } from './actuators.js';
 import type { Plant } from './plant.js';
-import { observationSpace, type Sensors } from './sensors.js';
+import type { Sensors } from './sensors.js';
 
 /** A plant with what acts on it, what is seen of it, and where it starts. */
 export interface SystemParts {
   readonly plant: Plant;
   readonly actuators: Actuators;
   readonly sensors: Sensors;
-  /** Middle and half width of the box of starts. */
-  readonly start: { readonly centre: Float64Array; readonly spread: Float64Array };
+  /** Each coordinate starts within ± this. */
+  readonly spread: number;
   /** Standard deviation of what chance adds to each driven coordinate in a step. */
   readonly noise: number;
   /** No coordinate goes beyond ± this. */
@@ -36,10 +36,8 @@ export class ControlledSystem {
 
   reset(random: RandomGenerator): void {
     this.#random = random;
-    const { centre, spread } = this.parts.start;
-    for (let i = 0; i < this.state.length; i++) {
-      this.state[i] = centre[i]! + (spread[i] === 0 ? 0 : random.uniform(-spread[i]!, spread[i]!));
-    }
+    const { spread } = this.parts;
+    for (let i = 0; i < this.state.length; i++) this.state[i] = random.uniform(-spread, spread);
     this.parts.sensors.read(this.state, this.seen);
   }
 
@@ -83,12 +81,7 @@ export type Objective =
       readonly bonus: number;
     }
   /** scale · (a coordinate, the speed, − effortCost·effort). */
-  | {
-      readonly kind: 'move';
-      readonly speed: number;
-      readonly effortCost: number;
-      readonly scale: number;
-    };
+  | { readonly kind: 'move'; readonly speed: number; readonly effortCost: number; readonly scale: number };
 
 /** A controlled system with an objective. */
 export class ControlledTask implements Task {
@@ -96,10 +89,9 @@ export class ControlledTask implements Task {
   readonly actionSpace: Space;
   readonly #system: ControlledSystem;
   readonly #objective: Objective;
-  #reward = 0;
 
   constructor(system: ControlledSystem, objective: Objective) {
-    this.observationSpace = observationSpace(system.parts.sensors);
+    this.observationSpace = symmetricBox(system.parts.sensors.count);
     this.actionSpace = actionSpace(system.parts.actuators);
     this.#system = system;
     this.#objective = objective;
@@ -110,45 +102,37 @@ export class ControlledTask implements Task {
     return this.#observe();
   }
 
-  step(action: Action): OpenStep {
+  step(action: Action): TaskStep {
     const effort = this.#system.advance(action);
-    const terminated = this.#judge(effort);
-    return { observation: this.#observe(), reward: this.#reward, terminated, truncated: false };
+    return { observation: this.#observe(), ...this.#judge(effort) };
   }
 
   #observe(): number[] {
-    const { seen } = this.#system;
-    const observation: number[] = [];
-    for (let i = 0; i < seen.length; i++) observation.push(seen[i]!);
-    return observation;
+    return Array.from(this.#system.seen);
   }
 
-  /** Sets the reward. @returns whether the episode ends */
-  #judge(effort: number): boolean {
+  #judge(effort: number): Pick<TaskStep, 'reward' | 'terminated'> {
     const { state } = this.#system;
     const objective = this.#objective;
     switch (objective.kind) {
-      case 'survive': {
-        this.#reward = 1;
-        return excursion(state, objective.limits) > 1;
-      }
+      case 'survive':
+        return { reward: 1, terminated: excursion(state, objective.limits) > 1 };
       case 'regulate': {
         let cost = objective.effortCost * effort;
         for (let i = 0; i < state.length; i++) {
           const deviation = objective.isAngle[i] ? wrapped(state[i]!) : state[i]!;
           cost += objective.weights[i]! * deviation * deviation;
         }
-        this.#reward = -objective.scale * cost;
-        return false;
+        return { reward: -objective.scale * cost, terminated: false };
       }
       case 'reach': {
         const reached = projection(state, objective.direction) >= objective.threshold;
-        this.#reward = (reached ? objective.bonus : 0) - objective.stepCost - objective.effortCost * effort;
-        return reached;
+        const cost = objective.effortCost * effort;
+        return { reward: (reached ? objective.bonus : 0) - objective.stepCost - cost, terminated: reached };
       }
       case 'move': {
-        this.#reward = objective.scale * (state[objective.speed]! - objective.effortCost * effort);
-        return false;
+        const gain = state[objective.speed]! - objective.effortCost * effort;
+        return { reward: objective.scale * gain, terminated: false };
       }
     }
   }

@@ -1,5 +1,5 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { Frame, Point } from '../frame.js';
+import { circle, type Frame, type Point } from '../frame.js';
 import { TabularTask } from '../toy-text/tabular-task.js';
 import { drawShare } from './calibration.js';
 import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
@@ -102,11 +102,8 @@ function drawRing(states: number, state: number, goal: number | undefined): Fram
   return {
     view: { min: [-radius - 0.5, -radius - 0.5], max: [radius + 0.5, radius + 0.5] },
     shapes: [
-      ...Array.from({ length: states }, (_, s) => {
-        const role = s === goal ? ('goal' as const) : ('ground' as const);
-        return { kind: 'circle' as const, centre: place(s), radius: 0.4, role };
-      }),
-      { kind: 'circle', centre: place(state), radius: 0.25, role: 'agent' },
+      ...Array.from({ length: states }, (_, s) => circle(place(s), 0.4, s === goal ? 'goal' : 'ground')),
+      circle(place(state), 0.25, 'agent'),
     ],
   };
 }

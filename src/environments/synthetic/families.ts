@@ -5,7 +5,15 @@ import { createGenerator } from '../../random/generator.js';
 import type { Environment } from '../environment.js';
 import { limitedEnvironment } from '../limited-environment.js';
 import { optionNames, parseOptions } from '../options.js';
+import { drawDecisionProcess } from './decision-process.js';
 import type { Draw, DrawnTask } from './distributions.js';
+import { drawGame } from './game.js';
+import { drawGrid } from './grid.js';
+import { drawLandscape } from './landscape.js';
+import { drawLocomotion } from './locomotion.js';
+import { drawPump, drawReach } from './reach.js';
+import { drawSparse } from './sparse.js';
+import { drawRegulation, drawSurvival } from './stabilise.js';
 
 const prefix = 'synthetic:';
 /** Draws that may be refused before a seed is given up. */
@@ -33,40 +41,25 @@ const landscapeOptions = z.strictObject({ seed, parameters: size(1, 64) });
 
 interface Family {
   readonly options: z.ZodObject;
-  draw(options: Readonly<Record<string, unknown>>): Promise<DrawnTask>;
+  /** @throws UserError where no attempt gives a task that is neither trivial nor hopeless */
+  draw(options: Readonly<Record<string, unknown>>): DrawnTask;
 }
 
 const families: Readonly<Record<string, Family>> = {
-  survival: family('survival', controlOptions, async () => (await import('./stabilise.js')).drawSurvival),
-  regulate: family('regulate', controlOptions, async () => (await import('./stabilise.js')).drawRegulation),
-  reach: family('reach', controlOptions, async () => (await import('./reach.js')).drawReach),
-  pump: family('pump', controlOptions, async () => (await import('./reach.js')).drawPump),
-  locomote: family(
-    'locomote',
-    z.strictObject({ seed, observations: size(4, 12) }),
-    async () => (await import('./locomotion.js')).drawLocomotion,
-  ),
-  landscape: family(
-    'landscape',
-    landscapeOptions,
-    async () => (await import('./landscape.js')).drawLandscape,
-  ),
-  sparse: family('sparse', landscapeOptions, async () => (await import('./sparse.js')).drawSparse),
+  survival: family('survival', controlOptions, drawSurvival),
+  regulate: family('regulate', controlOptions, drawRegulation),
+  reach: family('reach', controlOptions, drawReach),
+  pump: family('pump', controlOptions, drawPump),
+  locomote: family('locomote', z.strictObject({ seed, observations: size(4, 12) }), drawLocomotion),
+  landscape: family('landscape', landscapeOptions, drawLandscape),
+  sparse: family('sparse', landscapeOptions, drawSparse),
   mdp: family(
     'mdp',
     z.strictObject({ seed, states: size(3, 200), actions: size(2, 8) }),
-    async () => (await import('./decision-process.js')).drawDecisionProcess,
+    drawDecisionProcess,
   ),
-  grid: family(
-    'grid',
-    z.strictObject({ seed, rows: size(2, 20), columns: size(2, 20) }),
-    async () => (await import('./grid.js')).drawGrid,
-  ),
-  game: family(
-    'game',
-    z.strictObject({ seed, states: size(4, 100), actions: size(2, 4) }),
-    async () => (await import('./game.js')).drawGame,
-  ),
+  grid: family('grid', z.strictObject({ seed, rows: size(2, 20), columns: size(2, 20) }), drawGrid),
+  game: family('game', z.strictObject({ seed, states: size(4, 100), actions: size(2, 4) }), drawGame),
 };
 
 /** The ids of the families; each stands for the task of seed 0. */
@@ -84,32 +77,25 @@ export function syntheticEntry(id: string) {
   if (family === undefined) throw unknownFamily(id, name);
   const { options: schema, draw } = family;
   const inId = optionsOfQuery(id, query);
-  parseOptions(prefix + name, schema, inId);
   return {
     id: canonicalId(name, schema, parseOptions(prefix + name, schema, inId).own),
     aliases: [],
     options: optionNames(schema),
-    // Drawn with the task.
-    maxSteps: undefined,
+    maxSteps: undefined, // drawn with the task
     async make(options: Readonly<Record<string, unknown>>): Promise<Environment> {
       const { own, maxEpisodeSteps } = parseOptions(prefix + name, schema, withOptions(id, inId, options));
-      const { task, maxSteps } = await draw(own);
+      const { task, maxSteps } = draw(own);
       const limit = maxEpisodeSteps ?? maxSteps;
       return limitedEnvironment(canonicalId(name, schema, own), task, limit === -1 ? undefined : limit);
     },
   };
 }
 
-function family<S extends z.ZodObject>(
-  name: string,
-  options: S,
-  load: () => Promise<Draw<z.output<S>>>,
-): Family {
+function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.output<S>>): Family {
   return {
     options,
-    async draw(given) {
+    draw(given) {
       const own = given as z.output<S> & { readonly seed: number };
-      const draw = await load();
       // The letters of the name keep the streams of families apart.
       const letters = Array.from(name, (letter) => letter.charCodeAt(0));
       for (let attempt = 0; attempt < mostAttempts; attempt++) {

@@ -1,6 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation } from '../environment.js';
-import type { OpenStep, Task } from '../task.js';
+import type { Task, TaskStep } from '../task.js';
 import { chance, type Draw, integerBetween } from './distributions.js';
 
 interface Rules {
@@ -16,8 +16,8 @@ interface Rules {
 }
 
 /**
- * A subtraction game for two: they take one of a few numbers of sticks in turn; who takes the last one wins, or loses.
- * Who takes more than there are, loses, too. The opponent plays well, but for some random moves. Observation: sticks left.
+ * A subtraction game for two, who take sticks in turn, each time one of a few numbers; the last stick wins, or loses.
+ * Taking more than there are loses, too. The opponent plays well but for some random moves. Observation: sticks left.
  */
 export const drawGame: Draw<{
   readonly states?: number | undefined;
@@ -29,16 +29,16 @@ export const drawGame: Draw<{
   const misere = chance(random, 0.5);
   const fewest = chance(random, 0.5) ? heap : Math.ceil(heap / 2);
   const errors = chance(random, 0.3) ? 0 : random.uniform(0, 0.6);
-  // The built-in Nim.
+  // This is the built-in Nim.
   if (heap === 10 && misere && takes.join() === '1,2,3') return undefined;
   const rules = { heap, fewest, takes, misere, errors };
   const winning = winningMoves(rules);
-  // Lost from the start, but for luck.
+  // The start is lost, but for luck.
   if (winning[heap] === undefined && errors < 0.1) return undefined;
   return { task: new SubtractionGame(rules, winning), maxSteps: heap + 1 };
 };
 
-/** 1, and larger numbers up to one beyond what would leave no gap; in any order. */
+/** 1 and larger numbers up to `actions + 1`, ascending. */
 function drawTakes(random: RandomGenerator, actions: number, heap: number): number[] {
   const takes = new Set([1]);
   while (takes.size < actions) takes.add(integerBetween(random, 2, Math.min(heap, actions + 1)));
@@ -76,7 +76,7 @@ class SubtractionGame implements Task<number> {
     return this.#sticks;
   }
 
-  step(action: number): OpenStep {
+  step(action: number): TaskStep {
     const { takes, misere } = this.#rules;
     const take = takes[action]!;
     if (take > this.#sticks) return this.#result(-1, true);
@@ -94,7 +94,7 @@ class SubtractionGame implements Task<number> {
     return this.#random.choice(takes.filter((take) => take <= this.#sticks));
   }
 
-  #result(reward: number, terminated: boolean): OpenStep {
-    return { observation: this.#sticks, reward, terminated, truncated: false };
+  #result(reward: number, terminated: boolean): TaskStep {
+    return { observation: this.#sticks, reward, terminated };
   }
 }

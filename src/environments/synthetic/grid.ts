@@ -1,6 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { Frame } from '../frame.js';
-import { gridLines, gridView, tile, token } from '../grid-drawing.js';
+import { gridLines, gridView, moveOnGrid, tile, token } from '../grid.js';
 import { TabularTask } from '../toy-text/tabular-task.js';
 import { drawShare } from './calibration.js';
 import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
@@ -74,18 +74,14 @@ function drawMap(random: RandomGenerator, rows: number, columns: number, danger:
   return { rows, columns, start, tiles };
 }
 
-/** The chance to slip is shared by the two directions across. A cliff is left for the start by whatever is done on it. */
+/** The two directions across share the probability to slip. Every action on a cliff leads to the start. */
 function walkOver(map: Map, slip: number, order: readonly number[]): Walk {
   const { rows, columns, start, tiles } = map;
   const next = (state: number, direction: number): number => {
     if (tiles[state] === 'cliff') return start;
-    const [down, right] = directions[direction % 4]!;
-    const row = Math.min(rows - 1, Math.max(0, Math.floor(state / columns) + down));
-    const column = Math.min(columns - 1, Math.max(0, (state % columns) + right));
-    const target = row * columns + column;
+    const target = moveOnGrid(state, directions[direction % 4]!, rows, columns);
     return tiles[target] === 'wall' ? state : target;
   };
-  const allowed = (state: number): boolean => tiles[state] !== 'hole';
   return {
     states: rows * columns,
     actions: directions.length,
@@ -99,7 +95,7 @@ function walkOver(map: Map, slip: number, order: readonly number[]): Walk {
         { probability: slip / 2, state: next(state, direction + 3) },
       ];
     },
-    ends: (state) => !allowed(state),
+    ends: (state) => tiles[state] === 'hole',
   };
 }
 

@@ -1,6 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { BoxSpace, Observation } from '../environment.js';
-import type { OpenStep, Task } from '../task.js';
+import { type BoxSpace, type Observation, symmetricBox } from '../environment.js';
+import type { Task, TaskStep } from '../task.js';
 import {
   chance,
   type Draw,
@@ -30,11 +30,7 @@ export class SingleStepTask implements Task<readonly number[]> {
   #random!: RandomGenerator;
 
   constructor(dimension: number, height: Height, noise: number) {
-    this.actionSpace = {
-      kind: 'box',
-      low: Array(dimension).fill(-reach),
-      high: Array(dimension).fill(reach),
-    };
+    this.actionSpace = symmetricBox(dimension, reach);
     this.#height = height;
     this.#noise = noise;
     this.#point = new Float64Array(dimension);
@@ -45,11 +41,11 @@ export class SingleStepTask implements Task<readonly number[]> {
     return [1];
   }
 
-  step(action: readonly number[]): OpenStep {
+  step(action: readonly number[]): TaskStep {
     for (let i = 0; i < action.length; i++) this.#point[i] = Math.min(reach, Math.max(-reach, action[i]!));
     const noise = this.#noise === 0 ? 0 : this.#random.normal(0, this.#noise);
     const reward = this.#height(this.#point) + noise;
-    return { observation: [1], reward, terminated: true, truncated: false };
+    return { observation: [1], reward, terminated: true };
   }
 }
 
@@ -61,7 +57,7 @@ export const drawLandscape: Draw<{ readonly parameters?: number | undefined }> =
   const n = parameters ?? drawDimension(random);
   const shape = drawShape(random, n);
   const { middle, spread } = momentsOf(Array.from({ length: samples }, () => shape(randomPoint(random, n))));
-  // Flat all over.
+  // The landscape is flat.
   if (!(spread > 1e-9)) return undefined;
   const transform = drawTransform(random);
   const { scale, offset } = drawUnits(random);

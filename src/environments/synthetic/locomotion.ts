@@ -19,7 +19,7 @@ export const drawLocomotion: Draw<{ readonly observations?: number | undefined }
     plant,
     actuators: drawActuators(random, plant, { kind: 'continuous', count: 2 }, strength),
     sensors: drawSensors(random, plant, observations, scales),
-    start: { centre: new Float64Array(n), spread: new Float64Array(n).fill(0.1) },
+    spread: 0.1,
     noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.2) : 0,
     wall: 20,
   });

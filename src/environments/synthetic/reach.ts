@@ -27,7 +27,7 @@ export const drawReach: Draw<ControlOptions> = (random, options) => {
     plant,
     actuators: drawActuators(random, plant, kind, strength),
     sensors: drawSensors(random, plant, observations),
-    start: { centre: new Float64Array(dimension), spread: new Float64Array(dimension).fill(spread) },
+    spread,
     noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.3) : 0,
     wall: 20,
   });
@@ -43,14 +43,12 @@ export const drawReach: Draw<ControlOptions> = (random, options) => {
   const threshold = quantile(peaks, 1 - share);
   // Not what a start is near to, nor what only a run into the walls reaches.
   if (threshold < 3 * spread || threshold > 15) return undefined;
-  return {
-    task: new ControlledTask(system, drawGoal(random, direction, threshold, maxSteps)),
-    maxSteps,
-  };
+  const task = new ControlledTask(system, drawGoal(random, direction, threshold, maxSteps));
+  return { task, maxSteps };
 };
 
 /** In half of the draws steps cost and the goal ends them; in the other half only efforts cost and the goal pays. */
-export function drawGoal(
+function drawGoal(
   random: RandomGenerator,
   direction: Float64Array,
   threshold: number,
@@ -86,7 +84,7 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
     plant,
     actuators: drawActuators(random, plant, kind, strength),
     sensors: drawSensors(random, plant, observations, scales),
-    start: { centre: new Float64Array(n), spread: new Float64Array(n).fill(spread) },
+    spread,
     noise: chance(random, 0.25) ? strength * logUniform(random, 0.02, 0.2) : 0,
     wall: 20,
   });
@@ -114,19 +112,11 @@ type PumpTrial = Parameters<typeof peakOf>[2];
 
 /** The furthest that actions which never change get, in a few episodes each from twice the range of starts. */
 function constantPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
-  const { centre, spread } = system.parts.start;
-  const start = { centre, spread: spread.map((width) => 2 * width) };
-  const wilder = new ControlledSystem({ ...system.parts, start });
-  let furthest = 0;
-  for (const action of constantActions(system.parts.actuators)) {
-    for (let episode = 0; episode < 4; episode++) {
-      furthest = Math.max(
-        furthest,
-        peakOf(wilder, random, trial, () => action),
-      );
-    }
-  }
-  return furthest;
+  const wilder = new ControlledSystem({ ...system.parts, spread: 2 * system.parts.spread });
+  const peaks = constantActions(system.parts.actuators).flatMap((action) =>
+    Array.from({ length: 4 }, () => peakOf(wilder, random, trial, () => action)),
+  );
+  return Math.max(0, ...peaks);
 }
 
 function constantActions({ kind, count, bound }: Actuators): readonly (number | readonly number[])[] {

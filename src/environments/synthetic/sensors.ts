@@ -1,5 +1,4 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { BoxSpace } from '../environment.js';
 import { chance, logUniform, permutation, rotation } from './distributions.js';
 import type { Plant } from './plant.js';
 
@@ -66,13 +65,5 @@ function angleSensors({ angles }: Plant, scales: readonly number[]): Sensors {
         seen[3 * i + 2] = Math.fround(scales[angle + 1]! * state[angle + 1]!);
       }
     },
-  };
-}
-
-export function observationSpace({ count }: Sensors): BoxSpace {
-  return {
-    kind: 'box',
-    low: Array(count).fill(Number.NEGATIVE_INFINITY),
-    high: Array(count).fill(Number.POSITIVE_INFINITY),
   };
 }

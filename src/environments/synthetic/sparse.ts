@@ -3,12 +3,12 @@ import { drawShare, quantile } from './calibration.js';
 import { chance, type Draw, integerBetween, logUniform, permutation, unitVector } from './distributions.js';
 import { drawDimension, drawUnits, type Height, randomPoint, reach, SingleStepTask } from './landscape.js';
 
-/** Points that the height of the plateau is told from. */
+/** Random points that determine the height of the plateau. */
 const samples = 600;
 
 /**
- * A plateau with a few narrow bumps and ridges, flat or with a weak slope (which may lead away from them). So wide that
- * the wanted share of random points lies on one of them.
+ * A plateau with a few narrow bumps and ridges, flat or with a weak slope (which may lead away from them). They are
+ * so wide that the wanted share of random points lies on one of them.
  */
 export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
   const n = parameters ?? drawDimension(random);
@@ -16,7 +16,7 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
   const share = drawShare(random);
   const heights = Float64Array.from({ length: samples }, () => nearness(randomPoint(random, n))).sort();
   const level = quantile(heights, 1 - share);
-  // All but flat on top, or no plateau left.
+  // The bumps are all but flat, or no plateau is left.
   if (top - level < 1e-6) return undefined;
   const slope = chance(random, 0.4) ? unitVector(random, n) : new Float64Array(n);
   const steepness = logUniform(random, 0.002, 0.05) / reach;

@@ -24,9 +24,9 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
     plant,
     actuators: drawActuators(random, plant, kind, strength),
     sensors: drawSensors(random, plant, observations),
-    start: { centre: new Float64Array(n), spread: new Float64Array(n).fill(spread) },
+    spread,
     noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.3) : 0,
-    // The cost of a system that ran away is bounded, and not of another order than that of a bad regulation.
+    // The wall bounds the cost of a system that runs away, to the order of that of a bad regulation.
     wall: rotating ? Number.MAX_VALUE : 10,
   });
   const weights = Float64Array.from({ length: n }, (_, i) => {
@@ -61,7 +61,7 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
     plant,
     actuators: drawActuators(random, plant, kind, strength),
     sensors: drawSensors(random, plant, observations),
-    start: { centre: new Float64Array(dimension), spread: new Float64Array(dimension).fill(spread) },
+    spread,
     noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.3) : 0,
     wall: 1e6,
   });

@@ -1,14 +1,14 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation, TupleSpace } from '../environment.js';
-import type { Frame, Point, Role, Shape } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import { type Frame, type Point, polyline, type Role, type Shape, text } from '../frame.js';
+import type { Task, TaskStep } from '../task.js';
 
 /** Ace to ten, then jack, queen and king; drawn with replacement. */
 const deck = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10] as const;
 const suits = ['clubs', 'diamonds', 'hearts', 'spades'] as const;
 const faces = ['jack', 'queen', 'king'] as const;
 
-/** What matters of some cards. */
+/** The cards of a player, and what the rules need to know about them. */
 interface Hand {
   /** As they count, an ace as 1. */
   readonly cards: readonly number[];
@@ -25,11 +25,7 @@ interface Hand {
 export class Blackjack implements Task<number> {
   readonly observationSpace: TupleSpace = {
     kind: 'tuple',
-    spaces: [
-      { kind: 'discrete', n: 32 },
-      { kind: 'discrete', n: 11 },
-      { kind: 'discrete', n: 2 },
-    ],
+    spaces: [32, 11, 2].map((n) => ({ kind: 'discrete', n })),
   };
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 2 };
   readonly #options: { readonly natural: boolean; readonly sab: boolean };
@@ -57,20 +53,27 @@ export class Blackjack implements Task<number> {
     return this.#observe();
   }
 
-  step(action: number): OpenStep {
+  step(action: number): TaskStep {
     if (action === 1) {
       this.#player = add(this.#player, this.#random.choice(deck));
       const bust = score(this.#player) === 0;
-      return { observation: this.#observe(), reward: bust ? -1 : 0, terminated: bust, truncated: false };
+      return { observation: this.#observe(), reward: bust ? -1 : 0, terminated: bust };
     }
     this.#shown = true;
     while (sum(this.#dealer) < 17) this.#dealer = add(this.#dealer, this.#random.choice(deck));
-    return { observation: this.#observe(), reward: this.#settle(), terminated: true, truncated: false };
+    return { observation: this.#observe(), reward: this.#settle(), terminated: true };
   }
 
   frame(): Frame {
-    const shown = (hand: Hand) => ({ cards: hand.cards, sum: sum(hand) });
-    return drawBlackjack(shown(this.#dealer), shown(this.#player), !this.#shown);
+    return {
+      view: { min: [0, 0], max: [11.5, 5] },
+      shapes: [
+        ...drawHand(this.#dealer, 2.9, 'opponent', !this.#shown),
+        ...drawHand(this.#player, 0.5, 'agent', false),
+        text('dealer', [1, 3.7], 0.4, 'opponent'),
+        text('player', [1, 1.3], 0.4, 'agent'),
+      ],
+    };
   }
 
   #settle(): number {
@@ -113,56 +116,27 @@ function isNatural(hand: Hand): boolean {
   return hand.cards.length === 2 && hand.ace && hand.hardSum === 11;
 }
 
-/** Cards of a hand as they count, 1 for an ace, and their sum. */
-export interface ShownHand {
-  readonly cards: readonly number[];
-  readonly sum: number;
-}
-
 const cardWidth = 1.1;
 const cardHeight = 1.6;
 /** Room for the cards of a hand; more than fit side by side overlap. */
 const handWidth = 7;
 
-/** The dealer's hand above the player's, each with its sum. @param hidden whether the dealer's second card lies face down */
-export function drawBlackjack(dealer: ShownHand, player: ShownHand, hidden: boolean): Frame {
-  return {
-    view: { min: [0, 0], max: [11.5, 5] },
-    shapes: [
-      ...hand(dealer, 2.9, 'opponent', hidden),
-      ...hand(player, 0.5, 'agent', false),
-      label([1, 3.7], 0.4, 'dealer', 'opponent'),
-      label([1, 1.3], 0.4, 'player', 'agent'),
-    ],
-  };
-}
-
-function hand({ cards, sum }: ShownHand, bottom: number, role: Role, hidden: boolean): readonly Shape[] {
+/** @param hidden whether the second card lies face down */
+function drawHand(hand: Hand, bottom: number, role: Role, hidden: boolean): readonly Shape[] {
+  const { cards } = hand;
   const step = Math.min(1.3, (handWidth - cardWidth) / Math.max(1, cards.length - 1));
   const shapes = cards.flatMap((value, i) => {
-    const left = 2.3 + i * step;
-    const text = hidden && i === 1 ? '?' : value === 1 ? 'A' : `${value}`;
-    return card(left, bottom, text, role);
+    const label = hidden && i === 1 ? '?' : value === 1 ? 'A' : `${value}`;
+    return drawCard(2.3 + i * step, bottom, label, role);
   });
   if (hidden) return shapes;
-  return [...shapes, label([10.5, bottom + 0.8], 0.8, `${sum}`, sum > 21 ? 'danger' : role)];
+  const total = sum(hand);
+  return [...shapes, text(`${total}`, [10.5, bottom + 0.8], 0.8, total > 21 ? 'danger' : role)];
 }
 
-function card(left: number, bottom: number, text: string, role: Role): readonly Shape[] {
+function drawCard(left: number, bottom: number, label: string, role: Role): readonly Shape[] {
   const [right, top] = [left + cardWidth, bottom + cardHeight];
-  const outline: readonly Point[] = [
-    [left, bottom],
-    [right, bottom],
-    [right, top],
-    [left, top],
-    [left, bottom],
-  ];
-  return [
-    { kind: 'line', points: outline, width: 0.08, role },
-    label([left + 0.4, bottom + cardHeight - 0.45], 0.55, text, role),
-  ];
-}
-
-function label(centre: Point, height: number, text: string, role: Role): Shape {
-  return { kind: 'text', centre, height, text, role };
+  const corner: Point = [left, bottom];
+  const outline: readonly Point[] = [corner, [right, bottom], [right, top], [left, top], corner];
+  return [polyline(outline, 0.08, role), text(label, [left + 0.4, bottom + cardHeight - 0.45], 0.55, role)];
 }

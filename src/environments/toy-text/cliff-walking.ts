@@ -1,5 +1,5 @@
 import type { Frame } from '../frame.js';
-import { gridLines, gridView, tile, tileText, token } from '../grid-drawing.js';
+import { gridLines, gridView, moveOnGrid, tile, tileText, token } from '../grid.js';
 import { type Outcome, TabularTask } from './tabular-task.js';
 
 const rows = 4;
@@ -29,15 +29,12 @@ export function cliffWalking(options: { readonly is_slippery: boolean }): Tabula
       options.is_slippery
         ? [(action + 3) % 4, action, (action + 1) % 4].map((direction) => move(state, direction, 1 / 3))
         : [move(state, action, 1)],
-    draw: (state) => drawCliff({ rows, columns, start, goal, state }),
+    draw: drawCliff,
   });
 }
 
 function move(state: number, direction: number, probability: number): Outcome {
-  const [down, right] = directions[direction]!;
-  const row = Math.min(rows - 1, Math.max(0, Math.floor(state / columns) + down));
-  const column = Math.min(columns - 1, Math.max(0, (state % columns) + right));
-  const next = row * columns + column;
+  const next = moveOnGrid(state, directions[direction]!, rows, columns);
   const fell = next > start && next < goal;
   return fell
     ? { probability, state: start, reward: -100, terminated: false }
@@ -45,14 +42,7 @@ function move(state: number, direction: number, probability: number): Outcome {
 }
 
 /** The cliff from above: the bottom row between the start and the goal. */
-export function drawCliff(grid: {
-  readonly rows: number;
-  readonly columns: number;
-  readonly start: number;
-  readonly goal: number;
-  readonly state: number;
-}): Frame {
-  const { rows, columns, start, goal, state } = grid;
+function drawCliff(state: number): Frame {
   const rowOf = (place: number) => Math.floor(place / columns);
   const cliff = Array.from({ length: goal - start - 1 }, (_, i) => start + 1 + i);
   return {

@@ -1,24 +1,30 @@
+import { z } from 'zod';
 import { UserError } from '../../errors.js';
 import type { Frame, Shape } from '../frame.js';
-import { gridLines, gridView, tile, tileText, token } from '../grid-drawing.js';
+import { gridLines, gridView, moveOnGrid, tile, tileText, token } from '../grid.js';
 import { type Outcome, TabularTask } from './tabular-task.js';
 
 /** The two lakes that come with Gymnasium. S: start, F: frozen, H: hole, G: goal. */
-const maps = {
+export const lakes = {
   '4x4': ['SFFF', 'FHFH', 'FFFH', 'HFFG'],
   '8x8': ['SFFFFFFF', 'FFFFFFFF', 'FFFHFFFF', 'FFFFFHFF', 'FFFHFFFF', 'FHHFFFHF', 'FHFFHFHF', 'FFFHFFFG'],
 } as const;
 
-export interface FrozenLakeOptions {
+export const frozenLakeOptions = z.strictObject({
   /** Rows of a map of one's own, instead of `map_name`. */
-  readonly desc?: readonly string[] | null | undefined;
-  readonly map_name: keyof typeof maps | null;
-  readonly is_slippery: boolean;
+  desc: z.array(z.string()).nullish(),
+  map_name: z.enum(['4x4', '8x8']).nullable().default('4x4'),
+  is_slippery: z.boolean().default(true),
   /** Probability of the wanted direction on slippery ice; the two directions across share the rest. */
-  readonly success_rate: number;
+  success_rate: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(1 / 3),
   /** Rewards of reaching the goal, a hole, and any other tile. */
-  readonly reward_schedule: readonly [goal: number, hole: number, frozen: number];
-}
+  reward_schedule: z.tuple([z.number(), z.number(), z.number()]).default([1, 0, 0]),
+});
+type FrozenLakeOptions = z.output<typeof frozenLakeOptions>;
 
 /** Row and column steps of the actions left, down, right, up. */
 const directions = [
@@ -42,10 +48,7 @@ export function frozenLake(options: FrozenLakeOptions): TabularTask {
   const failRate = (1 - options.success_rate) / 2;
 
   const move = (state: number, action: number, probability: number): Outcome => {
-    const [down, right] = directions[action]!;
-    const row = Math.min(rows - 1, Math.max(0, Math.floor(state / columns) + down));
-    const column = Math.min(columns - 1, Math.max(0, (state % columns) + right));
-    const next = row * columns + column;
+    const next = moveOnGrid(state, directions[action]!, rows, columns);
     const tile = tiles[next];
     const reward = tile === 'G' ? goalReward : tile === 'H' ? holeReward : frozenReward;
     return { probability, state: next, reward, terminated: tile === 'G' || tile === 'H' };
@@ -72,12 +75,12 @@ function chooseMap({ desc, map_name }: FrozenLakeOptions): readonly string[] {
     checkMap(desc);
     return desc;
   }
-  if (map_name !== null) return maps[map_name];
+  if (map_name !== null) return lakes[map_name];
   throw new UserError({
     field: 'map_name',
     message: 'a random map is not offered: runs must be repeatable',
     value: map_name,
-    alternatives: Object.keys(maps),
+    alternatives: Object.keys(lakes),
     remedy: 'draw a map once and give its rows as `desc`',
   });
 }
@@ -98,7 +101,7 @@ function checkMap(desc: readonly string[]): void {
 }
 
 /** The lake from above. @param map rows of S, F, H and G */
-export function drawLake(map: readonly string[], state: number): Frame {
+function drawLake(map: readonly string[], state: number): Frame {
   const [rows, columns] = [map.length, map[0]!.length];
   const places = map.flatMap((line, row) =>
     [...line].flatMap((letter, column) => place(letter, row, column)),

@@ -1,7 +1,7 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation } from '../environment.js';
 import type { Frame } from '../frame.js';
-import type { OpenStep, Task } from '../task.js';
+import type { Task, TaskStep } from '../task.js';
 
 /** What may follow when an action is taken in a state. */
 export interface Outcome {
@@ -12,7 +12,7 @@ export interface Outcome {
 }
 
 /** A finite Markov decision process. */
-export interface TabularModel {
+interface TabularModel {
   readonly states: number;
   readonly actions: number;
   /** Probability of each state at the start; `states` numbers. */
@@ -27,7 +27,9 @@ export class TabularTask implements Task<number> {
   readonly observationSpace: DiscreteSpace;
   readonly actionSpace: DiscreteSpace;
   readonly #model: TabularModel;
-  readonly #draws: readonly Draw[];
+  /** The outcomes of each action in each state, at `state · actions + action`. */
+  readonly #outcomes: readonly (readonly Outcome[])[];
+  readonly #probabilities: readonly (readonly number[])[];
   #state = 0;
   #random!: RandomGenerator;
 
@@ -35,9 +37,10 @@ export class TabularTask implements Task<number> {
     this.observationSpace = { kind: 'discrete', n: model.states };
     this.actionSpace = { kind: 'discrete', n: model.actions };
     this.#model = model;
-    this.#draws = Array.from({ length: model.states * model.actions }, (_, i) =>
-      toDraw(model.outcomes(Math.floor(i / model.actions), i % model.actions)),
+    this.#outcomes = Array.from({ length: model.states * model.actions }, (_, i) =>
+      model.outcomes(Math.floor(i / model.actions), i % model.actions),
     );
+    this.#probabilities = this.#outcomes.map((outcomes) => outcomes.map(({ probability }) => probability));
   }
 
   reset(random: RandomGenerator): Observation {
@@ -46,23 +49,15 @@ export class TabularTask implements Task<number> {
     return this.#state;
   }
 
-  step(action: number): OpenStep {
-    const { probabilities, outcomes } = this.#draws[this.#state * this.actionSpace.n + action]!;
-    const { state, reward, terminated } = outcomes[this.#random.categorical(probabilities)]!;
+  step(action: number): TaskStep {
+    const place = this.#state * this.actionSpace.n + action;
+    const drawn = this.#random.categorical(this.#probabilities[place]!);
+    const { state, reward, terminated } = this.#outcomes[place]![drawn]!;
     this.#state = state;
-    return { observation: state, reward, terminated, truncated: false };
+    return { observation: state, reward, terminated };
   }
 
   frame(): Frame {
     return this.#model.draw(this.#state);
   }
-}
-
-interface Draw {
-  readonly probabilities: readonly number[];
-  readonly outcomes: readonly Outcome[];
-}
-
-function toDraw(outcomes: readonly Outcome[]): Draw {
-  return { probabilities: outcomes.map((outcome) => outcome.probability), outcomes };
 }

@@ -1,30 +1,34 @@
+import { z } from 'zod';
 import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation } from '../environment.js';
-import type { Frame, Shape } from '../frame.js';
-import { gridLines, gridView, tile, tileCentre, tileText } from '../grid-drawing.js';
-import type { OpenStep, Task } from '../task.js';
+import { circle, type Frame, line } from '../frame.js';
+import { gridLines, gridView, tile, tileCentre, tileText } from '../grid.js';
+import type { Task, TaskStep } from '../task.js';
 
-export interface TaxiOptions {
+const probability = z.number().min(0).max(1);
+
+export const taxiOptions = z.strictObject({
   /** The taxi may drift to either side of the wanted direction. */
-  readonly is_rainy: boolean;
+  is_rainy: z.boolean().default(false),
   /** The passenger may change the destination at the first move after the first pick-up. */
-  readonly fickle_passenger: boolean;
+  fickle_passenger: z.boolean().default(false),
   /** Probability of the wanted direction in the rain; the two sides share the rest. */
-  readonly rainy_probability: number;
+  rainy_probability: probability.default(0.8),
   /** Probability that the passenger of an episode is fickle. */
-  readonly fickle_probability: number;
-}
+  fickle_probability: probability.default(0.3),
+});
+type TaxiOptions = z.output<typeof taxiOptions>;
 
 const size = 5;
 const inTaxi = 4;
 
 /** Row and column of red, green, yellow and blue. */
-const stands = [
+const stands: readonly (readonly [row: number, column: number])[] = [
   [0, 0],
   [0, 4],
   [4, 0],
   [4, 3],
-] as const;
+];
 
 /** Columns whose right side is a wall, for each row. */
 const walls: readonly (readonly number[])[] = [[1], [1], [], [0, 2], [0, 2]];
@@ -82,25 +86,17 @@ export class Taxi implements Task<number> {
     return state;
   }
 
-  step(action: number): OpenStep {
+  step(action: number): TaskStep {
     if (action < pickUp) return this.#drive(action);
     this.#random.categorical(certain); // Gymnasium spends a random number here too.
     return action === pickUp ? this.#pickUp() : this.#dropOff();
   }
 
   frame(): Frame {
-    const { row, column, passenger, destination } = this.#situation;
-    return drawTaxi({
-      size,
-      stands,
-      walls,
-      taxi: [row, column],
-      waitingAt: passenger === inTaxi ? undefined : passenger,
-      destination,
-    });
+    return drawTaxi(this.#situation);
   }
 
-  #drive(action: number): OpenStep {
+  #drive(action: number): TaskStep {
     const before = this.#situation;
     const drift = this.#random.categorical(this.#drift);
     // A taxi that cannot move in the wanted direction does not drift either.
@@ -116,7 +112,7 @@ export class Taxi implements Task<number> {
     return this.#arrive({ ...after, destination: this.#random.choice(others) }, -1, false);
   }
 
-  #pickUp(): OpenStep {
+  #pickUp(): TaskStep {
     const before = this.#situation;
     const waiting = before.passenger !== inTaxi && standAt(before) === before.passenger;
     return waiting
@@ -124,7 +120,7 @@ export class Taxi implements Task<number> {
       : this.#arrive(before, -10, false);
   }
 
-  #dropOff(): OpenStep {
+  #dropOff(): TaskStep {
     const before = this.#situation;
     const stand = standAt(before);
     if (before.passenger !== inTaxi || stand === -1) return this.#arrive(before, -10, false);
@@ -132,9 +128,9 @@ export class Taxi implements Task<number> {
     return this.#arrive({ ...before, passenger: stand }, delivered ? 20 : -1, delivered);
   }
 
-  #arrive(situation: Situation, reward: number, terminated: boolean): OpenStep {
+  #arrive(situation: Situation, reward: number, terminated: boolean): TaskStep {
     this.#situation = situation;
-    return { observation: encode(situation), reward, terminated, truncated: false };
+    return { observation: encode(situation), reward, terminated };
   }
 }
 
@@ -178,48 +174,23 @@ const initial: readonly number[] = Array.from({ length: size * size * 5 * 4 }, (
   return passenger !== inTaxi && passenger !== destination ? 1 / 300 : 0;
 });
 
-type Tile = readonly [row: number, column: number];
-
 const letters = ['R', 'G', 'Y', 'B'];
 
 /** The town from above: the taxi, the four stands, the passenger (a dot) and the destination (a filled stand). */
-export function drawTaxi(town: {
-  readonly size: number;
-  readonly stands: readonly Tile[];
-  /** Columns whose right side is a wall, for each row. */
-  readonly walls: readonly (readonly number[])[];
-  readonly taxi: Tile;
-  /** Index of the stand where the passenger waits; undefined in the taxi. */
-  readonly waitingAt: number | undefined;
-  readonly destination: number;
-}): Frame {
-  const { size, stands, walls, taxi, waitingAt, destination } = town;
-  const [row, column] = waitingAt === undefined ? taxi : stands[waitingAt]!;
-  const [x, y] = tileCentre(row, column);
-  const aside = waitingAt === undefined ? 0 : 0.3; // so that the taxi doesn't hide who waits
+function drawTaxi({ row, column, passenger, destination }: Situation): Frame {
+  const taxi = [row, column] as const;
+  const [x, y] = tileCentre(...(passenger === inTaxi ? taxi : stands[passenger]!));
+  const aside = passenger === inTaxi ? 0 : 0.3; // so that the taxi doesn't hide who waits
+  const wall = (row: number, right: number) => line([right + 1, -row], [right + 1, -row - 1], 0.12, 'ground');
   return {
     view: gridView(size, size),
     shapes: [
       tile(...stands[destination]!, 'goal', 0.04),
       ...gridLines(size, size),
-      ...walls.flatMap((columns, wallRow) => columns.map((wallColumn) => wall(wallRow, wallColumn))),
-      ...stands.map(([standRow, standColumn], i) =>
-        tileText(standRow, standColumn, letters[i]!, 'guide', 0.5),
-      ),
+      ...walls.flatMap((columns, row) => columns.map((right) => wall(row, right))),
+      ...stands.map((stand, i) => tileText(...stand, letters[i]!, 'guide', 0.5)),
       tile(...taxi, 'agent', 0.2),
-      { kind: 'circle', centre: [x + aside, y - aside], radius: 0.14, role: 'object' },
+      circle([x + aside, y - aside], 0.14, 'object'),
     ],
-  };
-}
-
-function wall(row: number, column: number): Shape {
-  return {
-    kind: 'line',
-    points: [
-      [column + 1, -row],
-      [column + 1, -row - 1],
-    ],
-    width: 0.12,
-    role: 'ground',
   };
 }
