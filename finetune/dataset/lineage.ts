@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { UserError } from '../../src/errors.js';
 import { version } from '../../src/package.js';
 import { replaceFile } from '../../src/storage/replace-file.js';
+import type { StepLoss } from '../engine/checkpoint.js';
 
 /** In the output directory of a training, and in the adapter or model directory that it wrote. */
 export const lineageFile = 'training.json';
@@ -83,7 +84,7 @@ export interface Training {
   readonly outcome: {
     readonly ended: string;
     readonly step: number;
-    readonly best?: { readonly step: number; readonly loss: number } | undefined;
+    readonly best?: StepLoss | undefined;
   };
 }
 
