@@ -62,7 +62,7 @@ export interface Source {
 export type Split = 'train' | 'validation';
 
 /** What the manifest says of a dataset: equal runs and options give equal bytes, without times and absolute paths. */
-export interface DatasetSummary {
+interface DatasetSummary {
   readonly recipe: Recipe;
   readonly seed: number;
   /** Transformed copies of each run that is trained on. */
