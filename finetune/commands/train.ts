@@ -13,13 +13,14 @@ import { shownPath } from '../../src/runs/facts.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, datasetLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
 import { readConversations } from '../dataset/read-dataset.js';
+import type { StepLoss } from '../engine/checkpoint.js';
 import { type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
 import { createMeter, type Metric } from '../train/metrics.js';
 import { createTrainingDisplay } from '../train/progress.js';
 import { type FineTuned, type FineTuning, fineTune } from '../train/sft.js';
 import { loadTrainConfig, type TrainConfig } from '../train/train-config.js';
-import type { TrainingState } from '../train/training-page.js';
-import { openTrainingRecord, recordFiles } from '../train/training-record.js';
+import type { TrainingStatus } from '../train/training-page.js';
+import { recordFiles, TrainingRecord } from '../train/training-record.js';
 
 export const options = (y: Argv) =>
   y
@@ -56,7 +57,7 @@ export const finishing = 'writing a checkpoint; the same command goes on from it
 interface Summary {
   readonly ended: FineTuned['ended'];
   readonly step: number;
-  readonly best: { readonly step: number; readonly loss: number } | null;
+  readonly best: StepLoss | null;
   /** Path of the adapter or model directory. */
   readonly result: string | null;
   readonly report: string;
@@ -92,7 +93,7 @@ async function trainOn(
 ): Promise<number> {
   const file = shownPath(resolve(context.cwd, args.config), context.cwd);
   const command = ['policyloop finetune train', ...[file, ...args.overrides].map(shellQuote)].join(' ');
-  const record = openTrainingRecord({ command, config, dataset });
+  const record = new TrainingRecord({ command, config, dataset });
   const display = createTrainingDisplay(args, config, context);
   const measured = createMeter({
     now: context.now,
@@ -140,7 +141,7 @@ async function trainOn(
   for (const directory of [config.output, ...(result === undefined ? [] : [result])]) {
     writeLineage(directory, lineage);
   }
-  await record.end(stateOf(outcome, context.cwd));
+  await record.end(statusOf(outcome, context.cwd));
   const summary: Summary = {
     ended,
     step,
@@ -165,7 +166,7 @@ function showMemory(estimate: MemoryEstimate, { json, quiet }: Args, context: Co
   else if (!json && !quiet) context.note(text);
 }
 
-function failed(error: unknown): TrainingState {
+function failed(error: unknown): TrainingStatus {
   if (error instanceof UserError && error.problems[0] !== undefined) {
     const { message, remedy } = error.problems[0];
     return { kind: 'failed', message, remedy };
@@ -173,7 +174,7 @@ function failed(error: unknown): TrainingState {
   return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
 }
 
-function stateOf({ ended, result }: FineTuned, cwd: string): TrainingState {
+function statusOf({ ended, result }: FineTuned, cwd: string): TrainingStatus {
   return ended === 'interrupted' || result === undefined
     ? { kind: 'interrupted' }
     : { kind: ended, result: shownPath(result, cwd) };

@@ -1,18 +1,17 @@
 /**
- * Symmetries of policy classes: the same policy, in an environment whose observations are told in another order or with
- * another sign and whose actions are called otherwise. Returns do not change, so that an evaluation of parameters is one
- * of the transformed parameters too.
+ * Symmetries of policy classes: the same policy in an environment with reordered or negated observations and renamed
+ * actions. Returns do not change, so an evaluation of parameters is one of the transformed parameters, too.
  */
 
 import { UserError } from '../../src/errors.js';
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { ParameterVector, PolicyFamily } from '../../src/policies/policy.js';
-import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
+import { createGenerator, type RandomGenerator, shuffled } from '../../src/random/generator.js';
 import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
 import { promptHash } from './example.js';
 import type { SourceRun, Step } from './source-run.js';
 
-/** What now stands in a place: what stood at `from`, times `sign`. */
+/** A place takes the value that stood at `from`, times `sign`. */
 export interface Moved {
   readonly from: number;
   readonly sign: 1 | -1;
@@ -27,13 +26,16 @@ export type Symmetry =
   | { readonly kind: 'table'; readonly states: readonly number[]; readonly actions: readonly number[] };
 
 /**
- * A symmetry of a policy class, each equally likely. Signs flip only where the range of the parameters is the same on
- * both sides of 0, those of outputs only where they are the action itself (of an argmax, the order would be reversed).
+ * Draws a symmetry of a policy class, each equally likely. Signs flip only where the parameters' range is symmetric
+ * about 0; those of outputs only where an output is the action itself, since a flip would reverse an argmax.
  */
 export function drawSymmetry({ parameters, description }: PolicyFamily, random: RandomGenerator): Symmetry {
   const flips = parameters.low === -parameters.high;
   const moved = (count: number, flip: boolean): readonly Moved[] =>
-    permutation(count, random).map((from) => ({ from, sign: flip && random.random() < 0.5 ? -1 : 1 }));
+    shuffled(Array(count).keys(), random).map((from) => ({
+      from,
+      sign: flip && random.random() < 0.5 ? -1 : 1,
+    }));
   if (description.kind === 'module')
     throw new UserError({
       message: `the symmetries of the policy ${description.name} are not known`,
@@ -43,8 +45,8 @@ export function drawSymmetry({ parameters, description }: PolicyFamily, random: 
     const { states, actions } = description;
     return {
       kind: 'table',
-      states: permutation(states, random),
-      actions: permutation(actions.length, random),
+      states: shuffled(Array(states).keys(), random),
+      actions: shuffled(actions.keys(), random),
     };
   }
   if (description.projection !== undefined) {
@@ -95,28 +97,16 @@ function transformedTable(
   return states.map((state) => called.get(parameters[state]!)!);
 }
 
-/** Never -0, which is written like 0 and not equal to it. */
+/** Adding 0 turns -0 into 0: they are written alike, but are not equal. */
 const signed = (sign: number, value: number): number => sign * value + 0;
 
-/** Every order equally likely (Fisher and Yates 1938). */
-function permutation(count: number, random: RandomGenerator): readonly number[] {
-  const order = Array.from({ length: count }, (_, i) => i);
-  for (let i = count - 1; i > 0; i--) {
-    const j = random.integers(0, i + 1);
-    [order[i], order[j]] = [order[j]!, order[i]!];
-  }
-  return order;
-}
-
-// Copies of runs, as if they had been made in environments that a symmetry makes of theirs.
-
-/** Prompt sets that say nothing of the environment, so that nothing they say becomes untrue. */
+/** Prompt sets that do not mention the environment: a symmetry leaves them true. */
 const silentSets = ['numeric', 'compact'];
 
 /**
- * Copies `1 … count` of a run, each with a symmetry of its policy class that `seed`, the run's own seed and the number of
- * the copy fix: a run that is made again is copied the same way.
- * @throws UserError when the run's prompts tell of its environment, or can't be rendered again
+ * Makes the copies `1 … count` of a run, as if it had been made in transformed environments. `seed`, the run's own seed
+ * and the number of the copy fix each symmetry: a run that is made again is copied the same way.
+ * @throws UserError when the run's prompts mention its environment, or can't be rendered again
  */
 export function augmented(run: SourceRun, count: number, seed: number): readonly SourceRun[] {
   return Array.from({ length: count }, (_, i) => {
@@ -127,7 +117,7 @@ export function augmented(run: SourceRun, count: number, seed: number): readonly
 
 /**
  * The run with all its parameters transformed, and its prompts rendered from them by the code and the templates that
- * serve. Reasons are left out: they tell of the parameters as they were.
+ * serve. Reasons are left out, since they describe the parameters before.
  */
 export function transformedRun(run: SourceRun, symmetry: Symmetry): SourceRun {
   requireSilentPrompts(run);
@@ -145,8 +135,8 @@ function renderedSteps(run: SourceRun, image: (entry: BufferEntry) => BufferEntr
   const { config, environment, family, recorded } = run;
   const prompts = requirePrompts(run);
   const buffer = createReplayBuffer();
-  const unspoken = { ...recorded, entries: [], episodes: [], calls: [], events: [], iteration: 0 };
-  const prompter = new Prompter({ config, environment, family, prompts, buffer, recorded: unspoken });
+  const unplayed = { ...recorded, entries: [], episodes: [], calls: [], events: [], iteration: 0 };
+  const prompter = new Prompter({ config, environment, family, prompts, buffer, recorded: unplayed });
   let shown = 0;
   return run.steps.map((step) => {
     const end = recorded.entries.findIndex(({ iteration }) => iteration >= step.iteration);
@@ -175,25 +165,26 @@ function requirePrompts({ prompts, name, config }: SourceRun) {
 }
 
 function requireSilentPrompts({ name, config: { prompts, memory } }: SourceRun): void {
-  const refused = (field: string, value: unknown, message: string, alternatives: readonly string[]) =>
-    new UserError({
+  const refuse = (field: string, value: unknown, message: string, alternatives: readonly string[]) => {
+    throw new UserError({
       field: '--augment',
       message: `${message}: ${name} has ${field}`,
       value,
       alternatives,
       remedy: 'leave such runs out, or leave --augment out',
     });
+  };
   if (!silentSets.includes(prompts.set)) {
     const message =
       'prompts that tell of the environment would be untrue with its observations and actions moved';
-    throw refused('prompts.set', prompts.set, message, silentSets);
+    refuse('prompts.set', prompts.set, message, silentSets);
   }
   if (memory.trajectories !== 'none') {
     const message = 'trajectories tell of observations and actions, which copies would move';
-    throw refused('memory.trajectories', memory.trajectories, message, ['none']);
+    refuse('memory.trajectories', memory.trajectories, message, ['none']);
   }
   if (prompts.conversation !== 'fresh' && prompts.conversation.turns > 1) {
     const message = 'a conversation holds earlier replies, which can not be rendered again';
-    throw refused('prompts.conversation', prompts.conversation, message, ['fresh']);
+    refuse('prompts.conversation', prompts.conversation, message, ['fresh']);
   }
 }

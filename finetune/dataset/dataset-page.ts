@@ -1,4 +1,4 @@
-/** `index.html` of a dataset: what it is made of, what is wrong with it, and samples to read. */
+/** `index.html` of a dataset: its sources, its alarms, and samples to read. */
 
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
@@ -12,21 +12,19 @@ import {
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { page, type Section } from '../../src/report/page/page.js';
-import type { Dataset, Split } from './dataset.js';
+import type { Dataset, DatasetManifest, Source, Split } from './dataset.js';
 import type { Example, Lineage } from './example.js';
-import type { DatasetManifest } from './manifest.js';
 import type { Distribution } from './token-statistics.js';
 
 /** Samples shown of each split, at even distances. */
 const samplesShown = 20;
 
-/** The whole page in one file, which loads nothing; everything from the runs is escaped. */
+/** The whole page is one file, which loads nothing; texts of the runs are escaped. */
 export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): string {
   const { recipe, sources } = dataset;
-  const sections: (Section | undefined)[] = [
-    manifest.alarms.length > 0
-      ? { id: 'alarms', title: 'Alarms', content: alarmList(manifest.alarms) }
-      : undefined,
+  const alarms = manifest.alarms.length === 0 ? [] : [alarmList(manifest.alarms)];
+  const sections: readonly Section[] = [
+    ...alarms.map((content) => ({ id: 'alarms', title: 'Alarms', content })),
     { id: 'size', title: 'Size', content: sizes(dataset) },
     { id: 'sources', title: 'Sources', content: sourceTable(manifest) },
     ...(['train', 'validation'] as const).map((split) => ({
@@ -47,7 +45,7 @@ export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): 
 <div><dt>tokens counted by</dt><dd>${dataset.tokens}</dd></div>
 </dl>
 </header>`,
-    sections: sections.filter((section) => section !== undefined),
+    sections,
     footer: html`<p>Written by policyloop ${manifest.policyloop}.</p>`,
   });
 }
@@ -93,13 +91,10 @@ function spread(values: Distribution | undefined): Cell {
   };
 }
 
-type Source = Pick<
-  DatasetManifest['sources'][number],
-  'run' | 'environment' | 'model' | 'seed' | 'kept' | 'split'
->;
-
-/** What a dataset is made of, on its page and on that of a training. */
-export const sourceColumns: readonly Column<Source>[] = [
+/** The runs that a dataset is made of, on its page and on that of a training. */
+export const sourceColumns: readonly Column<
+  Pick<Source, 'run' | 'environment' | 'model' | 'seed' | 'kept' | 'split'>
+>[] = [
   text('run', ({ run }) => run),
   text('environment', ({ environment }) => environment),
   text('proposed by', ({ model }) => model),
@@ -109,7 +104,7 @@ export const sourceColumns: readonly Column<Source>[] = [
 ];
 
 function sourceTable({ sources }: DatasetManifest): Html {
-  const evaluations: Column<(typeof sources)[number]> = number('evaluations', (source) => source.evaluations);
+  const evaluations: Column<Source> = number('evaluations', (source) => source.evaluations);
   return htmlTable(sources, [...sourceColumns, evaluations], { tall: true });
 }
 

@@ -1,4 +1,4 @@
-/** Logged runs → training examples. */
+/** Makes training examples of logged runs. */
 import { resolve } from 'node:path';
 import { unreachable } from '../../src/errors.js';
 import type { Manifest } from '../../src/runs/manifest.js';
@@ -7,9 +7,11 @@ import { augmented } from './augmentation.js';
 import { type Example, type Recipe, withoutDuplicates } from './example.js';
 import { hindsight } from './hindsight.js';
 import { bestOfGroup, improvement, preference, weighted } from './recipes.js';
+import type { RowFormat } from './row-formats.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 import {
+  countBy,
   type ExampleLength,
   estimate,
   measureLengths,
@@ -21,13 +23,13 @@ import {
 export interface DatasetOptions {
   readonly recipe: Recipe;
   readonly validation: ValidationPlan;
-  /** Fixes what is drawn: which runs are held out, the prompts of hindsight, and the symmetries of copies. */
+  /** Draws the runs that are held out, the prompts of hindsight, and the symmetries of copies. */
   readonly seed: number;
   /** Prompts that hindsight draws from each run; as many as it has iterations when absent. */
   readonly samples?: number | undefined;
   /** Candidates of an iteration that best-of-group imitates; 1 when absent. */
   readonly winners?: number | undefined;
-  /** How many iterations further best-of-group looks for them, each number for itself; 0 when absent. */
+  /** How many iterations ahead best-of-group looks for them, each number for itself; 0 when absent. */
   readonly lookAhead?: readonly number[] | undefined;
   /** Transformed copies of each run that is trained on; 0 when absent. */
   readonly augment?: number | undefined;
@@ -59,24 +61,42 @@ export interface Source {
 
 export type Split = 'train' | 'validation';
 
-export interface Dataset {
+/** What the manifest says of a dataset: equal runs and options give equal bytes, without times and absolute paths. */
+interface DatasetSummary {
   readonly recipe: Recipe;
   readonly seed: number;
   /** Transformed copies of each run that is trained on. */
   readonly augment: number;
-  /** As they were asked for; absent: the recipe's own. */
-  readonly winners?: number;
-  readonly lookAhead?: readonly number[];
-  readonly train: readonly Example[];
-  readonly validation: readonly Example[];
+  /** As they were asked for; undefined: the recipe's own. */
+  readonly winners?: number | undefined;
+  readonly lookAhead?: readonly number[] | undefined;
   readonly sources: readonly Source[];
   /** Examples that were left out as duplicates. */
   readonly duplicates: number;
   /** How tokens were counted. */
   readonly tokens: string;
-  readonly lengths: ReadonlyMap<Example, ExampleLength>;
   readonly statistics: Readonly<Record<Split, SplitStatistics>>;
   readonly alarms: readonly Alarm[];
+}
+
+export interface Dataset extends DatasetSummary {
+  readonly train: readonly Example[];
+  readonly validation: readonly Example[];
+  readonly lengths: ReadonlyMap<Example, ExampleLength>;
+}
+
+/** `manifest.json` */
+export interface DatasetManifest extends DatasetSummary {
+  readonly version: 1;
+  readonly kind: 'dataset';
+  readonly policyloop: string;
+  readonly format: RowFormat;
+  readonly files: Readonly<Record<string, WrittenFile>>;
+}
+
+export interface WrittenFile {
+  readonly rows: number;
+  readonly sha256: string;
 }
 
 /** A run directory and the name that lineage gives it. */
@@ -90,8 +110,8 @@ export interface NamedRun {
  * @throws UserError for a damaged run, or a name in `validation` that nothing has
  */
 export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
-  const { recipe, validation: plan, seed, augment = 0, context, tokens = estimate } = options;
-  const { winners, lookAhead } = options;
+  const { recipe, validation: plan, seed, augment = 0, winners, lookAhead, context } = options;
+  const { tokens = estimate } = options;
   const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
   const sources: Omit<Source, 'split' | 'made' | 'kept'>[] = [];
@@ -105,7 +125,7 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
     if (run.prompts?.hash !== run.manifest.prompts) changedTemplates.push(name);
   }
   const heldOut = validationRuns(splitRuns, plan, seed);
-  // What is held out is measured as it was logged.
+  // Copies of held-out runs don't count: validation has the runs as they were logged.
   const made = all.filter(({ lineage }) => lineage.copy === undefined || !heldOut.has(lineage.run));
   const kept = withoutDuplicates(made);
   const train = kept.filter(({ lineage }) => !heldOut.has(lineage.run));
@@ -117,15 +137,15 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
     recipe,
     seed,
     augment,
-    ...(winners !== undefined && { winners }),
-    ...(lookAhead !== undefined && { lookAhead }),
+    winners,
+    lookAhead,
     train,
     validation,
     sources: sources.map((source) => ({
       ...source,
       split: heldOut.has(source.run) ? 'validation' : 'train',
-      made: madeOf.get(source.run) ?? 0,
-      kept: keptOf.get(source.run) ?? 0,
+      made: madeOf[source.run] ?? 0,
+      kept: keptOf[source.run] ?? 0,
     })),
     duplicates: made.length - kept.length,
     tokens: tokens.name,
@@ -168,8 +188,8 @@ function examplesOf(
 }
 
 /**
- * What makes runs depend on each other: the same seed (the same warm-up policies and episodes), policies taken over
- * from another run, or a prompt in common.
+ * Runs with a key in common depend on each other: by the same seed (equal warm-up policies and episodes), by policies
+ * taken over from another run, or by an equal prompt.
  */
 function dependencies(
   { path, manifest, config }: SourceRun,
@@ -196,10 +216,4 @@ function sourceOf({ name, manifest, recorded, hash }: SourceRun): Omit<Source, '
     hash,
     prompts: manifest.prompts,
   };
-}
-
-function countBy<T>(items: readonly T[], key: (item: T) => string): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(key(item), (counts.get(key(item)) ?? 0) + 1);
-  return counts;
 }

@@ -1,16 +1,23 @@
-/** What a dataset is made of. */
+/** The examples that a dataset is made of. */
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../src/models/language-model.js';
 
 export const recipes = ['improvement', 'best-of-group', 'weighted', 'preference', 'hindsight'] as const;
 export type Recipe = (typeof recipes)[number];
 
-/** Where an example comes from. */
-export interface Lineage {
+/** A place in a replay buffer, and the mean return there. */
+interface Evaluated {
+  readonly iteration: number;
+  readonly candidate: number;
+  readonly score: number;
+}
+
+/** Where an example comes from; the evaluation is that of the completion (of a pair: the chosen one). */
+export interface Lineage extends Evaluated {
   /** The run, as its source is named. */
   readonly run: string;
   readonly environment: string;
-  /** Who proposed: a language model or a control. */
+  /** The language model or control that proposed. */
   readonly model: string;
   readonly recipe: Recipe;
   /** The copy of the run, from 1, whose parameters a symmetry transformed; absent for the run as it was logged. */
@@ -23,21 +30,10 @@ export interface Lineage {
   readonly history: number;
   /** The best score among them; absent where there are none. */
   readonly incumbent?: number;
-  /** Tokens of the prompt by the count of the model that was served it; absent where it was not, or did not count. */
+  /** Tokens of the prompt as the model that was served it counted; absent where none did. */
   readonly promptTokens?: number;
-  /** The evaluation whose parameters are the completion (of a pair: the chosen one). */
-  readonly iteration: number;
-  readonly candidate: number;
-  readonly score: number;
   /** The other evaluation of a pair. */
   readonly rejected?: Evaluated;
-}
-
-/** A place in a replay buffer, and the mean return there. */
-interface Evaluated {
-  readonly iteration: number;
-  readonly candidate: number;
-  readonly score: number;
 }
 
 interface Prompted {

@@ -1,13 +1,6 @@
 /** Examples as rows of a file, in our own format and in those of other trainers. */
-import { UserError, unreachable } from '../../src/errors.js';
-import {
-  type Example,
-  type Imitation,
-  type Lineage,
-  type Preference,
-  type Recipe,
-  sha256,
-} from './example.js';
+import { UserError } from '../../src/errors.js';
+import { type Example, type Lineage, type Recipe, sha256 } from './example.js';
 import type { Column, Columns } from './parquet.js';
 import {
   openaiDpoRow,
@@ -19,32 +12,24 @@ import {
   trlSftRow,
 } from './row-formats.js';
 
-/** What the rows are, whatever file they stand in. */
+/** How rows look, whatever file they stand in. */
 type RowShape = 'own' | 'trl-sft' | 'trl-dpo' | 'trl-kto' | 'openai-sft' | 'openai-dpo';
 
-const layouts: Readonly<Record<RowFormat, { readonly shape: RowShape; readonly parquet: boolean }>> = {
-  jsonl: { shape: 'own', parquet: false },
-  parquet: { shape: 'own', parquet: true },
-  'trl-sft': { shape: 'trl-sft', parquet: false },
-  'trl-dpo': { shape: 'trl-dpo', parquet: false },
-  'trl-kto': { shape: 'trl-kto', parquet: false },
-  'trl-sft-parquet': { shape: 'trl-sft', parquet: true },
-  'trl-dpo-parquet': { shape: 'trl-dpo', parquet: true },
-  'trl-kto-parquet': { shape: 'trl-kto', parquet: true },
-  'openai-sft': { shape: 'openai-sft', parquet: false },
-  'openai-dpo': { shape: 'openai-dpo', parquet: false },
-};
-
-const shapeOf = (format: RowFormat): RowShape => layouts[format].shape;
+function shapeOf(format: RowFormat): RowShape {
+  const [shape] = format.split('-parquet') as [Exclude<RowFormat, `${string}-parquet`>];
+  return shape === 'jsonl' || shape === 'parquet' ? 'own' : shape;
+}
 
 /** Whether rows hold their weight and lineage themselves. */
 export const isOwn = (format: RowFormat): boolean => shapeOf(format) === 'own';
 
+/** Whether a format holds pairs (or, for KTO, what pairs give). */
+const isPaired = (format: RowFormat): boolean => /-(dpo|kto)/.test(format);
+
 /** The columns of a format that is written as Parquet; undefined for one that is written as JSON Lines. */
 export function parquetColumns(format: RowFormat, recipe: Recipe): Columns | undefined {
-  const { shape, parquet } = layouts[format];
-  if (!parquet) return undefined;
-  switch (shape) {
+  if (!format.endsWith('parquet')) return undefined;
+  switch (shapeOf(format)) {
     case 'own':
       return ownColumns(recipe);
     case 'trl-sft':
@@ -113,73 +98,37 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
   });
 }
 
-/** Whether a format holds pairs (or, for KTO, what pairs give). */
-function isPaired(format: RowFormat): boolean {
-  const shape = shapeOf(format);
-  return shape === 'trl-dpo' || shape === 'trl-kto' || shape === 'openai-dpo';
-}
-
 /** The rows of a file. @throws UserError as `requireExportable` does */
 export function exportRows(examples: readonly Example[], format: RowFormat): readonly Row[] {
   const shape = shapeOf(format);
-  switch (shape) {
-    case 'own':
-      return examples.map((example) => ({ content: ownRow(example), lineage: example.lineage }));
-    case 'trl-sft':
-      return rows(imitations(examples, format), trlSftRow);
-    case 'openai-sft':
-      return rows(imitations(examples, format), openaiSftRow);
-    case 'trl-dpo':
-      return rows(preferences(examples, format), trlDpoRow);
-    case 'openai-dpo':
-      return rows(preferences(examples, format), openaiDpoRow);
-    case 'trl-kto':
-      return judgements(preferences(examples, format));
-    default:
-      return unreachable(shape);
-  }
+  for (const { lineage } of examples) requireExportable(lineage.recipe, format);
+  const rows = examples.flatMap((example) =>
+    contentsOf(example, shape).map((content): Row => ({ content, lineage: example.lineage })),
+  );
+  return shape === 'trl-kto' ? withoutRepeats(rows) : rows;
 }
 
-/** `{prompt, completion, weight, lineage}`, or `{prompt, chosen, rejected, weight, lineage}`. */
-function ownRow(example: Example): object {
+/** Pairs give formats of single answers no row, and the reverse. */
+function contentsOf(example: Example, shape: RowShape): readonly object[] {
   const { prompt, weight, lineage } = example;
-  return example.kind === 'imitation'
-    ? { prompt, completion: example.completion, weight, lineage }
-    : { prompt, chosen: example.chosen, rejected: example.rejected, weight, lineage };
-}
-
-function rows<T extends Example>(examples: readonly T[], row: (example: T) => object): readonly Row[] {
-  return examples.map((example) => ({ content: row(example), lineage: example.lineage }));
+  if (example.kind === 'imitation') {
+    if (shape === 'trl-sft') return [trlSftRow(example)];
+    if (shape === 'openai-sft') return [openaiSftRow(example)];
+    return shape === 'own' ? [{ prompt, completion: example.completion, weight, lineage }] : [];
+  }
+  const { chosen, rejected } = example;
+  if (shape === 'trl-dpo') return [trlDpoRow(example)];
+  if (shape === 'openai-dpo') return [openaiDpoRow(example)];
+  if (shape === 'trl-kto') return trlKtoRows(example);
+  return shape === 'own' ? [{ prompt, chosen, rejected, weight, lineage }] : [];
 }
 
 /** Each answer to a prompt once: a winner stands in a pair with every other candidate. */
-function judgements(examples: readonly Preference[]): readonly Row[] {
+function withoutRepeats(rows: readonly Row[]): readonly Row[] {
   const first = new Map<string, Row>();
-  for (const example of examples) {
-    const { lineage } = example;
-    for (const content of trlKtoRows(example)) {
-      const key = sha256(JSON.stringify([lineage.prompt, content.completion, content.label]));
-      if (!first.has(key)) first.set(key, { content, lineage });
-    }
+  for (const row of rows) {
+    const key = sha256(JSON.stringify(row.content));
+    if (!first.has(key)) first.set(key, row);
   }
   return [...first.values()];
-}
-
-function imitations(examples: readonly Example[], format: RowFormat): readonly Imitation[] {
-  return examples.map((example) => {
-    if (example.kind === 'imitation') return example;
-    throw wrongKind(example, format);
-  });
-}
-
-function preferences(examples: readonly Example[], format: RowFormat): readonly Preference[] {
-  return examples.map((example) => {
-    if (example.kind === 'preference') return example;
-    throw wrongKind(example, format);
-  });
-}
-
-function wrongKind({ lineage }: Example, format: RowFormat): Error {
-  requireExportable(lineage.recipe, format);
-  return new Error(`an example of the recipe ${lineage.recipe} is not of its kind`);
 }

@@ -1,4 +1,4 @@
-/** Where a trained model comes from: written beside it by trainings, read by whoever judges it. */
+/** Where a trained model comes from: trainings write it beside the model, and evaluations read it. */
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { UserError } from '../../src/errors.js';
 import { version } from '../../src/package.js';
 import { replaceFile } from '../../src/storage/replace-file.js';
+import type { StepLoss } from '../engine/checkpoint.js';
 
 /** In the output directory of a training, and in the adapter or model directory that it wrote. */
 export const lineageFile = 'training.json';
@@ -55,7 +56,7 @@ const lineageSchema = z.looseObject({
     model: z.string(),
     /** `contentHash`; null where it isn't at hand. */
     hash: z.string().nullable(),
-    /** What a base that was itself trained came from, where its weights were kept. */
+    /** The lineage of a base that was itself trained, where its weights were kept. */
     get lineage() {
       return lineageSchema.nullable();
     },
@@ -74,17 +75,16 @@ const lineageSchema = z.looseObject({
 export type DatasetLineage = z.output<typeof datasetSchema>;
 export type TrainingLineage = z.output<typeof lineageSchema>;
 
-/** What a training knows of itself. */
 export interface Training {
   readonly method: string;
-  /** Directory (or, for one that isn't at hand, the name) of the model that was trained. */
+  /** Directory of the model that was trained, or its name where it isn't at hand. */
   readonly model: string;
   readonly dataset: DatasetLineage;
   readonly config: object;
   readonly outcome: {
     readonly ended: string;
     readonly step: number;
-    readonly best?: { readonly step: number; readonly loss: number } | undefined;
+    readonly best?: StepLoss | undefined;
   };
 }
 
@@ -98,7 +98,7 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
     base: {
       model,
       hash: atHand ? contentHash(model) : null,
-      // From random weights nothing of the base is left but its shape.
+      // Random weights keep nothing of the base but its shape.
       lineage: atHand && method !== 'scratch' ? (readLineage(model) ?? null) : null,
     },
     dataset,
@@ -148,8 +148,8 @@ export function datasetLineage(directory: string): DatasetLineage {
 }
 
 /**
- * Ids of the environments whose runs a model has learnt from, those of its base included; undefined where a dataset
- * on the way doesn't say, or has other rows than it says.
+ * Ids of the environments whose runs a model has learnt from, those of its base included; undefined where one of the
+ * datasets doesn't say, or has other rows than it says.
  */
 export function trainedEnvironments({ base, dataset }: TrainingLineage): readonly string[] | undefined {
   const before = base.lineage === null ? [] : trainedEnvironments(base.lineage);
@@ -162,7 +162,7 @@ const wholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
 /**
- * Tells contents of a directory of weights apart: SHA-256 over its files' names, sizes and contents, of files above
+ * Identifies the contents of a directory of weights: SHA-256 over its files' names, sizes and contents, of files above
  * 64 MiB their first and last MiB (a safetensors header lists every tensor). Lineage and sub-directories don't count.
  */
 export function contentHash(directory: string): string {

@@ -2,7 +2,6 @@
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { version } from '../../src/package.js';
 
-/** What a column holds. */
 export type Column =
   | { readonly kind: 'text' | 'number' | 'count' | 'boolean' | 'messages' }
   | { readonly kind: 'struct'; readonly fields: Columns };
@@ -10,7 +9,7 @@ export type Column =
 /** By name, in their order; those whose name ends in `?` may be absent in a row. */
 export type Columns = Readonly<Record<string, Column>>;
 
-/** Rows that are encoded at once: what is in memory beside the rows themselves. */
+/** Rows that are encoded at once, which bounds memory. */
 const rowGroup = 1000;
 
 /** Writes rows whose fields are the columns. An existing file is replaced. */
@@ -33,27 +32,19 @@ export function writeParquet(path: string, columns: Columns, rows: readonly obje
   void writer.finish();
 }
 
+/** Parquet's types of the columns without fields of their own. */
+const flatTypes: Readonly<Record<string, Partial<SchemaElement>>> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  number: { type: 'DOUBLE' },
+  count: { type: 'INT32' },
+  boolean: { type: 'BOOLEAN' },
+};
+
 /** A column and, below it, its fields, as the file's schema lists them. */
 function schemaOf(key: string, column: Column): readonly SchemaElement[] {
   const name = key.replace(/\?$/, '');
   const repetition_type = name === key ? 'REQUIRED' : 'OPTIONAL';
   switch (column.kind) {
-    case 'text':
-      return [
-        {
-          name,
-          type: 'BYTE_ARRAY',
-          converted_type: 'UTF8',
-          logical_type: { type: 'STRING' },
-          repetition_type,
-        },
-      ];
-    case 'number':
-      return [{ name, type: 'DOUBLE', repetition_type }];
-    case 'count':
-      return [{ name, type: 'INT32', repetition_type }];
-    case 'boolean':
-      return [{ name, type: 'BOOLEAN', repetition_type }];
     case 'messages':
       return [
         { name, converted_type: 'LIST', logical_type: { type: 'LIST' }, num_children: 1, repetition_type },
@@ -64,6 +55,8 @@ function schemaOf(key: string, column: Column): readonly SchemaElement[] {
       const fields = Object.entries(column.fields).map(([field, inner]) => schemaOf(field, inner));
       return [{ name, num_children: fields.length, repetition_type }, ...fields.flat()];
     }
+    default:
+      return [{ name, ...flatTypes[column.kind], repetition_type }];
   }
 }
 

@@ -1,7 +1,8 @@
-/** Completions: evaluated parameters, written as the prompt asks for them. */
+/** Reads a logged run as the recipes see it: its prompts, and the proposals that answered each. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { groupedBy } from '../../src/comparison/run-groups.js';
 import { UserError } from '../../src/errors.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
@@ -20,10 +21,10 @@ import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 import { type RecordedRun, runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 
-/** What the prompt asks for: the answer line with the reason below it, or a JSON object. */
+/** The prompt asks for the answer line with the reason below it, or for a JSON object. */
 export type AnswerFormat = 'text' | 'json';
 
-/** A reason of more characters is no reason of one to three sentences, and is left out. */
+/** In characters; a longer reason has more than one to three sentences, and is left out. */
 const longestReason = 600;
 
 /**
@@ -48,16 +49,12 @@ function written(
   format: AnswerFormat,
   reason: string,
 ): string {
-  switch (format) {
-    case 'text':
-      return reason === ''
-        ? formatParameters(parameters, spec)
-        : `${formatParameters(parameters, spec)}\n${reason}`;
-    case 'json': {
-      const values = parameters.map((value) => formatValue(value, spec.decimals));
-      return `{"reason": ${JSON.stringify(reason)}, "params": [${values.join(', ')}]}`;
-    }
+  if (format === 'json') {
+    const values = parameters.map((value) => formatValue(value, spec.decimals));
+    return `{"reason": ${JSON.stringify(reason)}, "params": [${values.join(', ')}]}`;
   }
+  const line = formatParameters(parameters, spec);
+  return reason === '' ? line : `${line}\n${reason}`;
 }
 
 /** The reason that a reply states, on one line; '' where it states none, or one that is too long to be one. */
@@ -66,19 +63,17 @@ export function reasonIn(reply: string): string {
   return reason.length > longestReason ? '' : reason;
 }
 
-// A run as the recipes see it: its prompts, and what was proposed in answer to each.
-
 /** An evaluated proposal. */
 export interface Proposed {
   readonly entry: BufferEntry;
-  /** What was answered; '' where that is not known. */
+  /** The model's answer; '' where it is not known. */
   readonly reply: string;
 }
 
 /** An iteration with at least one evaluated proposal. */
 export interface Step {
   readonly iteration: number;
-  /** What was asked first, without format corrections. */
+  /** The first prompt, without format corrections. */
   readonly prompt: readonly ChatMessage[];
   readonly promptHash: string;
   /** Tokens of the prompt, where the model counted them. */
@@ -171,8 +166,10 @@ function stepsOf(
   const buffer = createReplayBuffer(entries.filter(({ source }) => source !== 'proposal'));
   const steps: Step[] = [];
   for (let iteration = 1; iteration <= last; iteration++) {
-    const own = callsAt.get(iteration) ?? [];
-    const evaluated = (proposalsAt.get(iteration) ?? []).toSorted((a, b) => a.candidate - b.candidate);
+    const own = callsAt.get(String(iteration)) ?? [];
+    const evaluated = (proposalsAt.get(String(iteration)) ?? []).toSorted(
+      (a, b) => a.candidate - b.candidate,
+    );
     const asked = own.filter(({ attempt }) => attempt === 0);
     const prompt = asked[0]?.messages;
     if (prompt !== undefined && evaluated.length > 0) {
@@ -191,15 +188,8 @@ function stepsOf(
   return steps;
 }
 
-function byIteration<T extends { readonly iteration: number }>(items: readonly T[]): Map<number, T[]> {
-  const groups = new Map<number, T[]>();
-  for (const item of items) {
-    const group = groups.get(item.iteration);
-    if (group === undefined) groups.set(item.iteration, [item]);
-    else group.push(item);
-  }
-  return groups;
-}
+const byIteration = <T extends { readonly iteration: number }>(items: readonly T[]) =>
+  groupedBy(items, ({ iteration }) => String(iteration));
 
 function replyOf({ candidate }: BufferEntry, calls: readonly CallRecord[]): string {
   const accepted = calls.findLast((call) => call.candidate === candidate && call.outcome.kind === 'accepted');

@@ -1,12 +1,12 @@
-/** Training and validation, divided by whole runs and never by rows. */
+/** Divides training from validation by whole runs, never by rows. */
 import { type Problem, UserError } from '../../src/errors.js';
-import { createGenerator } from '../../src/random/generator.js';
+import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { matches } from '../../src/storage/folder-patterns.js';
 
 /** What is held out for validation. */
 export type ValidationPlan =
   | { readonly kind: 'none' }
-  /** This share of the runs, those that are not independent kept together. */
+  /** This share of the runs; dependent runs stay together. */
   | { readonly kind: 'share'; readonly share: number }
   /** Runs and environments of these names; `*` and `?` stand for any characters and for one. */
   | { readonly kind: 'named'; readonly names: readonly string[] };
@@ -14,7 +14,7 @@ export type ValidationPlan =
 export interface SplitRun {
   readonly name: string;
   readonly environment: string;
-  /** Runs that have one of these in common are not independent. */
+  /** Runs that share a key depend on each other. */
   readonly keys: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export function validationRuns(
     case 'none':
       return new Set();
     case 'share': {
-      const groups = shuffled(dependentGroups(runs), seed);
+      const groups = shuffled(dependentGroups(runs), createGenerator(seed));
       // One group at least on either side, where there are two.
       const count = Math.min(Math.max(1, Math.round(plan.share * groups.length)), groups.length - 1);
       return new Set(groups.slice(0, Math.max(0, count)).flatMap((group) => group.map(({ name }) => name)));
@@ -94,14 +94,4 @@ export function dependentGroups(runs: readonly SplitRun[]): readonly (readonly S
     groups = groups.filter((group) => group === joined || !touched.includes(group));
   }
   return groups.map((group) => group.runs);
-}
-
-function shuffled<T>(items: readonly T[], seed: number): readonly T[] {
-  const random = createGenerator(seed);
-  const order = [...items];
-  for (let i = order.length - 1; i > 0; i--) {
-    const j = random.integers(0, i + 1);
-    [order[i], order[j]] = [order[j]!, order[i]!];
-  }
-  return order;
 }

@@ -1,5 +1,6 @@
 /** How long the examples of a dataset are, in tokens. */
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
+import { mean } from '../../src/statistics/descriptive.js';
 import { completionsOf, type Example } from './example.js';
 
 /** Counts the tokens of a text. */
@@ -9,10 +10,10 @@ export interface TokenCounter {
   count(text: string): number;
 }
 
-/** Without any model's tokenizer; errs on the high side. */
+/** Estimates on the high side, without a model's tokenizer. */
 export const estimate: TokenCounter = { name: 'estimate', count: estimateTokens };
 
-/** Without what a chat template adds. */
+/** In tokens, without those that a chat template adds. */
 export interface ExampleLength {
   readonly prompt: number;
   /** The longer one of a pair. */
@@ -57,13 +58,12 @@ export function distribution(values: readonly number[]): Distribution | undefine
   if (values.length === 0) return undefined;
   const sorted = values.toSorted((a, b) => a - b);
   const quantile = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
-  const sum = sorted.reduce((total, value) => total + value, 0);
   return {
     least: sorted[0]!,
     median: quantile(0.5),
     p95: quantile(0.95),
     most: sorted.at(-1)!,
-    mean: Number((sum / sorted.length).toPrecision(6)),
+    mean: Number(mean(sorted).toPrecision(6)),
   };
 }
 
@@ -72,34 +72,32 @@ export interface SplitStatistics {
   /** Different prompts. */
   readonly prompts: number;
   readonly environments: Readonly<Record<string, number>>;
-  /** Absent without examples. */
-  readonly promptTokens?: Distribution;
-  readonly completionTokens?: Distribution;
+  /** These four are undefined without examples. */
+  readonly promptTokens?: Distribution | undefined;
+  readonly completionTokens?: Distribution | undefined;
   /** Evaluations that the prompts were made from. */
-  readonly history?: Distribution;
-  readonly weight?: Distribution;
+  readonly history?: Distribution | undefined;
+  readonly weight?: Distribution | undefined;
 }
 
 export function splitStatistics(
   examples: readonly Example[],
   lengths: ReadonlyMap<Example, ExampleLength>,
 ): SplitStatistics {
-  const environments: Record<string, number> = {};
-  for (const { lineage } of examples) {
-    environments[lineage.environment] = (environments[lineage.environment] ?? 0) + 1;
-  }
   const of = (value: (example: Example) => number) => distribution(examples.map(value));
-  const promptTokens = of((example) => lengths.get(example)!.prompt);
-  const completionTokens = of((example) => lengths.get(example)!.completion);
-  const history = of(({ lineage }) => lineage.history);
-  const weight = of((example) => example.weight);
   return {
     examples: examples.length,
     prompts: new Set(examples.map(({ lineage }) => lineage.prompt)).size,
-    environments,
-    ...(promptTokens && { promptTokens }),
-    ...(completionTokens && { completionTokens }),
-    ...(history && { history }),
-    ...(weight && { weight }),
+    environments: countBy(examples, ({ lineage }) => lineage.environment),
+    promptTokens: of((example) => lengths.get(example)!.prompt),
+    completionTokens: of((example) => lengths.get(example)!.completion),
+    history: of(({ lineage }) => lineage.history),
+    weight: of(({ weight }) => weight),
   };
+}
+
+export function countBy<T>(items: readonly T[], key: (item: T) => string): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(key(item), (counts.get(key(item)) ?? 0) + 1);
+  return Object.fromEntries(counts);
 }

@@ -6,11 +6,10 @@ import { join } from 'node:path';
 import { UserError } from '../../src/errors.js';
 import { version } from '../../src/package.js';
 import { weightsDropped } from './alarms.js';
-import type { Dataset } from './dataset.js';
+import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
 import { exportRows, isOwn, parquetColumns, requireExportable } from './export-rows.js';
 import { fileHash } from './lineage.js';
-import type { DatasetManifest, WrittenFile } from './manifest.js';
 import { writeParquet } from './parquet.js';
 import type { RowFormat } from './row-formats.js';
 
@@ -93,23 +92,15 @@ export function writeRows(path: string, rows: readonly object[]): WrittenFile {
 }
 
 function manifestOf(dataset: Dataset, format: RowFormat, files: DatasetManifest['files']): DatasetManifest {
-  const { recipe, seed, augment, sources, duplicates, tokens, statistics, alarms } = dataset;
-  const { winners, lookAhead } = dataset;
-  const dropped = isOwn(format) ? undefined : weightsDropped(format, dataset.train);
+  const { recipe, train, validation: _, lengths: __, alarms, ...summary } = dataset;
+  const dropped = isOwn(format) ? undefined : weightsDropped(format, train);
   return {
     version: 1,
     kind: 'dataset',
     policyloop: version(),
     recipe,
     format,
-    seed,
-    augment,
-    ...(winners !== undefined && { winners }),
-    ...(lookAhead !== undefined && { lookAhead }),
-    sources,
-    duplicates,
-    tokens,
-    statistics,
+    ...summary,
     alarms: dropped === undefined ? alarms : [...alarms, dropped],
     files,
   };

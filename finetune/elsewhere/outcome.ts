@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import type { StepLoss } from '../engine/checkpoint.js';
 
 export interface TrlOutcome {
   /** Whether `train.py` says so. */
@@ -11,7 +12,7 @@ export interface TrlOutcome {
   /** Training loss of the last logged step. */
   readonly lastLoss: number | undefined;
   /** The lowest validation loss. */
-  readonly best: { readonly step: number; readonly loss: number } | undefined;
+  readonly best: StepLoss | undefined;
   /** Versions of Python packages. */
   readonly versions: Readonly<Record<string, string>>;
 }
@@ -36,10 +37,7 @@ export function readOutcome(directory: string): TrlOutcome {
   const log = state?.log_history ?? [];
   const best = log
     .flatMap(({ step, eval_loss: loss }) => (loss === undefined ? [] : [{ step, loss }]))
-    .reduce<TrlOutcome['best']>(
-      (least, one) => (least === undefined || one.loss < least.loss ? one : least),
-      undefined,
-    );
+    .reduce<StepLoss | undefined>((least, one) => (least && least.loss <= one.loss ? least : one), undefined);
   return {
     finished: finished !== undefined,
     step: finished?.steps ?? state?.global_step,

@@ -1,4 +1,4 @@
-/** The whole state of a training in one safetensors file: going on from it equals never having stopped. */
+/** Stores the whole state of a training in one safetensors file: going on from it equals never having stopped. */
 import { existsSync } from 'node:fs';
 import { UserError } from '../../src/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
@@ -7,13 +7,8 @@ import type { Moments } from './optimisers.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Numbers, Parameter } from './training-session.js';
 
-interface BestSoFar {
-  readonly step: number;
-  /** Validation loss. */
-  readonly loss: number;
-  /** Values of the parameters, in their order. */
-  readonly values: readonly Numbers[];
-}
+/** A validation loss, and the step after which it was measured. */
+export type StepLoss = { readonly step: number; readonly loss: number };
 
 export interface TrainingState {
   readonly parameters: readonly Parameter[];
@@ -21,11 +16,11 @@ export interface TrainingState {
   readonly moments: readonly Moments[];
   /** Updates made. */
   step: number;
-  best: BestSoFar | undefined;
+  /** The lowest validation loss, and the values of the parameters then, in their order. */
+  best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
   evaluationsWithoutGain: number;
 }
 
-/** The training that a checkpoint belongs to, and how it is computed. */
 export interface CheckpointOwner {
   /** `trainingIdentity` */
   readonly identity: string;
@@ -36,7 +31,7 @@ export interface CheckpointOwner {
 interface Progress extends CheckpointOwner {
   readonly step: number;
   readonly evaluationsWithoutGain: number;
-  readonly best: { readonly step: number; readonly loss: number } | null;
+  readonly best: StepLoss | null;
 }
 
 export function writeCheckpoint(file: string, state: TrainingState, owner: CheckpointOwner): void {
@@ -47,7 +42,7 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
     ...owner,
     step,
     evaluationsWithoutGain,
-    best: best === undefined ? null : { step: best.step, loss: best.loss },
+    best: best ? { step: best.step, loss: best.loss } : null,
   };
   writeSafetensors(
     file,

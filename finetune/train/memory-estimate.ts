@@ -1,5 +1,5 @@
 /**
- * How much memory a training will need at its peak. Counted from the graph's largest values, and fitted to measured peaks
+ * Estimates the memory of a training at its peak from the graph's largest values, with factors fitted to measured peaks
  * (docs/log.md): within 20 % of them.
  */
 import { readFileSync } from 'node:fs';
@@ -11,25 +11,24 @@ import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { rowLength, type TokenExample } from '../engine/batch.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
-import { type OrderSettings, planEpoch, unitsOf, usableExamples } from './order.js';
-import { layOut } from './packing.js';
+import { epochParts, type OrderSettings, unitsOf, usableExamples } from './order.js';
 
 /** In bytes. */
 export interface MemoryEstimate {
-  /** Frozen weights. Those that are stored as they are computed with are mapped from their file, so the system can drop them. */
+  /** Frozen weights. Weights stored in the precision of computation are mapped from their file, so the system can drop them. */
   readonly weights: { readonly mapped: number; readonly copied: number };
   /** Trained values, their gradients, the optimizer's moments and the best values so far. */
   readonly parameters: number;
-  /** What the forward pass keeps for the backward pass of the largest batch. */
+  /** Values that the forward pass keeps for the backward pass of the largest batch. */
   readonly activations: number;
   /** Logits of the answers' tokens of the largest batch. */
   readonly logits: number;
   /** The process itself. */
   readonly overhead: number;
   readonly total: number;
-  /** The batch that needs most. */
+  /** The batch that needs most memory. */
   readonly batch: BatchSize;
-  /** What to change to need less, the largest part first. */
+  /** Advice how to need less, the largest part first. */
   readonly remedy: string;
 }
 
@@ -82,18 +81,11 @@ export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
 /** All batches of an epoch. */
 function batches({ config, training, settings }: EstimatedTraining): readonly BatchSize[] {
   const usable = usableExamples(training, config, 'training');
-  return planEpoch(unitsOf(usable, settings), settings, 0)
-    .flatMap((step) =>
-      layOut(
-        step.map((index) => usable[index]!),
-        settings,
-      ),
-    )
-    .map((part) => ({
-      rows: part.length,
-      tokens: Math.max(...part.map(rowLength)),
-      selected: part.flat(2).reduce((sum, { completionIds }) => sum + completionIds.length, 0),
-    }));
+  return epochParts(usable, unitsOf(usable, settings), settings, 0).map((part) => ({
+    rows: part.length,
+    tokens: Math.max(...part.map(rowLength)),
+    selected: part.flat(2).reduce((sum, { completionIds }) => sum + completionIds.length, 0),
+  }));
 }
 
 function batchBytes(config: DecoderConfig, trainable: Trainable, { rows, tokens, selected }: BatchSize) {
@@ -101,7 +93,7 @@ function batchBytes(config: DecoderConfig, trainable: Trainable, { rows, tokens,
   const adapted = (module: string) =>
     trainable.kind === 'all' || trainable.lora.modules.some((one) => one === module);
   // Input and result of each norm, queries, keys, values, the attention's result, gate, sigmoid, silu, up; and
-  // what a trained projection reads.
+  // the inputs of trained projections.
   const perToken =
     5 * hidden +
     2 * heads * headDim +
@@ -159,7 +151,7 @@ export function machineMemory(): MachineMemory {
   const whole = totalmem();
   const limit = process.constrainedMemory();
   if (!(limit > 0 && limit < whole)) return { total: whole, free: process.availableMemory() };
-  // What a container has read from files counts as used, but is given back when it is needed.
+  // Cached files of a container count as used, but the system frees them when memory is needed.
   return { total: limit, free: Math.min(limit, process.availableMemory() + cachedFiles()) };
 }
 
@@ -204,7 +196,7 @@ function remedyOf(
     .join(', or ');
 }
 
-/** The estimate may be so much too high. */
+/** Factor by which the estimate may be too high. */
 const tolerance = 1.2;
 
 /** @throws UserError when the training can't fit, even if everything else on the machine ended */

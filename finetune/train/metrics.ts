@@ -1,4 +1,4 @@
-/** `metrics.jsonl`: every event of a training with when it was, how long it took, and the memory it left. */
+/** `metrics.jsonl`: every event of a training with its time, its duration, and the memory of the process. */
 import { JsonLinesFile, keepFirstLines } from '../../src/storage/json-lines.js';
 import type { TrainingEvent } from './trainer.js';
 
@@ -15,16 +15,12 @@ export type Metric = TrainingEvent & {
 
 export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly kind: Kind }>;
 
-export interface Meters {
+/** Turns events into metrics; to be called as they happen. `milliseconds` is a monotonic clock, `memory` in bytes. */
+export function createMeter(meters: {
   now(): Date;
-  /** A clock that only goes forward. */
   milliseconds(): number;
-  /** Bytes of memory that the process holds. */
   memory(): number;
-}
-
-/** Turns events into metrics; to be called as they happen. */
-export function createMeter(meters: Meters): (event: TrainingEvent) => Metric {
+}): (event: TrainingEvent) => Metric {
   let last = meters.milliseconds();
   return (event) => {
     const present = meters.milliseconds();
@@ -41,42 +37,42 @@ export function createMeter(meters: Meters): (event: TrainingEvent) => Metric {
   };
 }
 
-export interface MetricsLog {
-  /** What the whole training recorded, earlier sessions of it included. */
-  readonly metrics: readonly Metric[];
-  add(metric: Metric): void;
-  close(): Promise<void>;
-}
-
 /**
- * The log in `path`, which is touched once training starts: then what comes after the step it starts from is cut off,
+ * The log of a training, which is touched once training starts: then the metrics after its first step are cut off,
  * because these steps are made again. So the file has every step once, in order.
- * @throws UserError for a damaged file, when training starts
  */
-export function openMetricsLog(path: string): MetricsLog {
-  const file = new JsonLinesFile<Metric>(path);
-  const metrics: Metric[] = [];
-  return {
-    metrics,
-    add(metric) {
-      if (metric.kind === 'start') {
-        const kept = standing(file.read() ?? [], metric.step);
-        if (kept.length < file.length) keepFirstLines(path, kept.length);
-        metrics.splice(0, metrics.length, ...kept);
-      }
-      metrics.push(metric);
-      file.append([metric]);
-    },
-    async close() {
-      await file.flush();
-      file.close();
-    },
-  };
-}
+export class MetricsLog {
+  readonly #path: string;
+  readonly #file: JsonLinesFile<Metric>;
+  #metrics: Metric[] = [];
 
-/** What is left of earlier sessions for a training that goes on from `step`: nothing, where it begins anew. */
-function standing(metrics: readonly Metric[], step: number): readonly Metric[] {
-  if (step === 0) return [];
-  const repeated = metrics.findIndex((metric) => metric.step > step);
-  return repeated < 0 ? metrics : metrics.slice(0, repeated);
+  constructor(path: string) {
+    this.#path = path;
+    this.#file = new JsonLinesFile(path);
+  }
+
+  /** The metrics of the whole training, earlier sessions included. */
+  get metrics(): readonly Metric[] {
+    return this.#metrics;
+  }
+
+  /** @throws UserError for a damaged file, when training starts */
+  add(metric: Metric): void {
+    if (metric.kind === 'start') this.#keepUntil(metric.step);
+    this.#metrics.push(metric);
+    this.#file.append([metric]);
+  }
+
+  /** Keeps the metrics of earlier sessions up to a step; none where the training begins anew. */
+  #keepUntil(step: number): void {
+    const logged = this.#file.read() ?? [];
+    const repeated = step === 0 ? 0 : logged.findIndex((metric) => metric.step > step);
+    this.#metrics = repeated < 0 ? logged : logged.slice(0, repeated);
+    if (this.#metrics.length < this.#file.length) keepFirstLines(this.#path, this.#metrics.length);
+  }
+
+  async close(): Promise<void> {
+    await this.#file.flush();
+    this.#file.close();
+  }
 }

@@ -1,8 +1,8 @@
-/** Which examples make up which step. Follows from the seed and the epoch alone, so that a resumed training repeats it. */
+/** Assigns examples to steps by the seed and the epoch alone, so that a resumed training repeats it. */
 
 import { UserError } from '../../src/errors.js';
 import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
-import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
+import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { exampleLength, makeBatch, type TokenExample, totalWeight } from '../engine/batch.js';
 import type { Parameter, TrainingSession } from '../engine/training-session.js';
 import { layOut, type PackingSettings, type Part, sharedPrompts } from './packing.js';
@@ -26,7 +26,7 @@ export function stepsPerEpoch(examples: number, { batchExamples }: OrderSettings
   return Math.ceil(examples / batchExamples);
 }
 
-/** What is shuffled: examples, or with the packing `prompts` all those that have the same prompt. */
+/** The units of shuffling: examples, or with the packing `prompts` all those that have the same prompt. */
 export function unitsOf(
   examples: readonly TokenExample[],
   { packing }: Pick<OrderSettings, 'packing'>,
@@ -53,17 +53,12 @@ export function planEpoch(
     shuffled(examples, random).map((example) => ({ example, length })),
   );
   const { batchExamples } = settings;
-  const steps = cut(order, batchExamples * bucketSteps).flatMap((bucket) =>
-    // The sort is stable, so that the examples of a unit stay together.
-    cut(
-      bucket.toSorted((a, b) => a.length - b.length),
-      batchExamples,
-    ),
-  );
-  return shuffled(
-    steps.map((step) => step.map(({ example }) => example)),
-    random,
-  );
+  // The sort is stable, so that the examples of a unit stay together.
+  const steps = cut(order, batchExamples * bucketSteps)
+    .map((bucket) => bucket.toSorted((a, b) => a.length - b.length))
+    .flatMap((bucket) => cut(bucket, batchExamples));
+  const chosen = steps.map((step) => step.map(({ example }) => example));
+  return shuffled(chosen, random);
 }
 
 function cut<T>(items: readonly T[], size: number): T[][] {
@@ -72,18 +67,8 @@ function cut<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** Fisher–Yates. */
-function shuffled<T>(items: readonly T[], random: RandomGenerator): T[] {
-  const result = [...items];
-  for (let i = result.length - 1; i > 0; i--) {
-    const j = random.integers(0, i + 1);
-    [result[i], result[j]] = [result[j]!, result[i]!];
-  }
-  return result;
-}
-
 /**
- * Those that have a weight and an answer.
+ * The examples that have a weight and an answer.
  * @throws UserError when there are none, some are longer than the model's context, or one has no prompt to go on from
  */
 export function usableExamples(
@@ -114,18 +99,26 @@ export function usableExamples(
   return weighted;
 }
 
-/** Examples that are laid out together where nothing is learnt from them. */
+/** Validation examples that are laid out together. */
 const validationGroup = 64;
+
+/** The parts that an epoch reads. */
+export function epochParts(
+  examples: readonly TokenExample[],
+  units: readonly Unit[],
+  settings: OrderSettings,
+  epoch: number,
+): readonly Part[] {
+  return planEpoch(units, settings, epoch).flatMap((step) => {
+    const chosen = step.map((index) => examples[index]!);
+    return layOut(chosen, settings);
+  });
+}
 
 /** The parts that a validation reads: the same every time. */
 export function validationParts(examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] {
-  return planEpoch(unitsOf(examples, settings), { ...settings, batchExamples: validationGroup }, 0).flatMap(
-    (group) =>
-      layOut(
-        group.map((index) => examples[index]!),
-        settings,
-      ),
-  );
+  const grouped = { ...settings, batchExamples: validationGroup };
+  return epochParts(examples, unitsOf(examples, settings), grouped, 0);
 }
 
 /** Weighted mean of −log p over the answers' tokens, without dropout. */

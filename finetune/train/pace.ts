@@ -1,98 +1,94 @@
 /** How a training goes at present: its loss without the noise of single steps, its speed, and the time that is left. */
 import type { Metric, MetricOf } from './metrics.js';
 
-/** Steps that speed and time left are told from. */
+/** Steps that speed and time left are computed from. */
 const recentSteps = 20;
 
 /** Steps that the shown loss is a mean over. */
 const lossSteps = 10;
 
-/** The share of a step that a forward pass takes, about; for a validation that no one has timed yet. */
+/** Approximate share of a step that a forward pass takes: it predicts validations before the first one is timed. */
 const forwardShare = 0.4;
+
+/** Steps between validations and between checkpoints. */
+export interface Intervals {
+  readonly evaluateEvery: number;
+  readonly checkpointEvery: number;
+}
 
 /**
  * The exponentially weighted mean of the values so far, over about `span` of them; the first ones weigh no more than
  * their share (bias correction, https://arxiv.org/abs/1412.6980, section 3).
  */
-export function createSmoother(span: number): (value: number) => number {
-  const decay = 1 - 1 / span;
-  let sum = 0;
-  let weight = 0;
-  return (value) => {
-    sum = decay * sum + value;
-    weight = decay * weight + 1;
-    return sum / weight;
-  };
+export class SmoothedMean {
+  readonly #decay: number;
+  #sum = 0;
+  #weight = 0;
+
+  constructor(span: number) {
+    this.#decay = 1 - 1 / span;
+  }
+
+  /** @returns the mean with the value */
+  add(value: number): number {
+    this.#sum = this.#decay * this.#sum + value;
+    this.#weight = this.#decay * this.#weight + 1;
+    return this.#sum / this.#weight;
+  }
 }
 
-export interface Pace {
-  take(metric: Metric): void;
-  /** Undefined before the first step, as the others. */
-  readonly loss: number | undefined;
-  readonly tokensPerSecond: number | undefined;
+export class Pace {
+  readonly #intervals: Intervals;
+  readonly #smoothed = new SmoothedMean(lossSteps);
+  #recent: readonly MetricOf<'step'>[] = [];
+  #start: MetricOf<'start'> | undefined;
+  #loss: number | undefined;
+  /** The last validation and the last checkpoint: after which step they were, and what they took. */
+  #validation = { step: 0, seconds: 0 };
+  #checkpoint = { step: 0, seconds: 0 };
+
+  constructor(intervals: Intervals) {
+    this.#intervals = intervals;
+  }
+
+  take(metric: Metric): void {
+    if (metric.kind === 'start') {
+      this.#start = metric;
+      this.#validation = { step: metric.step, seconds: 0 };
+      this.#checkpoint = this.#validation;
+    } else if (metric.kind === 'step') {
+      this.#loss = this.#smoothed.add(metric.loss);
+      this.#recent = [...this.#recent, metric].slice(-recentSteps);
+    } else if (metric.kind === 'validation') this.#validation = metric;
+    else if (metric.kind === 'checkpoint') this.#checkpoint = metric;
+  }
+
+  /** This and the others are undefined before the first step. */
+  get loss(): number | undefined {
+    return this.#loss;
+  }
+
+  get tokensPerSecond(): number | undefined {
+    const seconds = sum(this.#recent, (step) => step.seconds);
+    return seconds === 0 ? undefined : sum(this.#recent, (step) => step.tokens) / seconds;
+  }
+
   /** With the validations and checkpoints to come, and without early stopping. */
-  readonly secondsLeft: number | undefined;
-}
-
-export function createPace(intervals: {
-  readonly evaluateEvery: number;
-  readonly checkpointEvery: number;
-}): Pace {
-  const smooth = createSmoother(lossSteps);
-  const recent: MetricOf<'step'>[] = [];
-  let start: MetricOf<'start'> | undefined;
-  let loss: number | undefined;
-  /** Steps after which the last validation and the last checkpoint were, and what they took. */
-  let validation = { step: 0, seconds: 0 };
-  let checkpoint = { step: 0, seconds: 0 };
-  const speed = () => {
-    const seconds = sum(recent, (step) => step.seconds);
-    return seconds === 0 ? undefined : sum(recent, (step) => step.tokens) / seconds;
-  };
-  return {
-    take(metric) {
-      switch (metric.kind) {
-        case 'start':
-          start = metric;
-          validation = { step: metric.step, seconds: 0 };
-          checkpoint = { step: metric.step, seconds: 0 };
-          break;
-        case 'step':
-          loss = smooth(metric.loss);
-          recent.push(metric);
-          if (recent.length > recentSteps) recent.shift();
-          break;
-        case 'validation':
-          validation = metric;
-          break;
-        case 'checkpoint':
-          checkpoint = metric;
-          break;
-        default:
-      }
-    },
-    get loss() {
-      return loss;
-    },
-    get tokensPerSecond() {
-      return speed();
-    },
-    get secondsLeft() {
-      const last = recent.at(-1);
-      const tokensPerSecond = speed();
-      if (start === undefined || last === undefined || tokensPerSecond === undefined) return undefined;
-      const { totalSteps } = start;
-      const perStep = sum(recent, ({ seconds }) => seconds) / recent.length;
-      const untimed = (forwardShare * start.validation.tokens) / tokensPerSecond;
-      const perValidation =
-        start.validation.tokens === 0 ? 0 : validation.seconds > 0 ? validation.seconds : untimed;
-      return (
-        (totalSteps - last.step) * perStep +
-        occasions(validation.step, totalSteps, intervals.evaluateEvery) * perValidation +
-        occasions(checkpoint.step, totalSteps, intervals.checkpointEvery) * checkpoint.seconds
-      );
-    },
-  };
+  get secondsLeft(): number | undefined {
+    const last = this.#recent.at(-1);
+    const { tokensPerSecond } = this;
+    if (this.#start === undefined || last === undefined || tokensPerSecond === undefined) return undefined;
+    const { totalSteps, validation } = this.#start;
+    const perStep = sum(this.#recent, ({ seconds }) => seconds) / this.#recent.length;
+    const untimed = (forwardShare * validation.tokens) / tokensPerSecond;
+    const perValidation = validation.tokens === 0 ? 0 : this.#validation.seconds || untimed;
+    const { evaluateEvery, checkpointEvery } = this.#intervals;
+    return (
+      (totalSteps - last.step) * perStep +
+      occasions(this.#validation.step, totalSteps, evaluateEvery) * perValidation +
+      occasions(this.#checkpoint.step, totalSteps, checkpointEvery) * this.#checkpoint.seconds
+    );
+  }
 }
 
 /** How often something that happens every so many steps, and after the last one, is still to come. */

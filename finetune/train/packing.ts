@@ -1,4 +1,5 @@
-/** How the examples of a step are laid out in rows, and the rows in batches that are read one after another. */
+/** Lays the examples of a step out in rows, and the rows in batches that are read one after another. */
+import { groupedBy } from '../../src/comparison/run-groups.js';
 import {
   exampleLength,
   type Family,
@@ -35,13 +36,19 @@ export function layOut(
   { packing, batchTokens }: PackingSettings,
 ): readonly Part[] {
   const rows = packing === 'none' ? ownRows(examples) : packedRows(examples, batchTokens);
-  const parts: Row[][] = [];
-  for (const row of rows.toSorted((a, b) => rowLength(a) - rowLength(b))) {
-    const last = parts.at(-1);
-    if (last !== undefined && (last.length + 1) * rowLength(row) <= batchTokens) last.push(row);
-    else parts.push([row]);
+  const byLength = rows.toSorted((a, b) => rowLength(a) - rowLength(b));
+  return filled(byLength, (part, row) => (part.length + 1) * rowLength(row) <= batchTokens);
+}
+
+/** Consecutive items in groups; a group takes the next item as long as it fits. */
+function filled<T>(items: readonly T[], fits: (group: readonly T[], item: T) => boolean): readonly T[][] {
+  const groups: T[][] = [];
+  for (const item of items) {
+    const last = groups.at(-1);
+    if (last !== undefined && fits(last, item)) last.push(item);
+    else groups.push([item]);
   }
-  return parts;
+  return groups;
 }
 
 /** One example a row. */
@@ -50,8 +57,8 @@ export function ownRows(examples: readonly TokenExample[]): readonly Row[] {
 }
 
 /**
- * Rows of examples that are strangers to each other are no longer than the longest example, which has to be read anyway.
- * They are the fewest, evenly filled: the longest family goes to the emptiest row. A longer family is a row of its own.
+ * Rows of several families are no longer than the longest example, which has to be read anyway. They are the fewest,
+ * evenly filled: the longest family goes to the emptiest row. A longer family is a row of its own.
  */
 function packedRows(examples: readonly TokenExample[], batchTokens: number): readonly Row[] {
   const longest = Math.max(...examples.map(exampleLength));
@@ -79,23 +86,10 @@ function evenRows(families: readonly Family[], count: number): readonly Row[] {
 
 /** Examples by their prompts, in the order of the first of each. */
 export function sharedPrompts(examples: readonly TokenExample[]): readonly Family[] {
-  const families = new Map<string, TokenExample[]>();
-  for (const example of examples) {
-    const key = example.promptIds.join();
-    const family = families.get(key);
-    if (family === undefined) families.set(key, [example]);
-    else family.push(example);
-  }
-  return [...families.values()];
+  return [...groupedBy(examples, ({ promptIds }) => promptIds.join()).values()];
 }
 
 /** A family that is longer than a row, in parts that repeat the prompt. */
 function divided(family: Family, limit: number): readonly Family[] {
-  const parts: TokenExample[][] = [];
-  for (const example of family) {
-    const last = parts.at(-1);
-    if (last !== undefined && familyLength([...last, example]) <= limit) last.push(example);
-    else parts.push([example]);
-  }
-  return parts;
+  return filled(family, (part, example) => familyLength([...part, example]) <= limit);
 }

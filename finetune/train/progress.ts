@@ -2,8 +2,9 @@ import { styleText } from 'node:util';
 import type { CommandContext } from '../../src/context.js';
 import { formatBytes, formatCompact, formatDuration, plural } from '../../src/format/numbers.js';
 import { createProgress, type Progress, type ProgressMode } from '../../src/format/progress.js';
+import type { StepLoss } from '../engine/checkpoint.js';
 import type { Metric, MetricOf } from './metrics.js';
-import { createPace, type Pace } from './pace.js';
+import { type Intervals, Pace } from './pace.js';
 import { formatLoss } from './training-charts.js';
 
 export interface TrainingDisplay {
@@ -12,22 +13,16 @@ export interface TrainingDisplay {
   close(): void;
 }
 
-/** When there will be validations and checkpoints: the time left depends on it. */
-export interface Intervals {
-  readonly evaluateEvery: number;
-  readonly checkpointEvery: number;
-}
-
-/** Shows a training as it goes; a reader finds its start, each validation and each alarm in the scroll-back. */
+/** Shows a training as it goes; its start, each validation and each alarm stay in the scroll-back. */
 export function createTrainingDisplay(
   mode: ProgressMode,
   intervals: Intervals,
   context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
 ): TrainingDisplay {
   const progress = createProgress(mode, context);
-  const pace = createPace(intervals);
+  const pace = new Pace(intervals);
   let start: MetricOf<'start'> | undefined;
-  let lowest: MetricOf<'start'>['best'];
+  let lowest: StepLoss | undefined;
   const show = (metric: Metric) => {
     pace.take(metric);
     switch (metric.kind) {
@@ -80,7 +75,7 @@ function figures({ rssBytes }: Metric, pace: Pace, validating: boolean): readonl
   ];
 }
 
-function validationText({ step, loss, best }: MetricOf<'validation'>, lowest: MetricOf<'start'>['best']) {
+function validationText({ step, loss, best }: MetricOf<'validation'>, lowest: StepLoss | undefined) {
   const place =
     best || lowest === undefined
       ? 'the lowest so far'

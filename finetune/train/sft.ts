@@ -1,4 +1,4 @@
-/** Supervised fine-tuning of a model directory: conversations in, an adapter or a model out. */
+/** Supervised fine-tuning (SFT) of a model directory: conversations in, an adapter or a model out. */
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/errors.js';
@@ -58,7 +58,7 @@ export interface FineTuned extends TrainingOutcome {
 }
 
 export interface FineTuningHooks extends TrainingHooks {
-  /** Told before anything large is loaded. */
+  /** Called before anything large is loaded. */
   onMemory?(estimate: MemoryEstimate): void;
 }
 
@@ -67,7 +67,9 @@ export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Pr
   const config = readDecoderConfig(job.model);
   const checkpoint = path.join(job.output, 'checkpoint.safetensors');
   refuseOtherModel(job, checkpoint);
-  const { trainable, parameters } = await orOutOfMemory('reading the weights', () => beginning(job, config));
+  const { trainable, parameters } = await orOutOfMemory('reading the weights', () =>
+    firstParameters(job, config),
+  );
   const tokenizer = openTokenizer(job.model, job.template);
   const end = endOfAnswer(job.model, config, tokenizer);
   const alarms = templateAlarms(job.model, tokenizer, job.training);
@@ -90,7 +92,7 @@ export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Pr
     threads: job.threads ?? checkpointThreads(checkpoint) ?? freeCores(),
     checkpoint,
   };
-  const told: TrainingHooks = {
+  const withAlarms: TrainingHooks = {
     ...hooks,
     onEvent(event) {
       hooks.onEvent?.(event);
@@ -98,15 +100,15 @@ export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Pr
       for (const alarm of alarms) hooks.onEvent?.({ kind: 'alarm', step: event.step, ...alarm });
     },
   };
-  const outcome = await orOutOfMemory('training', () => train(run, told));
+  const outcome = await orOutOfMemory('training', () => train(run, withAlarms));
   return {
     ...outcome,
     result: outcome.ended === 'interrupted' ? undefined : await write(job, outcome.parameters),
   };
 }
 
-function beginning(
-  { model, method, settings }: FineTuning,
+function firstParameters(
+  { model, method, settings: { seed } }: FineTuning,
   config: DecoderConfig,
 ): { trainable: Trainable; parameters: Parameter[] } {
   switch (method.kind) {
@@ -121,14 +123,14 @@ function beginning(
       const shapes = trainedParameters(config, trainable);
       if (shapes.length === 0)
         throw new UserError({ field: 'modules', message: 'names no module, so nothing would be trained' });
-      return { trainable, parameters: initialAdapter(shapes, settings.seed) };
+      return { trainable, parameters: initialAdapter(shapes, seed) };
     }
     case 'full':
       return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
     case 'scratch':
       return {
         trainable: { kind: 'all' },
-        parameters: randomModel(config, initializerRange(model), settings.seed),
+        parameters: randomModel(config, initializerRange(model), seed),
       };
   }
 }
@@ -142,23 +144,18 @@ async function write(
     writeAdapter(adapter, parameters, method.lora, model);
     return adapter;
   }
-  const directory = modelOutput(output);
-  // The same training, given again, makes the same model.
+  const directory = path.join(output, 'model');
+  // The same training makes the same model again.
   rmSync(directory, { recursive: true, force: true });
   await writeModel(directory, model, parameters);
   return directory;
 }
 
-function modelOutput(output: string): string {
-  return path.join(output, 'model');
-}
-
 /** @throws UserError when a model is where the result will be, and no checkpoint tells that this training made it */
 function refuseOtherModel({ method, model, output }: FineTuning, checkpoint: string): void {
-  const directory = modelOutput(output);
+  const directory = path.join(output, 'model');
   if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;
-  const own = existsSync(checkpoint) && realpathSync(directory) !== realpathSync(model);
-  if (own) return;
+  if (existsSync(checkpoint) && realpathSync(directory) !== realpathSync(model)) return;
   throw new UserError({
     field: 'output',
     value: output,

@@ -8,38 +8,41 @@ import crc32c from 'crc-32/crc32c.js';
 import { double, float, integer, nested, text } from '../../src/storage/protobuf.js';
 import type { Metric } from './metrics.js';
 
-export interface EventFile {
-  add(metric: Metric): void;
-  close(): void;
-}
-
 /**
  * Writes the curves of a training to a new event file in `folder`, made when training starts. TensorBoard drops what
  * earlier files have of the steps from there on: they are made again.
  */
-export function openEventFile(folder: string): EventFile {
-  let descriptor: number | undefined;
-  const write = (event: Uint8Array) => {
-    if (descriptor !== undefined) appendFileSync(descriptor, record(event));
-  };
-  return {
-    add(metric) {
-      const seconds = Date.parse(metric.time) / 1000;
-      if (metric.kind === 'start') {
-        descriptor ??= createFile(folder, seconds);
-        write(eventMessage(seconds, 0, text(fileVersion, 'brain.Event:2')));
-        write(eventMessage(seconds, metric.step + 1, nested(sessionLog, integer(sessionStatus, started))));
-      }
-      const values = Object.entries(scalars(metric)).flatMap(([tag, value]) =>
-        value === undefined ? [] : [nested(summaryValue, text(valueTag, tag), float(simpleValue, value))],
-      );
-      if (values.length > 0) write(eventMessage(seconds, metric.step, nested(summary, ...values)));
-    },
-    close() {
-      if (descriptor !== undefined) closeSync(descriptor);
-      descriptor = undefined;
-    },
-  };
+export class EventFile {
+  readonly #folder: string;
+  #descriptor: number | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  add(metric: Metric): void {
+    const seconds = Date.parse(metric.time) / 1000;
+    if (metric.kind === 'start') {
+      this.#descriptor ??= createFile(this.#folder, seconds);
+      this.#write(seconds, 0, text(fileVersion, 'brain.Event:2'));
+      this.#write(seconds, metric.step + 1, nested(sessionLog, integer(sessionStatus, started)));
+    }
+    const values = Object.entries(scalars(metric)).flatMap(([tag, value]) =>
+      value === undefined ? [] : [nested(summaryValue, text(valueTag, tag), float(simpleValue, value))],
+    );
+    if (values.length > 0) this.#write(seconds, metric.step, nested(summary, ...values));
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  #write(seconds: number, step: number, content: Uint8Array): void {
+    if (this.#descriptor === undefined) return;
+    const event = Buffer.concat([double(wallTime, seconds), integer(eventStep, step), content]);
+    appendFileSync(this.#descriptor, record(event));
+  }
 }
 
 /** The values of a metric by the names of their curves. */
@@ -59,7 +62,7 @@ function scalars(metric: Metric): Readonly<Record<string, number | undefined>> {
   }
 }
 
-/** Names sort by time, then by how many there were: the order in which TensorBoard reads them. */
+/** Names sort by time, then by the number of earlier files: TensorBoard reads them in this order. */
 function createFile(folder: string, seconds: number): number {
   mkdirSync(folder, { recursive: true });
   const time = String(Math.floor(seconds)).padStart(10, '0');
@@ -74,7 +77,7 @@ function record(data: Uint8Array): Buffer {
   return Buffer.concat([length, maskedChecksum(length), data, maskedChecksum(data)]);
 }
 
-/** CRC-32C, rotated and shifted, since a checksum of data that hold their own checksums would be weak. */
+/** CRC-32C, rotated and shifted, since a checksum over data with checksums in them would be weak. */
 function maskedChecksum(data: Uint8Array): Buffer {
   const crc = crc32c.buf(data) >>> 0;
   const masked = Buffer.alloc(4);
@@ -82,14 +85,10 @@ function maskedChecksum(data: Uint8Array): Buffer {
   return masked;
 }
 
-// Numbers of the fields, by their messages.
+// Field numbers of each message.
 const [wallTime, eventStep, fileVersion, summary, sessionLog] = [1, 2, 3, 5, 7];
 const summaryValue = 1;
 const [valueTag, simpleValue] = [1, 2];
 const sessionStatus = 1;
 /** `SessionLog.START` */
 const started = 1;
-
-function eventMessage(seconds: number, step: number, content: Uint8Array): Buffer {
-  return Buffer.concat([double(wallTime, seconds), integer(eventStep, step), content]);
-}

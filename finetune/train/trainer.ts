@@ -5,6 +5,7 @@ import { exampleLength, type TokenExample } from '../engine/batch.js';
 import {
   type CheckpointOwner,
   readCheckpoint,
+  type StepLoss,
   type TrainingState,
   writeCheckpoint,
 } from '../engine/checkpoint.js';
@@ -19,11 +20,11 @@ import {
 } from '../engine/training-session.js';
 import { meanLoss, planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './order.js';
 import { layOut, type Part } from './packing.js';
-import { type TrainingAlarm, watchDivergence } from './training-alarms.js';
+import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
 import { type TrainingRun, type TrainingSettings, trainingIdentity } from './training-run.js';
 import { lossAndGradients, update } from './training-step.js';
 
-/** What is read of a split: an example without weight or answer is not. */
+/** The part of a split that is read: examples with a weight and an answer. */
 interface ReadSplit {
   readonly examples: number;
   /** Tokens of the examples. */
@@ -39,7 +40,7 @@ export type TrainingEvent =
       readonly training: ReadSplit;
       readonly validation: ReadSplit;
       /** The lowest validation loss before; absent where there was none. */
-      readonly best?: { readonly step: number; readonly loss: number };
+      readonly best?: StepLoss | undefined;
     }
   | {
       readonly kind: 'step';
@@ -64,11 +65,11 @@ export interface TrainingHooks {
 }
 
 export interface TrainingOutcome {
-  /** Those of the lowest validation loss, where there was validation; else the last. */
+  /** The values of the lowest validation loss where there was validation, else the last ones. */
   readonly parameters: readonly Parameter[];
   readonly step: number;
   readonly ended: 'complete' | 'early' | 'interrupted';
-  readonly best: { readonly step: number; readonly loss: number } | undefined;
+  readonly best: StepLoss | undefined;
 }
 
 /**
@@ -90,7 +91,7 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
       totalSteps,
       training: readSplit(training),
       validation: readSplit(validation),
-      ...(state.best && { best: { step: state.best.step, loss: state.best.loss } }),
+      ...(state.best && { best: stepLoss(state.best) }),
     });
     const keep = () => {
       if (run.checkpoint === undefined) return;
@@ -146,7 +147,7 @@ async function makeSteps(
   const schedule = { kind, warmupSteps, totalSteps, floor };
   const units = unitsOf(training, settings);
   const heldOut = validationParts(validation, settings);
-  const divergence = watchDivergence(state.best?.loss);
+  const divergence = new DivergenceWatch(state.best?.loss);
   let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
   while (state.step < totalSteps && !exhausted(state, settings)) {
     const epoch = Math.floor(state.step / perEpoch);
@@ -159,8 +160,8 @@ async function makeSteps(
     const learningRate = settings.learningRate * scheduleFactor(schedule, state.step);
     const scale = clipFactor(norm, settings.maxGradientNorm);
     await update(state, gradients, learningRate, scale, settings.adamw, sessions.muon);
-    const tokens = chosen.reduce((sum, example) => sum + exampleLength(example), 0);
     const { step } = state;
+    const tokens = tokensOf(chosen);
     hooks.onEvent?.({ kind: 'step', step, totalSteps, loss, gradientNorm: norm, learningRate, tokens });
     divergence.step(loss);
     if (sessions.validation !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps)) {
@@ -174,30 +175,26 @@ async function makeSteps(
   return state.step < totalSteps ? 'early' : 'complete';
 }
 
-function readSplit(examples: readonly TokenExample[]): ReadSplit {
-  return {
-    examples: examples.length,
-    tokens: examples.reduce((sum, example) => sum + exampleLength(example), 0),
-  };
-}
+const tokensOf = (examples: readonly TokenExample[]) =>
+  examples.reduce((sum, example) => sum + exampleLength(example), 0);
+
+const readSplit = (examples: readonly TokenExample[]): ReadSplit => ({
+  examples: examples.length,
+  tokens: tokensOf(examples),
+});
+
+const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });
 
 /** Early stopping. */
 function exhausted(state: TrainingState, { patience }: TrainingSettings): boolean {
   return patience !== undefined && state.evaluationsWithoutGain >= patience;
 }
 
-function restore(run: TrainingRun, owner: CheckpointOwner): TrainingState {
-  const { checkpoint, parameters } = run;
-  const found = checkpoint === undefined ? undefined : readCheckpoint(checkpoint, parameters, owner.identity);
-  return (
-    found ?? {
-      parameters,
-      moments: parameters.map(zeroMoments),
-      step: 0,
-      best: undefined,
-      evaluationsWithoutGain: 0,
-    }
-  );
+function restore({ checkpoint, parameters }: TrainingRun, owner: CheckpointOwner): TrainingState {
+  const stored = checkpoint && readCheckpoint(checkpoint, parameters, owner.identity);
+  if (stored) return stored;
+  const moments = parameters.map(zeroMoments);
+  return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
 function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
@@ -240,6 +237,6 @@ function outcome(
         : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! })),
     step,
     ended,
-    best: best === undefined ? undefined : { step: best.step, loss: best.loss },
+    best: best && stepLoss(best),
   };
 }

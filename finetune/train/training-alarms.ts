@@ -1,6 +1,7 @@
-/** What makes a training useless or misleading although it runs. Dataset alarms are in alarms.ts. */
+/** Finds what makes a training useless or misleading although it runs; the dataset has alarms of its own. */
 import { basename, resolve } from 'node:path';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { mean } from '../../src/statistics/descriptive.js';
 import { type Conversation, keepsAnswers } from '../dataset/read-dataset.js';
 
 export interface TrainingAlarm {
@@ -9,12 +10,12 @@ export interface TrainingAlarm {
   readonly remedy: string;
 }
 
-/** Conversations that are looked at: a template treats all alike, and rendering takes time. */
-const looked = 100;
+/** Conversations that are checked: a template treats all alike, and rendering takes time. */
+const checked = 100;
 
 /**
- * Whether what is trained on is what is served: prompts have the tokens that this model counted when it served them,
- * and the chat template shows answers as they stand.
+ * Checks that training has the tokens of serving: prompts have as many as this model counted when it served them, and
+ * the chat template shows answers as they stand.
  * @param model directory of the model
  */
 export function templateAlarms(
@@ -29,10 +30,10 @@ export function templateAlarms(
         ? [{ messages, before: served.promptTokens }]
         : [],
     )
-    .slice(0, looked)
+    .slice(0, checked)
     .map(({ messages, before }) => ({ before, now: tokenizer.encodePrompt(messages).length }));
   const other = served.filter(({ before, now }) => before !== now);
-  const some = conversations.slice(0, looked);
+  const some = conversations.slice(0, checked);
   const changed = some.filter((conversation) => !keepsAnswers(tokenizer, conversation));
   return [
     ...other.slice(0, 1).map(
@@ -56,46 +57,47 @@ export function templateAlarms(
 
 /** Validations in a row, each worse than the one before, that raise the alarm. */
 const risesToAlarm = 3;
-/** Less than this share above the lowest is taken for noise. */
+/** A loss less than this share above the lowest counts as noise. */
 const noise = 0.01;
 
-/**
- * Watches for a validation loss that rises while the training loss falls. Each rise is told once.
- * @param before the lowest validation loss of earlier sessions, if there was one
- */
-export function watchDivergence(before = Number.POSITIVE_INFINITY): {
-  step(loss: number): void;
-  validation(loss: number): TrainingAlarm | undefined;
-} {
-  let interval: number[] = [];
-  let points: { readonly training: number; readonly validation: number }[] = [];
-  let told = false;
-  let lowest = before;
-  return {
-    step(loss) {
-      interval.push(loss);
-    },
-    validation(loss) {
-      const training = interval.reduce((sum, one) => sum + one, 0) / interval.length;
-      interval = [];
-      lowest = Math.min(lowest, loss);
-      // Points of one rise: each validation loss above the one before.
-      if (points.length > 0 && loss <= points.at(-1)!.validation) {
-        points = [];
-        told = false;
-      }
-      points.push({ training, validation: loss });
-      const [first] = points;
-      const rises = points.length - 1;
-      const diverging = rises >= risesToAlarm && training < first!.training && loss > lowest * (1 + noise);
-      if (!diverging || told) return undefined;
-      told = true;
-      return {
-        alarm: 'validation-diverging',
-        message: `the validation loss has risen ${rises} times in a row, from ${first!.validation.toFixed(4)} to ${loss.toFixed(4)}, while the training loss fell from ${first!.training.toFixed(4)} to ${training.toFixed(4)}: examples are learnt by heart`,
-        remedy:
-          'stop it (the result has the weights of the lowest validation loss); then add runs, train fewer epochs or at a lower rate, or set `patience`',
-      };
-    },
-  };
+/** Watches for a validation loss that rises while the training loss falls. Each rise raises one alarm. */
+export class DivergenceWatch {
+  #lowest: number;
+  /** Training losses since the last validation. */
+  #interval: number[] = [];
+  /** The points of one rise: each validation loss lies above the one before. */
+  #points: { readonly training: number; readonly validation: number }[] = [];
+  #raised = false;
+
+  /** @param lowest the lowest validation loss of earlier sessions, if there was one */
+  constructor(lowest = Number.POSITIVE_INFINITY) {
+    this.#lowest = lowest;
+  }
+
+  step(loss: number): void {
+    this.#interval.push(loss);
+  }
+
+  validation(loss: number): TrainingAlarm | undefined {
+    const training = mean(this.#interval);
+    this.#interval = [];
+    this.#lowest = Math.min(this.#lowest, loss);
+    const before = this.#points.at(-1);
+    if (before !== undefined && loss <= before.validation) {
+      this.#points = [];
+      this.#raised = false;
+    }
+    this.#points.push({ training, validation: loss });
+    const first = this.#points[0]!;
+    const rises = this.#points.length - 1;
+    const diverging = rises >= risesToAlarm && training < first.training && loss > this.#lowest * (1 + noise);
+    if (!diverging || this.#raised) return undefined;
+    this.#raised = true;
+    return {
+      alarm: 'validation-diverging',
+      message: `the validation loss has risen ${rises} times in a row, from ${first.validation.toFixed(4)} to ${loss.toFixed(4)}, while the training loss fell from ${first.training.toFixed(4)} to ${training.toFixed(4)}: examples are learnt by heart`,
+      remedy:
+        'stop it (the result has the weights of the lowest validation loss); then add runs, train fewer epochs or at a lower rate, or set `patience`',
+    };
+  }
 }

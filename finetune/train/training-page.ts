@@ -1,4 +1,4 @@
-/** `index.html` of a training: what it was, how it went, what came of it. */
+/** `index.html` of a training: its settings, its course, its result. */
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
@@ -23,8 +23,8 @@ import type { Metric, MetricOf } from './metrics.js';
 import type { TrainConfig } from './train-config.js';
 import { courseCharts, formatLoss, lossChart, smoothedLosses } from './training-charts.js';
 
-/** How far a training is. */
-export type TrainingState =
+/** How far a training is, or how it ended. */
+export type TrainingStatus =
   | { readonly kind: 'running' | 'interrupted' }
   /** `result`: path of the adapter or model directory, as a command line is to name it. */
   | { readonly kind: 'complete' | 'early'; readonly result: string }
@@ -37,12 +37,13 @@ export interface TrainingReport {
   readonly dataset: DatasetLineage;
   /** What the whole training recorded, in order; with a `start`. */
   readonly metrics: readonly Metric[];
-  readonly state: TrainingState;
+  readonly status: TrainingStatus;
 }
 
-/** The whole page in one file, which loads nothing; everything from outside is escaped. */
+/** The whole page is one file, which loads nothing; texts from outside are escaped. */
 export function renderTrainingPage(report: TrainingReport): string {
-  const { config, dataset, metrics, state } = report;
+  const { config, dataset, metrics, status } = report;
+  const { $schema: _, ...settings } = config;
   const steps = metrics.filter((metric) => metric.kind === 'step');
   const validations = metrics.filter((metric) => metric.kind === 'validation');
   const notices = alarms(report);
@@ -51,7 +52,7 @@ export function renderTrainingPage(report: TrainingReport): string {
     notices && { id: 'alarms', title: 'Alarms', content: notices },
     {
       id: 'use',
-      title: state.kind === 'complete' || state.kind === 'early' ? 'Use it' : 'Go on',
+      title: status.kind === 'complete' || status.kind === 'early' ? 'Use it' : 'Go on',
       content: use(report, validations),
     },
     {
@@ -65,7 +66,7 @@ export function renderTrainingPage(report: TrainingReport): string {
       content: steps.length === 0 ? nothing : courseCharts({ steps, validations }, config.maxGradientNorm),
     },
     { id: 'data', title: 'Data', content: data(report) },
-    { id: 'config', title: 'Config', content: preformatted(stringify(shownConfig(config))) },
+    { id: 'config', title: 'Config', content: preformatted(stringify(settings)) },
   ];
   const name = basename(config.output);
   return page({
@@ -78,12 +79,12 @@ export function renderTrainingPage(report: TrainingReport): string {
 
 const nothing = html`<p class="empty">There was no step yet.</p>`;
 
-function header({ config, dataset, metrics, state }: TrainingReport): Html {
+function header({ config, dataset, metrics, status }: TrainingReport): Html {
   const first = metrics[0];
   return html`<header>
 <p class="kicker">policyloop training <b>${basename(config.output)}</b></p>
 <h1>${basename(config.model)} <span class="by">trained on</span> ${basename(dataset.path)}</h1>
-<p class="state"><span class="status ${statusName(state)}">${statusName(state)}</span> ${statusText(state, config)}</p>
+<p class="state"><span class="status ${statusName(status)}">${statusName(status)}</span> ${statusText(status, config)}</p>
 <dl class="facts">
 <div><dt>method</dt><dd>${methodText(config)}</dd></div>
 <div><dt>seed</dt><dd>${config.seed}</dd></div>
@@ -93,13 +94,13 @@ ${first && html`<div><dt>started</dt><dd>${formatTime(first.time)}</dd></div>`}
 </header>`;
 }
 
-/** The words that runs have for it. */
-function statusName({ kind }: TrainingState): string {
+/** The status of a run that went alike, so that the pages agree. */
+function statusName({ kind }: TrainingStatus): string {
   return kind === 'complete' || kind === 'early' ? 'completed' : kind;
 }
 
-function statusText(state: TrainingState, { patience }: TrainConfig): string {
-  switch (state.kind) {
+function statusText(status: TrainingStatus, { patience }: TrainConfig): string {
+  switch (status.kind) {
     case 'running':
       return 'when this page was written';
     case 'interrupted':
@@ -109,7 +110,7 @@ function statusText(state: TrainingState, { patience }: TrainConfig): string {
     case 'early':
       return `early, after ${plural(patience ?? 0, 'validation')} without a lower loss`;
     case 'failed':
-      return state.message;
+      return status.message;
   }
 }
 
@@ -167,42 +168,36 @@ function validationTile(validations: readonly MetricOf<'validation'>[]): Html {
   return tile('Lowest validation loss', formatLoss(best.loss), before, 'confirmed');
 }
 
-function alarms({ state, dataset, metrics }: TrainingReport): Html | undefined {
+function alarms({ status, dataset, metrics }: TrainingReport): Html | undefined {
   const found: { readonly message: string; readonly remedy?: string | undefined }[] = [
-    ...(state.kind === 'failed' ? [state] : []),
-    // Each session of a training raises those that its data and its template give reason for.
+    ...(status.kind === 'failed' ? [status] : []),
+    // Each session raises the alarms of data and template again.
     ...new Map(
       metrics.flatMap((metric) => (metric.kind === 'alarm' ? [[metric.message, metric] as const] : [])),
     ).values(),
-    ...(dataset.changed
-      ? [
-          {
-            message: 'the rows of the dataset are not those that its manifest describes',
-            remedy: 'make the dataset anew, unless it was changed on purpose',
-          },
-        ]
-      : []),
   ];
+  if (dataset.changed)
+    found.push({
+      message: 'the rows of the dataset are not those that its manifest describes',
+      remedy: 'make the dataset anew, unless it was changed on purpose',
+    });
   return found.length === 0 ? undefined : alarmList(found);
 }
 
-function goOnText(kind: 'running' | 'interrupted' | 'failed'): string {
-  switch (kind) {
-    case 'running':
-      return 'The training goes on, or was cut off without notice; then the same command continues from the last checkpoint:';
-    case 'interrupted':
-      return 'The same command continues from the last checkpoint:';
-    case 'failed':
-      return 'Once its cause is mended, the same command continues from the last checkpoint; with other settings, give another output:';
-  }
-}
+const goOnTexts = {
+  running:
+    'The training goes on, or was cut off without notice; then the same command continues from the last checkpoint:',
+  interrupted: 'The same command continues from the last checkpoint:',
+  failed:
+    'Once its cause is mended, the same command continues from the last checkpoint; with other settings, give another output:',
+};
 
 function use(
-  { command, config, state }: TrainingReport,
+  { command, config, status }: TrainingReport,
   validations: readonly MetricOf<'validation'>[],
 ): Content {
-  if (state.kind !== 'complete' && state.kind !== 'early') {
-    return html`<p>${goOnText(state.kind)}</p>
+  if (status.kind !== 'complete' && status.kind !== 'early') {
+    return html`<p>${goOnTexts[status.kind]}</p>
 ${preformatted(command)}`;
   }
   const best = validations.findLast((validation) => validation.best);
@@ -210,13 +205,13 @@ ${preformatted(command)}`;
   const settings = {
     model: {
       provider: 'local',
-      path: lora ? config.model : join(config.output, basename(state.result)),
-      ...(lora && { adapter: join(config.output, basename(state.result)) }),
+      path: lora ? config.model : join(config.output, basename(status.result)),
+      ...(lora && { adapter: join(config.output, basename(status.result)) }),
     },
   };
   const overrides = lora
-    ? [`model.path=${config.model}`, `model.adapter=${state.result}`]
-    : [`model.path=${state.result}`];
+    ? [`model.path=${config.model}`, `model.adapter=${status.result}`]
+    : [`model.path=${status.result}`];
   return html`<p>${best === undefined ? 'The result holds the values after the last step' : `The result holds the values of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of an experiment:</p>
 ${preformatted(stringify(settings).trimEnd())}
 <p>Or on the command line:</p>
@@ -253,8 +248,4 @@ function splitTable({ training, validation }: MetricOf<'start'>): Html {
 function sources(list: NonNullable<DatasetLineage['sources']>): Html {
   return html`<details><summary>Made of ${plural(list.length, 'run')}</summary>
 ${htmlTable(list, sourceColumns, { tall: true })}</details>`;
-}
-
-function shownConfig({ $schema: _schema, ...config }: TrainConfig): object {
-  return config;
 }

@@ -1,9 +1,9 @@
-/** What a training leaves to look at, beside its result: the log of metrics, event files for TensorBoard, a page. */
+/** What a training leaves to look at beside its result: the log of metrics, event files for TensorBoard, a page. */
 import { join } from 'node:path';
 import { replaceFile } from '../../src/storage/replace-file.js';
-import { type Metric, openMetricsLog } from './metrics.js';
-import { openEventFile } from './tensorboard.js';
-import { renderTrainingPage, type TrainingReport, type TrainingState } from './training-page.js';
+import { type Metric, MetricsLog } from './metrics.js';
+import { EventFile } from './tensorboard.js';
+import { renderTrainingPage, type TrainingReport, type TrainingStatus } from './training-page.js';
 
 /** Names in the output directory. */
 export const recordFiles = {
@@ -12,36 +12,40 @@ export const recordFiles = {
   page: 'index.html',
 } as const;
 
-export interface TrainingRecord {
-  /** What the whole training recorded, earlier sessions of it included. */
-  readonly metrics: readonly Metric[];
-  /** @throws UserError when the log of an earlier session is damaged */
-  add(metric: Metric): void;
-  /** Writes the page for the last time; where training never started, there is none. */
-  end(state: TrainingState): Promise<void>;
-}
-
 /** The page is written when training starts, with every checkpoint, and at the end. */
-export function openTrainingRecord(about: Omit<TrainingReport, 'metrics' | 'state'>): TrainingRecord {
-  const { output } = about.config;
-  const log = openMetricsLog(join(output, recordFiles.metrics));
-  const events = openEventFile(join(output, recordFiles.eventFiles));
-  const { metrics } = log;
-  const writePage = (state: TrainingState) => {
-    if (metrics.length > 0)
-      replaceFile(join(output, recordFiles.page), renderTrainingPage({ ...about, metrics, state }));
-  };
-  return {
-    metrics,
-    add(metric) {
-      log.add(metric);
-      events.add(metric);
-      if (metric.kind === 'start' || metric.kind === 'checkpoint') writePage({ kind: 'running' });
-    },
-    async end(state) {
-      writePage(state);
-      events.close();
-      await log.close();
-    },
-  };
+export class TrainingRecord {
+  readonly #about: Omit<TrainingReport, 'metrics' | 'status'>;
+  readonly #log: MetricsLog;
+  readonly #events: EventFile;
+
+  constructor(about: Omit<TrainingReport, 'metrics' | 'status'>) {
+    this.#about = about;
+    this.#log = new MetricsLog(join(about.config.output, recordFiles.metrics));
+    this.#events = new EventFile(join(about.config.output, recordFiles.eventFiles));
+  }
+
+  /** The metrics of the whole training, earlier sessions included. */
+  get metrics(): readonly Metric[] {
+    return this.#log.metrics;
+  }
+
+  /** @throws UserError when the log of an earlier session is damaged */
+  add(metric: Metric): void {
+    this.#log.add(metric);
+    this.#events.add(metric);
+    if (metric.kind === 'start' || metric.kind === 'checkpoint') this.#writePage({ kind: 'running' });
+  }
+
+  /** Writes the page for the last time. A training that never started has none. */
+  async end(status: TrainingStatus): Promise<void> {
+    this.#writePage(status);
+    this.#events.close();
+    await this.#log.close();
+  }
+
+  #writePage(status: TrainingStatus): void {
+    if (this.metrics.length === 0) return;
+    const page = renderTrainingPage({ ...this.#about, metrics: this.metrics, status });
+    replaceFile(join(this.#about.config.output, recordFiles.page), page);
+  }
 }

@@ -1,4 +1,4 @@
-/** What a training is given, and what tells it from others: a checkpoint goes on as the training that wrote it. */
+/** The inputs of a training, and its identity: a checkpoint goes on only as the training that wrote it. */
 
 import { createHash } from 'node:crypto';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
@@ -48,21 +48,16 @@ export interface TrainingRun {
 }
 
 /**
- * SHA-256 of everything that the result follows from: model, frozen and first weights (by samples of each), method,
- * settings, examples. Not of what only decides how it is computed: where memory ran out, a training can go on with a
- * smaller `batchTokens`, since the same examples make up a step.
+ * SHA-256 of everything that the result depends on: model, frozen and first weights (by samples of each), method,
+ * settings, examples. `batchTokens` doesn't count, since the same examples make up a step: where memory ran out, a
+ * training can go on with a smaller one.
  */
-export function trainingIdentity({
-  config,
-  trainable,
-  parameters,
-  training,
-  validation,
-  settings,
-}: TrainingRun): string {
+export function trainingIdentity(run: TrainingRun): string {
+  const { config, trainable, parameters, training, validation, settings } = run;
   const hash = createHash('sha256');
   const add = (value: unknown) => hash.update(`${JSON.stringify(value)}\n`);
-  add([config, methodOf(trainable), { ...settings, batchTokens: undefined, checkpointEvery: undefined }]);
+  const method = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.bits ?? null];
+  add([config, method, { ...settings, batchTokens: undefined, checkpointEvery: undefined }]);
   if (trainable.kind === 'adapter')
     for (const { name } of decoderTensors(config)) {
       const tensor = requireTensor(trainable.base, name);
@@ -81,8 +76,4 @@ export function trainingIdentity({
     for (const example of examples) add(example);
   }
   return hash.digest('hex');
-}
-
-function methodOf(trainable: Trainable): unknown {
-  return trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.bits ?? null];
 }

@@ -1,4 +1,4 @@
-/** One update of the weights: the gradients of all that it is computed from, and what the optimisers make of them. */
+/** One update of the weights: the gradients of all parts of a batch, and the step of the optimisers. */
 import { deriveSeeds } from '../../src/random/generator.js';
 import { makeBatch, totalWeight } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';

@@ -2,8 +2,8 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { DatasetManifest } from '../../finetune/dataset/dataset.js';
 import { contentHash, fileHash, readLineage } from '../../finetune/dataset/lineage.js';
-import type { DatasetManifest } from '../../finetune/dataset/manifest.js';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { UserError } from '../../src/errors.js';
 import { packageRoot } from '../../src/package.js';

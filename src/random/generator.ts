@@ -172,3 +172,13 @@ class Generator implements RandomGenerator {
     }
   }
 }
+
+/** The items in random order, every order equally likely (Fisher and Yates 1938). */
+export function shuffled<T>(items: Iterable<T>, random: RandomGenerator): T[] {
+  const order = [...items];
+  for (let i = order.length - 1; i > 0; i--) {
+    const j = random.integers(0, i + 1);
+    [order[i], order[j]] = [order[j]!, order[i]!];
+  }
+  return order;
+}

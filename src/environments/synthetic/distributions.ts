@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '../../random/generator.js';
+import { type RandomGenerator, shuffled } from '../../random/generator.js';
 import type { Task } from '../task.js';
 
 /** A drawn task and its step limit. */
@@ -40,15 +40,9 @@ export function unitVector(random: RandomGenerator, n: number): Float64Array {
   return vector.map((value) => value / length);
 }
 
-/** The integers below `n` in random order (Fisher and Yates). */
-export function permutation(random: RandomGenerator, n: number): number[] {
-  const order = Array.from({ length: n }, (_, i) => i);
-  for (let i = n - 1; i > 0; i--) {
-    const j = random.integers(0, i + 1);
-    [order[i], order[j]] = [order[j]!, order[i]!];
-  }
-  return order;
-}
+/** The integers below `n` in random order. */
+export const permutation = (random: RandomGenerator, n: number): number[] =>
+  shuffled(Array(n).keys(), random);
 
 /** The matrix of a random rotation, n × n by rows: Givens rotations of random pairs of axes. */
 export function rotation(random: RandomGenerator, n: number): Float64Array {

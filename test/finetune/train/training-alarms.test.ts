@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Conversation } from '../../../finetune/dataset/read-dataset.js';
-import { templateAlarms, watchDivergence } from '../../../finetune/train/training-alarms.js';
+import { DivergenceWatch, templateAlarms } from '../../../finetune/train/training-alarms.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 
@@ -59,7 +59,7 @@ describe('templates', () => {
 describe('divergence', () => {
   /** Alarms by validation, for [training loss, validation loss] of each. */
   const alarms = (points: readonly (readonly [number, number])[]) => {
-    const watch = watchDivergence();
+    const watch = new DivergenceWatch();
     return points.map(([training, validation]) => {
       watch.step(training + 0.1);
       watch.step(training - 0.1);

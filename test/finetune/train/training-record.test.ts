@@ -2,10 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createMeter, type Metric } from '../../../finetune/train/metrics.js';
-import { createPace, createSmoother } from '../../../finetune/train/pace.js';
+import { Pace, SmoothedMean } from '../../../finetune/train/pace.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import type { TrainingEvent } from '../../../finetune/train/trainer.js';
-import { openTrainingRecord } from '../../../finetune/train/training-record.js';
+import { TrainingRecord } from '../../../finetune/train/training-record.js';
 import { packageText } from '../../../src/package.js';
 import { elementsOf, visibleText } from '../../report/markup.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
@@ -47,7 +47,7 @@ function events(from: number, to: number): readonly TrainingEvent[] {
 }
 
 function recordIn(output: string, dataset = 'data') {
-  return openTrainingRecord({
+  return new TrainingRecord({
     command: 'policyloop finetune train tune.yaml',
     config: { ...trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output }), output },
     dataset: {
@@ -110,7 +110,7 @@ describe('metrics', () => {
 
 describe('pace', () => {
   it('tells the time left with the validations and checkpoints to come', () => {
-    const pace = createPace(intervals);
+    const pace = new Pace(intervals);
     const measured = meter();
     expect(pace.secondsLeft).toBeUndefined();
     for (const event of events(0, 100)) pace.take(measured(event));
@@ -120,7 +120,7 @@ describe('pace', () => {
   });
 
   it('counts on validations before the first one is timed', () => {
-    const pace = createPace({ evaluateEvery: 1000, checkpointEvery: 1000 });
+    const pace = new Pace({ evaluateEvery: 1000, checkpointEvery: 1000 });
     for (const event of events(0, 1)) pace.take(meter()(event));
     const steps = 119 * 2;
     expect(pace.secondsLeft).toBeGreaterThan(steps);
@@ -128,7 +128,7 @@ describe('pace', () => {
   });
 
   it('forgets how fast it was long ago', () => {
-    const pace = createPace(intervals);
+    const pace = new Pace(intervals);
     const slow = {
       kind: 'step',
       step: 1,
@@ -145,12 +145,12 @@ describe('pace', () => {
   });
 
   it('smooths without a bias to its start', () => {
-    const smooth = createSmoother(10);
-    expect(smooth(4)).toBe(4);
-    expect(smooth(4)).toBeCloseTo(4);
-    expect(smooth(0)).toBeGreaterThan(2);
-    for (let i = 0; i < 200; i++) smooth(1);
-    expect(smooth(1)).toBeCloseTo(1);
+    const smoothed = new SmoothedMean(10);
+    expect(smoothed.add(4)).toBe(4);
+    expect(smoothed.add(4)).toBeCloseTo(4);
+    expect(smoothed.add(0)).toBeGreaterThan(2);
+    for (let i = 0; i < 200; i++) smoothed.add(1);
+    expect(smoothed.add(1)).toBeCloseTo(1);
   });
 });
 
