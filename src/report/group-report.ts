@@ -9,13 +9,14 @@ import {
   plural,
 } from '../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../format/table.js';
+import { bestEntry } from '../rollout/replay-buffer.js';
 import type { RunFacts } from '../runs/facts.js';
 import { bootstrapMean95 } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { bandPath, figure, intervalMark, iterationTicks, line, plotChart } from './charts/plot.js';
 import { linearScale, robustDomain } from './charts/scale.js';
-import { bestEntry, type RunData } from './data/run-data.js';
+import type { RunData } from './data/run-data.js';
 import { page } from './page/page.js';
 import { tile } from './views/overview.js';
 

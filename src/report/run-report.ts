@@ -1,10 +1,11 @@
 import { type Html, html, preformatted } from '../format/html.js';
 import { formatReturn, formatTime } from '../format/numbers.js';
+import { bestEntry } from '../rollout/replay-buffer.js';
 import { placeName } from '../runs/facts.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve, timelineOf } from './charts/learning-curve.js';
 import { loggedProposals } from './data/proposals.js';
-import { bestEntry, type RunData } from './data/run-data.js';
+import type { RunData } from './data/run-data.js';
 import { gridMap, taskLabels } from './data/task-labels.js';
 import { page, type Section } from './page/page.js';
 import { animationView } from './views/animation-view.js';

@@ -10,7 +10,7 @@ import {
   plural,
 } from '../../format/numbers.js';
 import type { ChatMessage } from '../../models/language-model.js';
-import { statedReason } from '../../prompting/answer/format.js';
+import { statedReason } from '../../prompting/answer/stated-reason.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/events.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, proposalId } from '../data/proposals.js';

@@ -12,12 +12,12 @@ import {
   plural,
 } from '../../format/numbers.js';
 import type { PolicyDescription } from '../../policies/policy.js';
-import { type BufferEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
 import type { Confirmation, LoggedEvent, StopReason } from '../../runs/events.js';
 import { placeName } from '../../runs/facts.js';
 import { racingText } from '../../runs/usage-text.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
-import { bestEntry, type RunData } from '../data/run-data.js';
+import type { RunData } from '../data/run-data.js';
 
 function policyName(policy: PolicyDescription): string {
   switch (policy.kind) {
