@@ -61,12 +61,12 @@ async function animationsOf({ path, manifest, config, family, recorded }: Opened
     const earlier = names.get(notable[name]);
     names.set(notable[name], earlier === undefined ? name : `${earlier} and ${name}`);
   }
-  const stage = { config, seed: manifest.seed, environment, family };
+  const setting = { config, seed: manifest.seed, environment, family };
   const choice = { kind: 'evaluated', episode: 0 } as const;
   try {
     const episodes = [...names].map(([entry, name]): ShownEpisode => {
       const { replay, recorded, svg } = drawBounded(
-        (maxFrames) => drawEpisode(stage, entry, choice, { maxFrames }),
+        (maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }),
         animationWidth,
       );
       const { iteration, candidate, score } = entry;
