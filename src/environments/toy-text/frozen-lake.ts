@@ -4,7 +4,7 @@ import { gridLines, gridView, tile, tileText, token } from '../grid-drawing.js';
 import { type Outcome, TabularTask } from './tabular-task.js';
 
 /** The two lakes that come with Gymnasium. S: start, F: frozen, H: hole, G: goal. */
-const maps = {
+export const frozenLakeMaps = {
   '4x4': ['SFFF', 'FHFH', 'FFFH', 'HFFG'],
   '8x8': ['SFFFFFFF', 'FFFFFFFF', 'FFFHFFFF', 'FFFFFHFF', 'FFFHFFFF', 'FHHFFFHF', 'FHFFHFHF', 'FFFHFFFG'],
 } as const;
@@ -12,7 +12,7 @@ const maps = {
 export interface FrozenLakeOptions {
   /** Rows of a map of one's own, instead of `map_name`. */
   readonly desc?: readonly string[] | null | undefined;
-  readonly map_name: keyof typeof maps | null;
+  readonly map_name: keyof typeof frozenLakeMaps | null;
   readonly is_slippery: boolean;
   /** Probability of the wanted direction on slippery ice; the two directions across share the rest. */
   readonly success_rate: number;
@@ -72,12 +72,12 @@ function chooseMap({ desc, map_name }: FrozenLakeOptions): readonly string[] {
     checkMap(desc);
     return desc;
   }
-  if (map_name !== null) return maps[map_name];
+  if (map_name !== null) return frozenLakeMaps[map_name];
   throw new UserError({
     field: 'map_name',
     message: 'a random map is not offered: runs must be repeatable',
     value: map_name,
-    alternatives: Object.keys(maps),
+    alternatives: Object.keys(frozenLakeMaps),
     remedy: 'draw a map once and give its rows as `desc`',
   });
 }
