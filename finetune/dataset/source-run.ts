@@ -6,12 +6,8 @@ import { groupedBy } from '../../src/comparison/run-groups.js';
 import { UserError } from '../../src/errors.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
-import {
-  formatParameters,
-  formatValue,
-  parseParameters,
-  statedReason,
-} from '../../src/prompting/answer/format.js';
+import { formatParameters, formatValue, parseParameters } from '../../src/prompting/answer/format.js';
+import { statedReason } from '../../src/prompting/answer/stated-reason.js';
 import { remembered } from '../../src/prompting/memory.js';
 import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';

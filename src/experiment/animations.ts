@@ -23,7 +23,7 @@ import type { Assembly } from './assemble.js';
 import { bestEntries } from './stages.js';
 
 /** What the policies of a run are played with. */
-export interface Stage {
+export interface ReplaySetting {
   readonly config: Config;
   /** Root seed of the run. */
   readonly seed: number;
@@ -61,7 +61,7 @@ export async function openDrawable(
 
 /** Plays an episode of an evaluated policy again; on one of the evaluation's seeds it goes as it went there. */
 export function drawEpisode(
-  { config, seed: root, environment, family }: Stage,
+  { config, seed: root, environment, family }: ReplaySetting,
   entry: BufferEntry,
   choice: EpisodeChoice,
   options: { readonly maxFrames: number; readonly fps?: number | undefined },
@@ -202,7 +202,7 @@ export async function openIterationAnimations(
     if (iteration > recorded.iteration) rmSync(join(path, file));
   }
   const environment = await openDrawable(config, 'render.every');
-  const stage = { config, seed: manifest.seed, environment, family };
+  const setting = { config, seed: manifest.seed, environment, family };
   const draw = (iteration: number, entries: readonly BufferEntry[]): void => {
     const file = join(path, runFiles.animations, `${iterationName(iteration)}.svg`);
     if (existsSync(file)) return;
@@ -213,7 +213,7 @@ export async function openIterationAnimations(
     if (entry === undefined) return; // every candidate was rejected
     makeAnimationsFolder(path);
     const { svg } = drawBounded(
-      (maxFrames) => drawEpisode(stage, entry, { kind: 'evaluated', episode: 0 }, { maxFrames }),
+      (maxFrames) => drawEpisode(setting, entry, { kind: 'evaluated', episode: 0 }, { maxFrames }),
       width,
     );
     replaceFile(file, svg);

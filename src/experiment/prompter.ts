@@ -4,14 +4,14 @@ import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/format.js';
-import { answerText } from '../prompting/answer/reply-scanner.js';
+import { answerText } from '../prompting/answer/reply-text.js';
 import { createHistory, type History } from '../prompting/context/history.js';
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
-import { progressContext, taskContext } from '../prompting/context/task-context.js';
+import { taskContext } from '../prompting/context/task-context.js';
 import { remembered, selectHistory } from '../prompting/memory.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
-import { type BufferEntry, createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
+import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
 import type { RecordedRun } from '../runs/reader.js';
 import type { Proposal } from './proposal.js';
@@ -100,20 +100,10 @@ export class Prompter {
   #contextOf(iteration: number): PromptContext {
     const { memory, iterations } = this.#config;
     const held = remembered(this.#buffer.entries, memory);
-    const continued = this.#conversation !== undefined;
-    const entries = held.slice(this.#conversation?.shown ?? 0);
-    const shown = continued ? entries : selectHistory(entries, memory, this.#history.tokens);
-    return {
-      ...this.#task,
-      ...progressContext({
-        iteration,
-        iterations,
-        history: this.#history.part(shown, entries.length),
-        buffer: createReplayBuffer(held),
-        spec: this.#spec,
-        continued,
-      }),
-    };
+    const seen = this.#conversation?.shown;
+    const continued = seen !== undefined;
+    const shown = continued ? held.slice(seen) : selectHistory(held, memory, this.#history.tokens);
+    return { ...this.#task, ...this.#history.context({ iteration, iterations, held, shown, continued }) };
   }
 
   /** Goes on with the exchange of the best candidate. `before`: the entries that there were when the prompt was made. */

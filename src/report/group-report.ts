@@ -9,13 +9,15 @@ import {
   plural,
 } from '../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../format/table.js';
+import { bestEntry } from '../rollout/replay-buffer.js';
 import type { RunFacts } from '../runs/facts.js';
 import { bootstrapMean95 } from '../statistics/bootstrap.js';
-import { mean, meanInterval95 } from '../statistics/descriptive.js';
+import { mean } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
-import { bandPath, figure, intervalMark, iterationTicks, line, plotChart } from './charts/plot.js';
+import { iterationAxis, meanCurve } from './charts/arm-curves.js';
+import { bandPath, figure, intervalMark, line, plotChart } from './charts/plot.js';
 import { linearScale, robustDomain } from './charts/scale.js';
-import { bestEntry, type RunData } from './data/run-data.js';
+import type { RunData } from './data/run-data.js';
 import { page } from './page/page.js';
 import { tile } from './views/overview.js';
 
@@ -101,10 +103,7 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
     .filter((curve) => curve.length > 0);
   if (curves.length === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
   const slots = last + 1;
-  const summary = Array.from({ length: slots }, (_, i) => {
-    const values = curves.flatMap((curve) => curve[i] ?? []);
-    return { mean: mean(values), interval: meanInterval95(values), count: values.length };
-  }).filter(({ count }) => count > 0);
+  const summary = meanCurve(curves);
   const means = confirmedMeans(repeats);
   const confirmed = means.length === 0 ? undefined : { mean: mean(means), interval: bootstrapMean95(means) };
   const [low, high] = robustDomain([...curves.flat(), ...means]);
@@ -112,15 +111,11 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
   const x = (i: number) => i + 0.5;
   const path = (values: readonly number[]) => line(values.map((value, i) => [x(i), y.at(value)]));
   const chart = plotChart({
-    description: `Best return so far over ${plural(last, 'iteration')}: mean of ${plural(curves.length, 'repeat')}.`,
+    description: `Best return so far over ${iterationAxis.span(slots)}: mean of ${plural(curves.length, 'repeat')}.`,
     height,
     y,
     yTitle: 'Best mean return so far',
-    x: {
-      slots,
-      ticks: [{ at: 0.5, label: '0' }, ...iterationTicks(last)],
-      title: 'Iteration (0: the warm-up)',
-    },
+    x: { slots, ticks: iterationAxis.ticks(slots), title: iterationAxis.title },
     paths: [
       curves.length > 1 && html`<path class="band" d="${bandPath(summary, x, y)}"/>`,
       curves.map((curve) => html`<path class="repeat" d="${path(curve)}"/>`),
@@ -130,7 +125,7 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
     columns: summary.map((point, i) => ({
       at: i,
       width: 1,
-      text: `${i === 0 ? 'After the warm-up' : `Iteration ${i}`}: mean ${formatReturn(point.mean)}, 95 % interval ${point.interval.map(formatReturn).join(' … ')}, ${plural(point.count, 'repeat')}`,
+      text: `${iterationAxis.place(i)}: mean ${formatReturn(point.mean)}, 95 % interval ${point.interval.map(formatReturn).join(' … ')}, ${plural(point.count, 'repeat')}`,
     })),
   });
   const caption = html`<ul class="legend">

@@ -1,11 +1,12 @@
 import { type Html, html, preformatted } from '../format/html.js';
 import { formatReturn, formatTime } from '../format/numbers.js';
+import { bestEntry } from '../rollout/replay-buffer.js';
 import { placeName } from '../runs/facts.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve, timelineOf } from './charts/learning-curve.js';
 import { loggedProposals } from './data/proposals.js';
-import { bestEntry, type RunData } from './data/run-data.js';
-import { gridMap, taskLabels } from './data/task-labels.js';
+import type { RunData } from './data/run-data.js';
+import { gridMap, type TaskLabels, taskLabels } from './data/task-labels.js';
 import { page, type Section } from './page/page.js';
 import { animationView } from './views/animation-view.js';
 import { callLog } from './views/call-log.js';
@@ -22,16 +23,12 @@ export function renderReport(data: RunData): string {
   const notices = warnings(data.events);
   const animations = animationView(data.animations, data.config);
   const sections: (Section | undefined)[] = [
-    {
-      id: 'result',
-      title: 'Result',
-      content: headline(data, proposals),
-    },
+    { id: 'result', title: 'Result', content: headline(data, proposals) },
     notices && { id: 'warnings', title: 'Warnings', content: notices },
     { id: 'curve', title: 'Learning curve', content: learningCurve(data, proposals, timelineOf(data)) },
     animations && { id: 'episodes', title: 'Episodes', content: animations },
     { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
-    { id: 'policy', title: 'Best policy', content: bestPolicy(data) },
+    { id: 'policy', title: 'Best policy', content: bestPolicy(data, labels) },
     { id: 'failures', title: 'Failures', content: failureView(proposals, data.config) },
     { id: 'usage', title: 'Usage', content: usageView(data) },
     { id: 'log', title: 'Log', content: callLog(data, proposals) },
@@ -47,7 +44,7 @@ export function renderReport(data: RunData): string {
 }
 
 /** The policy with the highest confirmed mean; where none was confirmed, the one with the highest score. */
-function bestPolicy(data: RunData): Html {
+function bestPolicy(data: RunData, labels: TaskLabels): Html {
   const { confirmed } = data;
   const observed = bestEntry(data.entries);
   const best = confirmed ?? observed;
@@ -56,7 +53,6 @@ function bestPolicy(data: RunData): Html {
     confirmed === null
       ? `highest observed mean return, ${formatReturn(observed?.score)}; it was not confirmed`
       : `highest confirmed mean return, ${formatReturn(confirmed.mean)}`;
-  const labels = taskLabels(data.manifest.environment, data.policy);
   const grid =
     data.policy.kind === 'q-table' ? gridMap(data.config.environment, data.policy.states) : undefined;
   return html`<p>From ${placeName(best, data.config)}: ${why}.</p>

@@ -25,10 +25,9 @@ export const groupReportPath = (path: string) => join(path, runFiles.report);
 
 /** Writes `report.html` of the repeats below `path`. */
 export async function writeGroupReport(path: string): Promise<void> {
-  const { runs } = readGroup(path);
-  const begun = runs.filter((name) => existsSync(join(path, name, runFiles.manifest)));
   const repeats = [];
-  for (const name of begun) {
+  for (const name of readGroup(path).runs) {
+    if (!existsSync(join(path, name, runFiles.manifest))) continue;
     repeats.push({ data: runData(await readWholeRun(join(path, name))), href: `${name}/${runFiles.report}` });
   }
   replaceFile(groupReportPath(path), renderGroupReport(repeats));
@@ -61,25 +60,19 @@ async function animationsOf({ path, manifest, config, family, recorded }: Opened
     const earlier = names.get(notable[name]);
     names.set(notable[name], earlier === undefined ? name : `${earlier} and ${name}`);
   }
-  const stage = { config, seed: manifest.seed, environment, family };
+  const setting = { config, seed: manifest.seed, environment, family };
   const choice = { kind: 'evaluated', episode: 0 } as const;
   try {
     const episodes = [...names].map(([entry, name]): ShownEpisode => {
-      const { replay, recorded, svg } = drawBounded(
-        (maxFrames) => drawEpisode(stage, entry, choice, { maxFrames }),
-        animationWidth,
-      );
-      const { iteration, candidate, score } = entry;
-      return {
-        name: `${name[0]!.toUpperCase()}${name.slice(1)}`,
-        iteration,
-        candidate,
-        score,
-        return: replay.return,
-        length: replay.length,
-        recorded: recorded ?? replay.return,
+      const {
+        replay,
+        recorded = replay.return,
         svg,
-      };
+      } = drawBounded((maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }), animationWidth);
+      const { iteration, candidate, score } = entry;
+      const { length, return: replayed } = replay;
+      const title = `${name[0]!.toUpperCase()}${name.slice(1)}`;
+      return { name: title, iteration, candidate, score, return: replayed, length, recorded, svg };
     });
     return { episodes, files };
   } finally {
@@ -87,7 +80,7 @@ async function animationsOf({ path, manifest, config, family, recorded }: Opened
   }
 }
 
-/** A report says nothing of pictures that can't be. */
+/** A report leaves out what can't be drawn. */
 function noDrawing(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }

@@ -95,6 +95,13 @@ export function createReplayBuffer(initial: readonly BufferEntry[] = []): Replay
   };
 }
 
+/** The entry with the highest score, the earliest on ties. */
+export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefined {
+  let best: BufferEntry | undefined;
+  for (const entry of entries) if (best === undefined || entry.score > best.score) best = entry;
+  return best;
+}
+
 /** Equal vectors have equal keys (0 and -0 are equal: both are written `0`). */
 export function vectorKey(parameters: ParameterVector): string {
   return parameters.join(',');

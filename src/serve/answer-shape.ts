@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { AnswerGrammar, NumberKind } from '../models/answer-grammar.js';
 import { multiplesBetween } from '../models/local/constraint/number-grammar.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';
-import { answerText } from '../prompting/answer/reply-scanner.js';
+import { answerText } from '../prompting/answer/reply-text.js';
 import { badRequest, type HttpError } from './http.js';
 
 export interface AnswerShape {

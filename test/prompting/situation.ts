@@ -4,12 +4,12 @@ import { createPolicyFamily } from '../../src/policies/families.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
 import { createHistory } from '../../src/prompting/context/history.js';
 import type { PromptContext } from '../../src/prompting/context/prompt-context.js';
-import { progressContext, taskContext } from '../../src/prompting/context/task-context.js';
+import { taskContext } from '../../src/prompting/context/task-context.js';
 import { selectHistory } from '../../src/prompting/memory.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { type EpisodeRecord, rollout, type Trajectory } from '../../src/rollout/episode.js';
-import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 
 /** All that prompts are made of, for a config. */
 export async function situation(
@@ -73,12 +73,11 @@ export async function situation(
     const shown = added ?? selectHistory(entries, config.memory, history.tokens);
     return {
       ...task,
-      ...progressContext({
+      ...history.context({
         iteration,
         iterations: config.iterations,
-        history: history.part(shown, added === undefined ? entries.length : added.length),
-        buffer: createReplayBuffer(entries),
-        spec: family.parameters,
+        held: entries,
+        shown,
         continued: added !== undefined,
       }),
     };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { trajectoryRows, trajectorySummary } from '../../src/prompting/context/history.js';
+import { trajectoryRows, trajectorySummary } from '../../src/prompting/context/trajectory.js';
 
 /** Ten steps: x goes from 0 to 1 in tenths. */
 const continuous = {

@@ -97,10 +97,10 @@ describe('a Q-table', () => {
   });
 
   it('of a map of one own is drawn on that map, and of an unknown one as a table', () => {
-    expect(gridMap({ id: 'FrozenLake-v1', options: { desc: ['SF', 'HG'] } }, 4)?.rows).toEqual(['SF', 'HG']);
+    expect(gridMap({ id: 'FrozenLake-v1', options: { desc: ['SF', 'HG'] } }, 4)).toEqual(['SF', 'HG']);
     expect(gridMap({ id: 'FrozenLake-v1', options: { desc: null, map_name: null } }, 64)).toBeUndefined();
     expect(gridMap({ id: 'FrozenLake-v1', options: { desc: ['SF', 'HG'] } }, 16)).toBeUndefined();
-    expect(gridMap({ id: 'CliffWalking-v1', options: {} }, 48)?.rows[3]).toBe('SCCCCCCCCCCG');
+    expect(gridMap({ id: 'CliffWalking-v1', options: {} }, 48)?.[3]).toBe('SCCCCCCCCCCG');
     expect(gridMap({ id: 'Taxi-v4', options: {} }, 500)).toBeUndefined();
   });
 

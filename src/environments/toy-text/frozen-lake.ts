@@ -5,7 +5,7 @@ import { gridLines, gridView, moveOnGrid, tile, tileText, token } from '../grid.
 import { type Outcome, TabularTask } from './tabular-task.js';
 
 /** The two lakes that come with Gymnasium. S: start, F: frozen, H: hole, G: goal. */
-export const lakes = {
+export const frozenLakeMaps = {
   '4x4': ['SFFF', 'FHFH', 'FFFH', 'HFFG'],
   '8x8': ['SFFFFFFF', 'FFFFFFFF', 'FFFHFFFF', 'FFFFFHFF', 'FFFHFFFF', 'FHHFFFHF', 'FHFFHFHF', 'FFFHFFFG'],
 } as const;
@@ -75,12 +75,12 @@ function chooseMap({ desc, map_name }: FrozenLakeOptions): readonly string[] {
     checkMap(desc);
     return desc;
   }
-  if (map_name !== null) return lakes[map_name];
+  if (map_name !== null) return frozenLakeMaps[map_name];
   throw new UserError({
     field: 'map_name',
     message: 'a random map is not offered: runs must be repeatable',
     value: map_name,
-    alternatives: Object.keys(lakes),
+    alternatives: Object.keys(frozenLakeMaps),
     remedy: 'draw a map once and give its rows as `desc`',
   });
 }

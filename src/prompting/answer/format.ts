@@ -1,8 +1,10 @@
+/** How parameters are written in prompts and read from replies: the two are inverses. */
 import type { FinishReason } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
-import { chooseAnswer } from './answer-choice.js';
-import type { Run } from './reply-runs.js';
-import { answerText, scanReply, type Value } from './reply-scanner.js';
+import { mark, newline, skip, space } from './characters.js';
+import { findRuns, listRun, type Run, sameValue } from './reply-runs.js';
+import { scanBareLists, type Value } from './reply-scanner.js';
+import { answerText, jsonAnswer } from './reply-text.js';
 
 /**
  * Why a reply could not be taken as parameters. A model's bad reply is data, not an error: it is logged, counted,
@@ -34,7 +36,7 @@ export type ParseFailure =
   /** NaN, Infinity, or something that is no number. */
   | { readonly kind: 'not-finite'; readonly values: readonly IndexedText[] }
   /** These parameters were evaluated before. */
-  | { readonly kind: 'repeated'; readonly iteration?: number; readonly score?: number }
+  | ({ readonly kind: 'repeated' } & SeenParameters)
   /** The reply was cut at its token limit before the answer was complete. */
   | { readonly kind: 'truncated' }
   /** The reply only quotes the prompt: history lines or the format example. */
@@ -47,11 +49,7 @@ export interface IndexedText {
 
 export type ParseFailureKind = ParseFailure['kind'];
 
-export type Result<T, E> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly failure: E };
-
-// How parameters are written in prompts and read from replies: inverses of each other.
+type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: E };
 
 /** What is known of parameters that were evaluated before. */
 export interface SeenParameters {
@@ -59,7 +57,7 @@ export interface SeenParameters {
   readonly score?: number;
 }
 
-export interface ParseContext {
+interface ParseContext {
   /** Tells whether these parameters were evaluated before, or proposed in the same group. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
   /** Why the model stopped. */
@@ -95,8 +93,8 @@ export function parseParameters(
   spec: ParameterSpec,
   context: ParseContext = {},
 ): Result<ParameterVector, ParseFailure> {
-  const { text: spoken, unclosedThinking } = answerText(reply, spec.count);
-  const text = jsonAnswer(spoken) ?? spoken;
+  const { text: whole, unclosedThinking } = answerText(reply, spec.count);
+  const text = jsonAnswer(whole) ?? whole;
   const cut = context.finishReason === 'length' || unclosedThinking;
   const { answer, largest, echoes } = chooseAnswer(text, spec.count, (run) => {
     const vector = numbersOf(run, spec.count);
@@ -111,39 +109,96 @@ export function parseParameters(
   return failed({ kind: echoes ? 'echo' : 'missing' });
 }
 
-/**
- * Takes from a reply that is one JSON object its `params` (or `parameters`) alone: what its reason quotes is no answer.
- */
-function jsonAnswer(text: string): string | undefined {
-  const trimmed = text.trim();
-  if (!trimmed.startsWith('{') || !trimmed.endsWith('}')) return undefined;
-  try {
-    const object = JSON.parse(trimmed) as { readonly params?: unknown; readonly parameters?: unknown };
-    const params = object.params ?? object.parameters;
-    return typeof params === 'object' && params !== null ? JSON.stringify({ params }) : undefined;
-  } catch {
-    return undefined;
-  }
+const failed = (failure: ParseFailure): Result<never, ParseFailure> => ({ ok: false, failure });
+
+interface Choice {
+  /** A run that gives every index. */
+  readonly answer?: Run;
+  /** The incomplete run with the most indices, the last on ties. */
+  readonly largest?: Run;
+  /** Whether the reply quotes history lines or the example of the format. */
+  readonly echoes: boolean;
 }
 
-const failed = (failure: ParseFailure): Result<never, ParseFailure> => ({ ok: false, failure });
+/**
+ * Chooses the run that is the answer: the first of these that there is. History lines and the format's example that
+ * the reply quotes never count.
+ * 1. the run that the reply starts with, when it is complete;
+ * 2. the last complete run that is new; one that starts its line or follows a colon goes before one within a sentence;
+ * 3. the last complete run;
+ * 4. all assignments of the reply together, where they don't contradict each other;
+ * 5. in a reply with nothing else, a bare list of numbers;
+ * 6. a complete run of words, which is no answer but shows what went wrong.
+ * @param isNew whether a run gives numbers that were not evaluated before
+ */
+export function chooseAnswer(text: string, count: number, isNew: (run: Run) => boolean): Choice {
+  let bare = true;
+  let echoes = false;
+  let first: Run | undefined;
+  let lastHeadedNew: Run | undefined;
+  let lastNew: Run | undefined;
+  let last: Run | undefined;
+  let largest: Run | undefined;
+  let worded: Run | undefined;
+  const incomplete: Run[] = [];
+  const visit = (run: Run): void => {
+    bare &&= run.worded;
+    if (run.example || run.quoted) {
+      echoes = true;
+    } else if (run.worded) {
+      if (run.complete) worded = run;
+    } else if (!run.complete) {
+      incomplete.push(run);
+      if (largest === undefined || run.found >= largest.found) largest = run;
+    } else {
+      if (run.first) first = run;
+      last = run;
+      if (!isNew(run)) return;
+      lastNew = run;
+      if (run.headed) lastHeadedNew = run;
+    }
+  };
+  findRuns(text, count, visit);
+  if (bare) visitBareLists(text, count, visit);
+  const answer = first ?? lastHeadedNew ?? lastNew ?? last ?? scattered(incomplete, count) ?? worded;
+  return { echoes, ...(answer && { answer }), ...(largest && { largest }) };
+}
+
+function visitBareLists(text: string, count: number, visit: (run: Run) => void): void {
+  const contentStart = skip(text, 0, space | newline | mark);
+  scanBareLists(text, count, (list) => {
+    // A few numbers in a row are no attempt at an answer.
+    if (2 * list.length < count) return;
+    visit(listRun(list, count, { first: list.start === contentStart, leading: true, introduced: false }));
+  });
+}
+
+/** The assignments that stand apart in a reply, one a paragraph or under headings, as one run. */
+function scattered(runs: readonly Run[], count: number): Run | undefined {
+  const values = new Map<number, Value>();
+  for (const run of runs) {
+    if (run.conflicts.length > 0 || run.unknown.length > 0 || run.kind === 'list') return undefined;
+    for (const [index, value] of run.values) {
+      const earlier = values.get(index);
+      if (value.kind !== 'number' || (earlier !== undefined && !sameValue(earlier, value))) return undefined;
+      values.set(index, value);
+    }
+  }
+  return runs.length > 0 && values.size === count ? { ...runs.at(-1)!, values, complete: true } : undefined;
+}
+
+const indicesBelow = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 /** The vector of a complete run, where all its values are numbers. */
 function numbersOf(run: Run, count: number): ParameterVector | undefined {
   if (run.conflicts.length > 0) return undefined;
-  const vector: number[] = [];
-  for (let i = 0; i < count; i++) {
-    const value = run.values.get(i);
-    if (value?.kind !== 'number') return undefined;
-    vector.push(value.value);
-  }
-  return vector;
+  const values = indicesBelow(count).map((i) => run.values.get(i));
+  return values.every((value) => value?.kind === 'number') ? values.map(({ value }) => value) : undefined;
 }
 
-function countFailure(run: Run, count: number): ParseFailure {
-  const absent: number[] = [];
-  for (let i = 0; i < count; i++) if (!run.values.has(i)) absent.push(i);
-  return { kind: 'count', expected: count, found: run.found, absent, unknown: run.unknown };
+function countFailure({ found, unknown, values }: Run, count: number): ParseFailure {
+  const absent = indicesBelow(count).filter((i) => !values.has(i));
+  return { kind: 'count', expected: count, found, absent, unknown };
 }
 
 function validate(
@@ -153,81 +208,27 @@ function validate(
 ): Result<ParameterVector, ParseFailure> {
   const { low, high, decimals, choices } = spec;
   if (run.conflicts.length > 0) {
-    const indices = run.conflicts.toSorted((a, b) => a - b);
-    return failed({ kind: 'duplicate-index', indices });
+    return failed({ kind: 'duplicate-index', indices: run.conflicts.toSorted((a, b) => a - b) });
   }
-  const notFinite = textsWhere(run, (value) => value.kind !== 'number');
+  const notFinite = textsWhere(run, ({ kind }) => kind !== 'number');
   if (notFinite.length > 0) return failed({ kind: 'not-finite', values: notFinite });
-  const outside = textsWhere(run, (value) => value.kind === 'number' && !isAllowed(value.value, spec));
+  const textsOf = (test: (value: number) => boolean) =>
+    textsWhere(run, (value) => value.kind === 'number' && test(value.value));
+  const outside = textsOf((value) => (choices ? !choices.includes(value) : value < low || value > high));
   if (outside.length > 0) {
-    return failed({ kind: 'range', values: outside, low, high, ...(choices !== undefined && { choices }) });
+    return failed({ kind: 'range', values: outside, low, high, ...(choices && { choices }) });
   }
-  const tooFine = textsWhere(
-    run,
-    (value) => value.kind === 'number' && Number(value.value.toFixed(decimals)) !== value.value,
-  );
+  const tooFine = textsOf((value) => Number(value.toFixed(decimals)) !== value);
   if (tooFine.length > 0) return failed({ kind: 'decimals', values: tooFine, decimals });
   const vector = numbersOf(run, spec.count)!;
   const seen = context.seen?.(vector);
-  if (seen !== undefined) return failed({ kind: 'repeated', ...seen });
-  return { ok: true, value: vector };
-}
-
-function isAllowed(value: number, { low, high, choices }: ParameterSpec): boolean {
-  return choices === undefined ? value >= low && value <= high : choices.includes(value);
+  return seen === undefined ? { ok: true, value: vector } : failed({ kind: 'repeated', ...seen });
 }
 
 /** The values, as the reply wrote them, for which `test` holds, by ascending index. */
 function textsWhere(run: Run, test: (value: Value) => boolean): readonly IndexedText[] {
-  const found: IndexedText[] = [];
-  for (const [index, value] of run.values) {
-    if (test(value)) found.push({ index, text: value.kind === 'placeholder' ? '?' : value.text });
-  }
-  return found.toSorted((a, b) => a.index - b.index);
-}
-
-/** Keys under which JSON answers give their reason. */
-const reasonKey = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"/i;
-
-/**
- * What the model said beside the parameters, as one line of at most `limit` characters; empty when it said
- * nothing. For reports: nothing depends on it.
- */
-export function statedReason(reply: string, limit = 600): string {
-  const { text } = answerText(reply, 0);
-  const inJson = reasonKey.exec(text);
-  if (inJson !== null) return tidy(jsonString(text, inJson.index + inJson[0].length), limit);
-  let count = 0;
-  scanReply(text, 1, (found) => {
-    if (found.kind === 'assignment') count = Math.max(count, found.index + 1);
-  });
-  const { answer, largest } = chooseAnswer(text, count, () => true);
-  const run = answer ?? largest;
-  if (run === undefined) return tidy(text, limit);
-  return tidy(`${text.slice(0, run.start)}\n${text.slice(run.end, run.end + 4 * limit)}`, limit);
-}
-
-/** The content of the JSON string that starts at `from`, even when the text ends within it. */
-function jsonString(text: string, from: number): string {
-  let end = from;
-  while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
-  try {
-    return JSON.parse(`"${text.slice(from, end)}"`) as string;
-  } catch {
-    return text.slice(from, end);
-  }
-}
-
-/** One line, without what decorated the answer and without the label before the reason. */
-function tidy(text: string, limit: number): string {
-  const line = text
-    .slice(0, 8 * limit)
-    .split('\n')
-    .map((part) => part.trim())
-    .filter((part) => /[\p{L}\p{N}]/u.test(part))
-    .join(' ')
-    .replace(/^[\s*_`#>.,;|-]+/, '')
-    .replace(/^(?:reason|reasoning|explanation|rationale)\s{0,4}[*_]{0,3}\s{0,4}:[*_\s]*/i, '')
-    .trim();
-  return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
+  return [...run.values]
+    .filter(([, value]) => test(value))
+    .map(([index, value]) => ({ index, text: value.kind === 'placeholder' ? '?' : value.text }))
+    .toSorted((a, b) => a.index - b.index);
 }

@@ -1,20 +1,6 @@
 /** Groups what the scanner finds into runs: assignments that belong together as one answer. */
-import {
-  bracket,
-  commentEnd,
-  digit,
-  type Found,
-  isAt,
-  joint,
-  mark,
-  minus,
-  type NumberList,
-  newline,
-  scanReply,
-  skip,
-  space,
-  type Value,
-} from './reply-scanner.js';
+import { bracket, digit, isAt, joint, mark, minus, newline, skip, space } from './characters.js';
+import { commentEnd, type Found, type NumberList, scanReply, type Value } from './reply-scanner.js';
 
 /** Assignments without other text between them, or one list. */
 export interface Run {

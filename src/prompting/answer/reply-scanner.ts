@@ -1,50 +1,8 @@
 /**
- * Classes of characters for the reply scanner: a table look-up each, so that scanning is linear in the length of
- * the reply whatever stands in it (no regular expression that could backtrack over it).
+ * Finds assignments (`params[3]: -1.5`), lists under a key (`"params": [1, 2]`) and bare lists of numbers in a reply.
+ * It knows no spec and decides nothing. Every function is linear in the length of the text.
  */
-export const space = 1;
-export const newline = 2;
-/** Markdown emphasis, quotes, code marks and escapes: they may stand around anything. */
-export const mark = 4;
-/** What may stand between two items of one answer. */
-export const joint = 8;
-export const digit = 16;
-const letter = 32;
-export const minus = 64;
-export const bracket = 128;
-
-const table = new Uint8Array(65_536);
-
-function assign(characters: string, flag: number): void {
-  for (let i = 0; i < characters.length; i++) table[characters.charCodeAt(i)]! |= flag;
-}
-
-assign(' \t\v\f\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a', space);
-assign('\u200b\u200c\u200d\u202f\u205f\u2060\u3000\ufeff', space);
-assign('\n\r\u2028\u2029', newline);
-assign('*_`"\'\u201c\u201d\u2018\u2019~\\$', mark);
-assign(',;|&\uff0c\uff1b\u3001\u2026\u00b7', joint);
-assign('0123456789', digit);
-assign('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ', letter);
-// Hyphen-minus, the true minus, the hyphens and dashes that models write for it, its small and full-width forms.
-assign('-\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d', minus);
-assign('[](){}', bracket);
-
-/** Whether the character at `position` is of one of the classes in `mask`; false beyond the end. */
-export function isAt(text: string, position: number, mask: number): boolean {
-  return position < text.length && (table[text.charCodeAt(position)]! & mask) !== 0;
-}
-
-/** The first position from `from` on whose character is of none of the classes in `mask`, at most `limit`. */
-export function skip(text: string, from: number, mask: number, limit = text.length): number {
-  let position = from;
-  while (position < limit && isAt(text, position, mask)) position++;
-  return position;
-}
-
-// Finds what a reply says about parameters: assignments (`params[3]: -1.5`), lists under a key
-// (`"params": [1, 2]`) and bare lists of numbers. It knows nothing of a spec and decides nothing. Every function
-// is linear in the length of the text.
+import { bracket, digit, isAt, joint, letter, mark, minus, newline, skip, space } from './characters.js';
 
 export type Value =
   | { readonly kind: 'number'; readonly value: number; readonly text: string }
@@ -75,56 +33,6 @@ export interface NumberList {
   readonly closed: boolean;
   readonly start: number;
   readonly end: number;
-}
-
-/** A tag that opens or closes a block of thinking, where it is looked for. */
-const thinking = /<\/?(?:think|thinking|thought|reasoning)>|\[\/?THINK\]/iy;
-const finalChannel = /<\|channel\|>final[^<\n]{0,40}<\|message\|>/g;
-
-/**
- * The answer part of a reply: without the model's thinking, and without lines that open or close a code fence. Of an
- * answer beyond any use the middle is left out, so that the time to read it has a bound: `count` parameters need
- * less than 64 characters each.
- */
-export function answerText(
-  reply: string,
-  count: number,
-): { readonly text: string; readonly unclosedThinking: boolean } {
-  const { spoken, unclosedThinking } = withoutThinking(reply);
-  const kept = 50_000 + 64 * count;
-  const text =
-    spoken.length <= 2 * kept ? spoken : `${spoken.slice(0, kept)}\n(left out)\n${spoken.slice(-kept)}`;
-  return {
-    text: text.includes('```') ? text.replace(/^[ \t>]{0,8}```[\w+-]{0,20}[ \t]{0,8}\r?$/gm, '') : text,
-    unclosedThinking,
-  };
-}
-
-function withoutThinking(reply: string): { readonly spoken: string; readonly unclosedThinking: boolean } {
-  let from = 0;
-  for (const channel of reply.matchAll(finalChannel)) from = channel.index + channel[0].length;
-  let parts: string[] = [];
-  let thinks = false;
-  // From bracket to bracket: one search for all tags makes a match for each, and replies may be tags by the million.
-  let [angle, square] = [reply.indexOf('<', from), reply.indexOf('[', from)];
-  while (angle >= 0 || square >= 0) {
-    const start = square < 0 || (angle >= 0 && angle < square) ? angle : square;
-    thinking.lastIndex = start;
-    const isTag = thinking.test(reply);
-    const end = isTag ? thinking.lastIndex : start + 1;
-    const closes = reply[start + 1] === '/';
-    if (isTag && (closes || !thinks)) {
-      if (!closes && start > from) parts.push(reply.slice(from, start));
-      // A closing tag without its opening one is usual: chat templates open the block in the prompt.
-      if (closes && !thinks) parts = [];
-      from = end;
-      thinks = !closes;
-    }
-    if (angle >= 0 && angle < end) angle = reply.indexOf('<', end);
-    if (square >= 0 && square < end) square = reply.indexOf('[', end);
-  }
-  if (!thinks) parts.push(reply.slice(from));
-  return { spoken: parts.join('\n'), unclosedThinking: thinks };
 }
 
 const key = /param(?:eter)?s?/gi;

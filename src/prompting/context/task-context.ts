@@ -1,5 +1,4 @@
-/** Builds what prompts say: plain data from the hinge types. */
-
+/** What prompts say of the task, as plain data. It stays the same during a run. */
 import { short } from '../../environments/catalogue/facts.js';
 import type { DiscreteSpace, EnvironmentSpec, Space } from '../../environments/environment.js';
 import type { EnvironmentConfig } from '../../environments/settings.js';
@@ -10,15 +9,12 @@ import type {
   PolicyFamily,
   Projection,
 } from '../../policies/policy.js';
-import type { ReplayBuffer } from '../../rollout/replay-buffer.js';
 import type { EvaluationConfig } from '../../rollout/settings.js';
 import { exampleAnswer, formatValue } from '../answer/format.js';
 import type { MemoryConfig, PromptsConfig } from '../settings.js';
-import { type HistoryPart, historyLine } from './history.js';
 import type {
   DescriptionContext,
   LinearContext,
-  ProgressContext,
   SpaceContext,
   TableContext,
   TaskContext,
@@ -42,7 +38,6 @@ export function descriptionContext(
   };
 }
 
-/** What stays the same during a run. */
 export function taskContext(task: {
   readonly config: {
     readonly environment: Pick<EnvironmentConfig, 'options'>;
@@ -95,42 +90,6 @@ export function taskContext(task: {
     group: config.candidates > 1 && memory.ofGroup !== 1,
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
-  };
-}
-
-/** What changes from prompt to prompt. */
-export function progressContext(progress: {
-  readonly iteration: number;
-  readonly iterations: number;
-  readonly history: HistoryPart;
-  readonly buffer: Pick<ReplayBuffer, 'best' | 'entries'>;
-  readonly spec: ParameterSpec;
-  /** Whether earlier prompts stand before this one and `history` holds only what they lack. */
-  readonly continued?: boolean;
-}): ProgressContext {
-  const { iteration, iterations, spec, continued = false } = progress;
-  const { best, entries } = progress.buffer;
-  const { ranked, ...history } = progress.history;
-  return {
-    iteration,
-    remaining: Math.max(0, iterations - iteration),
-    continued,
-    history: {
-      ...history,
-      partial: history.shown < history.total,
-      best: [...ranked.best],
-      others: [...ranked.others],
-    },
-    best:
-      best === undefined
-        ? null
-        : {
-            line: historyLine(best, spec),
-            score: formatValue(best.score, 2),
-            iteration: best.iteration,
-            warmup: best.iteration === 0,
-            since: entries.length - 1 - entries.lastIndexOf(best),
-          },
   };
 }
 

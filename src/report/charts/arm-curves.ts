@@ -29,7 +29,7 @@ export interface CurveAxis {
   span(count: number): string;
 }
 
-const iterationAxis: CurveAxis = {
+export const iterationAxis: CurveAxis = {
   title: 'Iteration (0: the warm-up)',
   ticks: (count) => [{ at: 0.5, label: '0' }, ...iterationTicks(count - 1)],
   place: (index) => (index === 0 ? 'After the warm-up' : `Iteration ${index}`),
@@ -52,7 +52,7 @@ export const armClass = (index: number) => `arm-${index % colours}`;
 
 /** Mean best-so-far of each arm with its 95 % interval, and what was confirmed, at the right edge. */
 export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iterationAxis): Html {
-  const summaries = arms.map(({ curves }) => summary(curves));
+  const summaries = arms.map(({ curves }) => meanCurve(curves));
   const last = Math.max(0, ...summaries.map((points) => points.length - 1));
   if (summaries.every((points) => points.length === 0)) {
     return html`<p class="empty">Nothing was evaluated.</p>`;
@@ -66,11 +66,7 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
     height,
     y,
     yTitle: 'Best mean return so far',
-    x: {
-      slots,
-      ticks: axis.ticks(last + 1),
-      title: axis.title,
-    },
+    x: { slots, ticks: axis.ticks(last + 1), title: axis.title },
     paths: [
       summaries.map(
         (points, i) => html`<path class="arm-band ${armClass(i)}" d="${bandPath(points, x, y)}"/>`,
@@ -96,13 +92,16 @@ ${arms.map(({ name, curves }, i) => html`<li><span class="key arm ${armClass(i)}
 interface CurvePoint {
   readonly mean: number;
   readonly interval: readonly [number, number];
+  /** Curves that reach this far. */
+  readonly count: number;
 }
 
-function summary(curves: readonly (readonly number[])[]): readonly CurvePoint[] {
+/** Mean of the curves and its 95 % interval (Student's t) at each value, up to the end of the longest. */
+export function meanCurve(curves: readonly (readonly number[])[]): readonly CurvePoint[] {
   const length = Math.max(0, ...curves.map((curve) => curve.length));
   return Array.from({ length }, (_, i) => {
     const values = curves.flatMap((curve) => curve[i] ?? []);
-    return { mean: mean(values), interval: meanInterval95(values) };
+    return { mean: mean(values), interval: meanInterval95(values), count: values.length };
   });
 }
 

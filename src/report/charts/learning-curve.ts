@@ -9,7 +9,7 @@ import { figure, intervalMark, line, numberedTicks, type PlotColumn, plotChart }
 import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
 
 /** The horizontal axis: one slot an evaluation, the warm-up first, then the candidates of each iteration. */
-export interface Timeline {
+interface Timeline {
   readonly warmup: number;
   readonly iterations: number;
   /** Slots an iteration. */
@@ -37,7 +37,7 @@ export function timelineOf(data: RunData): Timeline {
 }
 
 /** One evaluation of the learning curve. */
-export interface Point {
+interface Point {
   readonly entry: BufferEntry;
   /** Left edge of its slot. */
   readonly at: number;
@@ -66,14 +66,7 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
 
 /** Whether every episode ended in one of two returns (success or not): quartiles would then tell nothing. */
 function isBinary(entries: readonly BufferEntry[]): boolean {
-  const values = new Set<number>();
-  for (const entry of entries) {
-    for (const value of entry.returns) {
-      values.add(value);
-      if (values.size > 2) return false;
-    }
-  }
-  return true;
+  return new Set(entries.flatMap(({ returns }) => returns)).size <= 2;
 }
 
 function quartiles({ returns, score }: BufferEntry): Spread {
@@ -131,9 +124,9 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
       html`<defs><path id="cross" d="M-3.5-3.5 3.5 3.5M3.5-3.5-3.5 3.5"/><path id="below" d="M-4-4H4L0 3z"/></defs>`,
       target !== undefined && targetLine(target, y),
       html`<g class="points">${points.map((point) => mark(point, x(point.at + 0.5), y))}</g>`,
-      html`<g class="rejected">${rejected.map((proposal) => {
-        return html`<use href="#cross" x="${x(timeline.slot(proposal) + 0.5)}" y="${height - 8}"/>`;
-      })}</g>`,
+      html`<g class="rejected">${rejected.map(
+        (proposal) => html`<use href="#cross" x="${x(timeline.slot(proposal) + 0.5)}" y="${height - 8}"/>`,
+      )}</g>`,
       confirmed &&
         intervalMark(
           { mean: confirmed.mean, interval: confirmed.ci95 },
@@ -158,8 +151,7 @@ function verticalScale(points: readonly Point[], data: RunData): Scale {
   const [low, high] = robustDomain(
     points.flatMap(({ entry, spread }) => [entry.score, spread[1], spread[2]]),
   );
-  const others = [...(data.confirmed?.ci95 ?? [])];
-  if (data.config.target !== undefined) others.push(data.config.target.return);
+  const others = [...(data.confirmed?.ci95 ?? []), data.config.target?.return ?? low];
   return linearScale([Math.min(low, ...others), Math.max(high, ...others)], [height, 0], {
     ticks: 6,
     nice: true,
@@ -167,12 +159,11 @@ function verticalScale(points: readonly Point[], data: RunData): Scale {
 }
 
 function whiskers(points: readonly Point[], y: Scale, from: 0 | 1, to: 2 | 3): string {
-  let d = '';
-  for (const point of points) {
-    const [low, high] = [y.at(point.spread[from]), y.at(point.spread[to])];
-    if (low - high > 0.5) d += `M${coordinate(point.at + 0.5)} ${coordinate(low)}V${coordinate(high)}`;
-  }
-  return d;
+  return points
+    .map(({ at, spread }) => ({ at, low: y.at(spread[from]), high: y.at(spread[to]) }))
+    .filter(({ low, high }) => low - high > 0.5)
+    .map(({ at, low, high }) => `M${coordinate(at + 0.5)} ${coordinate(low)}V${coordinate(high)}`)
+    .join('');
 }
 
 function bestSoFar(points: readonly Point[], y: Scale, slots: number): string {
@@ -188,11 +179,7 @@ function bestSoFar(points: readonly Point[], y: Scale, slots: number): string {
   return line(steps);
 }
 
-function mark(point: Point, x: string, y: Scale): Html {
-  const {
-    improved,
-    entry: { score },
-  } = point;
+function mark({ improved, entry: { score } }: Point, x: string, y: Scale): Html {
   if (score < y.low) return html`<use href="#below" x="${x}" y="${height - 4}"/>`;
   const at = coordinate(y.at(score));
   return html`<circle cx="${x}" cy="${at}" r="${improved ? 3.5 : 2.5}"${improved && html` class="improved"`}/>`;
@@ -235,21 +222,16 @@ function columns(
     const range = entry.returns.length > 1 ? `, ${returnRange(entry.returns)}` : '';
     const cut = entry.planned === undefined ? '' : ` (cut short of ${entry.planned})`;
     const text = `${name}: ${formatNumber(entry.score, 5)}${range}${cut}; best so far ${formatNumber(point.best, 5)}`;
-    return {
-      at: point.at,
-      width: 1,
-      text,
-      ...(isProposal(entry) && { href: `#${proposalId(entry)}` }),
-    };
+    return { at: point.at, width: 1, text, ...(isProposal(entry) && { href: `#${proposalId(entry)}` }) };
   });
-  const failed = rejected.map((proposal): PlotColumn => {
-    return {
+  const failed = rejected.map(
+    (proposal): PlotColumn => ({
       at: timeline.slot(proposal),
       width: 1,
       text: `${placeName(proposal, timeline)}: no usable proposal after ${plural(proposal.attempts.length, 'call')}`,
       href: `#${proposalId(proposal)}`,
-    };
-  });
+    }),
+  );
   return [...evaluated, ...failed];
 }
 
@@ -263,8 +245,7 @@ function placeName(place: { iteration: number; candidate: number }, timeline: Ti
 }
 
 function describe(points: readonly Point[], confirmed: number | undefined): string {
-  const first = points[0]!;
-  const last = points.at(-1)!;
+  const [from, to] = [points[0]!, points.at(-1)!].map(({ best }) => formatNumber(best));
   const end = confirmed === undefined ? '' : `; confirmed mean ${formatNumber(confirmed)}`;
-  return `Learning curve of ${plural(points.length, 'evaluation')}: best so far rises from ${formatNumber(first.best)} to ${formatNumber(last.best)}${end}.`;
+  return `Learning curve of ${plural(points.length, 'evaluation')}: best so far rises from ${from} to ${to}${end}.`;
 }

@@ -8,46 +8,36 @@ export interface LoggedAttempt {
   readonly index: number;
 }
 
-/** What became of one candidate of one iteration: its calls and, where one was accepted, its evaluation. */
-export interface LoggedProposal {
+interface Place {
   readonly iteration: number;
   readonly candidate: number;
+}
+
+/** What became of one candidate of one iteration: its calls and, where one was accepted, its evaluation. */
+export interface LoggedProposal extends Place {
   readonly attempts: readonly LoggedAttempt[];
   readonly entry?: BufferEntry;
   /** Whether its score passed everything before it. */
   readonly improved: boolean;
 }
 
-/** The run's proposals in the order of their first call; evaluations without calls are proposals too. */
+/** The run's proposals in the order of the loop; evaluations without calls are proposals too. */
 export function loggedProposals(data: Pick<RunData, 'calls' | 'entries'>): readonly LoggedProposal[] {
-  const attempts = new Map<string, LoggedAttempt[]>();
-  for (const [index, call] of data.calls.entries()) {
-    const key = keyOf(call);
-    const list = attempts.get(key);
-    if (list === undefined) attempts.set(key, [{ call, index }]);
-    else list.push({ call, index });
-  }
-  const evaluated = new Map<string, { entry: BufferEntry; improved: boolean }>();
+  const proposals = new Map<string, LoggedProposal & { readonly attempts: LoggedAttempt[] }>();
+  const proposalAt = ({ iteration, candidate }: Place) => {
+    const key = `${iteration} ${candidate}`;
+    const known = proposals.get(key) ?? { iteration, candidate, attempts: [], improved: false };
+    proposals.set(key, known);
+    return known;
+  };
+  for (const [index, call] of data.calls.entries()) proposalAt(call).attempts.push({ call, index });
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
-    const improved = entry.score > best;
-    if (improved) best = entry.score;
-    if (entry.source === 'proposal') evaluated.set(keyOf(entry), { entry, improved });
+    if (entry.source === 'proposal')
+      Object.assign(proposalAt(entry), { entry, improved: entry.score > best });
+    best = Math.max(best, entry.score);
   }
-  const proposals: LoggedProposal[] = [];
-  for (const key of new Set([...attempts.keys(), ...evaluated.keys()])) {
-    const list = attempts.get(key) ?? [];
-    const evaluation = evaluated.get(key);
-    const { iteration, candidate } = list[0]?.call ?? evaluation!.entry;
-    proposals.push({
-      iteration,
-      candidate,
-      attempts: list,
-      ...(evaluation && { entry: evaluation.entry }),
-      improved: evaluation?.improved ?? false,
-    });
-  }
-  return proposals.toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
+  return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
 
 /** Whether no call of the proposal was accepted. */
@@ -59,10 +49,6 @@ export function isRejected(proposal: LoggedProposal): boolean {
 }
 
 /** Fragment of the proposal in the page. */
-export function proposalId(place: { readonly iteration: number; readonly candidate: number }): string {
-  return `iteration-${place.iteration}-${place.candidate}`;
-}
-
-function keyOf(place: { readonly iteration: number; readonly candidate: number }): string {
-  return `${place.iteration} ${place.candidate}`;
+export function proposalId({ iteration, candidate }: Place): string {
+  return `iteration-${iteration}-${candidate}`;
 }

@@ -22,13 +22,6 @@ export interface RunData extends RunFacts {
   readonly animations: Animations;
 }
 
-/** The entry with the highest score, the earliest on ties. */
-export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefined {
-  let best: BufferEntry | undefined;
-  for (const entry of entries) if (best === undefined || entry.score > best.score) best = entry;
-  return best;
-}
-
 /** An episode as a moving picture. */
 export interface ShownEpisode {
   /** `Best`, or `Best and first` where they are the same policy. */

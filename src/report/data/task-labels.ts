@@ -1,4 +1,5 @@
 import type { EnvironmentConfig } from '../../environments/settings.js';
+import { frozenLakeMaps } from '../../environments/toy-text/frozen-lake.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 
 /** What the numbers of a task mean to a reader. */
@@ -68,35 +69,20 @@ function actionLabels(
   return numbered && names?.length === policy.actions.length ? names : policy.actions;
 }
 
-/** A map of a grid world, a character a cell; state = row × columns + column. */
-export interface GridMap {
-  readonly rows: readonly string[];
-}
-
-const frozenLakeMaps: Readonly<Record<string, readonly string[]>> = {
-  '4x4': ['SFFF', 'FHFH', 'FFFH', 'HFFG'],
-  '8x8': ['SFFFFFFF', 'FFFFFFFF', 'FFFHFFFF', 'FFFFFHFF', 'FFFHFFFF', 'FHHFFFHF', 'FHFFHFHF', 'FFFHFFFG'],
-};
-
 const cliff = ['............', '............', '............', 'SCCCCCCCCCCG'];
 
-/** The map of a grid world of so many states; undefined where the task is none that is known. */
-export function gridMap(environment: EnvironmentConfig, states: number): GridMap | undefined {
-  const { id, options } = environment;
-  const rows = id.startsWith('FrozenLake')
-    ? frozenLakeRows(options)
-    : id.startsWith('CliffWalking')
-      ? cliff
-      : undefined;
-  const width = rows?.[0]?.length ?? 0;
-  if (rows === undefined || width * rows.length !== states || rows.some((row) => row.length !== width))
-    return undefined;
-  return { rows };
+/**
+ * The rows of a grid world with so many states, a character a cell: state = row × columns + column. Undefined where the
+ * map is not known.
+ */
+export function gridMap({ id, options }: EnvironmentConfig, states: number): readonly string[] | undefined {
+  const rows = id.startsWith('FrozenLake') ? lakeRows(options) : id.startsWith('CliffWalking') ? cliff : [];
+  const width = rows[0]?.length ?? 0;
+  const isWhole = width > 0 && width * rows.length === states && rows.every((row) => row.length === width);
+  return isWhole ? rows : undefined;
 }
 
-function frozenLakeRows(options: Readonly<Record<string, unknown>>): readonly string[] | undefined {
-  const map = options.desc;
-  if (Array.isArray(map)) return map.every((row): row is string => typeof row === 'string') ? map : undefined;
-  const name = options.map_name === undefined ? '4x4' : options.map_name;
-  return typeof name === 'string' && Object.hasOwn(frozenLakeMaps, name) ? frozenLakeMaps[name] : undefined;
+function lakeRows({ desc, map_name = '4x4' }: Readonly<Record<string, unknown>>): readonly string[] {
+  if (Array.isArray(desc)) return desc.every((row): row is string => typeof row === 'string') ? desc : [];
+  return Object.entries(frozenLakeMaps).find(([name]) => name === map_name)?.[1] ?? [];
 }

@@ -10,7 +10,7 @@ import {
   plural,
 } from '../../format/numbers.js';
 import type { ChatMessage } from '../../models/language-model.js';
-import { statedReason } from '../../prompting/answer/format.js';
+import { statedReason } from '../../prompting/answer/stated-reason.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/events.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, proposalId } from '../data/proposals.js';
@@ -103,13 +103,10 @@ function hasFailure(proposal: LoggedProposal): boolean {
 function proposalEntry(proposal: LoggedProposal, groups: boolean): Html {
   const { iteration, candidate, attempts, entry, improved } = proposal;
   const rejected = isRejected(proposal);
-  const classes = ['proposal', improved && 'improved', hasFailure(proposal) && 'failed'].filter(
-    (name) => name !== false,
-  );
+  const failures = attempts.filter(({ call }) => call.outcome.kind !== 'accepted').length;
   const reply = attempts.at(-1)?.call.completion?.text ?? '';
   const reason = statedReason(reply.slice(0, longestText));
-  const failures = attempts.filter(({ call }) => call.outcome.kind !== 'accepted').length;
-  return html`<details class="${classes.join(' ')}" id="${proposalId(proposal)}">
+  return html`<details class="proposal${improved && ' improved'}${failures > 0 && ' failed'}" id="${proposalId(proposal)}">
 <summary><span class="where">${iteration}${groups && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? formatReturn(entry.score) : '–'}</span>
 <span class="chips">${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">no proposal</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
@@ -166,20 +163,14 @@ function callFacts(call: CallRecord): Html {
   const usage = completion?.usage ?? {};
   const unreported = (usage.unreported?.promptTokens ?? 0) + (usage.unreported?.completionTokens ?? 0);
   const tokens = (count: number | undefined) => (count === undefined ? undefined : formatCount(count));
-  const latency = completion?.latencyMs ?? (outcome.kind === 'error' ? outcome.latencyMs : 0);
-  const retries = completion?.retries ?? (outcome.kind === 'error' ? outcome.retries : 0);
+  const took = outcome.kind === 'error' ? outcome : completion;
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['prompt tokens', tokens(usage.promptTokens)],
     ['of them cached', tokens(usage.cachedTokens)],
     ['completion tokens', tokens(usage.completionTokens)],
     ['of them reasoning', tokens(usage.reasoningTokens)],
-    ['latency', formatDuration(latency)],
-    [
-      'retries',
-      retries > 0
-        ? retriesText(retries, (outcome.kind === 'error' ? outcome : completion)?.failedTries)
-        : undefined,
-    ],
+    ['latency', formatDuration(took?.latencyMs ?? 0)],
+    ['retries', took && took.retries > 0 ? retriesText(took.retries, took.failedTries) : undefined],
     ['faults', completion?.faults?.join(', ')],
     ['tokens not reported', unreported === 0 ? undefined : `about ${formatCount(unreported)}`],
     ['cost', cost === undefined ? undefined : formatCost(cost)],

@@ -11,13 +11,14 @@ import {
   formatTime,
   plural,
 } from '../../format/numbers.js';
+import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
-import { type BufferEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
 import type { Confirmation, LoggedEvent, StopReason } from '../../runs/events.js';
 import { placeName } from '../../runs/facts.js';
 import { racingText } from '../../runs/usage-text.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
-import { bestEntry, type RunData } from '../data/run-data.js';
+import type { RunData } from '../data/run-data.js';
 
 function policyName(policy: PolicyDescription): string {
   switch (policy.kind) {
@@ -127,15 +128,16 @@ export function confirmationTable(
   config: Pick<Config, 'candidates'>,
 ): Html | undefined {
   if (confirmations.length === 0) return undefined;
-  return html`<div><div class="scroll" tabindex="0"><table class="confirmations">
-<thead><tr><th scope="col">candidate</th><th scope="col" class="number">observed</th><th scope="col" class="number">unseen</th><th scope="col" class="number">95 % interval</th><th scope="col" class="number">episodes</th></tr></thead>
-<tbody>${confirmations.map((c) => {
-    const name = placeName(c, config);
-    const place = c.iteration === 0 ? name : html`<a href="#${proposalId(c)}">${name}</a>`;
-    const final = c.stage === 'final';
-    return html`<tr${final && html` class="final"`}><th scope="row">${place}${final && ', chosen'}</th><td class="number">${formatReturn(c.observed)}</td><td class="number">${formatReturn(c.mean)}</td><td class="number">${formatReturn(c.ci95[0])} … ${formatReturn(c.ci95[1])}</td><td class="number">${c.episodes}</td></tr>`;
-  })}</tbody>
-</table></div>
+  return html`<div>${htmlTable(confirmations, [
+    text('candidate', (confirmation) => ({
+      text: placeName(confirmation, config),
+      ...(confirmation.stage === 'final' && { detail: 'chosen' }),
+      ...(confirmation.iteration > 0 && { href: `#${proposalId(confirmation)}` }),
+    })),
+    number('observed', ({ observed }) => observed, { format: formatReturn }),
+    estimate('unseen', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
+    number('episodes', ({ episodes }) => episodes),
+  ])}
 <p class="note">Unseen episodes chose among the best observed; further ones measured the chosen.</p></div>`;
 }
 

@@ -1,16 +1,16 @@
 import { type Content, type Html, html } from '../../format/html.js';
 import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
+import { htmlTable, number, text } from '../../format/table.js';
 import {
   linearWeights,
   type ParameterSpec,
   type ParameterVector,
   type PolicyDescription,
 } from '../../policies/policy.js';
-import type { GridMap, TaskLabels } from '../data/task-labels.js';
+import type { TaskLabels } from '../data/task-labels.js';
 import { cellClass, maxCategories } from '../page/palette.js';
 
-type LinearDescription = Extract<PolicyDescription, { kind: 'linear' }>;
-type TableDescription = Extract<PolicyDescription, { kind: 'q-table' }>;
+type TableDescription = PolicyDescription & { kind: 'q-table' };
 
 /** A policy as a reader can check it: a weight matrix, a map with arrows, or a table of states. */
 export function policyView(
@@ -18,7 +18,7 @@ export function policyView(
   policy: PolicyDescription,
   spec: ParameterSpec,
   labels: TaskLabels,
-  grid: GridMap | undefined,
+  grid: readonly string[] | undefined,
 ): Html {
   switch (policy.kind) {
     case 'linear':
@@ -30,19 +30,21 @@ export function policyView(
   }
 }
 
-/** Of a policy of which only the parameters are known. */
-function parameterTable(parameters: ParameterVector, text: string, { names }: ParameterSpec): Html {
-  return html`<div><div class="scroll tall" tabindex="0"><table class="weights">
-<thead><tr><th scope="col">parameter</th><th scope="col">value</th></tr></thead>
-<tbody>${parameters.map(
-    (value, i) =>
-      html`<tr><th scope="row">${names?.[i] ?? `params[${i}]`}</th><td>${formatParameter(value)}</td></tr>`,
-  )}</tbody>
-</table></div>
-<p class="note">${text}</p></div>`;
+/** The parameters of a policy whose shape is not known. */
+function parameterTable(parameters: ParameterVector, note: string, { names }: ParameterSpec): Html {
+  const columns = [
+    text('parameter', (i: number) => names?.[i] ?? `params[${i}]`),
+    number('value', (i: number) => formatParameter(parameters[i]!)),
+  ];
+  return html`<div>${htmlTable([...parameters.keys()], columns, { tall: true })}
+<p class="note">${note}</p></div>`;
 }
 
-function weightMatrix(parameters: ParameterVector, policy: LinearDescription, labels: TaskLabels): Html {
+function weightMatrix(
+  parameters: ParameterVector,
+  policy: PolicyDescription & { kind: 'linear' },
+  labels: TaskLabels,
+): Html {
   const { projection } = policy;
   const all = linearWeights(policy, parameters);
   const formatWeight = (weight: number) =>
@@ -81,7 +83,7 @@ function actionTable(
   policy: TableDescription,
   spec: ParameterSpec,
   labels: TaskLabels,
-  grid: GridMap | undefined,
+  grid: readonly string[] | undefined,
 ): Html {
   const chosen = greedyActions(parameters, policy, spec);
   const symbols = labels.actions.map((action) => arrows[action] ?? action);
@@ -122,10 +124,8 @@ function greedyActions(
     return parameters.map((value) => Math.max(0, spec.choices?.indexOf(value) ?? value - spec.low));
   const count = policy.actions.length;
   return Array.from({ length: policy.states }, (_, state) => {
-    let best = 0;
-    for (let a = 1; a < count; a++)
-      if (parameters[state * count + a]! > parameters[state * count + best]!) best = a;
-    return best;
+    const values = parameters.slice(state * count, (state + 1) * count);
+    return values.indexOf(Math.max(...values));
   });
 }
 
@@ -137,10 +137,14 @@ const places: Readonly<Record<string, { name: string; final: boolean }>> = {
   C: { name: 'cliff', final: true },
 };
 
-function gridView(grid: GridMap, cell: (state: number, extra?: Content) => Html, labels: TaskLabels): Html {
-  const width = grid.rows[0]!.length;
+function gridView(
+  rows: readonly string[],
+  cell: (state: number, extra?: Content) => Html,
+  labels: TaskLabels,
+): Html {
+  const width = rows[0]!.length;
   return html`<div><div class="scroll tall" tabindex="0"><table class="grid-world">
-<tbody>${grid.rows.map(
+<tbody>${rows.map(
     (row, y) =>
       html`<tr>${[...row].map((letter, x) => {
         const place = places[letter];
@@ -154,7 +158,7 @@ function gridView(grid: GridMap, cell: (state: number, extra?: Content) => Html,
 }
 
 function binNames(edges: readonly number[]): readonly string[] {
-  const text = edges.map((edge) => formatNumber(edge, 3));
+  const ends = edges.map((edge) => formatNumber(edge, 3));
   if (edges.length === 0) return ['all'];
-  return [`< ${text[0]}`, ...edges.slice(1).map((_, i) => `${text[i]} … ${text[i + 1]}`), `≥ ${text.at(-1)}`];
+  return [`< ${ends[0]}`, ...ends.slice(1).map((end, i) => `${ends[i]} … ${end}`), `≥ ${ends.at(-1)}`];
 }

@@ -1,3 +1,4 @@
+import { addUsage, usageOfCall } from '../../experiment/usage.js';
 import { type Html, html } from '../../format/html.js';
 import {
   formatCompact,
@@ -5,27 +6,19 @@ import {
   formatCount,
   formatDuration,
   formatNumber,
+  missing,
 } from '../../format/numbers.js';
-import type { CallRecord, Cap } from '../../runs/events.js';
+import { htmlTable, number, text } from '../../format/table.js';
+import type { CallRecord, Cap, UsageTotals } from '../../runs/events.js';
 import { figure, line, numberedTicks, type Plot, plotChart } from '../charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../charts/scale.js';
 import type { RunData } from '../data/run-data.js';
 
 const height = 130;
 
-/** What the calls of one iteration used. */
-interface IterationUsage {
-  fresh: number;
-  cached: number;
-  answer: number;
-  reasoning: number;
-  latencyMs: number;
-  cost: number;
-}
-
 /** Tokens and latency of each iteration, cost so far, and the totals. */
 export function usageView(data: RunData): Html {
-  const usage = usageByIteration(data);
+  const usage = usageByIteration(data.calls);
   const { usage: totals } = data.manifest;
   const tokens = totals.promptTokens + totals.completionTokens > 0;
   // The time of a control is noise.
@@ -35,7 +28,7 @@ ${tokens && tokenChart(usage)}
 ${slow && latencyChart(usage)}
 ${totals.cost !== undefined && totals.cost > 0 && costChart(usage)}
 <div>${!tokens && html`<p class="note">This model uses no tokens, or its provider reports none.</p>`}
-${totalsTable(data)}
+${totalsTable(totals)}
 ${capsTable(data.manifest.caps)}</div>
 </div>`;
 }
@@ -69,59 +62,37 @@ function spelled(limit: string): string {
   return limit.startsWith('total.') ? `${words}, all repeats` : words;
 }
 
-function usageByIteration(data: RunData): readonly IterationUsage[] {
-  const last = data.calls.reduce((most, call) => Math.max(most, call.iteration), 0);
-  const usage = Array.from(
-    { length: last },
-    (): IterationUsage => ({ fresh: 0, cached: 0, answer: 0, reasoning: 0, latencyMs: 0, cost: 0 }),
-  );
-  for (const call of data.calls) {
-    const sum = usage[call.iteration - 1];
-    if (sum === undefined) continue;
-    const {
-      promptTokens = 0,
-      cachedTokens = 0,
-      completionTokens = 0,
-      reasoningTokens = 0,
-    } = call.completion?.usage ?? {};
-    sum.fresh += promptTokens - cachedTokens;
-    sum.cached += cachedTokens;
-    sum.answer += completionTokens - reasoningTokens;
-    sum.reasoning += reasoningTokens;
-    sum.latencyMs += latencyOf(call);
-    sum.cost += call.cost ?? 0;
+function usageByIteration(calls: readonly CallRecord[]): readonly UsageTotals[] {
+  const usage: UsageTotals[][] = [];
+  for (const call of calls) {
+    const at = call.iteration - 1;
+    usage[at] = [...(usage[at] ?? []), usageOfCall(call, 0, true)];
   }
-  return usage;
+  return Array.from(usage, (own = []) => addUsage(own));
 }
 
-function latencyOf({ completion, outcome }: CallRecord): number {
-  return completion?.latencyMs ?? (outcome.kind === 'error' ? outcome.latencyMs : 0);
-}
+const tokenKinds = [
+  { kind: 'cached', label: 'prompt, cached', tokens: (u: UsageTotals) => u.cachedTokens },
+  { kind: 'fresh', label: 'prompt', tokens: (u: UsageTotals) => u.promptTokens - u.cachedTokens },
+  { kind: 'reasoning', label: 'reasoning', tokens: (u: UsageTotals) => u.reasoningTokens },
+  { kind: 'answer', label: 'answer', tokens: (u: UsageTotals) => u.completionTokens - u.reasoningTokens },
+] as const;
 
-type TokenKind = 'cached' | 'fresh' | 'reasoning' | 'answer';
-const tokenKinds: readonly { readonly kind: TokenKind; readonly label: string }[] = [
-  { kind: 'cached', label: 'prompt, cached' },
-  { kind: 'fresh', label: 'prompt' },
-  { kind: 'reasoning', label: 'reasoning' },
-  { kind: 'answer', label: 'answer' },
-];
-
-function tokenChart(usage: readonly IterationUsage[]): Html {
-  const shown = tokenKinds.filter(({ kind }) => usage.some((iteration) => iteration[kind] > 0));
-  const y = scaleFor(usage.map((u) => u.cached + u.fresh + u.reasoning + u.answer));
+function tokenChart(usage: readonly UsageTotals[]): Html {
+  const shown = tokenKinds.filter(({ tokens }) => usage.some((u) => tokens(u) > 0));
+  const y = scaleFor(usage.map((u) => u.promptTokens + u.completionTokens));
   const base = usage.map(() => 0);
-  const paths = shown.map(({ kind }) => {
-    let d = '';
-    for (const [i, iteration] of usage.entries()) {
+  const paths = shown.map(({ kind, tokens }) => {
+    const bars = usage.map((u, i) => {
       const from = base[i]!;
-      base[i] = from + iteration[kind];
-      if (iteration[kind] > 0) d += bar(i, y.at(from), y.at(base[i]!));
-    }
-    return html`<path class="tokens-${kind}" d="${d}"/>`;
+      base[i] = from + tokens(u);
+      return tokens(u) > 0 ? bar(i, y.at(from), y.at(base[i]!)) : '';
+    });
+    return html`<path class="tokens-${kind}" d="${bars.join('')}"/>`;
   });
   const legend = html`<ul class="legend">${shown.map(({ kind, label }) => html`<li><span class="swatch tokens-${kind}"></span>${label}</li>`)}</ul>`;
-  const tooltip = (u: IterationUsage) =>
-    shown.map(({ kind, label }) => `${label} ${formatCount(u[kind])}`).join(', ');
+  const tooltip = (u: UsageTotals) =>
+    shown.map(({ tokens, label }) => `${label} ${formatCount(tokens(u))}`).join(', ');
   return figure(
     iterationChart(usage, {
       description: 'Tokens of each iteration.',
@@ -135,7 +106,7 @@ function tokenChart(usage: readonly IterationUsage[]): Html {
   );
 }
 
-function latencyChart(usage: readonly IterationUsage[]): Html {
+function latencyChart(usage: readonly UsageTotals[]): Html {
   const y = scaleFor(usage.map((u) => u.latencyMs / 1000));
   const d = usage.map((u, i) => (u.latencyMs > 0 ? bar(i, height, y.at(u.latencyMs / 1000)) : '')).join('');
   return figure(
@@ -150,9 +121,9 @@ function latencyChart(usage: readonly IterationUsage[]): Html {
   );
 }
 
-function costChart(usage: readonly IterationUsage[]): Html {
+function costChart(usage: readonly UsageTotals[]): Html {
   const sums: number[] = [];
-  for (const u of usage) sums.push((sums.at(-1) ?? 0) + u.cost);
+  for (const { cost = 0 } of usage) sums.push((sums.at(-1) ?? 0) + cost);
   const y = scaleFor(sums);
   const points = sums.map((sum, i): [number, number] => [i + 0.5, y.at(sum)]);
   const d = line([[0, height], ...points, [usage.length, y.at(sums.at(-1) ?? 0)]]);
@@ -162,27 +133,23 @@ function costChart(usage: readonly IterationUsage[]): Html {
       yTitle: 'Cost so far',
       y,
       paths: [html`<path class="cost-area" d="${d}V${height}H0Z"/>`, html`<path class="cost" d="${d}"/>`],
-      tooltip: (u, i) => `${formatCost(sums[i]!)} so far, ${formatCost(u.cost)} in this iteration`,
+      tooltip: (u, i) => `${formatCost(sums[i]!)} so far, ${formatCost(u.cost ?? 0)} in this iteration`,
     }),
     undefined,
   );
 }
 
 function iterationChart(
-  usage: readonly IterationUsage[],
+  usage: readonly UsageTotals[],
   chart: Pick<Plot, 'description' | 'yTitle' | 'y' | 'formatY' | 'paths'> & {
-    readonly tooltip: (usage: IterationUsage, index: number) => string;
+    readonly tooltip: (usage: UsageTotals, index: number) => string;
   },
 ): Html {
   const { tooltip, ...plot } = chart;
   return plotChart({
     ...plot,
     height,
-    x: {
-      slots: Math.max(1, usage.length),
-      ticks: numberedTicks(usage.length),
-      title: 'Iteration',
-    },
+    x: { slots: Math.max(1, usage.length), ticks: numberedTicks(usage.length), title: 'Iteration' },
     columns: usage.map((u, i) => ({ at: i, width: 1, text: `Iteration ${i + 1}: ${tooltip(u, i)}` })),
   });
 }
@@ -195,39 +162,38 @@ function bar(slot: number, from: number, to: number): string {
   return `M${slot + 0.1} ${coordinate(from)}H${slot + 0.9}V${coordinate(to)}H${slot + 0.1}z`;
 }
 
-function totalsTable(data: RunData): Html {
-  const { usage } = data.manifest;
-  const share = (part: number, whole: number) =>
-    whole > 0 ? ` (${Math.round((100 * part) / whole)} %)` : '';
+function totalsTable(usage: UsageTotals): Html {
   const finished = usage.calls - usage.errors;
-  const tokens = usage.promptTokens + usage.completionTokens > 0;
-  const perCall = (total: number) => (finished > 0 ? formatCompact(total / finished) : '–');
-  const row = (name: string, total: string, mean: string) =>
-    html`<tr><th scope="row">${name}</th><td class="number">${total}</td><td class="number">${mean}</td></tr>`;
-  return html`<div class="scroll" tabindex="0"><table class="totals">
-<thead><tr><th scope="col">use</th><th scope="col" class="number">total</th><th scope="col" class="number">mean of a call</th></tr></thead>
-<tbody>
-${row('calls', `${formatCount(usage.calls)}${usage.errors > 0 ? ` (${formatCount(usage.errors)} without a reply)` : ''}`, '')}
-${row('HTTP retries', formatCount(usage.retries), '')}
-${
-  tokens && [
-    row('prompt tokens', formatCount(usage.promptTokens), perCall(usage.promptTokens)),
-    row(
-      'of them cached',
-      `${formatCount(usage.cachedTokens)}${share(usage.cachedTokens, usage.promptTokens)}`,
-      perCall(usage.cachedTokens),
-    ),
-    row('completion tokens', formatCount(usage.completionTokens), perCall(usage.completionTokens)),
-    row(
-      'of them reasoning',
-      `${formatCount(usage.reasoningTokens)}${share(usage.reasoningTokens, usage.completionTokens)}`,
-      perCall(usage.reasoningTokens),
-    ),
-  ]
+  const mean = (total: number, format: (value: number) => string) =>
+    finished > 0 ? format(total / finished) : missing;
+  const part = (share: number, whole: number) =>
+    `${formatCount(share)}${whole > 0 ? ` (${Math.round((100 * share) / whole)} %)` : ''}`;
+  const { cachedTokens, completionTokens, cost, errors, latencyMs, promptTokens, reasoningTokens } = usage;
+  const tokens: readonly UsageRow[] = [
+    ['prompt tokens', formatCount(promptTokens), mean(promptTokens, formatCompact)],
+    ['of them cached', part(cachedTokens, promptTokens), mean(cachedTokens, formatCompact)],
+    ['completion tokens', formatCount(completionTokens), mean(completionTokens, formatCompact)],
+    ['of them reasoning', part(reasoningTokens, completionTokens), mean(reasoningTokens, formatCompact)],
+  ];
+  const rows: readonly UsageRow[] = [
+    [
+      'calls',
+      `${formatCount(usage.calls)}${errors > 0 ? ` (${formatCount(errors)} without a reply)` : ''}`,
+      '',
+    ],
+    ['HTTP retries', formatCount(usage.retries), ''],
+    ...(promptTokens + completionTokens > 0 ? tokens : []),
+    ...(usage.unreported === undefined
+      ? []
+      : [['tokens not reported', `about ${formatCount(usage.unreported)}`, ''] as const]),
+    ['model latency', formatDuration(latencyMs), mean(latencyMs, formatDuration)],
+    ...(cost === undefined ? [] : [['cost', formatCost(cost), mean(cost, formatCost)] as const]),
+  ];
+  return htmlTable(rows, [
+    text('use', ([name]) => name),
+    number('total', ([, total]) => total),
+    number('mean of a call', ([, , perCall]) => perCall),
+  ]);
 }
-${usage.unreported !== undefined && row('tokens not reported', `about ${formatCount(usage.unreported)}`, '')}
-${row('model latency', formatDuration(usage.latencyMs), finished > 0 ? formatDuration(usage.latencyMs / finished) : '–')}
-${usage.cost !== undefined && row('cost', formatCost(usage.cost), finished > 0 ? formatCost(usage.cost / finished) : '–')}
-</tbody>
-</table></div>`;
-}
+
+type UsageRow = readonly [name: string, total: string, perCall: string];

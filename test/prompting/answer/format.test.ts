@@ -6,8 +6,8 @@ import {
   formatParameters,
   formatValue,
   parseParameters,
-  statedReason,
 } from '../../../src/prompting/answer/format.js';
+import { statedReason } from '../../../src/prompting/answer/stated-reason.js';
 
 const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
 

@@ -1,0 +1,87 @@
+/** One episode as a few lines of text: sampled steps, or statistics. */
+import { short } from '../../environments/catalogue/facts.js';
+import type { EpisodeRecord } from '../../rollout/episode.js';
+import type { MemoryConfig } from '../settings.js';
+
+/** What the memory shows of an evaluation's first episode. */
+export function trajectoryLines(episode: Episode | undefined, memory: MemoryConfig): readonly string[] {
+  if (episode === undefined) return [];
+  switch (memory.trajectories) {
+    case 'none':
+      return [];
+    case 'rows':
+      return trajectoryRows(episode, memory.rows);
+    case 'summary':
+      return trajectorySummary(episode);
+  }
+}
+
+type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated' | 'truncated'>;
+type Value = number | readonly number[];
+
+/**
+ * `count` steps at even distances, the first and the last among them, one a line:
+ * `step | observation | action | reward`; then how the episode ended.
+ */
+export function trajectoryRows(episode: Episode, count: number): readonly string[] {
+  const rows = evenSteps(episode.actions.length, count).map((t) => {
+    const { observations, actions, rewards } = episode;
+    return `${t} | ${show(observations[t]!)} | ${show(actions[t]!)} | ${short(rewards[t]!)}`;
+  });
+  return [...rows, `end | ${show(episode.observations.at(-1)!)} | ${outcome(episode)}`];
+}
+
+/** Indices of `count` of `length` steps at even distances, from the first to the last. */
+function evenSteps(length: number, count: number): readonly number[] {
+  const shown = Math.min(length, count);
+  if (shown <= 1) return shown === 1 ? [0] : [];
+  return Array.from({ length: shown }, (_, i) => Math.round((i * (length - 1)) / (shown - 1)));
+}
+
+/** Length, return and end; first and last observation; ranges and means of observations, rewards and actions. */
+export function trajectorySummary(episode: Episode): readonly string[] {
+  const { observations, actions } = episode;
+  return [
+    outcome(episode),
+    `first observation: ${show(observations[0]!)}; last: ${show(observations.at(-1)!)}`,
+    ...describe('observation', observations, 'visits'),
+    ...describe('action', actions, 'times taken'),
+  ];
+}
+
+function outcome({ actions, rewards, terminated }: Episode): string {
+  const total = rewards.reduce((sum, reward) => sum + reward, 0);
+  const steps = `${actions.length} ${actions.length === 1 ? 'step' : 'steps'}`;
+  return `${terminated ? 'terminated' : 'cut off'} after ${steps}, return ${total.toFixed(2)}`;
+}
+
+/** How many of the values that occur are counted. */
+const countedValues = 12;
+
+/** Integers are counted; a vector is told by the minimum, mean and maximum of each component. */
+function describe(name: string, values: readonly Value[], counted: string): readonly string[] {
+  const first = values[0];
+  if (first === undefined) return [];
+  if (typeof first === 'number') {
+    const counts = new Map<number, number>();
+    for (const value of values as readonly number[]) counts.set(value, (counts.get(value) ?? 0) + 1);
+    const most = [...counts].sort(([a, m], [b, n]) => n - m || a - b);
+    const listed = most.slice(0, countedValues).map(([value, n]) => `${short(value)}: ${n}`);
+    const rest = most.length - listed.length;
+    return [`${name} (${counted}): ${listed.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`];
+  }
+  return first.map((_, i) => {
+    const components = (values as readonly (readonly number[])[]).map((value) => value[i]!);
+    let [low, high, sum] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+    for (const component of components) {
+      low = Math.min(low, component);
+      high = Math.max(high, component);
+      sum += component;
+    }
+    return `${name}[${i}]: min ${short(low)}, mean ${short(sum / components.length)}, max ${short(high)}`;
+  });
+}
+
+function show(value: Value): string {
+  return typeof value === 'number' ? short(value) : `[${value.map(short).join(', ')}]`;
+}
