@@ -48,9 +48,9 @@ export {
   type RemoteEnvironment,
 } from './environments/remote/remote-environment.js';
 export { type Problem, UserError } from './errors.js';
-export { type Assembly, assemble, experimentIn, newManifest } from './experiment/assemble.js';
+export { type Assembly, assemble } from './experiment/assemble.js';
 export { type Outcome, runExperiment } from './experiment/experiment.js';
-export type { Experiment, StopRequests } from './experiment/parts.js';
+export { type Experiment, experimentIn, newManifest, type StopRequests } from './experiment/parts.js';
 export {
   type ChatMessage,
   type Completion,

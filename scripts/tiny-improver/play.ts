@@ -1,14 +1,9 @@
 /** Plays a run and keeps it in memory: for measurements of many runs, of which only figures stay. */
 import process from 'node:process';
 import { type Config, isLanguageModel } from '../../src/config/config.js';
-import {
-  type Assembly,
-  assemble,
-  closeEnvironment,
-  experimentIn,
-  newManifest,
-} from '../../src/experiment/assemble.js';
+import { type Assembly, assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runExperiment } from '../../src/experiment/experiment.js';
+import { experimentIn, newManifest } from '../../src/experiment/parts.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import type { EvaluationSetting } from '../../src/rollout/evaluation.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';

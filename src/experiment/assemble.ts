@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type Config, type ModelConfig, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
-import { customPrefix, isBuiltInId, isRemoteId } from '../environments/catalogue/open.js';
+import { customPrefix, isRemoteId } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
 import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { type Problem, UserError } from '../errors.js';
@@ -10,7 +10,6 @@ import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { moduleModel } from '../models/user-model.js';
 import { hashModules, type ModuleHashes } from '../modules/sources.js';
-import { commit, version } from '../package.js';
 import { openPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
@@ -19,19 +18,14 @@ import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
 import { type Racing, racingOf } from '../rollout/racing.js';
 import { notDrawn } from '../rollout/replay.js';
-import { createReplayBuffer, vectorKey } from '../rollout/replay-buffer.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
 import { openTask, rewarded } from '../rollout/task.js';
 import { fingerprint } from '../runs/fingerprint.js';
-import type { Manifest, RecordedSpec } from '../runs/manifest.js';
+import type { Manifest } from '../runs/manifest.js';
 import { readManifest, readRun, runFiles } from '../runs/reader.js';
-import type { RunDirectory } from '../runs/writer.js';
 import { openRecording } from './cassette.js';
 import { createProposer } from './create-model.js';
-import { warningKey } from './experiment.js';
-import { countedBy, Ledger } from './ledger.js';
 import type { SharedBudget } from './limits.js';
-import type { Experiment } from './parts.js';
-import { Prompter } from './prompter.js';
 import type { Proposer } from './proposer.js';
 
 /** What a config names, made and checked: nothing has run or been written yet. */
@@ -187,84 +181,6 @@ function defaultPolicy(environment: EnvironmentSpec): PolicyConfig {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
   }
   return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 };
-}
-
-/** The manifest of a run that is about to start. */
-export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
-  const { config, environment, model, prompts } = assembly;
-  const head = commit();
-  return {
-    version: 1,
-    run,
-    status: 'running',
-    created: now.toISOString(),
-    updated: now.toISOString(),
-    activeMs: 0,
-    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
-    environment: environment.id,
-    ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
-    model: model.id,
-    fingerprint: assembly.fingerprint,
-    prompts: prompts.hash,
-    ...(assembly.modules && { modules: assembly.modules }),
-    seed: config.seed,
-    iterations: { done: 0, of: config.iterations },
-    confirmations: [],
-    usage: ledgerOf(assembly).totals,
-  };
-}
-
-/** What a run keeps of an environment that may not be there when the run is looked at. */
-function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {
-  return { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) };
-}
-
-/** An experiment that continues what the run directory holds (nothing, for a new run). */
-export function experimentIn(
-  assembly: Assembly,
-  directory: RunDirectory,
-  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
-): Experiment {
-  const { config, environment, family, model, prompts, racing, workers } = assembly;
-  const { recorded, manifest } = directory;
-  const buffer = createReplayBuffer(recorded.entries);
-  const ledger = ledgerOf(assembly);
-  for (const call of recorded.calls) ledger.record(call, true);
-  return {
-    run: manifest.run,
-    config,
-    seed: manifest.seed,
-    setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
-    racing,
-    model,
-    prompter: new Prompter({ config, environment, family, prompts, buffer, recorded }),
-    buffer,
-    imported: assembly.imported,
-    ledger,
-    completed: recorded.iteration,
-    get otherMs() {
-      return assembly.sharedBudget?.otherMs ?? 0;
-    },
-    unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
-    warned: new Set(
-      recorded.events.flatMap((event) => (event.kind === 'warning' ? [warningKey(event.message)] : [])),
-    ),
-    commit: () => directory.commit(),
-    ...outside,
-  };
-}
-
-/** Nothing is counted yet. */
-export function ledgerOf({
-  config,
-  counted: model,
-  sharedBudget,
-}: Pick<Assembly, 'config' | 'counted' | 'sharedBudget'>): Ledger {
-  return new Ledger({
-    ...countedBy(model),
-    limits: config.limits,
-    sharedBudget,
-  });
 }
 
 /** The policies of an earlier run, each once, in the order of their evaluation. */

@@ -1,14 +1,21 @@
+/** What the outer loop works with, made from an assembly and a run directory. */
 import type { Config } from '../config/config.js';
+import { isBuiltInId } from '../environments/catalogue/open.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
+import { commit, version } from '../package.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
-import type { ReplayBuffer } from '../rollout/replay-buffer.js';
+import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord, RunEvent } from '../runs/events.js';
-import type { Ledger } from './ledger.js';
-import type { Prompter } from './prompter.js';
+import type { Manifest, RecordedSpec } from '../runs/manifest.js';
+import type { RunDirectory } from '../runs/writer.js';
+import type { Assembly } from './assemble.js';
+import { countedBy, Ledger } from './ledger.js';
+import { Prompter } from './prompter.js';
 import type { Proposer } from './proposer.js';
 
-/** Everything a run needs, put together by `assemble`. */
+/** Everything a run needs. */
 export interface Experiment {
   /** Name of the run. */
   readonly run: string;
@@ -25,16 +32,16 @@ export interface Experiment {
   readonly imported: readonly ParameterVector[];
   readonly ledger: Ledger;
   /** The last complete iteration: 0 for a new run. */
-  readonly completed: number;
+  completed: number;
   /** Calls of an iteration that an earlier process did not finish. */
   readonly unfinishedCalls: readonly CallRecord[];
   /** Milliseconds spent on this run, by earlier processes too. */
   readonly activeMs: () => number;
-  /** Milliseconds of the other repeats, where they share limits; else 0. */
+  /** Milliseconds of the other runs that share its limits. */
   readonly otherMs: number;
   readonly emit: (event: RunEvent) => void;
-  /** Keys of the warnings that were given already. */
-  readonly warned: Set<string>;
+  /** Warns of each thing once a run, whatever its figures. */
+  readonly warn: (message: string) => void;
   /** Makes what was emitted durable. */
   readonly commit: () => Promise<void>;
   readonly now: () => Date;
@@ -46,4 +53,90 @@ export interface StopRequests {
   readonly finish: AbortSignal;
   /** Stop now. */
   readonly abort: AbortSignal;
+}
+
+/** The manifest of a run that is about to start. */
+export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
+  const { config, environment, model, prompts } = assembly;
+  const head = commit();
+  return {
+    version: 1,
+    run,
+    status: 'running',
+    created: now.toISOString(),
+    updated: now.toISOString(),
+    activeMs: 0,
+    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
+    environment: environment.id,
+    ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
+    model: model.id,
+    fingerprint: assembly.fingerprint,
+    prompts: prompts.hash,
+    ...(assembly.modules && { modules: assembly.modules }),
+    seed: config.seed,
+    iterations: { done: 0, of: config.iterations },
+    confirmations: [],
+    usage: ledgerOf(assembly).totals,
+  };
+}
+
+/** What a run keeps of an environment that may not be there when the run is looked at. */
+function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {
+  return { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) };
+}
+
+/** An experiment that continues what the run directory holds (nothing, for a new run). */
+export function experimentIn(
+  assembly: Assembly,
+  directory: RunDirectory,
+  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
+): Experiment {
+  const { config, environment, family, model, prompts, racing, workers } = assembly;
+  const { recorded, manifest } = directory;
+  const buffer = createReplayBuffer(recorded.entries);
+  const ledger = ledgerOf(assembly);
+  for (const call of recorded.calls) ledger.record(call, true);
+  return {
+    run: manifest.run,
+    config,
+    seed: manifest.seed,
+    setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
+    racing,
+    model,
+    prompter: new Prompter({ config, environment, family, prompts, buffer, recorded }),
+    buffer,
+    imported: assembly.imported,
+    ledger,
+    completed: recorded.iteration,
+    get otherMs() {
+      return assembly.sharedBudget?.otherMs ?? 0;
+    },
+    unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
+    warn: warnOnce(
+      outside.emit,
+      recorded.events.flatMap((event) => (event.kind === 'warning' ? [event.message] : [])),
+    ),
+    commit: () => directory.commit(),
+    ...outside,
+  };
+}
+
+/** Nothing is counted yet. */
+export function ledgerOf({
+  config,
+  counted: model,
+  sharedBudget,
+}: Pick<Assembly, 'config' | 'counted' | 'sharedBudget'>): Ledger {
+  return new Ledger({ ...countedBy(model), limits: config.limits, sharedBudget });
+}
+
+/** @param earlier warnings of the run so far */
+function warnOnce(emit: Experiment['emit'], earlier: readonly string[]): Experiment['warn'] {
+  const keyOf = (message: string) => message.replaceAll(/\d+/g, '#');
+  const given = new Set(earlier.map(keyOf));
+  return (message) => {
+    if (given.has(keyOf(message))) return;
+    given.add(keyOf(message));
+    emit({ kind: 'warning', message });
+  };
 }

@@ -1,11 +1,12 @@
 import type { CommandContext } from '../context.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import type { RunEvent, StopReason } from '../runs/events.js';
+import type { RunEvent } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { type IterationAnimations, openIterationAnimations } from './animations.js';
-import { type Assembly, closeEnvironment, experimentIn } from './assemble.js';
+import { type Assembly, closeEnvironment } from './assemble.js';
 import { runExperiment } from './experiment.js';
-import type { Experiment } from './parts.js';
+import { type Experiment, experimentIn } from './parts.js';
+import { statusAfter } from './stopping.js';
 
 /** Shows a run as it goes. */
 export interface Display {
@@ -108,19 +109,5 @@ function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number
       });
       break;
     default:
-  }
-}
-
-function statusAfter(reason: StopReason): 'completed' | 'interrupted' | 'failed' {
-  switch (reason.kind) {
-    case 'iterations':
-    case 'target':
-    case 'limit':
-      return 'completed';
-    case 'interrupted':
-      return 'interrupted';
-    case 'model-error':
-    case 'environment-error':
-      return 'failed';
   }
 }

@@ -1,13 +1,19 @@
+/** The stages of a run: warm up, propose, evaluate, confirm. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ConfirmationConfig } from '../config/config.js';
+import { ModelError } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
+import { remembered } from '../prompting/memory.js';
+import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { type EvaluationSetting, evaluate, measure } from '../rollout/evaluation.js';
 import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
-import type { Confirmation } from '../runs/events.js';
+import type { CallRecord, Confirmation } from '../runs/events.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
+import { type Proposal, type ProposalGroup, propose } from './proposal.js';
+import { answering } from './proposer.js';
+import { deadlineOf } from './stopping.js';
 
 /**
  * An earlier run's policies and random ones first. All are drawn anew, so that a resumed warm-up goes on with the same
@@ -31,6 +37,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     await yieldToEventLoop();
   }
   await commit();
+  checkBound(experiment, buffer.entries);
 }
 
 function randomPolicies({ config, imported, seed, setting }: Experiment): readonly ParameterVector[] {
@@ -44,6 +51,121 @@ function randomPolicies({ config, imported, seed, setting }: Experiment): readon
     drawn.add(vectorKey(parameters));
     return parameters;
   });
+}
+
+/**
+ * Asks the model for the candidates of an iteration. A limit of wall time ends calls that are under way: then there are
+ * no proposals.
+ */
+export async function proposeCandidates(
+  experiment: Experiment,
+  iteration: number,
+  abort: AbortSignal,
+): Promise<ProposalGroup> {
+  const { config, emit, ledger, prompter, setting } = experiment;
+  const deadline = deadlineOf(experiment);
+  try {
+    return await propose({
+      iteration,
+      candidates: config.candidates,
+      corrections: config.corrections,
+      messages: prompter.messages(iteration),
+      parameters: setting.family.parameters,
+      seen: (parameters) => experiment.buffer.find(parameters),
+      seed: (candidate, attempt) => callSeed(experiment.seed, iteration, candidate, attempt),
+      formatCorrection: (failure) => prompter.formatCorrection(failure),
+      recorded: recordedCalls(experiment, iteration),
+      model: modelOf(experiment),
+      concurrency: 'concurrency' in config.model ? config.model.concurrency : 1,
+      ledger,
+      signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
+      now: experiment.now,
+      onCall: (call) => {
+        ledger.record(call);
+        emit({ kind: 'call-finished', call });
+        for (const message of call.completion?.warnings ?? []) experiment.warn(message);
+      },
+    });
+  } catch (error) {
+    if (abort.aborted || !deadline?.signal.aborted || !(error instanceof ModelError)) throw error;
+    return { proposals: [], limit: deadline.limit };
+  }
+}
+
+/** The run's model, or its control, which sees what the memory of a model would. */
+function modelOf({ buffer, config, model, setting }: Experiment) {
+  return answering(model, {
+    parameters: setting.family.parameters,
+    history: remembered(buffer.entries, config.memory),
+    warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
+  });
+}
+
+/** Finds the calls that an earlier process made for this iteration, so that none is paid for twice. */
+function recordedCalls({ unfinishedCalls }: Experiment, iteration: number) {
+  const calls = unfinishedCalls.filter((call) => call.iteration === iteration);
+  const isFollowed = ({ candidate, attempt }: CallRecord) =>
+    calls.some((later) => later.candidate === candidate && later.attempt > attempt);
+  return (candidate: number, attempt: number, messages: CallRecord['messages']) =>
+    calls.findLast(
+      (call) =>
+        call.candidate === candidate &&
+        call.attempt === attempt &&
+        // A failed call is made anew, unless another one followed it already.
+        (call.outcome.kind !== 'error' || isFollowed(call)) &&
+        JSON.stringify(call.messages) === JSON.stringify(messages),
+    );
+}
+
+/** Plays every accepted proposal; a rejected one is logged and costs no evaluation. */
+export async function evaluateProposals(
+  experiment: Experiment,
+  iteration: number,
+  proposals: readonly Proposal[],
+  abort: AbortSignal,
+): Promise<readonly BufferEntry[]> {
+  const { buffer, config, emit, prompter, racing, setting } = experiment;
+  const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
+  const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes, fresh);
+  // The same for all candidates, whatever their order.
+  const race = raceAgainst(buffer.best, racing, seeds.length);
+  const measured = [];
+  for (const proposal of proposals) {
+    const { candidate } = proposal;
+    if (proposal.kind === 'rejected') {
+      emit({ kind: 'proposal-rejected', iteration, candidate, failures: failuresOf(proposal) });
+      continue;
+    }
+    await yieldToEventLoop();
+    abort.throwIfAborted();
+    const place = { iteration, group: iteration, candidate, source: 'proposal' } as const;
+    measured.push(await measure(setting, proposal.parameters, seeds, place, abort, race));
+  }
+  // Only now, so that an iteration is recorded whole.
+  for (const { entry, episodes } of measured) {
+    const improved = buffer.best === undefined || entry.score > buffer.best.score;
+    buffer.append([entry]);
+    prompter.remember(entry, episodes);
+    emit({ kind: 'candidate-evaluated', entry, episodes, improved });
+  }
+  const entries = measured.map(({ entry }) => entry);
+  checkBound(experiment, entries);
+  return entries;
+}
+
+const failuresOf = ({ calls }: Proposal) =>
+  calls.flatMap(({ outcome }) => {
+    if (outcome.kind === 'rejected') return [outcome.failure.kind];
+    return outcome.kind === 'error' ? (['model-error'] as const) : [];
+  });
+
+/** Racing relies on the highest return that an episode can have. */
+function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[]): void {
+  const highest = racing?.highest ?? Number.POSITIVE_INFINITY;
+  if (entries.every(({ returns }) => returns.every((value) => value <= highest))) return;
+  warn(
+    `an episode returned more than ${highest}, which evaluation.racing takes for the most there can be: evaluations may be cut short that would have reached the best`,
+  );
 }
 
 /** Chooses among the best few on fresh seeds, then measures the chosen one on fresh seeds again. */

@@ -10,8 +10,8 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
-import { heldFor } from '../../src/experiment/experiment.js';
 import type { Proposer } from '../../src/experiment/proposer.js';
+import { heldFor } from '../../src/experiment/stopping.js';
 import { ModelError } from '../../src/models/language-model.js';
 import { formatParameters } from '../../src/prompting/answer/format.js';
 import { confirmationSeeds, evaluationSeeds } from '../../src/random/seeds.js';

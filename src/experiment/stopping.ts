@@ -1,0 +1,89 @@
+/** Why a run ends: a request, the target, the last iteration, a limit of wall time, a silent model, a failure. */
+import { EnvironmentError } from '../environments/remote/remote-environment.js';
+import { ModelError } from '../models/language-model.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import type { StopReason } from '../runs/events.js';
+import type { Experiment, StopRequests } from './parts.js';
+import type { Proposal } from './proposal.js';
+
+export function reasonToStop(experiment: Experiment, stop: StopRequests): StopReason | undefined {
+  const { buffer, completed, config } = experiment;
+  if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
+  const { target } = config;
+  if (target !== undefined && heldFor(buffer.entries, target.return, completed) >= target.hold) {
+    return { kind: 'target', return: target.return };
+  }
+  if (completed >= config.iterations) return { kind: 'iterations' };
+  const over = minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0);
+  return over && { kind: 'limit', limit: over.limit };
+}
+
+/** The number of last iterations in a row whose best candidate reached `target`, in an evaluation of all episodes. */
+export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
+  const reached = new Set(
+    entries
+      .filter(({ score, iteration, planned }) => iteration > 0 && score >= target && planned === undefined)
+      .map(({ iteration }) => iteration),
+  );
+  let held = 0;
+  while (reached.has(lastIteration - held)) held++;
+  return held;
+}
+
+/** What is left of the limits of wall time. */
+function minuteLimits({ activeMs, config: { limits }, otherMs }: Experiment) {
+  const usedMs = activeMs();
+  const left = (limit: 'minutes' | 'total.minutes', minutes: number | undefined, used: number) =>
+    minutes === undefined ? [] : [{ limit, leftMs: minutes * 60_000 - used }];
+  return [
+    ...left('minutes', limits.minutes, usedMs),
+    ...left('total.minutes', limits.total?.minutes, usedMs + otherMs),
+  ];
+}
+
+/** Timers take no more: about 25 days. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** When the model may be waited for no longer; undefined without a limit of wall time. */
+export function deadlineOf(experiment: Experiment) {
+  const [next] = minuteLimits(experiment).toSorted((a, b) => a.leftMs - b.leftMs);
+  if (next === undefined) return undefined;
+  const { limit, leftMs } = next;
+  return { limit, signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), longestTimerMs))) };
+}
+
+/** Iterations in a row without a single answer from the model, after which a run gives up. */
+export const patience = 3;
+
+/** Whether every call for a candidate failed. */
+export const isSilent = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');
+
+/** The reason of a run whose model gave no answers, in the words of its last error. */
+export function endOfSilence(proposals: readonly Proposal[]): StopReason {
+  const outcomes = proposals.flatMap(({ calls }) => calls.map(({ outcome }) => outcome));
+  const error = outcomes.findLast((outcome) => outcome.kind === 'error');
+  return { kind: 'model-error', message: error?.message ?? 'the model gave no answer' };
+}
+
+/** @throws what is neither an abort nor a failure of the model or of an environment outside this program */
+export function failureOf(error: unknown, stop: StopRequests): StopReason {
+  if (stop.abort.aborted) return { kind: 'interrupted' };
+  if (error instanceof ModelError) return { kind: 'model-error', message: error.message };
+  if (!(error instanceof EnvironmentError)) throw error;
+  return { kind: 'environment-error', failure: error.kind, message: error.message };
+}
+
+/** A run that ends so: only a completed one is confirmed. */
+export function statusAfter({ kind }: StopReason): 'completed' | 'interrupted' | 'failed' {
+  switch (kind) {
+    case 'iterations':
+    case 'target':
+    case 'limit':
+      return 'completed';
+    case 'interrupted':
+      return 'interrupted';
+    case 'model-error':
+    case 'environment-error':
+      return 'failed';
+  }
+}
