@@ -4,7 +4,7 @@
  */
 import { snakeCase } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze-layout.js';
-import { lakes } from '../toy-text/frozen-lake.js';
+import { frozenLakeMaps } from '../toy-text/frozen-lake.js';
 
 export type Facts = { readonly [name: string]: Fact };
 export type Fact = string | number | boolean | readonly Fact[] | Facts;
@@ -196,7 +196,7 @@ function carFacts(options: Options): Facts {
 }
 
 function lakeFacts(options: Options): Facts {
-  const named = lakes[option<keyof typeof lakes>(options, 'map_name', '4x4')] ?? [];
+  const named = frozenLakeMaps[option<keyof typeof frozenLakeMaps>(options, 'map_name', '4x4')] ?? [];
   const map = option<readonly string[]>(options, 'desc', named);
   const tiles = map.join('');
   const columns = map[0]?.length ?? 0;

@@ -4,7 +4,7 @@ import type { Frame, Shape } from '../frame.js';
 import { gridLines, gridView, moveOnGrid, tile, tileText, token } from '../grid.js';
 import { type Outcome, TabularTask } from './tabular-task.js';
 
-/** The two lakes that come with Gymnasium. S: start, F: frozen, H: hole, G: goal. */
+/** The two maps that come with Gymnasium. S: start, F: frozen, H: hole, G: goal. */
 export const frozenLakeMaps = {
   '4x4': ['SFFF', 'FHFH', 'FFFH', 'HFFG'],
   '8x8': ['SFFFFFFF', 'FFFFFFFF', 'FFFHFFFF', 'FFFFFHFF', 'FFFHFFFF', 'FHHFFFHF', 'FHFFHFHF', 'FFFHFFFG'],
