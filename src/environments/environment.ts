@@ -35,6 +35,12 @@ export interface TupleSpace {
 
 export type Space = DiscreteSpace | BoxSpace | TupleSpace;
 
+/** Numbers that make a member of the space: 1 for a discrete one. */
+export function dimensionsOf(space: Space): number {
+  if (space.kind === 'discrete') return 1;
+  return space.kind === 'box' ? space.low.length : space.spaces.length;
+}
+
 /** An integer in a discrete space, a vector in a box or tuple space. */
 export type Observation = number | readonly number[];
 export type Action = number | readonly number[];

@@ -1,6 +1,7 @@
-import type { EnvironmentSpec, Space } from '../environments/environment.js';
+import { dimensionsOf, type EnvironmentSpec, type Space } from '../environments/environment.js';
 import { UserError } from '../errors.js';
 import type { RandomGenerator } from '../random/generator.js';
+import { firstLargest } from '../statistics/descriptive.js';
 import {
   createProjection,
   type ParameterSpec,
@@ -8,6 +9,7 @@ import {
   type Policy,
   type PolicyFamily,
   project,
+  tupleActions,
 } from './policy.js';
 import type { LinearConfig } from './settings.js';
 
@@ -24,8 +26,7 @@ export function linearPolicies(config: LinearConfig, environment: EnvironmentSpe
   const { bias, low, high, decimals } = config;
   const shape: Shape = { observations, outputs, bias, discrete, firstAction };
   const weights = (observations + (bias ? 1 : 0)) * outputs;
-  const projection =
-    config.projection === undefined ? undefined : createProjection(config.projection, weights);
+  const projection = config.projection && createProjection(config.projection, weights);
   const parameters: ParameterSpec = {
     count: projection?.rank ?? weights,
     kind: decimals === 0 ? 'integer' : 'float',
@@ -51,34 +52,19 @@ interface Shape {
 }
 
 function buildLinear(values: ParameterVector, shape: Shape): Policy {
-  const { observations, outputs, discrete, firstAction } = shape;
+  const { observations, outputs, bias, discrete, firstAction } = shape;
   const weights = Float64Array.from(values);
-  const biasStart = shape.bias ? observations * outputs : -1;
-  const output = (observation: readonly number[], a: number): number => {
-    let sum = biasStart < 0 ? 0 : weights[biasStart + a]!;
-    for (let i = 0; i < observations; i++) sum += observation[i]! * weights[i * outputs + a]!;
-    return sum;
+  const outputsFor = (observation: readonly number[], sums: number[]): number[] => {
+    for (let a = 0; a < outputs; a++) {
+      let sum = bias ? weights[observations * outputs + a]! : 0;
+      for (let i = 0; i < observations; i++) sum += observation[i]! * weights[i * outputs + a]!;
+      sums[a] = sum;
+    }
+    return sums;
   };
-  if (discrete) {
-    return (observation) => {
-      const state = observation as readonly number[];
-      let best = 0;
-      let bestOutput = output(state, 0);
-      for (let a = 1; a < outputs; a++) {
-        const value = output(state, a);
-        if (value > bestOutput) {
-          best = a;
-          bestOutput = value;
-        }
-      }
-      return best + firstAction;
-    };
-  }
-  return (observation) => {
-    const action: number[] = [];
-    for (let a = 0; a < outputs; a++) action.push(output(observation as readonly number[], a));
-    return action;
-  };
+  if (!discrete) return (observation) => outputsFor(observation as readonly number[], []);
+  const sums: number[] = []; // for every step the same one: allocation would take a third of the time
+  return (observation) => firstLargest(outputsFor(observation as readonly number[], sums)) + firstAction;
 }
 
 /** Normal(0, 3) with a bias and Uniform(−3, 3) without one in a range of ±6, scaled to the range there is. */
@@ -100,20 +86,14 @@ export function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpe
 }
 
 function vectorLength(space: Space, id: string): number {
-  switch (space.kind) {
-    case 'box':
-      return space.low.length;
-    case 'tuple':
-      return space.spaces.length;
-    case 'discrete':
-      throw new UserError({
-        field: 'policy.kind',
-        message: `a linear policy needs a vector as observation, but ${id} observes one of ${space.n} states`,
-        value: 'linear',
-        alternatives: ['q-table'],
-        remedy: 'set policy.kind to q-table, or leave policy out',
-      });
-  }
+  if (space.kind !== 'discrete') return dimensionsOf(space);
+  throw new UserError({
+    field: 'policy.kind',
+    message: `a linear policy needs a vector as observation, but ${id} observes one of ${space.n} states`,
+    value: 'linear',
+    alternatives: ['q-table'],
+    remedy: 'set policy.kind to q-table, or leave policy out',
+  });
 }
 
 function outputsOf(space: Space, id: string): { outputs: number; discrete: boolean; firstAction: number } {
@@ -123,21 +103,18 @@ function outputsOf(space: Space, id: string): { outputs: number; discrete: boole
     case 'box':
       return { outputs: space.low.length, discrete: false, firstAction: 0 };
     case 'tuple':
-      throw new UserError({
-        field: 'environment',
-        message: `no policy can act in ${id}: its action is a tuple`,
-      });
+      throw tupleActions(id);
   }
 }
 
 function weightNames({ observations, outputs, bias, discrete, firstAction }: Shape): readonly string[] {
-  const target = (a: number) => (discrete ? `action ${a + firstAction}` : `action[${a}]`);
-  const names: string[] = [];
-  for (let i = 0; i < observations; i++) {
-    for (let a = 0; a < outputs; a++) names.push(`weight of observation[${i}] for ${target(a)}`);
-  }
-  if (bias) for (let a = 0; a < outputs; a++) names.push(`bias of ${target(a)}`);
-  return names;
+  const targets = Array.from({ length: outputs }, (_, a) =>
+    discrete ? `action ${a + firstAction}` : `action[${a}]`,
+  );
+  const weights = Array.from({ length: observations }, (_, i) =>
+    targets.map((target) => `weight of observation[${i}] for ${target}`),
+  );
+  return [...weights.flat(), ...(bias ? targets.map((target) => `bias of ${target}`) : [])];
 }
 
 const coordinateNames = (rank: number) =>

@@ -1,4 +1,4 @@
-/** Policies of users: families that a module makes. */
+/** Policies that a user's module makes. */
 import { basename } from 'node:path';
 import { z } from 'zod';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';

@@ -55,7 +55,7 @@ export type PolicyDescription =
       /** Bins per observation dimension, where a continuous observation was discretised. */
       readonly bins?: readonly BinEdges[];
     }
-  /** Of a user's module, in its own words. */
+  /** What a user's module says of its policies. */
   | { readonly kind: 'module'; readonly name: string; readonly text: string };
 
 /** Inner edges of the bins of one observation dimension: `edges.length + 1` bins, bin i holds edges[i-1] ≤ x < edges[i]. */
@@ -73,13 +73,13 @@ export interface PolicyFamily {
   initial(random: RandomGenerator): ParameterVector;
 }
 
-/** Few parameters in the place of many weights: weights = scale · B · parameters. */
+/** Makes many weights of few parameters: weights = scale · B · parameters. */
 export interface Projection {
   readonly seed: number;
   /** Number of parameters. */
   readonly rank: number;
   /**
-   * √(weights / rank): the root mean square of the weights is then that of the parameters, so that a range means the
+   * √(weights / rank): it makes the root mean square of the weights that of the parameters, so that a range means the
    * same for both.
    */
   readonly scale: number;
@@ -90,8 +90,8 @@ export interface Projection {
 /**
  * A random subspace of the space of all weights, as in "Measuring the Intrinsic Dimension of Objective Landscapes"
  * (Li et al. 2018, arXiv:1804.08838), through the origin. The same seed gives the same one.
- * @param weights how many there are
- * @throws UserError where the rank is above that
+ * @param weights number of weights
+ * @throws UserError where the rank is above it
  */
 export function createProjection({ rank, seed }: ProjectionConfig, weights: number): Projection {
   if (rank > weights) {
@@ -117,9 +117,16 @@ function orthonormalBasis(rows: number, columns: number, seed: number): readonly
   return decomposition.orthogonalMatrix.to2DArray().map((row) => row.map((value, j) => value * signs[j]!));
 }
 
-/** The weights that these parameters stand for. */
+/** The weights that the parameters make. */
 export function project({ basis, scale }: Projection, parameters: ParameterVector): ParameterVector {
   return basis.map((row) => scale * row.reduce((sum, value, j) => sum + value * parameters[j]!, 0));
+}
+
+export function tupleActions(id: string): UserError {
+  return new UserError({
+    field: 'environment',
+    message: `no policy can act in ${id}: its action is a tuple`,
+  });
 }
 
 /** The weights of a linear policy: its parameters, or what a projection makes of them. */

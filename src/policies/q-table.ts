@@ -1,7 +1,14 @@
-import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
+import {
+  type Action,
+  dimensionsOf,
+  type EnvironmentSpec,
+  type Observation,
+} from '../environments/environment.js';
 import { UserError } from '../errors.js';
+import { plural } from '../format/numbers.js';
+import { firstLargest } from '../statistics/descriptive.js';
 import { toGrid } from './linear.js';
-import type { BinEdges, ParameterSpec, PolicyFamily } from './policy.js';
+import { type BinEdges, type ParameterSpec, type PolicyFamily, tupleActions } from './policy.js';
 import type { QTableConfig } from './settings.js';
 
 /** Maps an observation to a state index in `0 … states - 1`. */
@@ -28,7 +35,7 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
       const sizes = space.spaces.map((part) => part.n);
       const starts = space.spaces.map((part) => part.start ?? 0);
       return {
-        states: sizes.reduce((product, n) => product * n, 1),
+        states: productOf(sizes),
         index: (observation) => mixedRadix(sizes, (d) => (observation as readonly number[])[d]! - starts[d]!),
       };
     }
@@ -38,30 +45,28 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
       remedy: `give ${space.low.length} items such as {low: -1, high: 1, bins: 4}, or use policy.kind: linear`,
     });
   }
-  const dimensions =
-    space.kind === 'discrete' ? 1 : space.kind === 'tuple' ? space.spaces.length : space.low.length;
+  const dimensions = dimensionsOf(space);
   if (bins.length !== dimensions) {
     throw new UserError({
       field: 'policy.discretize',
-      message: `${environment.id} has ${dimensions} observation ${dimensions === 1 ? 'dimension' : 'dimensions'}, but bins are given for ${bins.length}`,
-      remedy: `give exactly ${dimensions} ${dimensions === 1 ? 'item' : 'items'}`,
+      message: `${environment.id} has ${plural(dimensions, 'observation dimension')}, but bins are given for ${bins.length}`,
+      remedy: `give exactly ${plural(dimensions, 'item')}`,
     });
   }
   const sizes = bins.map((bin) => bin.edges.length + 1);
+  const binAt = (observation: Observation, d: number) =>
+    binOf(typeof observation === 'number' ? observation : observation[d]!, bins[d]!.edges);
   return {
-    states: sizes.reduce((product, n) => product * n, 1),
-    index: (observation) =>
-      mixedRadix(sizes, (d) =>
-        binOf(typeof observation === 'number' ? observation : observation[d]!, bins[d]!.edges),
-      ),
+    states: productOf(sizes),
+    index: (observation) => mixedRadix(sizes, (d) => binAt(observation, d)),
     bins,
   };
 }
 
-type BinsConfig = NonNullable<QTableConfig['discretize']>[number];
+const productOf = (sizes: readonly number[]) => sizes.reduce((product, n) => product * n, 1);
 
 /** Inner edges of equal bins, or the edges that were given. */
-function binEdges(config: BinsConfig): BinEdges {
+function binEdges(config: NonNullable<QTableConfig['discretize']>[number]): BinEdges {
   if ('edges' in config) return { edges: config.edges };
   const { low, high, bins } = config;
   return { edges: Array.from({ length: bins - 1 }, (_, i) => low + ((high - low) * (i + 1)) / bins) };
@@ -69,9 +74,8 @@ function binEdges(config: BinsConfig): BinEdges {
 
 /** The number of edges at or below x. */
 function binOf(x: number, edges: readonly number[]): number {
-  let bin = 0;
-  while (bin < edges.length && x >= edges[bin]!) bin++;
-  return bin;
+  const above = edges.findIndex((edge) => !(x >= edge));
+  return above < 0 ? edges.length : above;
 }
 
 function mixedRadix(sizes: readonly number[], digit: (dimension: number) => number): number {
@@ -80,7 +84,7 @@ function mixedRadix(sizes: readonly number[], digit: (dimension: number) => numb
   return index;
 }
 
-/** Beyond this no prompt could hold even one table. */
+/** No prompt holds a larger table. */
 const maxParameters = 20_000;
 
 /**
@@ -115,7 +119,7 @@ type Table = Omit<PolicyFamily, 'description'>;
 
 function actionTable(_config: QTableConfig, discretizer: Discretizer, actions: readonly Action[]): Table {
   const { states } = discretizer;
-  // The numbers that stand in the table: the action itself where it is a number, else its position in the list.
+  // A number of the table is the action itself where that is a number, else its position in the list.
   const choices = actions.map((action, index) => (typeof action === 'number' ? action : index));
   const first = choices[0]!;
   return {
@@ -155,11 +159,8 @@ function valueTable(config: QTableConfig, discretizer: Discretizer, actions: rea
     parameters,
     build: (vector) => {
       const greedy = Array.from({ length: states }, (_, s) => {
-        let best = 0;
-        for (let a = 1; a < actions.length; a++) {
-          if (vector[s * actions.length + a]! > vector[s * actions.length + best]!) best = a;
-        }
-        return actions[best]!;
+        const first = s * actions.length;
+        return actions[firstLargest(vector.slice(first, first + actions.length))]!;
       });
       return (observation) => greedy[discretizer.index(observation)]!;
     },
@@ -181,7 +182,8 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       return Array.from({ length: space.n }, (_, a) => a + (space.start ?? 0));
     case 'box': {
       const dimensions = space.low.length;
-      const remedy = `list at least two vectors of ${dimensions} ${dimensions === 1 ? 'number' : 'numbers'}, e.g. policy.actions: ${JSON.stringify([-1, 0, 1].map((v) => Array.from({ length: dimensions }, () => v)))}, or use policy.kind: linear`;
+      const example = JSON.stringify([-1, 0, 1].map((value) => Array(dimensions).fill(value)));
+      const remedy = `list at least two vectors of ${plural(dimensions, 'number')}, e.g. policy.actions: ${example}, or use policy.kind: linear`;
       if (config.actions === undefined || config.actions.length < 2) {
         throw new UserError({
           field: 'policy.actions',
@@ -193,7 +195,7 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       if (wrong >= 0) {
         throw new UserError({
           field: `policy.actions.${wrong}`,
-          message: `an action of ${environment.id} has ${dimensions} ${dimensions === 1 ? 'number' : 'numbers'}`,
+          message: `an action of ${environment.id} has ${plural(dimensions, 'number')}`,
           value: config.actions[wrong],
           remedy,
         });
@@ -201,9 +203,6 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       return config.actions;
     }
     case 'tuple':
-      throw new UserError({
-        field: 'environment',
-        message: `no policy can act in ${environment.id}: its action is a tuple`,
-      });
+      throw tupleActions(environment.id);
   }
 }

@@ -1,4 +1,4 @@
-import type { Action, Environment, Observation } from '../environments/environment.js';
+import type { Action, Environment, Observation, Step } from '../environments/environment.js';
 import type { Policy } from '../policies/policy.js';
 
 /** One finished episode. */
@@ -12,7 +12,7 @@ export interface Episode {
   readonly truncated: boolean;
 }
 
-/** Columns that `rollout` fills: observations has one item more than the others. */
+/** Columns that an episode fills: observations has one item more than the others. */
 export interface Trajectory {
   readonly observations: Observation[];
   readonly actions: Action[];
@@ -31,41 +31,86 @@ export interface PlayedEpisode extends Episode {
   readonly trajectory?: Trajectory;
 }
 
+export const emptyTrajectory = (): Trajectory => ({ observations: [], actions: [], rewards: [] });
+
+/** An episode that goes on: its last observation, and the sums of its steps. */
+export class RunningEpisode {
+  #observation: Observation;
+  readonly #trajectory: Trajectory | undefined;
+  #return = 0;
+  #length = 0;
+  #terminated = false;
+  #truncated = false;
+
+  constructor(observation: Observation, trajectory?: Trajectory) {
+    this.#observation = observation;
+    this.#trajectory = trajectory;
+    trajectory?.observations.push(observation);
+  }
+
+  get observation(): Observation {
+    return this.#observation;
+  }
+
+  get ended(): boolean {
+    return this.#terminated || this.#truncated;
+  }
+
+  take(action: Action, { observation, reward, terminated, truncated }: Step, maxSteps: number): void {
+    this.#observation = observation;
+    this.#return += reward;
+    this.#length++;
+    this.#trajectory?.observations.push(observation);
+    this.#trajectory?.actions.push(action);
+    this.#trajectory?.rewards.push(reward);
+    this.#terminated = terminated;
+    this.#truncated = truncated || (this.#length >= maxSteps && !terminated);
+  }
+
+  /** The episode so far. */
+  result(): PlayedEpisode {
+    return {
+      return: this.#return,
+      length: this.#length,
+      terminated: this.#terminated,
+      truncated: this.#truncated,
+      ...(this.#trajectory && { trajectory: this.#trajectory }),
+    };
+  }
+}
+
 export function playEpisode(
   environment: Environment,
   policy: Policy,
   { seed, record }: EpisodeTask,
   maxSteps: number,
 ): PlayedEpisode {
-  if (!record) return rollout(environment, policy, { seed, maxSteps });
-  const trajectory: Trajectory = { observations: [], actions: [], rewards: [] };
-  return { ...rollout(environment, policy, { seed, maxSteps, record: trajectory }), trajectory };
+  return rollout(environment, policy, { seed, maxSteps, ...(record && { record: emptyTrajectory() }) });
 }
 
-/** Plays one episode, seeded; `record` is filled where it is given. */
+/**
+ * Plays one episode, seeded; `record` is filled where it is given.
+ * @param options `onState`: called at the start and after each step with the episode so far
+ */
 export function rollout(
   environment: Environment,
   policy: Policy,
-  options: { readonly seed: number; readonly maxSteps: number; readonly record?: Trajectory },
-): Episode {
-  const { seed, maxSteps, record } = options;
-  let observation = environment.reset(seed);
-  record?.observations.push(observation);
-  let total = 0;
-  for (let length = 1; ; length++) {
-    const action = policy(observation);
-    const step = environment.step(action);
-    observation = step.observation;
-    total += step.reward;
-    if (record !== undefined) {
-      record.observations.push(observation);
-      record.actions.push(action);
-      record.rewards.push(step.reward);
-    }
-    const truncated = step.truncated || (length >= maxSteps && !step.terminated);
-    if (step.terminated || truncated)
-      return { return: total, length, terminated: step.terminated, truncated };
+  options: {
+    readonly seed: number;
+    readonly maxSteps: number;
+    readonly record?: Trajectory;
+    readonly onState?: (episode: Episode) => void;
+  },
+): PlayedEpisode {
+  const { seed, maxSteps, record, onState } = options;
+  const episode = new RunningEpisode(environment.reset(seed), record);
+  onState?.(episode.result());
+  while (!episode.ended) {
+    const action = policy(episode.observation);
+    episode.take(action, environment.step(action), maxSteps);
+    onState?.(episode.result());
   }
+  return episode.result();
 }
 
 /** The recorded trajectory of one episode, by columns: a line of `episodes.jsonl`. */
@@ -75,8 +120,8 @@ export interface EpisodeRecord {
   readonly episode: number;
   readonly seed: number;
   /** observations[t] is what the policy saw before actions[t]; one more at the end. */
-  readonly observations: readonly (number | readonly number[])[];
-  readonly actions: readonly (number | readonly number[])[];
+  readonly observations: readonly Observation[];
+  readonly actions: readonly Action[];
   readonly rewards: readonly number[];
   readonly terminated: boolean;
   readonly truncated: boolean;

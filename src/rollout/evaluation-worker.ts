@@ -8,7 +8,7 @@ import type { WorkerAnswer, WorkerJob, WorkerSetting } from './evaluation-worker
 import { makeTask } from './task.js';
 
 const { environment: source, policy, reward, maxSteps } = workerData as WorkerSetting;
-/** What can't be made, as with a module that can't be imported in a thread, is told by the first answer. */
+/** The first answer tells what can't be made, e.g. of a module that a thread can't import. */
 const made = make();
 made.catch(() => undefined);
 
@@ -26,8 +26,9 @@ async function answer({ parameters, task }: WorkerJob): Promise<WorkerAnswer> {
     return { kind: 'played', episode };
   } catch (error) {
     if (error instanceof UserError) return { kind: 'refused', problems: error.problems };
-    if (error instanceof EnvironmentError)
+    if (error instanceof EnvironmentError) {
       return { kind: 'failed', failure: error.kind, message: error.message };
+    }
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Threads that play episodes: started when that pays, the same results as in this thread. */
+/** Threads that play episodes, with the same results as in this thread; they start when that pays. */
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { EnvironmentError, type EnvironmentFailure } from '../environments/remote/remote-environment.js';
@@ -29,11 +29,11 @@ export type WorkerAnswer =
   | { readonly kind: 'failed'; readonly failure: EnvironmentFailure; readonly message: string };
 
 export interface EvaluationWorkers {
-  /** Tells of an episode that was played without them, and how long it took. */
+  /** Counts an episode that this thread played, and how long it took. */
   count(ms: number): void;
-  /** Whether they should play what is left of an evaluation. */
+  /** Whether the threads should play the episodes that are left of an evaluation. */
   wanted(episodes: number): boolean;
-  /** Plays one episode for each task; what comes back is in their order. */
+  /** Plays one episode for each task; the episodes come back in the order of the tasks. */
   play(
     parameters: ParameterVector,
     tasks: readonly EpisodeTask[],
@@ -45,9 +45,9 @@ export interface EvaluationWorkers {
   close(): Promise<void>;
 }
 
-/** What starting a worker costs with the slowest environments (see bench/workers.ts): they pay when as much was spent without them. */
+/** Cost of starting a worker with the slowest environments (see bench/workers.ts): workers pay after as much time without them. */
 const startMs = 600;
-/** An episode that takes less is played here in the time that sending it would take. */
+/** Sending a shorter episode to a worker would take as long as playing it here. */
 const shortestEpisodeMs = 0.5;
 
 /**
@@ -109,7 +109,7 @@ export function createWorkers(setting: WorkerSetting, count: number | 'auto'): E
   };
 }
 
-/** @throws UserError what the environment refuses; any other error of the worker */
+/** @throws UserError for what the environment refuses; any other error of the worker */
 async function playIn(worker: Worker, job: WorkerJob): Promise<PlayedEpisode> {
   worker.ref();
   try {

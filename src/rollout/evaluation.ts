@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Environment } from '../environments/environment.js';
 import { isRemote, type RemoteEnvironment } from '../environments/remote/remote-environment.js';
-import type { ParameterVector, Policy, PolicyFamily } from '../policies/policy.js';
+import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { mean } from '../statistics/descriptive.js';
 import { type EpisodeRecord, type EpisodeTask, type PlayedEpisode, playEpisode } from './episode.js';
 import type { EvaluationWorkers } from './evaluation-workers.js';
@@ -99,23 +99,12 @@ async function play(
 ): Promise<readonly PlayedEpisode[]> {
   const policy = family.build(parameters);
   if (isRemote(environment)) return playRemotely(environment, policy, tasks, maxSteps, signal);
-  const here = await playHere({ environment, maxSteps, workers }, policy, tasks, signal);
-  if (here.length === tasks.length || workers === undefined) return here;
-  return [...here, ...(await workers.play(parameters, tasks.slice(here.length), signal))];
-}
-
-/** Plays the episodes up to the one from which on the workers shall play. */
-async function playHere(
-  setting: Pick<EvaluationSetting, 'maxSteps' | 'workers'> & { readonly environment: Environment },
-  policy: Policy,
-  tasks: readonly EpisodeTask[],
-  signal: AbortSignal | undefined,
-): Promise<readonly PlayedEpisode[]> {
-  const { environment, maxSteps, workers } = setting;
   const played: PlayedEpisode[] = [];
   let turn = performance.now();
   for (const task of tasks) {
-    if (workers?.wanted(tasks.length - played.length)) break;
+    if (workers?.wanted(tasks.length - played.length)) {
+      return [...played, ...(await workers.play(parameters, tasks.slice(played.length), signal))];
+    }
     const start = performance.now();
     played.push(playEpisode(environment, policy, task, maxSteps));
     const now = performance.now();
@@ -128,20 +117,16 @@ async function playHere(
   return played;
 }
 
-/** How long nothing else, such as Ctrl-C, is looked after. */
+/** How long episodes may keep the event loop, and so Ctrl-C, waiting. */
 const longestTurnMs = 50;
 
-/** Doesn't wait for work that takes no notice of the signal, such as a step that hangs. */
+/** Ends the wait for work that ignores the signal, such as a step that hangs. */
 async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
-  let onAbort: (() => void) | undefined;
+  const raced = new AbortController();
   const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
+    const options = { once: true, signal: raced.signal };
+    signal.addEventListener('abort', () => reject(signal.reason as Error), options);
   });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort!);
-  }
+  return Promise.race([work, aborted]).finally(() => raced.abort());
 }

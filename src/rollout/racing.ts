@@ -1,8 +1,7 @@
 /**
- * When an evaluation need not be played to its end: it can no longer reach the incumbent's mean return, or hardly.
+ * Cuts an evaluation short when it can no longer, or hardly, reach the incumbent's mean return.
  * Racing candidates goes back to Maron & Moore (1994), "Hoeffding races".
  */
-
 import { highestReturn } from '../environments/catalogue/known-bounds.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
@@ -25,12 +24,12 @@ export interface Racing {
 export interface Race extends Racing {
   /** Episodes that the evaluation has when it is played to its end. */
   readonly episodes: number;
-  /** Sum of the returns of these episodes with which it would be as good as the incumbent. */
+  /** Sum of returns with which these episodes would be as good as the incumbent. */
   readonly total: number;
 }
 
 /**
- * How `evaluation.racing` wants it; undefined without it.
+ * The racing that `evaluation.racing` asks for; undefined without it.
  * @throws UserError where nothing tells how much an episode can return
  */
 export function racingOf(
@@ -61,12 +60,12 @@ export function raceAgainst(
 ): Race | undefined {
   if (racing === undefined || incumbent === undefined) return undefined;
   const { returns } = incumbent;
-  // A stated bound that the incumbent has passed is none.
+  // The incumbent may have passed a stated bound.
   const highest = largest([racing.highest, ...returns]);
   return { ...racing, highest, episodes, total: mean(returns) * episodes };
 }
 
-/** Shares of what can be lost that are put at stake; see `isLost`. */
+/** Shares of what can be lost that the bets of the test put at stake; see `isLost`. */
 const stakes = [0.5, 1] as const;
 
 /**
@@ -80,7 +79,7 @@ export function isLost({ confidence, episodes, highest, total }: Race, returns: 
   let capitals: readonly number[] = stakes.map(() => 1);
   let peak = 1;
   for (const [i, value] of returns.entries()) {
-    // Then the bound is wrong, and nothing follows from it.
+    // A return above the bound shows that the bound is wrong.
     if (value > highest) return false;
     const needed = (total - sum) / (episodes - i);
     if (needed < highest) {

@@ -1,7 +1,7 @@
 import type { ParameterVector } from '../policies/policy.js';
 import { mean } from '../statistics/descriptive.js';
 
-/** One evaluated candidate, as a control sees it. */
+/** Parameters and their score, as a control sees a candidate. */
 export interface Evaluated {
   readonly parameters: ParameterVector;
   /** Mean return. */
@@ -25,8 +25,8 @@ export interface BufferEntry {
   /** Mean of `returns`. */
   readonly score: number;
   /**
-   * Episodes that it was to have, where it was cut short (`evaluation.racing`). Its score is the mean of those played:
-   * below the best score there was, and never the best of the run.
+   * Planned episodes, where the evaluation was cut short (`evaluation.racing`). The score is then the mean of those
+   * played: below the best score before it, and never the best of the run.
    */
   readonly planned?: number;
 }
@@ -34,13 +34,13 @@ export interface BufferEntry {
 /** What racing has saved. */
 export interface RacingTotals {
   readonly evaluations: number;
-  /** How many of them were cut short. */
+  /** Evaluations that were cut short. */
   readonly cut: number;
-  /** Episodes of all evaluations, if none had been. */
+  /** Episodes that were planned for all evaluations. */
   readonly episodes: number;
-  /** How many of them were not played. */
+  /** Planned episodes that were not played. */
   readonly saved: number;
-  /** Steps they would have taken, were they as long as the others of their evaluation. */
+  /** Steps that they would have taken at the mean length of the others of their evaluation. */
   readonly savedSteps: number;
 }
 
@@ -48,17 +48,18 @@ export function racingTotals(entries: readonly BufferEntry[]): RacingTotals {
   let [cut, episodes, saved, savedSteps] = [0, 0, 0, 0];
   for (const { lengths, planned = lengths.length } of entries) {
     const left = planned - lengths.length;
-    if (left > 0) cut++;
     episodes += planned;
+    if (left === 0) continue;
+    cut++;
     saved += left;
-    if (left > 0) savedSteps += left * mean(lengths);
+    savedSteps += left * mean(lengths);
   }
   return { evaluations: entries.length, cut, episodes, saved, savedSteps: Math.round(savedSteps) };
 }
 
 /** Every evaluation of a run, oldest first. Appended to, never changed. */
 export interface ReplayBuffer {
-  readonly entries: readonly (BufferEntry & Evaluated)[];
+  readonly entries: readonly BufferEntry[];
   /** The entry with the highest score, the earliest on ties; undefined while empty. */
   readonly best: BufferEntry | undefined;
   /** The first entry with these parameters. */
@@ -68,7 +69,7 @@ export interface ReplayBuffer {
 
 export function createReplayBuffer(initial: readonly BufferEntry[] = []): ReplayBuffer {
   const entries: BufferEntry[] = [];
-  // Only who looks for parameters pays for their keys: most buffers are made to be shown.
+  // Filled by `find` only: most buffers are made to be shown, and never need the keys.
   const byParameters = new Map<string, BufferEntry>();
   let indexed = 0;
   let best: BufferEntry | undefined;

@@ -1,15 +1,9 @@
 import type { Environment } from '../environments/environment.js';
 import { UserError } from '../errors.js';
-import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
+import type { ParameterVector } from '../policies/policy.js';
 import { type Animation, isShown, type Moment, paceOf } from '../render/animation.js';
 import { type Episode, rollout } from './episode.js';
-
-/** What an episode is played in. */
-export interface ReplaySetting {
-  readonly environment: Environment;
-  readonly family: PolicyFamily;
-  readonly maxSteps: number;
-}
+import type { EvaluationSetting } from './evaluation.js';
 
 /** An episode as it went, and as it looked. */
 export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
@@ -19,7 +13,13 @@ export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
  * @throws UserError when the environment can't be drawn, or the parameters are not of this policy family
  */
 export function replay(
-  { environment, family, maxSteps }: ReplaySetting,
+  {
+    environment,
+    family,
+    maxSteps,
+  }: Pick<EvaluationSetting, 'family' | 'maxSteps'> & {
+    readonly environment: Environment;
+  },
   parameters: ParameterVector,
   seed: number,
   options: { readonly maxFrames: number; readonly fps?: number | undefined },
@@ -37,16 +37,16 @@ export function replay(
   const { length } = rollout(environment, policy, { seed, maxSteps });
   const pace = paceOf(length, environment.stepSeconds, options);
   const moments: Moment[] = [];
-  const watched = watch(environment, (step, total) => {
+  const onState = ({ length: step, return: total }: Episode) => {
     if (isShown(step, length, pace)) moments.push({ frame: environment.frame(), step, return: total });
-  });
-  const episode = rollout(watched, policy, { seed, maxSteps });
+  };
+  const episode = rollout(environment, policy, { seed, maxSteps, onState });
   return { ...episode, moments, pace };
 }
 
-type DrawableEnvironment = Environment & Required<Pick<Environment, 'frame'>>;
-
-export function canDraw(environment: Environment): environment is DrawableEnvironment {
+export function canDraw(
+  environment: Environment,
+): environment is Environment & Required<Pick<Environment, 'frame'>> {
   return environment.frame !== undefined;
 }
 
@@ -56,28 +56,4 @@ export function notDrawn(id: string, field = 'environment'): UserError {
     message: `${id} has no drawing`,
     remedy: 'pictures can be made of the built-in environments; policyloop environments lists them',
   });
-}
-
-/** The same environment; `onState` hears of every state with the steps and the sum of rewards so far. */
-function watch(environment: Environment, onState: (step: number, total: number) => void): Environment {
-  let [steps, total] = [0, 0];
-  const { id, observationSpace, actionSpace } = environment;
-  return {
-    id,
-    observationSpace,
-    actionSpace,
-    reset(seed) {
-      const observation = environment.reset(seed);
-      [steps, total] = [0, 0];
-      onState(steps, total);
-      return observation;
-    },
-    step(action) {
-      const step = environment.step(action);
-      steps++;
-      total += step.reward;
-      onState(steps, total);
-      return step;
-    },
-  };
 }

@@ -17,6 +17,13 @@ export function largest(values: readonly number[]): number {
   return values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
 }
 
+/** Position of the largest value, the first on ties. */
+export function firstLargest(values: readonly number[]): number {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i;
+  return best;
+}
+
 /** Sample standard deviation (n − 1); 0 for fewer than two values. */
 export function standardDeviation(values: readonly number[]): number {
   if (values.length < 2) return 0;

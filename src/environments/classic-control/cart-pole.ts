@@ -3,6 +3,7 @@ import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
 import { circle, type Frame, line, type Point, rectangle } from '../frame.js';
 import type { Task, TaskStep } from '../task.js';
 
+const { fround } = Math;
 const gravity = 9.8; // m/s²
 const cartMass = 1.0; // kg
 const poleMass = 0.1; // kg
@@ -15,7 +16,7 @@ const positionLimit = 2.4; // m
 const angleLimit = (12 * 2 * Math.PI) / 360; // rad
 
 const bounds = [positionLimit * 2, Number.POSITIVE_INFINITY, angleLimit * 2, Number.POSITIVE_INFINITY].map(
-  Math.fround,
+  fround,
 );
 
 /**
@@ -92,6 +93,6 @@ export class CartPole implements Task<number> {
   }
 
   #observe(): number[] {
-    return [this.#x, this.#velocity, this.#angle, this.#angularVelocity].map(Math.fround);
+    return [fround(this.#x), fround(this.#velocity), fround(this.#angle), fround(this.#angularVelocity)];
   }
 }

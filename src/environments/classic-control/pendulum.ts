@@ -7,7 +7,7 @@ import { isSingle } from './single-precision.js';
 const maxSpeed = 8; // rad/s
 const maxTorque = 2; // N·m
 const timeStep = 0.05; // s
-const { PI } = Math;
+const { PI, fround } = Math;
 
 /**
  * A pendulum of 1 kg and 1 m, to be swung up and kept upright with a limited torque.
@@ -35,10 +35,8 @@ export class Pendulum implements Task<readonly number[]> {
   step(action: readonly number[]): TaskStep {
     const single = isSingle(action[0]!);
     const torque = Math.min(maxTorque, Math.max(-maxTorque, action[0]!));
-    const effort = single
-      ? Math.fround(Math.fround(0.001) * Math.fround(torque * torque))
-      : 0.001 * (torque * torque);
-    const push = single ? Math.fround(3 * torque) : 3 * torque;
+    const effort = single ? fround(fround(0.001) * fround(torque * torque)) : 0.001 * (torque * torque);
+    const push = single ? fround(3 * torque) : 3 * torque;
     const angle = normalize(this.#angle);
     const cost = angle * angle + 0.1 * (this.#velocity * this.#velocity) + effort;
     const velocity = this.#velocity + (this.#gravity * Math.sin(this.#angle) + push) * timeStep;
@@ -55,7 +53,7 @@ export class Pendulum implements Task<readonly number[]> {
   }
 
   #observe(): number[] {
-    return [Math.cos(this.#angle), Math.sin(this.#angle), this.#velocity].map(Math.fround);
+    return [fround(Math.cos(this.#angle)), fround(Math.sin(this.#angle)), fround(this.#velocity)];
   }
 }
 

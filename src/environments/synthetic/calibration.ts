@@ -1,5 +1,6 @@
 /** How hard a task is, measured with random policies. */
 import type { RandomGenerator } from '../../random/generator.js';
+import { firstLargest } from '../../statistics/descriptive.js';
 import type { ControlledSystem } from './controlled-task.js';
 import { logUniform } from './distributions.js';
 
@@ -65,12 +66,6 @@ function linearOutputs(weights: Float64Array, seen: Float64Array, outputs: numbe
     for (let i = 0; i < seen.length; i++) sum += seen[i]! * weights[i * m + a]!;
     outputs[a] = sum;
   }
-}
-
-function firstLargest(values: readonly number[]): number {
-  let best = 0;
-  for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i;
-  return best;
 }
 
 /** The value that lies between the smallest `share` of ascending values and the others. */
