@@ -1,4 +1,4 @@
-/** Reverse-mode automatic differentiation of a graph: the gradient is written as more nodes of the same graph. */
+/** Reverse-mode automatic differentiation of a graph: the gradient becomes more nodes of the same graph. */
 
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
@@ -23,16 +23,8 @@ export function gradients(
   const shapes = inferShapes(graph);
   const active = activeValues(graph.nodes, parameters, constants);
   const initializers = new Map(graph.initializers.map((initializer) => [initializer.name, initializer]));
-  const found = new Map<Value, Value>([
-    [
-      loss,
-      g.floats(
-        precision,
-        [1],
-        shapes.get(loss)!.map(() => 1),
-      ),
-    ],
-  ]);
+  const lossShape = shapes.get(loss)!.map(() => 1);
+  const found = new Map<Value, Value>([[loss, g.floats(precision, [1], lossShape)]]);
   for (const node of graph.nodes.toReversed()) {
     const outputs = node.outputs.map((name) => found.get(name));
     if (!node.outputs.some((name) => active.has(name)) || outputs.every((one) => one === undefined)) continue;
@@ -55,7 +47,7 @@ export function gradients(
       found.set(name, before === undefined ? gradient : g.op('Add', [before, gradient]));
     });
   }
-  return new Map(parameters.flatMap((name) => (found.has(name) ? [[name, found.get(name)!] as const] : [])));
+  return new Map(parameters.filter((name) => found.has(name)).map((name) => [name, found.get(name)!]));
 }
 
 /** Values that depend on a parameter. */

@@ -12,7 +12,7 @@ export interface TokenExample {
 /** Examples with the same prompt, which is read once for all of them. */
 export type Family = readonly TokenExample[];
 
-/** What is read as one row: families one after another, none of which sees another. */
+/** One row: families one after another, none of which sees another. */
 export type Row = readonly Family[];
 
 export function exampleLength({ promptIds, completionIds }: TokenExample): number {
@@ -32,7 +32,7 @@ function promptOf(family: Family): readonly number[] {
   return family[0]!.promptIds;
 }
 
-/** Σ |weight| over the answers' tokens: what the loss is divided by to be a mean. */
+/** Σ |weight| over the answers' tokens: the divisor that makes the loss a mean. */
 export function totalWeight(examples: readonly TokenExample[]): number {
   return examples.reduce(
     (sum, { completionIds, weight }) => sum + Math.abs(weight) * completionIds.length,

@@ -2,7 +2,7 @@ import type { GraphBuilder, Precision, Value } from '../../src/models/local/grap
 import type { OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import type { Shape } from './shapes.js';
 
-/** What a rule knows of the node that it differentiates. */
+/** The node that a rule differentiates, and the graph that it writes the gradient to. */
 export interface RuleContext {
   readonly g: GraphBuilder;
   readonly precision: Precision;

@@ -1,4 +1,4 @@
-/** The gradient of every operator that the decoder and its loss use. y is a node's output, dy the loss's gradient by it. */
+/** Gradients of all operators of the decoder and its loss. y is a node's output, dy the gradient of the loss by it. */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';
 import { quantizedProductRule } from './quantized-base.js';
@@ -125,7 +125,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   },
 };
 
-/** Rule of an elementwise operator of two inputs: what one of them was repeated over is summed. */
+/** Rule of an elementwise operator of two inputs: gradients are summed over the axes that an input was repeated along. */
 function broadcastRule(
   context: RuleContext,
   full: (dy: Value) => readonly [() => Value, () => Value],
@@ -149,7 +149,7 @@ function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: V
   return reduced;
 }
 
-/** Repeats the gradient of a reduction over what was reduced. */
+/** Repeats the gradient of a reduction over the reduced axes. */
 function spread({ g, node, outputs, shape }: RuleContext): Value {
   const input = node.inputs[0]!;
   const whole = shape(node.outputs[0]!).length === 0;

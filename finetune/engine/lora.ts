@@ -1,4 +1,4 @@
-/** Adapters in the making: their first values, and the directory that PEFT and vLLM load. */
+/** First values of adapters, and the directory that PEFT and vLLM load. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { adapterPrefix } from '../../src/models/local/graph/adapter.js';

@@ -31,8 +31,7 @@ export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedul
   }
 }
 
-// AdamW (Loshchilov & Hutter 2019, arXiv 1711.05101), in the form and order of operations of PyTorch's.
-
+/** AdamW (Loshchilov & Hutter 2019, arXiv 1711.05101), with PyTorch's form and order of operations. */
 export interface AdamWSettings {
   readonly betas: readonly [number, number];
   readonly epsilon: number;
@@ -47,17 +46,14 @@ export interface Moments {
 }
 
 export function zeroMoments(parameter: Parameter): Moments {
-  const zeros = () =>
-    parameter.values instanceof Float32Array
-      ? new Float32Array(parameter.values.length)
-      : new Float64Array(parameter.values.length);
+  const zeros = () => parameter.values.map(() => 0);
   return { first: zeros(), second: zeros() };
 }
 
 /**
  * Updates values and moments in place.
  * @param step 1 for the first
- * @param scale what the gradient is multiplied with first (clipping)
+ * @param scale factor of the gradient (clipping)
  */
 export function adamWStep(
   values: Numbers,
@@ -81,10 +77,11 @@ export function adamWStep(
   }
 }
 
-// Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): momentum whose singular values are all brought
-// near 1 by five Newton–Schulz steps. For the matrices of the layers; everything else is left to AdamW. The step is
-// scaled to the size of AdamW's (Liu et al. 2025, arXiv 2502.16982), so learning rate and weight decay serve both.
-
+/**
+ * Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): momentum whose singular values five Newton–Schulz
+ * steps bring near 1. AdamW trains everything but the matrices of the layers. The step has the size of AdamW's (Liu et
+ * al. 2025, arXiv 2502.16982), so learning rate and weight decay serve both.
+ */
 export interface MuonSettings {
   readonly momentum: number;
   /** Decoupled, as AdamW's. */

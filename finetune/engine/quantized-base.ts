@@ -1,14 +1,13 @@
 /**
  * The gradient through a product with frozen weights of 4 or 8 bits, as QLoRA trains (Dettmers et al. 2023, arXiv
- * 2305.14314). Forward it is the very operator that serves. Backward dx = dy·W, with W made of the same codes and scales
- * when it is needed and let go at once. The forward product's rounding of its activations to 8 bits counts as the
- * identity.
+ * 2305.14314). The forward operator is that of serving. Backward dx = dy·W, with W dequantised from the same codes and
+ * scales for the moment of the product. The forward product's rounding of activations to 8 bits counts as the identity.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
-/** Weights that exist in float32 at once: a wide head is taken in parts. */
+/** Weights that exist in float32 at once: a wide head is computed in parts. */
 const weightsAtOnce = 2 ** 24;
 
 /** Inputs x [N, K], codes [out, K/block, block·bits/8] and scales [out, K/block]; output [N, out]. */
@@ -30,17 +29,10 @@ export const quantizedProductRule: Rule = (context) => {
     const range = [late([from], 'int64'), late([from + count], 'int64')];
     const part = (value: Value, axis: number) =>
       count === rows ? value : g.op('Slice', [value, ...range, g.integers([axis])]);
-    const matrices = dequantize(context, late, part(codes, 0), part(scales, 0), {
-      bits,
-      block,
-      count,
-      padded,
-    });
-    return interleaved(
-      context,
-      matrices.map((matrix) => g.op('Gemm', [part(dy, 1), matrix], { transB: 0 })),
-      padded,
-    );
+    const layout = { bits, block, count, padded };
+    const matrices = dequantize(context, late, part(codes, 0), part(scales, 0), layout);
+    const products = matrices.map((matrix) => g.op('Gemm', [part(dy, 1), matrix], { transB: 0 }));
+    return interleaved(context, products, padded);
   };
   let dx = partial(0);
   for (let from = step; from < rows; from += step) dx = g.op('Add', [dx, partial(from)]);
@@ -50,8 +42,8 @@ export const quantizedProductRule: Rule = (context) => {
 type Late = (values: readonly number[], type: 'int64' | 'uint8') => Value;
 
 /**
- * Constants that the runtime can't know before it runs: it would else compute all that follows from constants when it
- * loads, and keep every matrix in float32.
+ * Constants that the runtime can't know before it runs: otherwise it would compute everything that follows from constants
+ * when it loads, and keep every matrix in float32.
  */
 function lateConstants({ g }: RuleContext, anything: Value): Late {
   const size = g.op('Slice', [g.op('Shape', [anything]), g.integers([0]), g.integers([1])]);

@@ -7,7 +7,7 @@ export interface TensorToWrite extends ParameterShape {
   /** As the format spells it: `F32`, `BF16`, … */
   readonly dtype: string;
   readonly byteLength: number;
-  /** The tensor's bytes in parts, asked for when it is its turn to be written. */
+  /** The tensor's bytes in parts, which are made when they are written. */
   chunks(): Iterable<Uint8Array>;
 }
 
@@ -28,7 +28,7 @@ export function* safetensorsParts(
     header[name] = { dtype, shape, data_offsets: [offset, offset + byteLength] };
     offset += byteLength;
   }
-  // Readers map the file: the data begins at a multiple of 8 bytes, as padding of the header sees to.
+  // Readers map the file, so the header is padded: the data begins at a multiple of 8 bytes.
   const json = Buffer.from(JSON.stringify(header));
   const padded = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, ' ')]);
   const length = Buffer.alloc(8);

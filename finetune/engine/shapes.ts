@@ -1,6 +1,6 @@
 /**
- * Shapes of all values of a graph, with the symbols of its inputs kept: [B, S] in, [B·S, 64] out. Only what the decoder
- * and its loss use is covered; anything else is a clear error.
+ * Infers the shapes of all values of a graph, with the symbols of its inputs kept: [B, S] in, [B·S, 64] out. It covers
+ * the operators of the decoder and its loss; anything else is a clear error.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxGraph, OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
@@ -14,6 +14,9 @@ export interface Dimension {
 
 export type Shape = readonly Dimension[];
 
+/** The contents of a node's inputs that are vectors of sizes; undefined for the others. */
+type Vectors = readonly (Shape | undefined)[];
+
 export function sameDimension(a: Dimension, b: Dimension): boolean {
   return a.factor === b.factor && a.symbols.join() === b.symbols.join();
 }
@@ -26,7 +29,7 @@ export function isOne(dimension: Dimension): boolean {
 export function inferShapes(graph: OnnxGraph): ReadonlyMap<Value, Shape> {
   const shapes = new Map<Value, Shape>();
   /** Values of the int64 vectors that shapes are computed with. */
-  const contents = new Map<Value, readonly Dimension[]>();
+  const contents = new Map<Value, Shape>();
   for (const input of graph.inputs) shapes.set(input.name, input.shape.map(dimension));
   for (const initializer of graph.initializers) {
     shapes.set(initializer.name, initializer.shape.map(dimension));
@@ -54,11 +57,7 @@ function wholeNumbers({ type, data }: OnnxInitializer): number[] | undefined {
 }
 
 /** Contents of the result where it is a vector of sizes. */
-function vectorOf(
-  node: OnnxNode,
-  inputs: readonly Shape[],
-  vectors: readonly (readonly Dimension[] | undefined)[],
-): readonly Dimension[] | undefined {
+function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Shape | undefined {
   if (node.op === 'Shape') return inputs[0];
   if (vectors.includes(undefined)) return undefined;
   if (node.op === 'Concat') return vectors.flatMap((vector) => vector!);
@@ -66,38 +65,10 @@ function vectorOf(
   return undefined;
 }
 
-const likeFirst = new Set([
-  'Cast',
-  'Cos',
-  'Sin',
-  'Sqrt',
-  'Sigmoid',
-  'Exp',
-  'Log',
-  'Neg',
-  'Softmax',
-  'Identity',
-]);
-const broadcasting = new Set([
-  'Add',
-  'Sub',
-  'Mul',
-  'Div',
-  'Pow',
-  'Mod',
-  'Less',
-  'LessOrEqual',
-  'Equal',
-  'And',
-  'Or',
-  'Where',
-]);
+const likeFirst = new Set('Cast Cos Sin Sqrt Sigmoid Exp Log Neg Softmax Identity'.split(' '));
+const broadcasting = new Set('Add Sub Mul Div Pow Mod Less LessOrEqual Equal And Or Where'.split(' '));
 
-function shapeOf(
-  node: OnnxNode,
-  inputs: readonly Shape[],
-  vectors: readonly (readonly Dimension[] | undefined)[],
-): Shape {
+function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Shape {
   const [first, second] = inputs as [Shape, Shape];
   if (likeFirst.has(node.op)) return first;
   if (broadcasting.has(node.op)) return inputs.reduce((a, b) => broadcast(node, a, b));
@@ -120,10 +91,7 @@ function shapeOf(
       if (vectors[1] === undefined) throw uncovered(node, 'with a size that is not known');
       return broadcast(node, first, vectors[1]);
     case 'Unsqueeze':
-      return unsqueezed(
-        first,
-        vectors[1]!.map(({ factor }) => factor),
-      );
+      return unsqueezed(first, factors(vectors[1]!));
     case 'Slice':
       return sliced(node, first, vectors);
     case 'Split':
@@ -138,15 +106,13 @@ function shapeOf(
     case 'ReduceMax':
       return reduced(node, first, intsAttribute(node, 'axes'));
     case 'ReduceSum':
-      return reduced(
-        node,
-        first,
-        (vectors[1] ?? first.map((_, axis) => dimension(axis))).map(({ factor }) => factor),
-      );
+      return reduced(node, first, vectors[1] ? factors(vectors[1]) : [...first.keys()]);
     default:
       throw uncovered(node, 'has no rule for its shape');
   }
 }
+
+const factors = (vector: Shape): readonly number[] => vector.map(({ factor }) => factor);
 
 /** @param axes of the result, counted from its end where negative */
 function unsqueezed(from: Shape, axes: readonly number[]): Shape {
@@ -167,7 +133,7 @@ function broadcast(node: OnnxNode, a: Shape, b: Shape): Shape {
   });
 }
 
-function reshaped(node: OnnxNode, from: Shape, to: readonly Dimension[] | undefined): Shape {
+function reshaped(node: OnnxNode, from: Shape, to: Shape | undefined): Shape {
   if (to === undefined) throw uncovered(node, 'to a shape that is not known');
   const known = product(to.filter(({ factor }) => factor !== -1));
   return to.map((one) => (one.factor === -1 ? quotient(node, product(from), known) : one));
@@ -190,11 +156,7 @@ function quotient(node: OnnxNode, whole: Dimension, part: Dimension): Dimension 
   return { factor: whole.factor / part.factor, symbols };
 }
 
-function sliced(
-  node: OnnxNode,
-  from: Shape,
-  [, start, end]: readonly (readonly Dimension[] | undefined)[],
-): Shape {
+function sliced(node: OnnxNode, from: Shape, [, start, end]: Vectors): Shape {
   if (from.length !== 1 || start === undefined || end === undefined) throw uncovered(node, 'of a matrix');
   return [dimension(end[0]!.factor - start[0]!.factor)];
 }
@@ -239,7 +201,6 @@ function text({ factor, symbols }: Dimension): string {
   return [factor, ...symbols].join('·');
 }
 
-/** An operator, or a use of one, that training can't deal with. */
 export function uncovered(node: OnnxNode, what: string): Error {
   return new Error(`the operator ${node.op} (${node.outputs.join(', ')}) ${what}: not covered by training`);
 }

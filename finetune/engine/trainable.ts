@@ -1,4 +1,4 @@
-/** What is trained: a low-rank adapter beside the frozen weights, or every weight of the model. */
+/** The trained parameters: a low-rank adapter beside the frozen weights, or every weight of the model. */
 import {
   type AdaptableModule,
   type LoraScaling,
@@ -29,7 +29,7 @@ export type Trainable =
       readonly kind: 'adapter';
       readonly lora: LoraSettings;
       readonly base: StoredTensors;
-      /** Given: the frozen matrices are these, as they are served (QLoRA). */
+      /** The frozen matrices as they are served (QLoRA); undefined: those of `base`. */
       readonly quantized?: QuantizedWeights | undefined;
     }
   | { readonly kind: 'all' };

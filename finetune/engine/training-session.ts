@@ -1,29 +1,9 @@
+/** Runs training graphs: parameters and a batch in, loss and gradients out. */
 import { messageOf, UserError } from '../../src/errors.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import type { BuiltGraph, Precision } from '../../src/models/local/graph/graph.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.js';
-
-/** What the runtime, the C++ library and V8 say when they get no memory. */
-const outOfMemory =
-  /bad[ _]alloc|failed to allocate|cannot allocate|out of memory|allocation failed|not enough memory/i;
-
-/** @throws UserError in place of a failure for want of memory */
-export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof UserError || !outOfMemory.test(messageOf(error))) throw error;
-    throw new UserError({
-      message: `memory ran out while ${doing}`,
-      remedy:
-        'lower batchTokens, which goes on from a checkpoint where there is one; else train anew with shorter examples, ' +
-        'or with less to train or to load: method lora, fewer method.modules, a lower method.rank, method.quantization int4',
-    });
-  }
-}
-
-// Runs training graphs: parameters and a batch in, loss and gradients out.
 
 export type Numbers = Float32Array | Float64Array;
 
@@ -38,7 +18,7 @@ export interface Batch {
   readonly ids: Int32Array;
   /** Place of each token in its sequence. */
   readonly positions: Int32Array;
-  /** What each token belongs to and what it continues: see `Packing` of the decoder. */
+  /** The segment of each token, and the one that it continues: see `Packing` of the decoder. */
   readonly segments: Int32Array;
   readonly prefixes: Int32Array;
   readonly rows: number;
@@ -46,23 +26,25 @@ export interface Batch {
   /** Places in the flattened batch whose next token counts, one a target; at least one. */
   readonly selected: Int32Array;
   readonly targets: Int32Array;
-  /** What the negative log-probability of each target is multiplied with. */
+  /** Factors of the negative log-probabilities of the targets. */
   readonly weights: Float64Array;
 }
+
+/** By the parameter's name, in its shape. */
+export type Gradients = ReadonlyMap<string, Numbers>;
 
 interface StepResult {
   /** −Σ weights·logp */
   readonly loss: number;
   readonly logp: Numbers;
-  /** By the parameter's name, in its shape. Empty for a graph that evaluates. */
-  readonly gradients: ReadonlyMap<string, Numbers>;
+  /** Empty for a graph that evaluates. */
+  readonly gradients: Gradients;
 }
 
-export interface SessionSettings {
-  /** Execution provider of the runtime. */
+/** `device` is an execution provider of the runtime. Tests in float64 turn `optimize` off: fused operators round. */
+interface SessionSettings {
   readonly device: string;
   readonly threads: number;
-  /** Off for tests of gradients in float64, where a fused operator would round to float32. */
   readonly optimize: boolean;
 }
 
@@ -84,13 +66,13 @@ export async function openTrainingSession(
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,
     graphOptimizationLevel: settings.optimize ? 'all' : 'disabled',
-    // Lengths differ from batch to batch; a pattern would be kept for each of them.
+    // Lengths differ from batch to batch, and each would keep a pattern in memory.
     enableMemPattern: false,
     logSeverityLevel: 3,
     extra: {
       session: {
         ...(folder !== undefined && { model_external_initializers_file_folder_path: folder }),
-        // A matrix is read both ways, and would be copied once for each; quantised ones must be repacked to be fast.
+        // Prepacking would copy each matrix for both ways that it is read; quantised ones need it to be fast.
         disable_prepacking: graph.nodes.some(({ op }) => op === 'MatMulNBits') ? '0' : '1',
       },
     },
@@ -112,14 +94,33 @@ export async function openTrainingSession(
         loss: read('loss')[0]!,
         logp: read('logp'),
         gradients: new Map(
-          parameters.flatMap(({ name }) =>
-            `grad.${name}` in results ? [[name, read(`grad.${name}`)] as const] : [],
-          ),
+          parameters
+            .filter(({ name }) => `grad.${name}` in results)
+            .map(({ name }) => [name, read(`grad.${name}`)]),
         ),
       };
     },
     close: () => session.release(),
   };
+}
+
+/** Messages of the runtime, the C++ library and V8 when they get no memory. */
+const outOfMemory =
+  /bad[ _]alloc|failed to allocate|cannot allocate|out of memory|allocation failed|not enough memory/i;
+
+/** @throws UserError in place of a failure for want of memory */
+export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof UserError || !outOfMemory.test(messageOf(error))) throw error;
+    throw new UserError({
+      message: `memory ran out while ${doing}`,
+      remedy:
+        'lower batchTokens, which goes on from a checkpoint where there is one; else train anew with shorter examples, ' +
+        'or with less to train or to load: method lora, fewer method.modules, a lower method.rank, method.quantization int4',
+    });
+  }
 }
 
 function batchFeeds(batch: Batch, precision: Precision): Record<string, ort.Tensor> {
@@ -145,8 +146,6 @@ function dropoutFeeds(batch: Batch, columns: number, seed: number): Record<strin
     [dropoutInputs.columns]: new ort.Tensor('int64', draws(columns), [columns]),
   };
 }
-
-export type Gradients = ReadonlyMap<string, Numbers>;
 
 /** Euclidean norm over all parameters together. */
 export function gradientNorm(gradients: Gradients): number {

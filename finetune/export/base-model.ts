@@ -40,7 +40,7 @@ export function isAdapter(directory: string): boolean {
   return existsSync(path.join(directory, 'adapter_config.json'));
 }
 
-/** Variables of the chat template that a model or an adapter was trained with, as its lineage tells; else none. */
+/** Variables of the chat template that a model or an adapter was trained with, from its lineage; else none. */
 export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
   const config = readLineage(directory)?.config;
   const stated = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);

@@ -1,4 +1,4 @@
-/** Merges an adapter into its model: W + s·B·A, tensor by tensor, with little memory. */
+/** Merges an adapter into its model: W + s·B·A, tensor by tensor, in little memory. */
 import { copyFileSync, existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Adapter } from '../../src/models/local/graph/adapter.js';
@@ -20,9 +20,8 @@ import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.
 const chunkBytes = 1 << 22;
 
 /**
- * `stored`: changed matrices are rounded to the dtype that the model has, so that the merged model is as large and as
- * fast as its base. `float32`: they are kept in float32, which loses nothing of what was trained (in bfloat16 the logits
- * of small test models moved by 0.05).
+ * `stored` rounds changed matrices to the model's dtype, so that the merged model is as large and as fast as its base.
+ * `float32` keeps them in float32, which loses nothing of the training (bfloat16 moved logits of small models by 0.05).
  */
 export type MergedDtype = 'stored' | 'float32';
 
@@ -31,8 +30,8 @@ export interface Merged {
   /** Bytes of all weights. */
   readonly bytes: number;
   /**
-   * What rounding to the stored dtype did: its error as a share of what the adapter adds (both as the root of the sum of
-   * squares over all changed matrices). 0 where nothing was rounded.
+   * Error of rounding to the stored dtype as a share of the adapter's change (both as the root of the sum of squares over
+   * all changed matrices). 0 where nothing was rounded.
    */
   readonly roundingError: number;
 }
@@ -43,9 +42,8 @@ export interface MergeHooks extends WriteHooks {
 }
 
 /**
- * Writes the merged model: the same files, and of the weights the same numbers but for the matrices that the adapter
- * changes, which are computed in float64. In float32, config.json says so. The directory appears only once it is
- * complete; until then it is called `<output>.partial`.
+ * Writes the merged model: the same files and the same numbers, but for the matrices that the adapter changes, which are
+ * computed in float64. config.json states the dtype float32. The directory appears only once it is complete.
  * @param output must not be there yet, or be empty
  * @throws UserError when the adapter does not fit the model, or the disk is full; the reason of `hooks.signal`
  */

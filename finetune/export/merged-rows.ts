@@ -1,3 +1,4 @@
+/** A model's weights with an adapter's change added, W + s·B·A, in blocks of rows, and the bytes that they are stored as. */
 import { UserError } from '../../src/errors.js';
 import { type Adapter, loraScale } from '../../src/models/local/graph/adapter.js';
 import { requireTensor } from '../../src/models/local/graph/parameters.js';
@@ -87,12 +88,10 @@ export function encodeQ8(values: Float32Array): Uint8Array {
   return new Uint8Array(bytes.buffer);
 }
 
-// A model's weights with an adapter's change added, W + s·B·A, in blocks of rows: little memory, whatever the size.
-
-/** Bytes that are read at once, about. */
+/** Approximate bytes that are read at once. */
 const blockBytes = 1 << 22;
 
-/** Rows of A that are added in one go: reading and writing the sums takes longer than the products. */
+/** Rows of A that are added at once: reading and writing the sums takes longer than the products. */
 const together = 4;
 
 /** The product s·B·A, not yet computed; the rank is filled up with zeros to a multiple of 4. */
@@ -105,7 +104,7 @@ export interface WeightChange {
 }
 
 /**
- * What an adapter changes, by the names of the weights.
+ * The changes that an adapter makes, by the names of the weights.
  * @throws UserError when the adapter does not fit the model
  */
 export function adapterChanges(
@@ -113,13 +112,12 @@ export function adapterChanges(
   weights: StoredTensors,
 ): ReadonlyMap<StoredTensor['name'], WeightChange> {
   return new Map(
-    [...adapter.tensors.keys()]
-      .filter((name) => name.endsWith('.lora_A.weight'))
-      .map((name) => name.slice(0, -'.lora_A.weight'.length))
-      .map((module) => {
-        const weight = requireTensor(weights, `${module}.weight`);
-        return [weight.name, change(adapter, module, weight)];
-      }),
+    [...adapter.tensors.keys()].flatMap((name) => {
+      const module = /^(.*)\.lora_A\.weight$/.exec(name)?.[1];
+      if (module === undefined) return [];
+      const weight = requireTensor(weights, `${module}.weight`);
+      return [[weight.name, change(adapter, module, weight)] as const];
+    }),
   );
 }
 
@@ -149,22 +147,16 @@ function change(adapter: Adapter, module: string, weight: StoredTensor): WeightC
   return { a: rows, b: scaled, rank };
 }
 
-export interface RowBlock {
-  /** [rows, columns] */
-  readonly values: Float32Array;
-  /** Sum of the squares of what was added. */
-  readonly squaredChange: number;
-}
-
 /**
- * The rows of a weight (a vector counts as one row). What is added is summed in float64.
+ * The rows of a weight (a vector counts as one row). The change is summed in float64.
  * @param multiple every block but the last has a multiple of this many rows
+ * @returns blocks of `values` [rows, columns], each with the sum of the squares of its change
  */
 export function* mergedRows(
   weight: StoredTensor,
   added: WeightChange | undefined,
   multiple = 1,
-): Generator<RowBlock> {
+): Generator<{ readonly values: Float32Array; readonly squaredChange: number }> {
   const rows = weight.shape.length === 1 ? 1 : weight.shape[0]!;
   const rowBytes = weight.length / rows;
   const step = Math.max(1, Math.floor(blockBytes / rowBytes / multiple)) * multiple;

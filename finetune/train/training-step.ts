@@ -30,7 +30,7 @@ export async function lossAndGradients(
 
 /**
  * Makes the step: changes parameters and moments in place.
- * @param scale what the gradients are multiplied with first (clipping)
+ * @param scale factor of the gradients (clipping)
  */
 export async function update(
   state: TrainingState,

@@ -8,7 +8,7 @@ import { openWeights } from '../../../src/models/local/weights/safetensors.js';
 import { makeRoom, writeParts } from '../file-parts.js';
 import type { MergeHooks } from '../merge.js';
 import { adapterChanges } from '../merged-rows.js';
-import { type GgufMetadata, type GgufTensorType, type GgufValue, ggufParts, tensorBytes } from './format.js';
+import { type GgufMetadata, type GgufTensorType, ggufParts, ggufValue, tensorBytes } from './format.js';
 import { ggufArchitecture, ggufTensors } from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
 
@@ -73,35 +73,35 @@ function architectureMetadata(config: DecoderConfig, name: string, type: GgufTen
   refuseUnsupported(config);
   const architecture = ggufArchitecture(config);
   const { rope } = config.layers[0]!;
-  const own = (key: string, value: GgufValue) => [`${architecture}.${key}`, value] as const;
+  const own = (key: string, value: Buffer) => [`${architecture}.${key}`, value] as const;
   return [
-    ['general.architecture', { kind: 'string', value: architecture }],
-    ['general.type', { kind: 'string', value: 'model' }],
-    ['general.name', { kind: 'string', value: name }],
-    ['general.file_type', count(fileTypes[type])],
-    ['general.quantization_version', count(2)],
-    own('vocab_size', count(config.vocabulary)),
-    own('context_length', count(contextOf(config))),
-    own('embedding_length', count(config.hidden)),
-    own('block_count', count(config.layers.length)),
-    own('feed_forward_length', count(config.intermediate)),
-    own('attention.head_count', count(config.heads)),
-    own('attention.head_count_kv', count(config.kvHeads)),
-    own('attention.key_length', count(config.headDim)),
-    own('attention.value_length', count(config.headDim)),
-    own('attention.layer_norm_rms_epsilon', { kind: 'float32', value: config.normEpsilon }),
-    own('rope.dimension_count', count(config.headDim)),
-    own('rope.freq_base', { kind: 'float32', value: rope.theta }),
+    ['general.architecture', ggufValue.string(architecture)],
+    ['general.type', ggufValue.string('model')],
+    ['general.name', ggufValue.string(name)],
+    ['general.file_type', ggufValue.uint32(fileTypes[type])],
+    ['general.quantization_version', ggufValue.uint32(2)],
+    own('vocab_size', ggufValue.uint32(config.vocabulary)),
+    own('context_length', ggufValue.uint32(contextOf(config))),
+    own('embedding_length', ggufValue.uint32(config.hidden)),
+    own('block_count', ggufValue.uint32(config.layers.length)),
+    own('feed_forward_length', ggufValue.uint32(config.intermediate)),
+    own('attention.head_count', ggufValue.uint32(config.heads)),
+    own('attention.head_count_kv', ggufValue.uint32(config.kvHeads)),
+    own('attention.key_length', ggufValue.uint32(config.headDim)),
+    own('attention.value_length', ggufValue.uint32(config.headDim)),
+    own('attention.layer_norm_rms_epsilon', ggufValue.float32(config.normEpsilon)),
+    own('rope.dimension_count', ggufValue.uint32(config.headDim)),
+    own('rope.freq_base', ggufValue.float32(rope.theta)),
     ...(rope.scaling === 'linear'
       ? [
-          own('rope.scaling.type', { kind: 'string', value: 'linear' }),
-          own('rope.scaling.factor', { kind: 'float32', value: rope.factor }),
+          own('rope.scaling.type', ggufValue.string('linear')),
+          own('rope.scaling.factor', ggufValue.float32(rope.factor)),
         ]
       : []),
   ];
 }
 
-/** Context in tokens. llama.cpp has no sliding window for these architectures; within one window it makes no difference. */
+/** Context in tokens. llama.cpp has no sliding windows for these architectures, which matters beyond one window only. */
 function contextOf({ layers, contextTokens }: DecoderConfig): number {
   return Math.min(contextTokens, ...layers.map(({ window }) => window ?? contextTokens));
 }
@@ -122,8 +122,4 @@ function refuseUnsupported(config: DecoderConfig): void {
   if (rope.scaling === 'llama3') refuse('rope_type llama3');
   if (config.bias.mlp) refuse('mlp_bias');
   if (architecture === 'qwen3' && config.bias.qkv) refuse('attention_bias');
-}
-
-function count(value: number): GgufValue {
-  return { kind: 'uint32', value };
 }

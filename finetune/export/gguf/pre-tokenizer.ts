@@ -1,11 +1,14 @@
-/** Scores of SentencePiece's tokens (Kudo and Richardson 2018): of two possible merges the one with the higher goes first. */
+/**
+ * How llama.cpp divides and merges text: scores of SentencePiece's tokens (Kudo and Richardson 2018; the merge with the
+ * higher score goes first), and names of the rules that divide text before pairs are merged.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/errors.js';
 
 /**
- * Scores by token: those of `tokenizer.model`, where it is there, else those that follow from the order of the merges.
+ * Scores by token: those of `tokenizer.model` where it exists, else those that follow from the order of the merges.
  * @param vocabulary without added tokens, which are never merged
  * @throws UserError when that order can't be told by scores
  */
@@ -19,8 +22,8 @@ export function sentencePieceScores(
 }
 
 /**
- * In tokenizer.json pairs have ranks; SentencePiece knows scores of the merged piece alone. The two agree if every way to
- * make a piece of two others is a merge, and the merges that make one piece follow each other.
+ * tokenizer.json ranks pairs; SentencePiece scores the merged piece alone. The two agree if every way to make a piece of
+ * two others is a merge, and the merges that make one piece follow each other.
  */
 function scoresOfMerges(
   vocabulary: ReadonlyMap<string, number>,
@@ -74,13 +77,8 @@ function readPieces(file: string): Map<string, number> {
   return scores;
 }
 
-interface ProtobufField {
-  readonly number: number;
-  /** The content of fixed and length-delimited fields. */
-  readonly bytes: Buffer | undefined;
-}
-
-function* protobufFields(buffer: Buffer, file: string): Generator<ProtobufField> {
+/** Fields of a message by their numbers, with the content of fixed and length-delimited ones. */
+function* protobufFields(buffer: Buffer, file: string): Generator<{ number: number; bytes?: Buffer }> {
   let at = 0;
   const varint = (): number => {
     let value = 0;
@@ -96,7 +94,7 @@ function* protobufFields(buffer: Buffer, file: string): Generator<ProtobufField>
     const wire = key % 8;
     if (wire === 0) {
       varint();
-      yield { number: Math.floor(key / 8), bytes: undefined };
+      yield { number: Math.floor(key / 8) };
       continue;
     }
     const length = wire === 2 ? varint() : wire === 5 ? 4 : wire === 1 ? 8 : Number.NaN;
@@ -106,8 +104,6 @@ function* protobufFields(buffer: Buffer, file: string): Generator<ProtobufField>
     at += length;
   }
 }
-
-// How text is cut up before pairs are merged: llama.cpp knows such rules by name, tokenizer.json spells them out.
 
 const stepSchema = z.looseObject({
   type: z.string(),
@@ -130,17 +126,11 @@ const upper = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`;
 const lower = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`;
 const tekken = String.raw`[^\r\n\p{L}\p{N}]?${upper}*${lower}+|[^\r\n\p{L}\p{N}]?${upper}+${lower}*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
 
-interface Known {
-  /** llama.cpp's name, for `tokenizer.ggml.pre`. */
-  readonly name: string;
-  readonly steps: readonly string[];
-  /** Whether a word that is a token stays whole, whatever the merges say: fixed by the name in llama.cpp. */
-  readonly ignoreMerges: boolean;
-  readonly models: string;
-}
-
-/** `split <pattern>`, `digits`, `gpt-2` (a ByteLevel that splits by GPT-2's own pattern), in their order. */
-const known: readonly Known[] = [
+/**
+ * llama.cpp's names, for `tokenizer.ggml.pre`. Steps are `split <pattern>`, `digits`, or `gpt-2` (a ByteLevel that splits
+ * by GPT-2's own pattern). With `ignoreMerges` a word that is a token stays whole, whatever the merges say.
+ */
+const known = [
   { name: 'gpt-2', steps: ['gpt-2'], ignoreMerges: false, models: 'GPT-2' },
   { name: 'smollm', steps: ['digits', 'gpt-2'], ignoreMerges: false, models: 'SmolLM' },
   { name: 'llama-bpe', steps: [`split ${llama3}`], ignoreMerges: true, models: 'Llama 3' },
@@ -151,8 +141,8 @@ const known: readonly Known[] = [
 
 /**
  * @param preTokenizer of tokenizer.json
- * @throws UserError when llama.cpp has no name for these rules, or none is known here: another one would cut numbers and
- * words otherwise than the model learnt them
+ * @throws UserError when no name of llama.cpp is known for these rules: others would divide numbers and words otherwise
+ * than the model learnt them
  */
 export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, file: string): string {
   const steps = stepsOf(preTokenizer);
@@ -175,7 +165,7 @@ export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, f
 function stepsOf(preTokenizer: unknown): string[] | undefined {
   const parsed = preTokenizerSchema.safeParse(preTokenizer);
   if (!parsed.success) return undefined;
-  const data = parsed.data;
+  const { data } = parsed;
   const steps =
     'pretokenizers' in data ? z.array(stepSchema).parse(data.pretokenizers) : [stepSchema.parse(data)];
   return steps.flatMap((step) => {

@@ -1,4 +1,4 @@
-/** A model's tokenizer as metadata of GGUF. */
+/** A model's tokenizer as metadata of a GGUF file. */
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/errors.js';
@@ -14,7 +14,7 @@ import {
   readGenerationDefaults,
 } from '../../../src/models/local/weights/hf-config.js';
 import { readJson } from '../../../src/storage/checked-json.js';
-import type { GgufMetadata, GgufValue } from './format.js';
+import { type GgufMetadata, ggufValue } from './format.js';
 import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
 
 /** Kinds of tokens in GGUF. */
@@ -53,11 +53,11 @@ export function vocabularyMetadata(directory: string, config: DecoderConfig): Gg
       ? sentencePieceModel(directory, tokenizer, tokens)
       : byteLevelModel(tokenizer, tokens, file)),
     ...specialTokens(directory, tokenizer, config),
-    ['tokenizer.chat_template', text(template)],
+    ['tokenizer.chat_template', ggufValue.string(template)],
   ];
 }
 
-/** Text of the token that llama.cpp puts before every text, as the model's tokenizer does; undefined where it puts none. */
+/** The token that llama.cpp and the model's tokenizer put before every text; undefined where they put none. */
 export function addedBos(directory: string): string | undefined {
   const tokenizer = readTokenizer(path.join(directory, 'tokenizer.json'));
   const { bos, addBos } = readSpecialTokens(directory, tokenizer, readDecoderConfig(directory));
@@ -109,10 +109,10 @@ function byteLevelModel({ model, normalizer, pre_tokenizer }: Tokenizer, tokens:
     });
   const pre = preTokenizerName(pre_tokenizer, model.ignore_merges, file);
   return [
-    ['tokenizer.ggml.model', text('gpt2')],
-    ['tokenizer.ggml.pre', text(pre)],
+    ['tokenizer.ggml.model', ggufValue.string('gpt2')],
+    ['tokenizer.ggml.pre', ggufValue.string(pre)],
     ...tokenLists(tokens),
-    ['tokenizer.ggml.merges', { kind: 'strings', value: pairs(model.merges).map((pair) => pair.join(' ')) }],
+    ['tokenizer.ggml.merges', ggufValue.strings(pairs(model.merges).map((pair) => pair.join(' ')))],
   ] satisfies GgufMetadata;
 }
 
@@ -122,22 +122,19 @@ function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: Tok
   const vocabulary = new Map(Object.entries(model.vocab).filter(([token]) => !special.has(token)));
   const scores = sentencePieceScores(directory, vocabulary, pairs(model.merges));
   return [
-    ['tokenizer.ggml.model', text('llama')],
-    ['tokenizer.ggml.pre', text('default')],
+    ['tokenizer.ggml.model', ggufValue.string('llama')],
+    ['tokenizer.ggml.pre', ggufValue.string('default')],
     ...tokenLists(tokens),
     // Tokens that no merge makes are never compared; llama.cpp's own converter gives them this score, too.
-    [
-      'tokenizer.ggml.scores',
-      { kind: 'float32s', value: tokens.map((token) => scores.get(token.text) ?? -1000) },
-    ],
-    ['tokenizer.ggml.add_space_prefix', flag(addsSpace(tokenizer))],
+    ['tokenizer.ggml.scores', ggufValue.float32s(tokens.map((token) => scores.get(token.text) ?? -1000))],
+    ['tokenizer.ggml.add_space_prefix', ggufValue.bool(addsSpace(tokenizer))],
   ] satisfies GgufMetadata;
 }
 
 const tokenLists = (tokens: readonly Token[]) =>
   [
-    ['tokenizer.ggml.tokens', { kind: 'strings', value: tokens.map((token) => token.text) }],
-    ['tokenizer.ggml.token_type', { kind: 'int32s', value: tokens.map(({ kind }) => kind) }],
+    ['tokenizer.ggml.tokens', ggufValue.strings(tokens.map((token) => token.text))],
+    ['tokenizer.ggml.token_type', ggufValue.int32s(tokens.map(({ kind }) => kind))],
   ] satisfies GgufMetadata;
 
 function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
@@ -171,11 +168,11 @@ function specialTokens(directory: string, tokenizer: Tokenizer, config: DecoderC
   const { addBos, addEos, ...named } = readSpecialTokens(directory, tokenizer, config);
   return [
     ...Object.entries(named).flatMap(([name, id]) =>
-      id === undefined ? [] : [[`tokenizer.ggml.${name}_token_id`, { kind: 'uint32', value: id }] as const],
+      id === undefined ? [] : [[`tokenizer.ggml.${name}_token_id`, ggufValue.uint32(id)] as const],
     ),
     // Stated in any case: for some tokenizers llama.cpp would otherwise add one by itself.
-    ['tokenizer.ggml.add_bos_token', flag(addBos)],
-    ['tokenizer.ggml.add_eos_token', flag(addEos)],
+    ['tokenizer.ggml.add_bos_token', ggufValue.bool(addBos)],
+    ['tokenizer.ggml.add_eos_token', ggufValue.bool(addEos)],
   ];
 }
 
@@ -220,12 +217,4 @@ function frameOf(processor: Tokenizer['post_processor']): { first: string; last:
     .safeParse([processor, ...processors].find((step) => step?.type === 'TemplateProcessing')).data;
   const tokenAt = (index: number) => template?.single.at(index)?.SpecialToken?.id ?? '';
   return template === undefined ? undefined : { first: tokenAt(0), last: tokenAt(-1) };
-}
-
-function text(value: string): GgufValue {
-  return { kind: 'string', value };
-}
-
-function flag(value: boolean): GgufValue {
-  return { kind: 'bool', value };
 }

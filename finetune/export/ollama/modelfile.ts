@@ -1,4 +1,4 @@
-/** Modelfiles: what `ollama create` makes a model of. */
+/** Modelfiles, of which `ollama create` makes models. */
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/errors.js';
@@ -10,7 +10,7 @@ import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
 
-/** Context in tokens that a Modelfile asks for at most: memory grows with it, and Ollama's own default is short. */
+/** The largest context in tokens that a Modelfile asks for: memory grows with it, and Ollama's own default is short. */
 const contextLimit = 8192;
 
 export interface Modelfile {
@@ -80,7 +80,7 @@ export function adapterModelfile({ model, adapter }: AdaptedModel, from: string,
 
 const lines = (parts: readonly string[]) => `${parts.join('\n')}\n`;
 
-/** Ollama takes a name without a dot or slash for that of a model. */
+/** A path that Ollama does not take for the name of a model: it starts with a dot or a slash. */
 function dotted(file: string): string {
   return path.isAbsolute(file) || file.startsWith('.') ? file : `./${file}`;
 }

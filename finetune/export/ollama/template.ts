@@ -1,13 +1,12 @@
 /**
- * Ollama renders prompts by a Go template of its own and reads the model's Jinja template only where it knows it from
- * elsewhere. The Go template is derived from what the Jinja template makes of a few conversations, and kept only if it
- * renders every one of them alike.
+ * Derives the Go template by which Ollama renders prompts from the model's Jinja template, of which Ollama knows only
+ * some. It follows from the Jinja template's texts of a few conversations, and is kept only if it renders them all alike.
  */
 
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
 
-/** What a template puts between contents. A conversation is [system] user (assistant user)*, as ours are. */
+/** The text that a template puts between contents. A conversation is [system] user (assistant user)*. */
 interface ChatFormat {
   readonly system: SystemFormat;
   /** At the start, where there is no system message. */
@@ -93,23 +92,14 @@ function systemMessage(rendered: readonly string[], ends: readonly string[]): Ch
   const bare = between(rendered[0]!, [u]);
   const full = between(rendered[3]!, [s, u, a, v]);
   if (bare === undefined || full === undefined) return undefined;
-  const [start, systemToUser, userToAssistant, assistantToUser, end] = full as [
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
-  // What precedes every user message is the same; what comes before that closes the message before.
-  const shared = commonEnd(commonEnd(systemToUser, assistantToUser), bare[0]!);
+  const [start, systemToUser, ...turns] = full as [string, string, string, string, string];
+  // All user messages begin alike; the text before that closes the message before.
+  const shared = commonEnd(commonEnd(systemToUser, turns[1]), bare[0]!);
   const before = shared.slice(closing(shared, ends).length);
-  const after = closing(end, ends) === closing(userToAssistant, ends) ? closing(end, ends) : '';
   return {
     system: { kind: 'message', before: start, after: without(systemToUser, before) },
     withoutSystem: without(bare[0]!, before),
-    user: { before, after },
-    assistant: { before: userToAssistant.slice(after.length), after: without(assistantToUser, before) },
-    answer: end.slice(after.length),
+    ...turnFormat(before, turns, ends),
   };
 }
 
@@ -118,13 +108,24 @@ function systemInLastUser(rendered: readonly string[], ends: readonly string[]):
   const single = between(rendered[1]!, [s, u]);
   const turns = between(rendered[2]!, [u, a, v]);
   if (bare === undefined || single === undefined || turns === undefined) return undefined;
-  const [, userToAssistant, assistantToUser, end] = turns as [string, string, string, string];
-  const before = commonEnd(bare[0]!, assistantToUser);
+  const [, ...rest] = turns as [string, string, string, string];
+  const before = commonEnd(bare[0]!, rest[1]);
   if (!single[0]!.startsWith(bare[0]!)) return undefined;
-  const after = closing(end, ends) === closing(userToAssistant, ends) ? closing(end, ends) : '';
   return {
     system: { kind: 'in-last-user', before: single[0]!.slice(bare[0]!.length), after: single[1]! },
     withoutSystem: without(bare[0]!, before),
+    ...turnFormat(before, rest, ends),
+  };
+}
+
+/** @param before what precedes every user message */
+function turnFormat(
+  before: string,
+  [userToAssistant, assistantToUser, end]: readonly [string, string, string],
+  ends: readonly string[],
+): Pick<ChatFormat, 'user' | 'assistant' | 'answer'> {
+  const after = closing(end, ends) === closing(userToAssistant, ends) ? closing(end, ends) : '';
+  return {
     user: { before, after },
     assistant: { before: userToAssistant.slice(after.length), after: without(assistantToUser, before) },
     answer: end.slice(after.length),
