@@ -13,6 +13,7 @@ export function run(config: RunConfig | string, options: RunOptions = {}): Promi
   return runLibrary(config, options, {
     cwd: process.cwd(),
     env: process.env,
+    note: () => undefined,
     now: () => new Date(),
     milliseconds: () => performance.now(),
   });

@@ -10,7 +10,7 @@ import { formatDuration, plural } from '../../src/format/numbers.js';
 import { shownPath } from '../../src/runs/facts.js';
 import { type Collection, loadCollection } from '../../src/studies/collection-config.js';
 import { checkCollection, collectionPlan } from '../../src/studies/collection-plan.js';
-import { openCollection } from '../../src/studies/collection-record.js';
+import { collectionPlace } from '../../src/studies/collection-record.js';
 import { requireJobs } from '../../src/studies/plan.js';
 import { failureLines, type Played, playPlan } from '../../src/studies/play.js';
 import { exitCodeOf } from '../../src/studies/single-run.js';
@@ -67,16 +67,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireJobs(args);
   const collection = loadCollection(args.config, args.overrides, context.cwd);
   await checkAssemblies(collection, context);
-  const plan = collectionPlan(collection);
-  const { release } = openCollection(collection);
-  try {
-    const jobs = args.jobs ?? availableParallelism();
-    const played = await playPlan(plan, collection.output, { args: { ...args, jobs } }, context);
-    report(collection, played, args, context);
-    return exitCodeOf(played.status);
-  } finally {
-    release();
-  }
+  const shown = { ...args, jobs: args.jobs ?? availableParallelism() };
+  const [plan, place] = [collectionPlan(collection), collectionPlace(collection)];
+  const played = await playPlan(plan, place, shown, context, () => undefined);
+  report(collection, played, args, context);
+  return exitCodeOf(played.status);
 }
 
 /** Each task, and each proposer, is made once before anything is played: what can't be is found now. */

@@ -11,16 +11,16 @@ import { runFiles } from '../../src/runs/reader.js';
 import { controlNames } from '../../src/search/controls.js';
 import { replaceFile } from '../../src/storage/replace-file.js';
 import { requireJobs } from '../../src/studies/plan.js';
-import { type Played, playPlan } from '../../src/studies/play.js';
+import { playPlan } from '../../src/studies/play.js';
 import { exitCodeOf } from '../../src/studies/single-run.js';
-import { type PlannedRun, studyPlan, withoutOverrides } from '../../src/studies/study.js';
-import { type Arm, openArms, trainedOn } from '../evaluate/arms.js';
+import { withoutOverrides } from '../../src/studies/study.js';
+import { openArms, trainedOn } from '../evaluate/arms.js';
 import { cautions, conclusions } from '../evaluate/conclusion.js';
 import { evaluate } from '../evaluate/evaluate.js';
 import type { EvaluatedRun, Evaluation } from '../evaluate/evaluation.js';
 import { type RunFigures, readFigures } from '../evaluate/figures.js';
 import { renderEvaluationPage } from '../evaluate/page.js';
-import { defaultName, type EvaluationPlan, openEvaluation, planEvaluation } from '../evaluate/plan.js';
+import { defaultName, type EvaluationPlan, evaluationPlace, planEvaluation } from '../evaluate/plan.js';
 import { evaluationTables } from '../evaluate/tables.js';
 
 export const options = (y: Argv) =>
@@ -96,12 +96,20 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (known.kind === 'unknown') context.note(`transfer can't be told apart: ${known.reason}`);
 
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
-  const { release } = openEvaluation(directory, plan);
-  try {
-    return await play(plan, directory, known, args, context);
-  } finally {
-    release();
-  }
+  const read = new Map<string, RunFigures>();
+  const place = evaluationPlace(directory, plan);
+  const played = await playPlan(plan, place, args, context, (failed) => {
+    const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
+      return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
+    });
+    const failures = failed.map(({ entry: { arm, path: run }, message }) => ({ arm, run, message }));
+    const evaluation = evaluate(plan, runs, known, failures);
+    replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
+    replaceFile(join(directory, files.page), renderEvaluationPage(evaluation));
+    return evaluation;
+  });
+  report(played.result, directory, args, context);
+  return exitCodeOf(played.status);
 }
 
 /** What is wrong with a config or a model is found before anything is played. */
@@ -111,37 +119,6 @@ async function requireAssembling({ experiments }: EvaluationPlan, context: Comma
       await closeEnvironment(await assemble(config, context.env));
     }
   }
-}
-
-/**
- * Plays what is left; the page and the result are written after each repeat. A model that fails is left out from there
- * on.
- */
-async function play(
-  study: EvaluationPlan,
-  directory: string,
-  known: Evaluation['trainedOn'],
-  args: Args,
-  context: CommandContext,
-): Promise<number> {
-  const plan = studyPlan('evaluation', study, {
-    counted: 'experiments, models, seeds',
-    afterFailure: { label: 'arm', others: 'the other models' },
-  });
-  const read = new Map<string, RunFigures>();
-  const write = (failed: Played<PlannedRun<Arm['name']>>['failures']) => {
-    const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
-      return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
-    });
-    const failures = failed.map(({ entry: { arm, path: run }, message }) => ({ arm, run, message }));
-    const evaluation = evaluate(study, runs, known, failures);
-    replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
-    replaceFile(join(directory, files.page), renderEvaluationPage(evaluation));
-    return evaluation;
-  };
-  const played = await playPlan(plan, directory, { args, onRepeat: write }, context);
-  report(write(played.failures), directory, args, context);
-  return exitCodeOf(played.status);
 }
 
 /** Runs that are complete are read once. */

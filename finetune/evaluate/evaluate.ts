@@ -25,7 +25,7 @@ type Measured = Readonly<Record<Metric, number | null>>;
 type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];
 
 export function evaluate(
-  plan: EvaluationPlan,
+  plan: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>,
   runs: readonly EvaluatedRun[],
   trainedOn: TrainedOn,
   failures: readonly Failure[] = [],

@@ -1,11 +1,11 @@
 /** What an evaluation will run: every config, with every arm's model, under every seed. */
 import { createHash } from 'node:crypto';
 import { UserError } from '../../src/errors.js';
-import { openPlan } from '../../src/studies/open.js';
-import { planStudy, type Study } from '../../src/studies/study.js';
+import type { PlanPlace } from '../../src/studies/open.js';
+import { planStudy, type StudyPlan } from '../../src/studies/study.js';
 import type { Arm } from './arms.js';
 
-export type EvaluationPlan = Study<Arm>;
+export type EvaluationPlan = StudyPlan<Arm>;
 
 /**
  * @param files configs, or names of ready ones
@@ -21,8 +21,7 @@ export function planEvaluation(request: {
   readonly repeats: number;
   readonly cwd: string;
 }): { readonly plan: EvaluationPlan; readonly notes: readonly string[] } {
-  const { study, notes } = planStudy({ ...request, field: '--configs', reserved });
-  return { plan: study, notes };
+  return planStudy({ kind: 'evaluation', ...request, field: '--configs', reserved });
 }
 
 const namedArms = 'the arms are named by --base and --tuned';
@@ -47,13 +46,10 @@ function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
 /** Name of the directory where none is given: the same command finds it again. */
 export const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
 
-/**
- * Makes the directory, or goes on with the evaluation that is there, perhaps with more repeats.
- * @throws UserError when the directory holds something else, or another process writes there
- */
-export function openEvaluation(directory: string, plan: EvaluationPlan) {
+/** Where an evaluation is played; its record throws a UserError where another one is there. More repeats may join. */
+export function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
   const hash = planHash(plan);
-  return openPlan(directory, 'evaluation', (written) => {
+  const record = (written: unknown) => {
     if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
       throw new UserError({
         field: '--out',
@@ -65,5 +61,6 @@ export function openEvaluation(directory: string, plan: EvaluationPlan) {
     }
     const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
     return { version: 1, hash, arms, seeds: plan.seeds, experiments: plan.experiments };
-  });
+  };
+  return { directory, record };
 }

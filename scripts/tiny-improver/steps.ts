@@ -10,8 +10,8 @@ import { packageRoot } from '../../src/package.js';
 import { readJson } from '../../src/storage/checked-json.js';
 import { loadCollection } from '../../src/studies/collection-config.js';
 import { drawRun } from '../../src/studies/collection-plan.js';
-import { openCollection } from '../../src/studies/collection-record.js';
-import { isComplete } from '../../src/studies/open.js';
+import { collectionPlace } from '../../src/studies/collection-record.js';
+import { isComplete, openPlan } from '../../src/studies/open.js';
 import { writeTinyModel } from '../tiny-model.js';
 import { policyloop } from './command.js';
 import { type Plan, type Round, trainedModel } from './recipe.js';
@@ -88,7 +88,7 @@ function collectStep(round: Round, title: string): Step {
     isComplete() {
       if (!existsSync(places.runs)) return false;
       // Tells of runs that were begun with other settings.
-      openCollection(loadCollection(file, overrides)).release();
+      openPlan('collection', collectionPlace(loadCollection(file, overrides)))();
       return runPaths(round).every(isComplete);
     },
     run: () =>

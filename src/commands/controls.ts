@@ -10,17 +10,16 @@ import { type ControlName, controlArm, controlNames, isControl } from '../search
 import { replaceFile } from '../storage/replace-file.js';
 import {
   type Budget,
-  type ControlStudy,
+  type ControlsPlan,
   type ControlsResult,
   controlsResult,
   runReader,
 } from '../studies/controls-result.js';
 import { controlsCsv, controlsMarkdown, controlsOnTerminal } from '../studies/controls-table.js';
-import { openPlan } from '../studies/open.js';
 import { requireJobs } from '../studies/plan.js';
 import { failureLines, type Played, playPlan } from '../studies/play.js';
 import { exitCodeOf } from '../studies/single-run.js';
-import { type PlannedRun, planStudy, studyPlan, withoutOverrides } from '../studies/study.js';
+import { planStudy, withoutOverrides } from '../studies/study.js';
 
 export const options = (y: Argv) =>
   studyOptions(
@@ -69,47 +68,26 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const budget = budgetOf(args);
   requireCount('--repeats', args.repeats, 1);
   if (args.seed !== undefined) requireCount('--seed', args.seed, 0);
-  const { study, notes } = plan(args, budget, context.cwd);
+  const { plan, notes } = planControls(args, budget, context.cwd);
   for (const note of notes) context.note(note);
-  const hashes = configHashes(study);
+  const hashes = configHashes(plan);
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(hashes)));
-  const { release } = openPlan(directory, 'controls', (written) => ({
-    version: 1,
-    kind: 'controls',
-    configs: { ...compatible(written, hashes, directory), ...hashes },
-  }));
-  try {
-    return await play(study, budget, directory, args, context);
-  } finally {
-    release();
-  }
-}
-
-/** Plays what is left; the table is written after each repeat. A task that fails is left out from there on. */
-async function play(
-  study: ControlStudy,
-  budget: Budget,
-  directory: string,
-  args: Args,
-  context: CommandContext,
-): Promise<number> {
-  const plan = studyPlan('controls', study, {
-    counted: 'tasks, controls, seeds',
-    afterFailure: { label: 'experiment', others: 'the other tasks' },
-  });
+  const record = (written: unknown) => {
+    const configs = { ...compatible(written, hashes, directory), ...hashes };
+    return { version: 1, kind: 'controls', configs };
+  };
   const read = runReader(directory);
-  const write = (failed: Played<PlannedRun>['failures']) => {
+  const played = await playPlan(plan, { directory, record }, args, context, (failed) => {
     const failures = failed.map(({ entry: { experiment, path: run }, message }) => ({
       experiment,
       run,
       message,
     }));
-    const result = controlsResult(study, { budget, failures, now: context.now(), read });
+    const result = controlsResult(plan, { budget, failures, now: context.now(), read });
     replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
     return result;
-  };
-  const played = await playPlan(plan, directory, { args, onRepeat: write }, context);
-  report(write(played.failures), played, directory, args, context);
+  });
+  report(played.result, played, directory, args, context);
   return exitCodeOf(played.status);
 }
 
@@ -133,7 +111,7 @@ const reserved: Readonly<Record<string, string>> = {
   'model.population': 'the controls play with their defaults; policyloop run takes others',
 };
 
-function plan(args: Args, { iterations, candidates, episodes }: Budget, cwd: string) {
+function planControls(args: Args, { iterations, candidates, episodes }: Budget, cwd: string) {
   const { files, overrides } = withoutOverrides(args.configs);
   const same = [
     `iterations=${iterations}`,
@@ -144,6 +122,7 @@ function plan(args: Args, { iterations, candidates, episodes }: Budget, cwd: str
     'record=none',
   ];
   return planStudy({
+    kind: 'controls',
     arms: namedControls(args.controls).map((name) => {
       const arm = controlArm(name);
       return { ...arm, overrides: [...arm.overrides, ...same] };
@@ -174,7 +153,7 @@ function namedControls(list: string): readonly ControlName[] {
 type ConfigHashes = Readonly<Record<string, string>>;
 
 /** By experiment, of all that would change a result but for the control and the number of repeats. */
-function configHashes({ experiments, seeds }: ControlStudy): ConfigHashes {
+function configHashes({ experiments, seeds }: ControlsPlan): ConfigHashes {
   return Object.fromEntries(
     experiments.map(({ name, configs }) => {
       const { model: _model, repeats: _repeats, seed: _seed, ...rest } = Object.values(configs)[0]!;

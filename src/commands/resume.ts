@@ -56,5 +56,5 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       remedy: whatCompletes(manifest, was, config, path)!,
     });
   }
-  return finishRun(opened.assembly, opened.directory, args, context);
+  return finishRun(opened, args, context);
 }

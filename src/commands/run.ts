@@ -16,7 +16,7 @@ import { claimDirectory } from '../storage/new-directory.js';
 import { runName } from '../studies/library-run.js';
 import { requireJobs } from '../studies/plan.js';
 import { createGroup, finishGroup } from '../studies/repeats.js';
-import { finishRun, openModel, startRun } from '../studies/single-run.js';
+import { beginRun, finishRun } from '../studies/single-run.js';
 
 export const options = (y: Argv) =>
   y
@@ -61,18 +61,21 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   // Each repeat opens an environment and a model of its own.
   if (args.dryRun || config.repeats > 1) await closeEnvironment(assembly);
   if (args.dryRun) return dryRun(assembly, args.json, context);
-  if (config.repeats === 1) await placed(loaded, () => openModel(assembly, context));
 
-  const path =
+  const place = () =>
     args.runDir === undefined
       ? claimDirectory(resolve(context.cwd, args.runsDir), runName(config, args.config, context.now()))
       : resolve(context.cwd, args.runDir);
-  if (config.repeats > 1) {
-    createGroup(path, config, importNotes(loaded));
-    return placed(loaded, () => finishGroup(path, config, args, context));
-  }
-  const directory = startRun(assembly, path, context, { notes: importNotes(loaded) });
-  return placed(loaded, () => finishRun(assembly, directory, args, context));
+  // What a run keeps of how its config came about.
+  const notes = loaded.imported === undefined ? [] : loaded.notes;
+  return placed(loaded, async () => {
+    if (config.repeats === 1) {
+      return finishRun(await beginRun(assembly, place, context, { notes }), args, context);
+    }
+    const path = place();
+    createGroup(path, config, notes);
+    return finishGroup(path, config, args, context);
+  });
 }
 
 /**
@@ -97,9 +100,6 @@ async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<
     throw error instanceof UserError ? loaded.locate(error) : error;
   }
 }
-
-/** What a run keeps of how its config came about. */
-const importNotes = ({ imported, notes }: LoadedConfig) => (imported === undefined ? [] : notes);
 
 function dryRun(assembly: Assembly, json: boolean, context: CommandContext): number {
   const { config, environment, family, model, prompts } = assembly;

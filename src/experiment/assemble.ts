@@ -48,7 +48,7 @@ export interface Assembly {
   readonly modules?: ModuleHashes;
   /** Parameters from the replay buffer that `warmup.from` names. */
   readonly imported: readonly ParameterVector[];
-  /** Of repeats that share limits. */
+  /** Of runs that share limits. */
   readonly sharedBudget?: SharedBudget;
 }
 

@@ -1,16 +1,7 @@
 import type { LimitsConfig } from '../config/config.js';
 import type { PriceConfig } from '../models/settings.js';
 import type { LimitName } from '../runs/events.js';
-import {
-  type Amounts,
-  type Budget,
-  minus,
-  nothing,
-  passed,
-  plus,
-  type ScopeLimits,
-  type SharedBudget,
-} from './limits.js';
+import { type Amounts, type Budget, minus, nothing, passed, plus, type ScopeLimits } from './limits.js';
 import { worstOf } from './usage.js';
 
 /** Longest completion that is asked for where a limit counts completions and nothing says how long they may be. */
@@ -21,9 +12,9 @@ export class Headroom {
   readonly #limits: LimitsConfig;
   readonly #price: PriceConfig | undefined;
   readonly #own: Budget;
-  readonly #shared: SharedBudget;
+  readonly #shared: Budget;
 
-  constructor(limits: LimitsConfig, price: PriceConfig | undefined, own: Budget, shared: SharedBudget) {
+  constructor(limits: LimitsConfig, price: PriceConfig | undefined, own: Budget, shared: Budget) {
     this.#limits = limits;
     this.#price = price;
     this.#own = own;

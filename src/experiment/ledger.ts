@@ -13,8 +13,8 @@ import { type CallRecord, type Cap, faultsOf, type LimitName, type UsageTotals }
 import { Headroom, longestUnknown } from './headroom.js';
 import {
   type Amounts,
-  type Budget,
   capsOf,
+  createBudget,
   createSharedBudget,
   largest,
   nothing,
@@ -45,7 +45,7 @@ export function spentBy(
   const sharedBudget = createSharedBudget();
   const ledger = new Ledger({ ...countedBy(model), limits, sharedBudget });
   for (const call of calls) ledger.record(call);
-  return sharedBudget.spent;
+  return sharedBudget.all.spent;
 }
 
 /** What a ledger has to know of the model whose calls it counts. */
@@ -64,7 +64,7 @@ export class Ledger {
   readonly #usesTokens: boolean;
   /** Length that no completion exceeds, where the model or a limit says one. */
   readonly #fixedLength: number | undefined;
-  readonly #own: Budget = createSharedBudget();
+  readonly #own = createBudget();
   readonly #shared: SharedBudget;
   readonly #headroom: Headroom;
   #totals: UsageTotals;
@@ -80,7 +80,7 @@ export class Ledger {
     readonly maxTokens: number | undefined;
     /** Controls use no tokens. */
     readonly usesTokens: boolean;
-    /** Of all repeats, where they share limits. */
+    /** Of all runs, where they share limits. */
     readonly sharedBudget?: SharedBudget | undefined;
   }) {
     const { limits, maxTokens, price, usesTokens, sharedBudget = createSharedBudget() } = options;
@@ -93,7 +93,7 @@ export class Ledger {
       limits.perCall?.reasoningTokens,
     );
     this.#shared = sharedBudget;
-    this.#headroom = new Headroom(limits, price, this.#own, sharedBudget);
+    this.#headroom = new Headroom(limits, price, this.#own, sharedBudget.all);
     this.#totals = { ...noUsage, ...(price && { cost: 0 }) };
   }
 
@@ -143,7 +143,7 @@ export class Ledger {
     this.#largestCall = largest(this.#largestCall, used);
     const all = this.#lostTries(call).reduce(plus, used);
     this.#own.spent = plus(this.#own.spent, all);
-    if (!earlier) this.#shared.spent = plus(this.#shared.spent, all);
+    if (!earlier) this.#shared.all.spent = plus(this.#shared.all.spent, all);
     const reported = (usage.promptTokens ?? 0) + (usage.completionTokens ?? 0);
     const unreported = all.promptTokens + all.completionTokens - reported;
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, this.#price !== undefined)]);
@@ -154,7 +154,7 @@ export class Ledger {
     return capsOf(this.#limits, {
       run: this.#own.spent,
       call: this.#largestCall,
-      total: this.#shared.spent,
+      total: this.#shared.all.spent,
       runMs: elapsedMs,
       totalMs: elapsedMs + this.#shared.otherMs,
     });

@@ -1,4 +1,4 @@
-/** What a run may use: of each amount, in all, in one call, and over all repeats together. */
+/** What a run may use: of each amount, in all, in one call, and over all runs of a command together. */
 import type { LimitsConfig } from '../config/config.js';
 import type { Cap, LimitName } from '../runs/events.js';
 
@@ -35,7 +35,7 @@ export const plus = (a: Amounts, b: Amounts): Amounts => combine(a, b, (x, y) =>
 export const minus = (a: Amounts, b: Amounts): Amounts => combine(a, b, (x, y) => x - y);
 export const largest = (a: Amounts, b: Amounts): Amounts => combine(a, b, Math.max);
 
-/** The limits of one scope: a run, a call, or all repeats. */
+/** The limits of one scope: a run, a call, or all runs. */
 export type ScopeLimits = { readonly [K in keyof Amounts | 'tokens']?: number | undefined };
 
 const amountOf = (amounts: Amounts, key: keyof ScopeLimits): number =>
@@ -83,14 +83,15 @@ export interface Budget {
   reserved: Amounts;
 }
 
-/** The budget of runs that share a limit: one for all repeats. */
-export interface SharedBudget extends Budget {
-  /** Wall time of the runs that are not the one at hand. */
+export const createBudget = (): Budget => ({ spent: nothing, reserved: nothing });
+
+/** What runs that share limits use, as one of them sees it. */
+export interface SharedBudget {
+  /** Of all runs together. */
+  readonly all: Budget;
+  /** Wall time of the other runs. */
   readonly otherMs: number;
 }
 
-export const createSharedBudget = (spent: Amounts = nothing, otherMs = 0): SharedBudget => ({
-  spent,
-  reserved: nothing,
-  otherMs,
-});
+/** The budget of a run that shares its limits with none. */
+export const createSharedBudget = (): SharedBudget => ({ all: createBudget(), otherMs: 0 });

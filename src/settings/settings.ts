@@ -52,9 +52,9 @@ export function overlaid(
   };
 }
 
-/** A problem with the place of the field that it names; one that has a place, or names no field, keeps what it has. */
+/** A problem with the place of the field that it names, unless it has a place, or names none or an option (`--out`). */
 function placed(problem: Problem, where: Where): Problem {
-  return problem.field === undefined || problem.file !== undefined
+  return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
     ? problem
     : { ...where(problem.field.split('.'), 'value'), ...problem };
 }

@@ -5,7 +5,7 @@ import { UserError } from '../errors.js';
 import { collectionFile } from '../runs/reader.js';
 import { isMapping } from '../settings/schema.js';
 import type { Collection } from './collection-config.js';
-import { openPlan } from './open.js';
+import type { PlanPlace } from './open.js';
 
 const recordShape = z.looseObject({
   version: z.literal(1),
@@ -14,11 +14,9 @@ const recordShape = z.looseObject({
   settings: z.record(z.string(), z.unknown()),
 });
 
-/**
- * Makes the directory of a collection, or goes on with the one that is there.
- * @throws UserError when there is something else, another process writes there, or the runs there are would be others
- */
-export function openCollection({ output, runs, seed, experiment, tasks, proposers }: Collection) {
+/** Where a collection is played; its record throws a UserError where the runs that are there would be others now. */
+export function collectionPlace(collection: Collection): PlanPlace {
+  const { output, runs, seed, experiment, tasks, proposers } = collection;
   // All that runs are drawn from, as JSON has it.
   const settings: unknown = JSON.parse(JSON.stringify({ seed, experiment, tasks, proposers }));
   const record = (written: unknown) => {
@@ -26,7 +24,7 @@ export function openCollection({ output, runs, seed, experiment, tasks, proposer
     if (before !== undefined) requireSame(before.settings, settings, output);
     return { version: 1, kind: 'collection', runs: Math.max(runs, before?.runs ?? 0), settings };
   };
-  return openPlan(output, 'collection', record, 'output');
+  return { directory: output, record, field: 'output' };
 }
 
 function recordOf(written: unknown, output: string) {

@@ -8,10 +8,10 @@ import type { ControlName } from '../search/controls.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs, type PairedComparison, type Summary, summarize } from '../statistics/paired.js';
 import { verdicts } from '../statistics/verdict.js';
-import { type PlannedRun, plannedRuns, type Study, type StudyArm } from './study.js';
+import type { StudyArm, StudyPlan, StudyRun } from './study.js';
 
 export type ControlArm = StudyArm & { readonly name: ControlName; readonly label: string };
-export type ControlStudy = Study<ControlArm>;
+export type ControlsPlan = StudyPlan<ControlArm>;
 
 export interface Budget {
   readonly iterations: number;
@@ -88,7 +88,7 @@ export interface ControlsResult {
 }
 
 /** Reads the runs of a study below `directory`, and keeps those that are complete, so that each is read once. */
-export function runReader(directory: string): (run: PlannedRun<ControlName>) => ControlRun {
+export function runReader(directory: string): (run: StudyRun<ControlName>) => ControlRun {
   const complete = new Map<string, ControlRun>();
   return (run) => {
     const known = complete.get(run.path);
@@ -99,7 +99,7 @@ export function runReader(directory: string): (run: PlannedRun<ControlName>) => 
   };
 }
 
-function readControlRun({ experiment, arm, config, path }: PlannedRun<ControlName>, at: string): ControlRun {
+function readControlRun({ experiment, arm, config, path }: StudyRun<ControlName>, at: string): ControlRun {
   const named = { experiment, control: arm, seed: config.seed, path };
   if (!existsSync(join(at, runFiles.manifest))) {
     const nothing = { environment: null, parameters: null, confirmed: null, observed: null, evaluations: 0 };
@@ -119,15 +119,15 @@ function readControlRun({ experiment, arm, config, path }: PlannedRun<ControlNam
 }
 
 export function controlsResult(
-  study: ControlStudy,
+  plan: ControlsPlan,
   facts: {
     readonly budget: Budget;
     readonly failures: readonly ControlFailure[];
     readonly now: Date;
-    readonly read: (run: PlannedRun<ControlName>) => ControlRun;
+    readonly read: (run: StudyRun<ControlName>) => ControlRun;
   },
 ): ControlsResult {
-  const runs = plannedRuns(study).map(facts.read);
+  const runs = plan.entries.map(facts.read);
   return {
     version: 1,
     kind: 'controls',
@@ -135,12 +135,12 @@ export function controlsResult(
     date: facts.now.toISOString(),
     status: runs.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete',
     budget: facts.budget,
-    seeds: study.seeds,
-    rows: study.experiments.flatMap(({ name }) => {
+    seeds: plan.seeds,
+    rows: plan.experiments.flatMap(({ name }) => {
       const own = runs.filter(({ experiment }) => experiment === name);
-      return study.arms.map((arm) => rowOf(name, arm.name, own));
+      return plan.arms.map((arm) => rowOf(name, arm.name, own));
     }),
-    differences: differencesOf(study, runs),
+    differences: differencesOf(plan, runs),
     failures: facts.failures,
     runs,
   };
@@ -160,7 +160,7 @@ function rowOf(experiment: string, control: ControlName, runs: readonly ControlR
 }
 
 function differencesOf(
-  { arms, experiments, seeds }: ControlStudy,
+  { arms, experiments, seeds }: ControlsPlan,
   runs: readonly ControlRun[],
 ): readonly ControlDifference[] {
   const confirmed = new Map(

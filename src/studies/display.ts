@@ -7,7 +7,7 @@ import { formatCompact, formatReturn } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
 import type { RunEvent } from '../runs/events.js';
 import { factsOf, resultOf } from '../runs/facts.js';
-import { isBulk, labelsOf, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
+import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
 import type { RunEnd } from './play-run.js';
 
 export interface PlanDisplay<Entry extends PlanEntry> {
@@ -150,7 +150,8 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
 
   #tell(entry: Entry) {
     const result = resultOf(factsOf(join(this.#shown.directory, entry.path)), this.#context.cwd);
-    this.#progress.emit({ kind: 'run', ...labelsOf(entry), seed: entry.config.seed, ...result });
+    const { arm, config, experiment, repeat } = entry;
+    this.#progress.emit({ kind: 'run', experiment, arm, repeat, seed: config.seed, ...result });
     const { confirmed, iterations } = result;
     const score = confirmed === null ? 'not confirmed' : `confirmed ${formatReturn(confirmed.mean)}`;
     const place = `run ${this.#ended}/${this.#plan.entries.length}`;

@@ -15,7 +15,7 @@ import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { claimDirectory, plainName } from '../storage/new-directory.js';
-import { type OpenedRun, openRun, runAndReport, startRun } from './single-run.js';
+import { beginRun, type OpenedRun, openRun, runAndReport } from './single-run.js';
 
 export interface RunOptions {
   /** Proposes parameters, in the place of the config's model. It is never closed. */
@@ -42,7 +42,7 @@ export interface RunOutcome extends RunResult {
   readonly directory: string;
 }
 
-type Outside = Pick<CommandContext, 'cwd' | 'env' | 'now' | 'milliseconds'>;
+type Outside = Pick<CommandContext, 'cwd' | 'env' | 'note' | 'now' | 'milliseconds'>;
 
 /** See `run` of the package. */
 export async function runLibrary(
@@ -69,7 +69,7 @@ export async function runLibrary(
   const opened =
     chosen !== undefined && existsSync(join(chosen, runFiles.manifest))
       ? await reopen(chosen, config, own, outside)
-      : await begin(() => chosen ?? claim(), config, own, outside);
+      : await beginRun(await assemble(config, outside.env, undefined, own), () => chosen ?? claim(), outside);
   const directory = opened?.directory.path ?? chosen!;
   if (opened !== undefined) {
     const signal = options.signal ?? new AbortController().signal;
@@ -78,18 +78,6 @@ export async function runLibrary(
     await runAndReport(opened.assembly, opened.directory, display, { ...outside, stop });
   }
   return { directory, ...resultOf(factsOf(directory), outside.cwd) };
-}
-
-/** @param place where the run shall be; asked once nothing is wrong with it */
-async function begin(
-  place: () => string,
-  config: Config,
-  own: OwnParts,
-  outside: Outside,
-): Promise<OpenedRun> {
-  const assembly = await assemble(config, outside.env, undefined, own);
-  await assembly.model.open?.();
-  return { assembly, directory: startRun(assembly, place(), outside) };
 }
 
 /** Undefined where nothing is left to do. */
@@ -102,7 +90,7 @@ function reopen(
   const was = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
   const wanted = { ...config, policy: config.policy ?? was.policy };
   refuseDifferences(was, wanted);
-  return openRun(path, wanted, { ...outside, note: () => undefined }, { own });
+  return openRun(path, wanted, outside, { own });
 }
 
 function ownParts({ environment, model }: RunOptions): OwnParts {

@@ -17,29 +17,25 @@ const kinds = {
   collection: { record: collectionFile, lock: 'collection.lock', name: 'a collection' },
 } as const;
 
-/** The one right to write into the directory of a plan, until it is released. */
-export interface OpenPlan {
-  /** Whether an earlier command began it. */
-  readonly goesOn: boolean;
-  release(): void;
+/** Where a plan is played. */
+export interface PlanPlace {
+  readonly directory: string;
+  /** What to write there of the plan, given what is written there; throws where that is of another plan. */
+  readonly record: (written: unknown) => object;
+  /** What names the directory, for errors; `--out` where it is not said. */
+  readonly field?: string;
 }
 
 /**
- * Makes the directory of a plan, or goes on with the one that is there.
- * @param record what to write of the plan, given what is written there; throws where that is of another plan
- * @param field what names the directory, for errors
+ * Makes the directory of a plan, or goes on with the one that is there, as its one writer.
+ * @returns what gives the right to write there back
  * @throws UserError when the directory holds something else, or another process writes there
  */
-export function openPlan(
-  directory: string,
-  kind: Plan['kind'],
-  record: (written: unknown) => object,
-  field = '--out',
-): OpenPlan {
+export function openPlan(kind: Plan['kind'], { directory, record, field = '--out' }: PlanPlace): () => void {
   const { lock, name, record: recordName } = kinds[kind];
   const file = join(directory, recordName);
-  const goesOn = existsSync(file);
-  if (!goesOn && existsSync(directory) && readdirSync(directory).some((item) => item !== lock)) {
+  const isNew = !existsSync(file);
+  if (isNew && existsSync(directory) && readdirSync(directory).some((item) => item !== lock)) {
     throw new UserError({
       field,
       message: `holds something else than ${name}`,
@@ -51,7 +47,7 @@ export function openPlan(
   const release = lockRun(join(directory, lock));
   try {
     replaceFile(file, `${JSON.stringify(record(readJson(file)), null, 2)}\n`);
-    return { goesOn, release };
+    return release;
   } catch (error) {
     release();
     throw error;

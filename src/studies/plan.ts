@@ -2,12 +2,17 @@
 import type { Config } from '../config/config.js';
 import { requireCount } from '../context.js';
 
-/** One run of a plan. It is data, so that any thread or process can play it; other keys label it. */
+/** One run of a plan. It is data, so that any thread or process can play it. */
 export interface PlanEntry {
   /** Directory of the run below the plan's. */
   readonly path: string;
   /** Resolved, with the run's own seed and `repeats: 1`. A collection computes it when it is read. */
   readonly config: Config;
+  /** What tells it from other runs of a study. */
+  readonly experiment?: string;
+  readonly arm?: string;
+  /** From 0; results are written whenever all runs of a repeat have ended. */
+  readonly repeat?: number;
 }
 
 export interface Plan<Entry extends PlanEntry = PlanEntry> {
@@ -17,7 +22,7 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   /** Whether any config has `limits.total`, which all runs of the plan share. */
   readonly sharesLimits: boolean;
   /** After a failure, runs with the same value of this label are left out; `others` names those that go on. */
-  readonly afterFailure?: { readonly label: string; readonly others: string };
+  readonly afterFailure?: { readonly label: 'experiment' | 'arm'; readonly others: string };
   /** How the number of runs comes about, for the first line of progress. */
   readonly shape?: string;
   /** What the user was told of the config, for the log of each run. */
@@ -42,8 +47,3 @@ export function requireJobs({ jobs }: PlayArguments): void {
  * crash of the machine has torn starts anew.
  */
 export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
-
-/** What tells a run from the others of its plan. */
-export function labelsOf({ path: _, config: __, ...labels }: PlanEntry): Readonly<Record<string, unknown>> {
-  return labels;
-}

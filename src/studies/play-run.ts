@@ -7,11 +7,10 @@ import type { CommandContext } from '../context.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { messageOf, UserError } from '../errors.js';
 import { runInDirectory } from '../experiment/session.js';
-import { writeRunReport } from '../report/write-report.js';
 import type { LimitName, RunEvent } from '../runs/events.js';
 import { readManifest, readRun, runFiles } from '../runs/reader.js';
 import type { SharedLimits } from './shared-limits.js';
-import { openRun } from './single-run.js';
+import { openRun, runAndReport } from './single-run.js';
 
 /** What a thread is told of a run. */
 export interface Job {
@@ -56,19 +55,13 @@ export async function playRun(
     played = opened !== undefined;
     if (opened !== undefined) {
       const { directory } = opened;
-      const { workers, ...assembly } = {
+      const assembly = {
         ...opened.assembly,
         ...(shared && { sharedBudget: shared.of(directory) }),
+        ...(job.beside && config.evaluation.workers === 'auto' && { workers: undefined }),
       };
-      const alone = !(job.beside && config.evaluation.workers === 'auto');
       const display = { show, close: () => undefined };
-      await runInDirectory(
-        { ...assembly, workers: alone ? workers : undefined },
-        directory,
-        display,
-        context,
-      );
-      if (!bulk) await writeRunReport(path);
+      await (bulk ? runInDirectory : runAndReport)(assembly, directory, display, context);
     }
   } catch (error) {
     if (error instanceof UserError || error instanceof EnvironmentError) {

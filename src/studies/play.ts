@@ -5,8 +5,8 @@ import { plural } from '../format/numbers.js';
 import type { LimitName, RunEvent } from '../runs/events.js';
 import { shownPath } from '../runs/facts.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
-import { isComplete } from './open.js';
-import { isBulk, labelsOf, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
+import { isComplete, openPlan, type PlanPlace } from './open.js';
+import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
 import { type Job, playRun } from './play-run.js';
 import { SharedLimits } from './shared-limits.js';
 import { PlayerThread } from './thread.js';
@@ -36,49 +36,27 @@ export interface Played<Entry extends PlanEntry = PlanEntry> {
 export const failureLines = ({ failures }: Played): readonly string[] =>
   failures.map(({ entry, message }) => `failed      ${entry.path}: ${message}`);
 
-interface Playing<Entry extends PlanEntry> {
-  readonly args: PlayArguments;
-  /** Called with the failures so far whenever all runs of a `repeat` have ended, if one of them was played now. */
-  readonly onRepeat?: (failures: readonly PlanFailure<Entry>[]) => void;
-}
-
 /**
  * Plays what is left of a plan. Several runs are played in a thread each; those that share limits all in this one,
  * where one ledger sees every call before it is made. After the first stop request each run ends with its iteration,
  * after the second at once, and the same command goes on.
+ * @param write writes what the runs say together, given the failures so far: whenever all runs of a repeat have ended,
+ *   and at the end
  * @throws what the system refuses; what else goes wrong with a run is a failure of that run
  */
-export async function playPlan<Entry extends PlanEntry>(
+export async function playPlan<Entry extends PlanEntry, Result>(
   plan: Plan<Entry>,
-  directory: string,
-  { args, onRepeat }: Playing<Entry>,
+  place: PlanPlace,
+  args: PlayArguments,
   context: CommandContext,
-): Promise<Played<Entry>> {
-  const done = plan.entries.filter(({ path }) => isComplete(join(directory, path)));
-  const skipped = new Set<PlanEntry>(isBulk(plan) ? done : []);
-  const left = plan.entries.filter((entry) => !skipped.has(entry));
-  const jobs = Math.max(1, Math.min(args.jobs ?? 1, left.length));
-  const display = createPlanDisplay(plan, { ...args, jobs, directory, done: skipped.size }, context);
-  if (!args.json && !args.quiet && plan.kind !== 'repeats') {
-    const complete = done.length > 0 ? `, ${done.length} of them complete` : '';
-    const beside = jobs > 1 ? `; ${jobs} at once` : '';
-    const shape = plan.shape === undefined ? '' : ` (${plan.shape})`;
-    context.note(
-      `${plan.entries.length} runs${shape} in ${shownPath(directory, context.cwd)}${complete}${beside}`,
-    );
-  }
+  write: (failures: readonly PlanFailure<Entry>[]) => Result,
+): Promise<Played<Entry> & { readonly result: Awaited<Result> }> {
+  const release = openPlan(plan.kind, place);
   try {
-    const played = await new Player(plan, directory, jobs, display, context).play(left, onRepeat);
-    const complete = skipped.size + played.complete;
-    const { failures, limit } = played;
-    const isOver = complete === plan.entries.length || limit !== undefined;
-    return {
-      ...played,
-      complete,
-      status: failures.length > 0 ? 'failed' : isOver ? 'completed' : 'interrupted',
-    };
+    const played = await new Player(plan, place.directory, args, context, write).play();
+    return { ...played, result: await write(played.failures) };
   } finally {
-    display.close();
+    release();
   }
 }
 
@@ -88,55 +66,83 @@ class Player<Entry extends PlanEntry> {
   readonly #jobs: number;
   readonly #display: PlanDisplay<Entry>;
   readonly #context: CommandContext;
+  readonly #write: (failures: readonly PlanFailure<Entry>[]) => unknown;
   readonly #shared: SharedLimits | undefined;
+  readonly #upcoming: Iterator<Entry> & Iterable<Entry>;
+  /** The number of runs of each repeat that have not ended. */
+  readonly #open = new Map<number, number>();
   /** What no run should throw ends all. */
   readonly #broken = new AbortController();
   readonly #failures: PlanFailure<Entry>[] = [];
-  readonly #leftOut = new Set<unknown>();
   #limit: LimitName | undefined;
-  #complete = 0;
+  #complete: number;
   #played = 0;
   #evaluations = 0;
+  /** Whether a run was played since results were written. */
+  #unwritten = false;
 
   constructor(
     plan: Plan<Entry>,
     directory: string,
-    jobs: number,
-    display: PlanDisplay<Entry>,
+    args: PlayArguments,
     context: CommandContext,
+    write: (failures: readonly PlanFailure<Entry>[]) => unknown,
   ) {
     this.#plan = plan;
     this.#directory = directory;
-    this.#jobs = jobs;
-    this.#display = display;
+    this.#write = write;
+    this.#shared = plan.sharesLimits ? new SharedLimits(plan, directory) : undefined;
+    const done = plan.entries.filter(({ path }) => isComplete(join(directory, path)));
+    const skipped = new Set(isBulk(plan) ? done : []);
+    const left = plan.entries.filter((entry) => !skipped.has(entry));
+    this.#upcoming = left.values();
+    for (const { repeat } of left) {
+      if (repeat !== undefined) this.#open.set(repeat, (this.#open.get(repeat) ?? 0) + 1);
+    }
+    this.#complete = skipped.size;
+    this.#jobs = Math.max(1, Math.min(args.jobs ?? 1, left.length));
+    const shown = { ...args, jobs: this.#jobs, directory, done: skipped.size };
+    this.#display = createPlanDisplay(plan, shown, context);
+    this.#context = this.#contextOfRuns(context);
+    if (!args.json && !args.quiet && plan.kind !== 'repeats') {
+      const complete = done.length > 0 ? `, ${done.length} of them complete` : '';
+      const beside = this.#jobs > 1 ? `; ${this.#jobs} at once` : '';
+      const shape = plan.shape === undefined ? '' : ` (${plan.shape})`;
+      const place = shownPath(directory, context.cwd);
+      context.note(`${plan.entries.length} runs${shape} in ${place}${complete}${beside}`);
+    }
+  }
+
+  /** Every run opens its model: what there is to say of it is said once. */
+  #contextOfRuns(context: CommandContext): CommandContext {
     const said = new Set<string>();
     const { finish, abort } = context.stop;
     const broken = this.#broken.signal;
-    this.#context = {
+    return {
       ...context,
-      // Every run opens its model: what there is to say of it is said once.
       note: (text) => {
-        if (!said.has(text)) display.note(text);
+        if (!said.has(text)) this.#display.note(text);
         said.add(text);
       },
       stop: { finish: AbortSignal.any([finish, broken]), abort: AbortSignal.any([abort, broken]) },
     };
-    this.#shared = plan.sharesLimits ? new SharedLimits(plan, directory) : undefined;
   }
 
-  async play(entries: readonly Entry[], onRepeat: Playing<Entry>['onRepeat']) {
+  async play(): Promise<Played<Entry>> {
     const started = this.#context.milliseconds();
-    const upcoming = entries.values();
-    const repeats = new OpenRepeats(entries, () => onRepeat?.(this.#failures));
-    const ended = await Promise.allSettled(
-      Array.from({ length: this.#jobs }, () => this.#playNext(upcoming, repeats)),
-    );
-    for (const end of ended) if (end.status === 'rejected') throw end.reason;
-    const left = [...upcoming].length;
-    if (this.#limit !== undefined && left > 0) {
-      this.#display.note(`limits.${this.#limit} is reached: ${plural(left, 'run')} left out`);
+    try {
+      const ended = await Promise.allSettled(Array.from({ length: this.#jobs }, () => this.#playNext()));
+      for (const end of ended) if (end.status === 'rejected') throw end.reason;
+      const left = [...this.#upcoming].length;
+      if (this.#limit !== undefined && left > 0) {
+        this.#display.note(`limits.${this.#limit} is reached: ${plural(left, 'run')} left out`);
+      }
+    } finally {
+      this.#display.close();
     }
+    const isOver = this.#complete === this.#plan.entries.length || this.#limit !== undefined;
     return {
+      status: this.#failures.length > 0 ? 'failed' : isOver ? 'completed' : 'interrupted',
       complete: this.#complete,
       played: this.#played,
       evaluations: this.#evaluations,
@@ -147,18 +153,17 @@ class Player<Entry extends PlanEntry> {
   }
 
   /** Plays one run after the other, in this thread or in one of its own, while others do the same. */
-  async #playNext(upcoming: Iterator<Entry>, repeats: OpenRepeats): Promise<void> {
+  async #playNext(): Promise<void> {
     let thread: PlayerThread | undefined;
     try {
       while (!this.#context.stop.finish.aborted && this.#limit === undefined) {
-        const { done, value: entry } = upcoming.next();
+        const { done, value: entry } = this.#upcoming.next();
         if (done === true) return;
-        const key = this.#failureKey(entry);
-        const isLeftOut = key !== undefined && this.#leftOut.has(key);
-        if (!isLeftOut && this.#jobs > 1 && this.#shared === undefined) {
-          thread ??= new PlayerThread(this.#context);
+        if (!this.#isLeftOut(entry)) {
+          if (this.#jobs > 1 && this.#shared === undefined) thread ??= new PlayerThread(this.#context);
+          await this.#playOne(entry, thread);
         }
-        repeats.end(entry, !isLeftOut && (await this.#playOne(entry, thread)));
+        this.#endOfRun(entry);
       }
     } catch (error) {
       this.#broken.abort();
@@ -168,13 +173,12 @@ class Player<Entry extends PlanEntry> {
     }
   }
 
-  #failureKey(entry: Entry): unknown {
+  #isLeftOut(entry: Entry): boolean {
     const label = this.#plan.afterFailure?.label;
-    return label && labelsOf(entry)[label];
+    return label !== undefined && this.#failures.some((failure) => failure.entry[label] === entry[label]);
   }
 
-  /** @returns whether something was left to do */
-  async #playOne(entry: Entry, thread: PlayerThread | undefined): Promise<boolean> {
+  async #playOne(entry: Entry, thread: PlayerThread | undefined): Promise<void> {
     const job: Job = {
       path: join(this.#directory, entry.path),
       config: entry.config,
@@ -190,41 +194,23 @@ class Player<Entry extends PlanEntry> {
     const end = await (thread === undefined
       ? playRun(job, show, this.#context, this.#shared)
       : thread.play(job, show));
-    if (end.kind === 'failed') {
-      this.#failures.push({ entry, message: end.message });
-      this.#leftOut.add(this.#failureKey(entry));
-    }
+    if (end.kind === 'failed') this.#failures.push({ entry, message: end.message });
     if (end.kind === 'completed') {
       this.#complete++;
       if (end.played) this.#played++;
       this.#limit ??= end.limit;
     }
+    this.#unwritten ||= end.kind !== 'completed' || end.played;
     this.#display.end(entry, end);
-    return end.kind !== 'completed' || end.played;
-  }
-}
-
-/** Tells when the last run of a repeat has ended, so that there is always something to look at. */
-class OpenRepeats {
-  readonly #repeats = new Map<unknown, { left: number; played: boolean }>();
-  readonly #onRepeat: () => void;
-
-  constructor(entries: readonly PlanEntry[], onRepeat: () => void) {
-    this.#onRepeat = onRepeat;
-    for (const entry of entries) this.#of(entry).left++;
   }
 
-  end(entry: PlanEntry, played: boolean): void {
-    const repeat = this.#of(entry);
-    repeat.left--;
-    repeat.played ||= played;
-    if (repeat.left === 0 && repeat.played) this.#onRepeat();
-  }
-
-  #of(entry: PlanEntry) {
-    const key = 'repeat' in entry ? entry.repeat : undefined;
-    const repeat = this.#repeats.get(key) ?? { left: 0, played: false };
-    this.#repeats.set(key, repeat);
-    return repeat;
+  /** Has results written when all runs of a repeat have ended, so that there is always something to look at. */
+  #endOfRun({ repeat }: Entry): void {
+    if (repeat === undefined) return;
+    const left = this.#open.get(repeat)! - 1;
+    this.#open.set(repeat, left);
+    if (left > 0 || !this.#unwritten) return;
+    this.#write(this.#failures);
+    this.#unwritten = false;
   }
 }

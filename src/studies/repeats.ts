@@ -11,7 +11,6 @@ import { createGroupDirectory } from '../runs/create.js';
 import { describeRepeats, factsOf, resultOf, shownPath, summarizeRepeats } from '../runs/facts.js';
 import { readGroup, runFiles } from '../runs/reader.js';
 import { formatFaults, formatUsage } from '../runs/usage-text.js';
-import { openPlan } from './open.js';
 import type { Plan, PlayArguments } from './plan.js';
 import { failureLines, type Played, playPlan } from './play.js';
 import { exitCodeOf } from './single-run.js';
@@ -46,28 +45,23 @@ export async function finishGroup(
   context: CommandContext,
 ): Promise<number> {
   const plan = planOf(path, config);
-  const { release } = openPlan(path, 'repeats', (written) => written as object);
-  try {
-    const played = await playPlan(plan, path, { args }, context);
-    await writeGroupReport(path);
-    const result = groupResult(path, plan, played, context.cwd);
-    context.print(
-      args.json
-        ? JSON.stringify(result)
-        : [
-            describeRepeats(result.repeats),
-            ...failureLines(played),
-            ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
-            `usage       ${formatUsage(result.usage)}`,
-            ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
-            `runs        ${result.run}`,
-            `report      ${result.report}`,
-          ].join('\n'),
-    );
-    return exitCodeOf(played.status);
-  } finally {
-    release();
-  }
+  const place = { directory: path, record: (written: unknown) => written as object };
+  const played = await playPlan(plan, place, args, context, () => writeGroupReport(path));
+  const result = groupResult(path, plan, played, context.cwd);
+  context.print(
+    args.json
+      ? JSON.stringify(result)
+      : [
+          describeRepeats(result.repeats),
+          ...failureLines(played),
+          ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
+          `usage       ${formatUsage(result.usage)}`,
+          ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
+          `runs        ${result.run}`,
+          `report      ${result.report}`,
+        ].join('\n'),
+  );
+  return exitCodeOf(played.status);
 }
 
 /** The last line of `--json` for repeats: totals over them, and the best of them. */

@@ -29,12 +29,6 @@ export async function runAndReport(
   await writeRunReport(directory.path);
 }
 
-/** Gets the model ready, so that what can't be used is found before a run begins. */
-export async function openModel({ model }: Assembly, context: Pick<CommandContext, 'note'>): Promise<void> {
-  const description = await model.open?.();
-  if (description !== undefined) context.note(description);
-}
-
 /** A run that is about to be played. */
 export interface OpenedRun {
   readonly assembly: Assembly;
@@ -47,6 +41,27 @@ interface Opening {
   readonly own?: OwnParts;
   /** What the user was told of its config, for the log of a new run. */
   readonly notes?: readonly string[] | undefined;
+}
+
+type Outside = Pick<CommandContext, 'note' | 'now'>;
+
+/**
+ * Begins a run, once its model is ready.
+ * @param place names the directory; only called when nothing is wrong
+ */
+export async function beginRun(
+  assembly: Assembly,
+  place: () => string,
+  context: Outside,
+  opening?: Opening,
+): Promise<OpenedRun> {
+  await openModel(assembly, context);
+  return { assembly, directory: startRun(assembly, place(), context, opening) };
+}
+
+async function openModel({ model }: Assembly, context: Pick<CommandContext, 'note'>): Promise<void> {
+  const description = await model.open?.();
+  if (description !== undefined) context.note(description);
 }
 
 /** Makes the directory of a new run. */
@@ -71,13 +86,16 @@ export function startRun(
 export async function openRun(
   path: string,
   config: Config,
-  context: Pick<CommandContext, 'env' | 'note' | 'now'>,
+  context: Outside & Pick<CommandContext, 'env'>,
   opening: Opening = {},
 ): Promise<OpenedRun | undefined> {
   if (!existsSync(join(path, runFiles.manifest))) {
-    const assembly = await assemble(config, context.env, undefined, opening.own);
-    await openModel(assembly, context);
-    return { assembly, directory: startRun(assembly, path, context, opening) };
+    return beginRun(
+      await assemble(config, context.env, undefined, opening.own),
+      () => path,
+      context,
+      opening,
+    );
   }
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
@@ -93,8 +111,7 @@ export async function openRun(
 
 /** Runs from wherever the directory stands to the end, and prints the result. */
 export async function finishRun(
-  assembly: Assembly,
-  directory: RunDirectory,
+  { assembly, directory }: OpenedRun,
   { json, quiet }: Pick<PlayArguments, 'json' | 'quiet'>,
   context: CommandContext,
 ): Promise<number> {

@@ -17,35 +17,43 @@ export interface StudyArm {
   readonly overrides: readonly string[];
 }
 
-/** One config, and its form for each arm: they differ in the model alone. */
-interface PlannedExperiment {
-  /** Name of its directory. */
-  readonly name: string;
-  /** By arm; the seed is still the config's own. */
-  readonly configs: Readonly<Record<string, Config>>;
+export interface StudyRun<Name extends string = string> extends PlanEntry {
+  readonly experiment: string;
+  readonly arm: Name;
+  readonly repeat: number;
 }
 
-export interface Study<Arm extends StudyArm> {
+/** A plan of which every run is one experiment, one arm and one seed. */
+export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name']>> {
   readonly arms: readonly Arm[];
-  readonly experiments: readonly PlannedExperiment[];
+  /** Each with its directory's name and, by arm, its config, which differs in the model alone. */
+  readonly experiments: readonly {
+    readonly name: string;
+    readonly configs: Readonly<Record<string, Config>>;
+  }[];
   /** Root seed of each repeat, shared by all arms: the same warm-up, the same episodes. */
   readonly seeds: readonly number[];
 }
 
-export interface PlannedRun<Name extends string = string> extends PlanEntry {
-  readonly experiment: string;
-  readonly arm: Name;
-  /** From 0. */
-  readonly repeat: number;
-}
+/** What is counted, and what a failure leaves out: a task, as the budget or the environment is wrong, or a model. */
+const kinds = {
+  controls: {
+    counted: 'tasks, controls, seeds',
+    afterFailure: { label: 'experiment', others: 'the other tasks' },
+  },
+  evaluation: {
+    counted: 'experiments, models, seeds',
+    afterFailure: { label: 'arm', others: 'the other models' },
+  },
+} as const;
 
-/** By repeat, then config, then arm: whenever it is interrupted, what there is comes in pairs. */
-export function plannedRuns<Arm extends StudyArm>({
-  arms,
-  experiments,
-  seeds,
-}: Study<Arm>): readonly PlannedRun<Arm['name']>[] {
-  return seeds.flatMap((seed, repeat) =>
+/** Runs go by repeat, then experiment, then arm: whenever the study is interrupted, what there is comes in pairs. */
+export function studyPlan<Arm extends StudyArm>(
+  kind: keyof typeof kinds,
+  { arms, experiments, seeds }: Pick<StudyPlan<Arm>, 'arms' | 'experiments' | 'seeds'>,
+): StudyPlan<Arm> {
+  const { afterFailure, counted } = kinds[kind];
+  const entries = seeds.flatMap((seed, repeat) =>
     experiments.flatMap(({ name, configs }) =>
       arms.map(({ name: arm }) => ({
         experiment: name,
@@ -56,22 +64,15 @@ export function plannedRuns<Arm extends StudyArm>({
       })),
     ),
   );
-}
-
-/** @param words what experiments and arms are called, and what goes on after a failure */
-export function studyPlan<Arm extends StudyArm>(
-  kind: 'controls' | 'evaluation',
-  study: Study<Arm>,
-  words: { readonly counted: string } & Required<Pick<Plan<PlannedRun>, 'afterFailure'>>,
-): Plan<PlannedRun<Arm['name']>> {
-  const entries = plannedRuns(study);
-  const { arms, experiments, seeds } = study;
   return {
     kind,
+    arms,
+    experiments,
+    seeds,
     entries,
     sharesLimits: entries.some(({ config }) => config.limits.total !== undefined),
-    afterFailure: words.afterFailure,
-    shape: `${experiments.length} × ${arms.length} × ${seeds.length}: ${words.counted}`,
+    afterFailure,
+    shape: `${experiments.length} × ${arms.length} × ${seeds.length}: ${counted}`,
   };
 }
 
@@ -84,6 +85,7 @@ export function studyPlan<Arm extends StudyArm>(
  * @throws UserError where a config can't be used, or an override would undo the comparison
  */
 export function planStudy<Arm extends StudyArm>(request: {
+  readonly kind: keyof typeof kinds;
   readonly arms: readonly Arm[];
   readonly files: readonly string[];
   readonly overrides: readonly string[];
@@ -92,11 +94,11 @@ export function planStudy<Arm extends StudyArm>(request: {
   readonly cwd: string;
   readonly field: string;
   readonly reserved: Readonly<Record<string, string>>;
-}): { readonly study: Study<Arm>; readonly notes: readonly string[] } {
+}): { readonly plan: StudyPlan<Arm>; readonly notes: readonly string[] } {
   const { arms, cwd, field, files, overrides, repeats, reserved } = request;
   refuseOverrides(overrides, reserved);
   const notes = new Set<string>();
-  const experiments = files.map((file): PlannedExperiment => {
+  const experiments = files.map((file) => {
     const configs = arms.map((arm): [string, Config] => {
       const own = isControl(arm.provider)
         ? overrides.filter((text) => !text.startsWith('model.'))
@@ -128,10 +130,8 @@ export function planStudy<Arm extends StudyArm>(request: {
       remedy: `name the experiments to run: ${field} cartpole-numeric acrobot-numeric`,
     });
   }
-  return {
-    study: { arms, experiments, seeds: repeatSeeds(request.seed ?? first.seed, repeats) },
-    notes: [...notes],
-  };
+  const seeds = repeatSeeds(request.seed ?? first.seed, repeats);
+  return { plan: studyPlan(request.kind, { arms, experiments, seeds }), notes: [...notes] };
 }
 
 /** `a b iterations=20`: what holds `=` and is no file was meant as an override. */

@@ -18,6 +18,7 @@ import { findRuns } from '../../src/runs/finder.js';
 import { type ControlName, controlArm } from '../../src/search/controls.js';
 import { type ControlArm, controlsResult, runReader } from '../../src/studies/controls-result.js';
 import { controlsOnTerminal } from '../../src/studies/controls-table.js';
+import { studyPlan } from '../../src/studies/study.js';
 import { visibleText } from '../report/markup.js';
 import { temporaryDirectory } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';
@@ -63,11 +64,12 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     now: new Date(0),
     read: runReader(place),
   };
-  const ofControls = controlsResult({ arms: played, experiments: [{ name: 'pole', configs }], seeds }, facts);
+  const experiments = [{ name: 'pole', configs }];
+  const ofControls = controlsResult(studyPlan('controls', { arms: played, experiments, seeds }), facts);
 
   const arms = names.map((name): Arm => ({ ...controlArm(controls[name]), name, hash: null }));
   const evaluation = evaluate(
-    { arms, experiments: [{ name: 'pole', configs }], seeds },
+    { arms, experiments, seeds },
     names.flatMap((arm) =>
       returns[arm]!.map((_, repeat) => {
         const path = pathOf(controls[arm], repeat);

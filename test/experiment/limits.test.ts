@@ -128,7 +128,7 @@ describe('limits', () => {
         expect(billed.tokens).toBeLessThanOrEqual(tokens);
         expect(billed.cost).toBeLessThanOrEqual(cost + 1e-9);
         expect(billed.calls).toBeLessThanOrEqual(calls);
-        expect(shared.reserved.completionTokens).toBe(0);
+        expect(shared.all.reserved.completionTokens).toBe(0);
       }),
       { numRuns: 60, seed: 3 },
     );
@@ -176,9 +176,9 @@ describe('limits', () => {
       },
     } as const;
     ledger.record(call, true);
-    expect(shared.spent.calls).toBe(0);
+    expect(shared.all.spent.calls).toBe(0);
     ledger.record(call);
-    expect(shared.spent).toMatchObject({ calls: 1, promptTokens: 300 });
+    expect(shared.all.spent).toMatchObject({ calls: 1, promptTokens: 300 });
     expect(ledger.totals).toMatchObject({
       promptTokens: 0,
       unreported: 2 * (300 + unreported.completionTokens),
