@@ -1,6 +1,6 @@
 /**
  * The only definition of a config: its types, its defaults, `configs/schema.json` and the reference in the README
- * all come from these schemas. `load-config.ts` reads files and reports errors by line and column.
+ * all come from these schemas. `load.ts` reads files and reports errors by line and column.
  */
 import { z } from 'zod';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
@@ -17,8 +17,7 @@ import { policySchema } from '../policies/families.js';
 import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
 import { controls } from '../search/controls.js';
-import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
-import { withModules } from './modules.js';
+import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
@@ -177,6 +176,21 @@ const shorthands = {
   warmup: (policies: number) => ({ policies }),
   memory: (which: 'all' | 'none') => (which === 'all' ? {} : { best: 0, recent: 0 }),
 };
+
+/**
+ * Writes the short form of a section that names a user's file out: `{kind: ./my-policy.js}`, and `{provider: ./my-model.js}`
+ * as `{provider: module, path: ./my-model.js}`.
+ */
+export function withModules(content: Record<string, unknown>): Record<string, unknown> {
+  const written = Object.entries({ policy: 'kind', model: 'provider' }).flatMap(([section, key]) => {
+    const value = content[section];
+    if (!isMapping(value)) return [];
+    const { [key]: name, ...rest } = value;
+    if (typeof name !== 'string' || !isModulePath(name)) return [];
+    return [[section, { [key]: 'module', ...rest, path: name }]];
+  });
+  return { ...content, ...Object.fromEntries(written) };
+}
 
 /** How a config is read. */
 export const experimentKind: SettingsKind<ParsedConfig> = {

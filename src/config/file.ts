@@ -17,7 +17,7 @@ interface ConfigFile {
   readonly text: string;
 }
 
-/** Far above any config: what is larger is some other file. */
+/** Far above the size of any config. */
 const largestBytes = 1_000_000;
 
 /** A config of one kind, read as YAML. */
@@ -51,17 +51,10 @@ export function openConfig(
       remedy: `${configKinds[other].command} ${name}`,
     });
   }
-  return {
-    content,
-    depth: source.depth,
-    place: source.place,
-    path,
-    folder: dirname(resolve(cwd, path)),
-    stem: basename(path, extname(path)),
-  };
+  return { ...source, content, path, folder: dirname(resolve(cwd, path)), stem: stemOf(path) };
 }
 
-/** @returns with the kind of a config that comes with the package */
+/** @returns the kind, too, where the config comes with the package */
 function findConfig(
   kind: ConfigKindName,
   name: string,
@@ -90,14 +83,13 @@ function tryRead(path: string, readFile: ReadFile): ConfigFile | 'missing' | 'fo
   }
 }
 
-const readyFolder = (kind: ConfigKindName) => join(packageRoot(), 'configs', configKinds[kind].folder);
+const folderOf = (kind: ConfigKindName): string => configKinds[kind].folder;
+
+const readyFolder = (kind: ConfigKindName) => join(packageRoot(), 'configs', folderOf(kind));
 
 /** Names of the configs of a kind that come with the package, e.g. `quickstart`, `providers/openai`. */
 export function bundledConfigs(kind: ConfigKindName = 'experiment'): readonly string[] {
-  const own: string = configKinds[kind].folder;
-  const others = configKindNames
-    .map((other): string => configKinds[other].folder)
-    .filter((folder) => folder !== own);
+  const others = configKindNames.filter((other) => other !== kind).map(folderOf);
   return readdirSync(readyFolder(kind), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => file.slice(0, -'.yaml'.length).split(sep).join('/'))
@@ -127,14 +119,15 @@ function folderProblem(name: string, cwd: string): Problem {
   };
 }
 
+const stemOf = (path: string) => basename(path, extname(path));
+
 function missingProblem(kind: ConfigKindName, name: string, cwd: string): Problem {
   const folder = dirname(name);
   const neighbours = configsIn(resolve(cwd, folder));
   const bundled = bundledConfigs(kind);
-  const stem = (file: string) => basename(file, extname(file));
-  const near = neighbours.find((file) => stem(file) === stem(name)) ?? nearest(basename(name), neighbours);
-  const nearBundled =
-    bundled.find((config) => basename(config) === stem(name)) ?? nearest(stem(name), bundled);
+  const stem = stemOf(name);
+  const near = neighbours.find((file) => stemOf(file) === stem) ?? nearest(basename(name), neighbours);
+  const nearBundled = bundled.find((config) => basename(config) === stem) ?? nearest(stem, bundled);
   const suggestion = near === undefined ? nearBundled : join(folder, near);
   return {
     file: name,

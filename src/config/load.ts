@@ -6,18 +6,17 @@ import { withAbsolutePaths } from '../settings/paths.js';
 import { depthAt, isMapping, valueAt } from '../settings/schema.js';
 import { overlaid, parseSettings, type SettingsSource, type Where } from '../settings/settings.js';
 import { checkConfig } from './checks.js';
-import { type Config, configSchema, experimentKind, resolveConfig } from './config.js';
+import { type Config, configSchema, experimentKind, resolveConfig, withModules } from './config.js';
 import { openConfig, type ReadFile } from './file.js';
 import type { TheirConfig } from './import/draft.js';
 import {
+  applyTheirOverrides,
   describeImport,
   type ImportedConfig,
   importConfig,
   isForeignConfig,
   originOf,
 } from './import/import-config.js';
-import { applyTheirOverrides } from './import/their-overrides.js';
-import { withModules } from './modules.js';
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -77,7 +76,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   };
 }
 
-/** The same of a config of another program: a field stands where the key is that it was made of. */
+/** The settings of another program's config; a field's place is that of the key which it comes from. */
 function importedContent(written: TheirConfig, source: SettingsSource, texts: readonly string[]) {
   const { theirs, others } = applyTheirOverrides(written, texts);
   const placeOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);
@@ -133,7 +132,7 @@ function validated(input: unknown, where: Where = () => ({})): Config {
 
 const tiedToEnvironment = ['policy', 'target', 'prompts.description', 'prompts.optimum', 'prompts.stepSize'];
 
-/** A policy or an optimum of another environment, or a model's name at another provider, is no error, but worth a word. */
+/** Notes on a policy or an optimum of another environment, or a model's name at another provider: they are no errors. */
 function misfits(
   written: Record<string, unknown>,
   changed: Record<string, unknown>,
@@ -144,18 +143,13 @@ function misfits(
   const kept = tiedToEnvironment.filter(isKept);
   const isOther = was.environment !== undefined && was.environment !== now.environment && kept.length > 0;
   const isRenamed = was.provider !== now.provider && now.name !== undefined && isKept('model.name');
-  return [
-    ...(isOther
-      ? [
-          `environment is now ${String(now.environment)}, but ${kept.join(', ')} in the file ${kept.length === 1 ? 'was' : 'were'} written for ${String(was.environment)}`,
-        ]
-      : []),
-    ...(isRenamed
-      ? [
-          `model.provider is now ${String(now.provider)}, but model.name is still ${String(now.name)}, from the file`,
-        ]
-      : []),
+  const notes = [
+    isOther &&
+      `environment is now ${String(now.environment)}, but ${kept.join(', ')} in the file ${kept.length === 1 ? 'was' : 'were'} written for ${String(was.environment)}`,
+    isRenamed &&
+      `model.provider is now ${String(now.provider)}, but model.name is still ${String(now.name)}, from the file`,
   ];
+  return notes.filter((note) => note !== false);
 }
 
 const partsOf = ({ environment, model }: Record<string, unknown>) => ({

@@ -10,9 +10,7 @@ export type Content = string | number | Html | undefined | false | readonly Cont
 
 /** A template whose interpolated text is escaped, in element content and in quoted attributes. */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Html {
-  let text = parts[0]!;
-  for (const [i, content] of contents.entries()) text += render(content) + parts[i + 1]!;
-  return { [markup]: text };
+  return { [markup]: parts.map((part, i) => (i === 0 ? part : render(contents[i - 1]) + part)).join('') };
 }
 
 /** The markup as a string. */
@@ -20,12 +18,7 @@ export function render(content: Content): string {
   if (content === undefined || content === false) return '';
   if (typeof content === 'string') return escapeHtml(content);
   if (typeof content === 'number') return String(content);
-  if (isList(content)) {
-    let text = '';
-    for (const item of content) text += render(item);
-    return text;
-  }
-  return content[markup];
+  return isList(content) ? content.map(render).join('') : content[markup];
 }
 
 function isList(content: Html | readonly Content[]): content is readonly Content[] {

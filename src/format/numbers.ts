@@ -1,6 +1,6 @@
-/** How numbers read for people, on every page and in every terminal; JSON and CSV hold them as they are. */
+/** How numbers are written for people, on pages and terminals; JSON and CSV hold them as they are. */
 
-/** What stands for a value that there is not. */
+/** Shown in the place of a missing value. */
 export const missing = '–';
 
 /** About `digits` significant digits, thousands apart by a thin space, a true minus sign. */
@@ -27,7 +27,7 @@ export function formatReturn(value: number | undefined): string {
   return `${sign}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
-/** With its sign, also where it is positive. */
+/** With a sign, `+` where it is positive. */
 export const formatSigned = (value: number, format: (value: number) => string = formatReturn): string =>
   `${value > 0 ? '+' : ''}${format(value)}`;
 

@@ -1,4 +1,4 @@
-/** How long work goes: a bar on a terminal, a line now and then elsewhere, JSON lines for machines, or nothing. */
+/** Progress of work: a bar on a terminal, a line now and then elsewhere, JSON lines for machines, or nothing. */
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
@@ -17,7 +17,7 @@ interface Work {
   /** What is counted: `iteration`. */
   readonly label: string;
   readonly total: number;
-  /** What was done before; 0 by default. */
+  /** Amount done before; 0 by default. */
   readonly value?: number;
   /** Seconds between two lines where no bar is drawn, 10 by default; the last value always gets its line. */
   readonly lineEvery?: number;
@@ -92,14 +92,8 @@ class ProgressLines implements Progress {
 
   update(value: number, figures: readonly string[] = []) {
     if (this.#work === undefined) return;
-    const {
-      label,
-      total,
-      lineEvery = 10,
-      timed = true,
-      amount = formatCount,
-      value: before = 0,
-    } = this.#work;
+    const { label, total, lineEvery = 10, timed = true, amount = formatCount } = this.#work;
+    const { value: before = 0 } = this.#work;
     const now = this.#context.milliseconds();
     if (value < total && now - this.#lastLine < 1000 * lineEvery) return;
     this.#lastLine = now;
@@ -157,18 +151,18 @@ class ProgressBar implements Progress {
       barIncompleteChar: '·',
       fps: 1000 / drawingInterval,
       etaBuffer: recentUpdates,
-      // A line that is logged takes the bar's place, so that the bar is drawn again even where nothing changed.
+      // A logged line overwrites the bar, which must be drawn again even where nothing changed.
       forceRedraw: true,
       gracefulExit: false,
     });
-    // A process that ends without closing its display still gives the cursor back.
+    // A process that ends without closing its display must show the cursor again.
     process.once('exit', this.#onExit);
     this.#bar = this.#bars.create(total, value, { label, figures: '' });
   }
 
   update(value: number, figures: readonly string[] = []) {
     this.#bar?.update(value, { figures: figures.map((figure) => `  ${figure}`).join('') });
-    // A timer draws, too, but not while the work never lets go of the thread.
+    // A timer draws, too, but not while the work blocks the thread.
     const now = this.#milliseconds();
     if (now - this.#drawn < drawingInterval) return;
     this.#drawn = now;

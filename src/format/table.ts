@@ -1,4 +1,4 @@
-/** A table is data: its columns say what a row's cell is, and each medium draws the same table in its own way. */
+/** A table is data: columns tell the cell of each row, and terminal, CSV, Markdown and HTML draw the same table. */
 import { styleText } from 'node:util';
 import { type Html, html } from './html.js';
 import { formatInterval, formatNumber, formatReturn, missing } from './numbers.js';
@@ -12,7 +12,7 @@ export interface Column<Row> {
   readonly kind?: 'text' | 'number' | 'estimate';
   /** How its numbers read for people; CSV has all of their digits. */
   readonly format?: (value: number) => string;
-  /** On pages: what the table is read for. */
+  /** Bold on pages: the column that the table is read for. */
   readonly strong?: boolean;
   /** For people: left out where it repeats the row above, with all grouped columns before it. */
   readonly grouped?: boolean;
@@ -90,7 +90,7 @@ export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>):
   );
 }
 
-/** Comma-separated values (RFC 4180, with line feeds): numbers as they are, nothing for what there is not. */
+/** Comma-separated values (RFC 4180, with line feeds): numbers with all digits, nothing for a missing value. */
 export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const named = columns.filter(({ name }) => name !== undefined);
   const header = named.flatMap(({ name, kind }) =>

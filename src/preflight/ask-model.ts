@@ -1,4 +1,4 @@
-/** What the model itself tells before a run. */
+/** What the model itself says before a run. */
 import { isLanguageModel, type ModelConfig } from '../config/config.js';
 import type { CommandContext } from '../context.js';
 import type { Assembly } from '../experiment/assemble.js';
@@ -6,7 +6,7 @@ import { createModel } from '../experiment/create-model.js';
 import { formatDuration } from '../format/numbers.js';
 import { type ModelContext, ModelError } from '../models/language-model.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';
-import { type Finding, found } from './findings.js';
+import { type Finding, found, warning } from './findings.js';
 
 /**
  * What the model of an experiment takes; undefined where that is not known.
@@ -55,14 +55,13 @@ export async function askModel(
     const name = opened ?? asked.id;
     return [
       text.trim() === ''
-        ? {
-            level: 'warning',
+        ? warning({
             field: 'model',
             message: `${name} gave an empty answer (${finishReason}; ${spent})`,
             remedy: 'raise model.maxTokens: a reasoning model may spend all of it before it answers',
-          }
+          })
         : found('model', `${name} answers (${spent})`),
-      ...warnings.map((message): Finding => ({ level: 'warning', field: 'model', message })),
+      ...warnings.map((message) => warning({ field: 'model', message })),
     ];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;

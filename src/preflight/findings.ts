@@ -1,14 +1,14 @@
 /** What the check of a config found. */
 import { formatProblem, type Problem } from '../errors.js';
 
-type FindingLevel = 'ok' | 'warning' | 'error';
-
 /** With `ok` the message says what was found in order; otherwise what is wrong, as a problem does. */
 export interface Finding extends Problem {
-  readonly level: FindingLevel;
+  readonly level: 'ok' | 'warning' | 'error';
 }
 
 export const found = (field: string, message: string): Finding => ({ level: 'ok', field, message });
+
+export const warning = (problem: Problem): Finding => ({ level: 'warning', ...problem });
 
 export const errorsIn = (findings: readonly Finding[]): readonly Finding[] =>
   findings.filter(({ level }) => level === 'error');
@@ -16,7 +16,7 @@ export const errorsIn = (findings: readonly Finding[]): readonly Finding[] =>
 export const warningsIn = (findings: readonly Finding[]): readonly Finding[] =>
   findings.filter(({ level }) => level === 'warning');
 
-/** A line for each, with value, alternatives and remedy of what is not in order indented below it. */
+/** A line for each; value, alternatives and remedy of what is not in order are indented below it. */
 export function describeFindings(findings: readonly Finding[]): string {
   const width = Math.max(0, ...findings.map(({ field }) => (field ?? '').length));
   return findings

@@ -1,9 +1,8 @@
 /** Whether a policy that can be built can also do what its environment asks for. */
-
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { BinEdges, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig, QTableConfig } from '../policies/settings.js';
-import type { Finding } from './findings.js';
+import { type Finding, warning } from './findings.js';
 
 /** What is odd about the actions and the states that a policy can tell apart. */
 export function policyFindings(
@@ -49,67 +48,57 @@ function rangeFindings({ form, low, high }: QTableConfig, environment: Environme
   ];
 }
 
-const noEffect = (value: string, held: string): Finding => ({
-  level: 'warning',
-  field: 'policy.low',
-  value,
-  message: `low and high have no effect: a table of form actions holds ${held}`,
-  remedy: 'remove policy.low and policy.high, or set policy.form: values',
-});
+const noEffect = (value: string, held: string) =>
+  warning({
+    field: 'policy.low',
+    value,
+    message: `low and high have no effect: a table of form actions holds ${held}`,
+    remedy: 'remove policy.low and policy.high, or set policy.form: values',
+  });
 
 /** Listed actions beyond the bounds of a continuous space, or all on one side of it. */
 function actionFindings({ actions = [] }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
   const { actionSpace: space, id } = environment;
   if (space.kind !== 'box') return [];
-  return space.low.flatMap((low, d): readonly Finding[] => {
+  return space.low.flatMap((low, d): Finding | readonly Finding[] => {
     const high = space.high[d]!;
     const values = actions.map((action) => action[d]!);
     const [least, most] = [Math.min(...values), Math.max(...values)];
-    const field = 'policy.actions';
     const name = `action[${d}]`;
     if (least < low || most > high) {
-      return [
-        {
-          level: 'warning',
-          field,
-          value: least < low ? least : most,
-          message: `${name} of ${id} goes from ${low} to ${high}`,
-          remedy: 'list actions within these bounds',
-        },
-      ];
+      return warning({
+        field: 'policy.actions',
+        value: least < low ? least : most,
+        message: `${name} of ${id} goes from ${low} to ${high}`,
+        remedy: 'list actions within these bounds',
+      });
     }
     const missing = least >= 0 && low < 0 ? 'below' : most <= 0 && high > 0 ? 'above' : undefined;
     if (missing === undefined) return [];
-    return [
-      {
-        level: 'warning',
-        field,
-        value: values,
-        message: `no listed action has ${name} ${missing} 0, which ${id} allows (${low} to ${high})`,
-        remedy: `list an action with ${name} ${missing} 0`,
-      },
-    ];
+    return warning({
+      field: 'policy.actions',
+      value: values,
+      message: `no listed action has ${name} ${missing} 0, which ${id} allows (${low} to ${high})`,
+      remedy: `list an action with ${name} ${missing} 0`,
+    });
   });
 }
 
 /** Bins that no observation falls into cost parameters and teach nothing. */
 function binFindings(
   bins: readonly BinEdges[],
-  { observationSpace, id }: EnvironmentSpec,
+  { observationSpace: space, id }: EnvironmentSpec,
 ): readonly Finding[] {
-  if (observationSpace.kind !== 'box') return [];
-  return bins.flatMap(({ edges }, d): readonly Finding[] => {
-    const [low, high] = [observationSpace.low[d]!, observationSpace.high[d]!];
-    const idle = edges.filter((edge) => edge <= low).length + edges.filter((edge) => edge > high).length;
+  if (space.kind !== 'box') return [];
+  return bins.flatMap(({ edges }, d) => {
+    const [low, high] = [space.low[d]!, space.high[d]!];
+    const idle = edges.filter((edge) => edge <= low || edge > high).length;
     if (idle === 0) return [];
-    return [
-      {
-        level: 'warning',
-        field: `policy.discretize.${d}`,
-        value: `${edges.length + 1} bins`,
-        message: `${idle} of them can never be reached: observation[${d}] of ${id} goes from ${low} to ${high}`,
-        remedy: 'let the bins divide that range',
-      },
-    ];
+    return warning({
+      field: `policy.discretize.${d}`,
+      value: `${edges.length + 1} bins`,
+      message: `${idle} of them can never be reached: observation[${d}] of ${id} goes from ${low} to ${high}`,
+      remedy: 'let the bins divide that range',
+    });
   });
 }

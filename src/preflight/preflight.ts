@@ -4,12 +4,13 @@ import { type Config, isLanguageModel } from '../config/config.js';
 import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
 import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
+import type { Problem } from '../errors.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { ledgerOf } from '../experiment/parts.js';
 import type { ModelContext } from '../models/language-model.js';
 import type { PolicyDescription } from '../policies/policy.js';
-import type { LimitName } from '../runs/events.js';
-import { type Finding, found } from './findings.js';
+import { valueAt } from '../settings/schema.js';
+import { type Finding, found, warning } from './findings.js';
 import { policyFindings } from './policy-checks.js';
 import { forecastPrompts, type PromptForecast } from './prompt-forecast.js';
 import { estimateRun } from './run-estimate.js';
@@ -62,39 +63,43 @@ function specFindings({ config, environment, family, prompts }: Assembly): reado
 /** The share by which a stated number may pass a bound: it was rounded. */
 const rounding = 0.01;
 
-function boundFindings({ config, environment }: Assembly): readonly Finding[] {
-  const { maxSteps } = config.evaluation;
-  const steps = Math.min(environment.maxSteps ?? maxSteps, maxSteps);
-  const bound = config.evaluation.reward === undefined ? bestReturn(config.environment, steps) : undefined;
+function boundFindings({ config, environment: { id, maxSteps } }: Assembly): readonly Finding[] {
+  const { evaluation, prompts, target } = config;
+  const steps = Math.min(maxSteps ?? evaluation.maxSteps, evaluation.maxSteps);
+  const bound = evaluation.reward === undefined ? bestReturn(config.environment, steps) : undefined;
   if (bound === undefined) return [];
   const { value, because } = bound;
-  const beyond = (stated: number) => stated > value + rounding * Math.abs(value);
-  const { optimum } = config.prompts;
+  const isBeyond = (stated: number) => stated > value + rounding * Math.abs(value);
   const best = `${Number(value.toPrecision(4))} (${because})`;
+  const possible = Number(value.toPrecision(3));
+  const { optimum } = prompts;
   const findings: Finding[] = [];
-  if (optimum !== undefined && beyond(optimum)) {
-    findings.push({
-      level: 'warning',
-      field: 'prompts.optimum',
-      value: optimum,
-      message: `the model is told of a return that ${environment.id} can't give: the best there is lies at ${best}`,
-      remedy: `prompts.optimum=${Number(value.toPrecision(3))}, or prompts.optimum= to say nothing`,
-    });
-  } else if (optimum !== undefined)
+  if (optimum !== undefined && isBeyond(optimum)) {
+    findings.push(
+      warning({
+        field: 'prompts.optimum',
+        value: optimum,
+        message: `the model is told of a return that ${id} can't give: the best there is lies at ${best}`,
+        remedy: `prompts.optimum=${possible}, or prompts.optimum= to say nothing`,
+      }),
+    );
+  } else if (optimum !== undefined) {
     findings.push(found('prompts.optimum', `${optimum}; the bound is ${best}`));
-  if (config.target !== undefined && beyond(config.target.return)) {
-    findings.push({
-      level: 'warning',
-      field: 'target.return',
-      value: config.target.return,
-      message: `is out of reach but for luck: the best mean return of ${environment.id} lies at ${best}`,
-      remedy: `target.return=${Number(value.toPrecision(3))} or lower, or target= for none`,
-    });
+  }
+  if (target !== undefined && isBeyond(target.return)) {
+    findings.push(
+      warning({
+        field: 'target.return',
+        value: target.return,
+        message: `is out of reach but for luck: the best mean return of ${id} lies at ${best}`,
+        remedy: `target.return=${possible} or lower, or target= for none`,
+      }),
+    );
   }
   return findings;
 }
 
-/** What it saves depends on the policies, so the whole is said. */
+/** How much racing saves depends on the policies, so only the most is known. */
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
   const { candidates, evaluation, iterations, repeats, warmup } = config;
@@ -112,88 +117,72 @@ function racingFindings({ config, imported, racing }: Assembly): readonly Findin
   ];
 }
 
-function promptFindings(assembly: Assembly, { longest, room }: PromptForecast): readonly Finding[] {
-  const { config, environment, family } = assembly;
+function promptFindings(
+  { config, environment, family }: Assembly,
+  { longest, room }: PromptForecast,
+): readonly Finding[] {
   const { count } = family.parameters;
-  const text = longest.messages
-    .filter(({ role }) => role !== 'assistant')
-    .map(({ content }) => content)
-    .join('\n');
-  const findings: Finding[] = [];
+  const { memory, prompts } = config;
+  const asked = longest.messages.filter(({ role }) => role !== 'assistant');
+  const text = asked.map(({ content }) => content).join('\n');
   const named = [...text.matchAll(/params\[(\d+)\]/g)].map(([, index]) => Number(index));
-  const strange = named.filter((index) => index >= count).sort((a, b) => b - a)[0];
-  if (strange !== undefined) {
-    findings.push({
-      level: 'warning',
+  const highest = named.reduce((most, index) => Math.max(most, index), -1);
+  const showsNothing = memory.best === 0 && memory.recent === 0;
+  const problems = [
+    highest >= count && {
       field: 'prompts.set',
-      value: config.prompts.set,
-      message: `the prompt speaks of params[${strange}], but the policy has ${count} parameters (0 to ${count - 1})`,
+      value: prompts.set,
+      message: `the prompt speaks of params[${highest}], but the policy has ${count} parameters (0 to ${count - 1})`,
       remedy: 'write the number with {{parameters.count}} or {{parameters.lastIndex}}',
-    });
-  }
-  if (named.length === 0 && !/"params"/.test(text)) {
-    findings.push({
-      level: 'warning',
-      field: 'prompts.set',
-      value: config.prompts.set,
-      message:
-        'the prompt never shows how parameters are written (params[0]: …): replies will hardly be understood',
-      remedy: 'include the partial {{> answer-format}}',
-    });
-  }
-  const { best, recent } = config.memory;
-  const showsNothing = best === 0 && recent === 0;
-  if (!showsNothing && room < 2) {
-    findings.push({
-      level: 'warning',
-      field: 'memory.tokens',
-      value: config.memory.tokens,
-      message: `holds ${room === 0 ? 'not even one evaluation' : 'one evaluation only'} of ${count} parameters: a prompt shows the last one alone`,
-      remedy: 'raise memory.tokens, or use fewer parameters (policy.projection, fewer bins)',
-    });
-  }
-  return [
-    ...findings,
-    ...descriptionFindings(config.prompts.description, environment.id),
-    ...rewardFindings(config),
+    },
+    named.length === 0 &&
+      !/"params"/.test(text) && {
+        field: 'prompts.set',
+        value: prompts.set,
+        message:
+          'the prompt never shows how parameters are written (params[0]: …): replies will hardly be understood',
+        remedy: 'include the partial {{> answer-format}}',
+      },
+    !showsNothing &&
+      room < 2 && {
+        field: 'memory.tokens',
+        value: memory.tokens,
+        message: `holds ${room === 0 ? 'not even one evaluation' : 'one evaluation only'} of ${count} parameters: a prompt shows the last one alone`,
+        remedy: 'raise memory.tokens, or use fewer parameters (policy.projection, fewer bins)',
+      },
+    descriptionProblem(prompts.description, environment.id),
+    rewardProblem(config),
   ];
+  return problems.filter((problem) => problem !== false && problem !== undefined).map(warning);
 }
 
-/** A description of a built-in environment tells of its own rewards. */
-function rewardFindings({ environment: { id }, evaluation, model, prompts }: Config): readonly Finding[] {
-  const told =
-    isLanguageModel(model) &&
-    isBuiltInId(id) &&
-    prompts.set !== 'numeric' &&
-    prompts.description === undefined;
-  if (evaluation.reward === undefined || !told) return [];
-  return [
-    {
-      level: 'warning',
+/** The description of a built-in environment tells of that environment's rewards. */
+function rewardProblem({ environment: { id }, evaluation, model, prompts }: Config): Problem | false {
+  const isTold = isLanguageModel(model) && isBuiltInId(id) && prompts.set !== 'numeric';
+  return (
+    isTold &&
+    prompts.description === undefined &&
+    evaluation.reward !== undefined && {
       field: 'evaluation.reward',
       value: evaluation.reward,
       message: `replaces the rewards that the description of ${id} tells the model of`,
       remedy: 'describe the task and its rewards in a template of your own, with prompts.description',
-    },
-  ];
+    }
+  );
 }
 
 /** A description that bears the name of another environment. */
-function descriptionFindings(file: string | undefined, id: string): readonly Finding[] {
-  if (file === undefined) return [];
-  const named = basename(file, extname(file));
-  const other = environmentIds().find((known) => environmentName(known) === environmentName(named));
-  if (other === undefined || environmentName(other) === environmentName(id)) return [];
-  return [
-    {
-      level: 'warning',
-      field: 'prompts.description',
-      value: file,
-      message: `seems to describe ${other}, but the environment is ${id}`,
-      remedy:
-        'name the description of this environment, or leave prompts.description out for the built-in one',
-    },
-  ];
+function descriptionProblem(file: string | undefined, id: string): Problem | undefined {
+  if (file === undefined) return undefined;
+  const named = environmentName(basename(file, extname(file)));
+  const other = environmentIds().find((known) => environmentName(known) === named);
+  if (other === undefined || named === environmentName(id)) return undefined;
+  return {
+    field: 'prompts.description',
+    value: file,
+    message: `seems to describe ${other}, but the environment is ${id}`,
+    remedy: 'name the description of this environment, or leave prompts.description out for the built-in one',
+  };
 }
 
 function lengthFindings(
@@ -225,7 +214,7 @@ function lengthFindings(
     return [...findings, found('context', text)];
   }
   const fewest = longest.tokens.fewest + Math.min(answer.fewest, reply);
-  // Unless it ends before its prompts are that long.
+  // A target or a limit may end the run before its prompts are that long.
   const mayEnd = target !== undefined || Object.keys(limits).length > 0;
   const never = fewest > contextTokens && !mayEnd;
   const length = never
@@ -246,17 +235,14 @@ function lengthFindings(
 function limitFindings(assembly: Assembly, { first }: PromptForecast): readonly Finding[] {
   const reservation = ledgerOf(assembly).reserve([first]);
   if (reservation.kind === 'granted') return [];
+  const { limit } = reservation;
   return [
     {
       level: 'error',
-      field: `limits.${reservation.limit}`,
-      value: valueAt(assembly.config.limits, reservation.limit),
+      field: `limits.${limit}`,
+      value: valueAt(limit.split('.'), assembly.config.limits),
       message: 'the first call alone could pass this limit: the run would end before it began',
-      remedy: `raise limits.${reservation.limit}${reservation.limit.endsWith('calls') ? '' : ', or lower model.maxTokens'}`,
+      remedy: `raise limits.${limit}${limit.endsWith('calls') ? '' : ', or lower model.maxTokens'}`,
     },
   ];
-}
-
-function valueAt(limits: object, name: LimitName): unknown {
-  return name.split('.').reduce<unknown>((section, key) => (section as Record<string, unknown>)[key], limits);
 }

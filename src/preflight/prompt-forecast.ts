@@ -1,5 +1,4 @@
-/** How long the prompts of a run will be, from prompts of made-up runs: one as wordy as it can be, one as terse. */
-
+/** How long the prompts of a run will be, by prompts of two made-up runs: with the longest numbers and the shortest. */
 import type { Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { Prompter } from '../experiment/prompter.js';
@@ -42,7 +41,8 @@ interface Tokens {
 
 /** Prompts that are measured along a run. */
 const samples = 6;
-/** Numbers of made-up runs: as long as most, and as short as they get. */
+
+/** Whether the numbers of a made-up run are as long or as short as they get. */
 type Width = 'wide' | 'narrow';
 const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
 const reason = 'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);

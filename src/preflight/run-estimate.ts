@@ -1,18 +1,23 @@
-/** What a run will ask of its model, before it does. */
-
+/** How many calls and tokens a run will ask of its model, and what they cost. */
 import { isLanguageModel } from '../config/config.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { formatCompact } from '../format/numbers.js';
 import { type Finding, found } from './findings.js';
 import type { PromptForecast } from './prompt-forecast.js';
 
-/** What all repeats take together, without corrections, and where every correction is needed. */
+/** `expected`: without corrections; `most`: where every correction is needed. */
+interface Amount {
+  readonly expected: number;
+  readonly most: number;
+}
+
+/** What all repeats take together. */
 export interface RunEstimate {
-  readonly calls: { readonly expected: number; readonly most: number };
-  readonly promptTokens: { readonly expected: number; readonly most: number };
-  readonly completionTokens: { readonly expected: number; readonly most: number };
+  readonly calls: Amount;
+  readonly promptTokens: Amount;
+  readonly completionTokens: Amount;
   /** In the currency of `model.price`; absent without one. No prompt cache is counted on. */
-  readonly cost?: { readonly expected: number; readonly most: number };
+  readonly cost?: Amount;
 }
 
 function runEstimate(
@@ -24,10 +29,8 @@ function runEstimate(
   const calls = iterations * candidates * repeats;
   // Where all candidates are asked for at once, their prompt is read once.
   const prompts = total * repeats * (model.givesSeveral ? 1 : candidates);
-  const longestAnswer = Math.max(
-    answer,
-    'maxTokens' in config.model ? (config.model.maxTokens ?? answer) : answer,
-  );
+  const maxTokens = 'maxTokens' in config.model ? config.model.maxTokens : undefined;
+  const longestAnswer = Math.max(answer, maxTokens ?? answer);
   const asked = { expected: calls, most: calls * (1 + corrections) };
   const promptTokens = {
     expected: prompts,
@@ -35,16 +38,11 @@ function runEstimate(
   };
   const completionTokens = { expected: calls * answer, most: asked.most * longestAnswer };
   const price = 'price' in config.model ? config.model.price : undefined;
-  const cost = (which: 'expected' | 'most') =>
-    price === undefined
-      ? 0
-      : (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
-  return {
-    calls: asked,
-    promptTokens,
-    completionTokens,
-    ...(price && { cost: { expected: cost('expected'), most: cost('most') } }),
-  };
+  if (price === undefined) return { calls: asked, promptTokens, completionTokens };
+  const costOf = (which: keyof Amount) =>
+    (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
+  const cost = { expected: costOf('expected'), most: costOf('most') };
+  return { calls: asked, promptTokens, completionTokens, cost };
 }
 
 /** The same as a finding; a control costs none of it. */

@@ -22,6 +22,8 @@ export interface FieldProblem {
   /** Whether the key itself is wrong, or its value. */
   readonly aim: 'key' | 'value';
   readonly problem: Problem;
+  /** The field that an unknown key may stand for: it is then not reported as missing. */
+  readonly meant?: string | undefined;
 }
 
 type Issue = z.core.$ZodIssue;
@@ -33,16 +35,8 @@ export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
   const ordered = problems.toSorted(
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   );
-  if (ordered.length <= problemsOnScreen) return ordered;
-  return [
-    ...ordered.slice(0, problemsOnScreen),
-    { message: `and ${ordered.length - problemsOnScreen} more` },
-  ];
-}
-
-/** A problem as found here: an unknown key may stand for one that would otherwise be missing. */
-interface Finding extends FieldProblem {
-  readonly meant?: string | undefined;
+  const more = ordered.length - problemsOnScreen;
+  return more <= 0 ? ordered : [...ordered.slice(0, problemsOnScreen), { message: `and ${more} more` }];
 }
 
 /** What the schema found wrong with settings as they were written, said in their own terms. */
@@ -56,7 +50,7 @@ export function schemaProblems(
   return findings.filter(({ path }) => !meant.has(fieldName(path)) || valueAt(path, content) !== undefined);
 }
 
-function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly Finding[] {
+function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly FieldProblem[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key, index) => unknownKey([...path, key], root, content, index === 0));
   }
@@ -87,7 +81,7 @@ function discriminatorNode(union: SchemaNode): SchemaNode {
 }
 
 /** The nearest key of the same object, and where else a key of that name belongs; the list of keys once an object. */
-function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): Finding {
+function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
   const key = String(path.at(-1));
   const parentPath = path.slice(0, -1);
   const parent = nodeAt(root, parentPath, content);
@@ -138,23 +132,20 @@ function placesOf(key: string, root: SchemaNode): readonly string[] {
 }
 
 function wrongValue(path: Path, node: SchemaNode, value: unknown, issue: Issue): FieldProblem {
-  return {
-    path,
-    aim: value === undefined || value === null ? 'key' : 'value',
-    problem: {
-      ...(path.length > 0 && { field: fieldName(path) }),
-      ...describeWrong(path, node, value, issue),
-    },
-  };
+  const field = path.length > 0 && { field: fieldName(path) };
+  const problem = { ...field, ...describeWrong(path, node, value, issue) };
+  return { path, aim: value === undefined || value === null ? 'key' : 'value', problem };
 }
 
 function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issue): Problem {
   if (value === undefined) {
     const meaning = node.description === undefined ? '' : ` (${node.description})`;
+    const key = String(path.at(-1));
+    const [example] = node.examples ?? [];
     return {
       message: 'missing',
       alternatives: [`${expectation(node)}${meaning}`],
-      remedy: missingRemedy(path, node),
+      remedy: example === undefined ? `add \`${key}\`` : `add it, for example \`${key}: ${flow(example)}\``,
     };
   }
   if (value === null) {
@@ -189,12 +180,6 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
   };
 }
 
-function missingRemedy(path: Path, node: SchemaNode): string {
-  const key = String(path.at(-1));
-  const [example] = node.examples ?? [];
-  return example === undefined ? `add \`${key}\`` : `add it, for example \`${key}: ${flow(example)}\``;
-}
-
 function remedyFor(path: Path, node: SchemaNode, value: unknown): string | undefined {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined && typeof value === 'string') {
@@ -214,16 +199,13 @@ function remedyFor(path: Path, node: SchemaNode, value: unknown): string | undef
   return undefined;
 }
 
-/** Just the top of a nested value, so that it fits a line and a cycle does no harm. */
+/** The top of a nested value, which fits a line; a cycle does no harm. */
 function shown(value: unknown, depth = 2): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (depth === 0) return '…';
   if (Array.isArray(value)) return value.slice(0, 8).map((item) => shown(item, depth - 1));
-  return Object.fromEntries(
-    Object.entries(value)
-      .slice(0, 8)
-      .map(([key, item]) => [key, shown(item, depth - 1)]),
-  );
+  const first = Object.entries(value).slice(0, 8);
+  return Object.fromEntries(first.map(([key, item]) => [key, shown(item, depth - 1)]));
 }
 
 function flow(value: unknown): string {

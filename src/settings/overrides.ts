@@ -71,11 +71,7 @@ export function parseOverride(
   const equals = text.indexOf('=');
   const path = text.slice(0, Math.max(0, equals)).trim().split('.');
   if (equals < 0 || path.some((key) => key === '')) {
-    return {
-      file: name,
-      message: 'an override is written key=value',
-      remedy: `for example ${example}`,
-    };
+    return { file: name, message: 'an override is written key=value', remedy: `for example ${example}` };
   }
   const source = text.slice(equals + 1).trim();
   try {
@@ -83,11 +79,8 @@ export function parseOverride(
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const message = error.problems[0]?.message ?? error.message;
-    return {
-      file: name,
-      message: `the value is ${message}`,
-      remedy: `put it in quotes: '${fieldName(path)}="…"'`,
-    };
+    const remedy = `put it in quotes: '${fieldName(path)}="…"'`;
+    return { file: name, message: `the value is ${message}`, remedy };
   }
 }
 
@@ -164,12 +157,9 @@ function dropForeignFields(
         !overrides.some((override) => startsWith(override.path, [section, key])),
     );
     for (const key of foreign) delete after[key];
+    if (foreign.length === 0) return [];
     const fields = foreign.map((key) => `${section}.${key}`).join(', ');
-    return foreign.length === 0
-      ? []
-      : [
-          `${cause.text}: left out ${fields} of the file, which ${String(after[discriminator])} does not have`,
-        ];
+    return `${cause.text}: left out ${fields} of the file, which ${String(after[discriminator])} does not have`;
   });
 }
 
@@ -182,25 +172,20 @@ function assign(content: Record<string, unknown>, override: Override, kind: Kind
   for (const [depth, key] of override.path.entries()) {
     const child = possibleChild(node, holder, key);
     if (child === undefined) return unknownPath(override, depth, node, holder);
-    if (depth === override.path.length - 1) {
-      set(
-        holder,
-        key,
-        override.source === '' ? undefined : acceptsOnlyText(child) ? textOf(override) : override.value,
-      );
+    const path = override.path.slice(0, depth + 1);
+    const next = override.path[depth + 1];
+    if (next === undefined) {
+      const value = acceptsOnlyText(child) ? textOf(override) : override.value;
+      set(holder, key, override.source === '' ? undefined : value);
       return undefined;
     }
-    const inner = open(child, get(holder, key), override.path.slice(0, depth + 1), kind);
+    const inner = open(child, get(holder, key), path, kind);
     if (inner === undefined) {
-      return {
-        file: override.name,
-        field: fieldName(override.path.slice(0, depth + 1)),
-        message: `is ${expectation(child)}, without a part named ${printable(override.path[depth + 1]!)}`,
-      };
+      const message = `is ${expectation(child)}, without a part named ${printable(next)}`;
+      return { file: override.name, field: fieldName(path), message };
     }
     set(holder, key, inner);
-    holder = inner;
-    node = child;
+    [holder, node] = [inner, child];
   }
   return undefined;
 }
@@ -225,10 +210,7 @@ function open(node: SchemaNode, current: unknown, path: readonly string[], kind:
 
 function unknownPath(override: Override, depth: number, node: SchemaNode, holder: Holder): Problem {
   const key = override.path[depth]!;
-  const problem = {
-    file: override.name,
-    field: fieldName(override.path.slice(0, depth + 1)),
-  };
+  const problem = { file: override.name, field: fieldName(override.path.slice(0, depth + 1)) };
   if (Array.isArray(holder)) {
     return { ...problem, message: `no such item: the list has ${holder.length}, counted from 0` };
   }

@@ -10,7 +10,7 @@ export interface SchemaNode {
   /** False for objects with fixed keys. */
   readonly additionalProperties?: boolean | SchemaNode;
   readonly items?: SchemaNode;
-  /** Of a list of fixed length: its items. */
+  /** The items of a list of fixed length. */
   readonly prefixItems?: readonly SchemaNode[];
   readonly minItems?: number;
   readonly anyOf?: readonly SchemaNode[];
@@ -35,7 +35,7 @@ export interface SchemaNode {
 export interface SettingsKind<Output> {
   readonly schema: z.ZodType<Output>;
   readonly json: SchemaNode;
-  /** An override or two, for who wrote one wrongly. */
+  /** An override or two, shown where one is malformed. */
   readonly example: string;
   /** Writes out short forms that a discriminator has, after overrides and before the schema sees them. */
   expand?(content: Record<string, unknown>): Record<string, unknown>;
@@ -130,15 +130,11 @@ export function nodeAt(
 }
 
 export function valueAt(path: readonly PropertyKey[], value: unknown): unknown {
-  return path.reduce<unknown>(
-    (current, key) =>
-      isMapping(current) || Array.isArray(current)
-        ? Object.hasOwn(current, key)
-          ? (current as Record<PropertyKey, unknown>)[key]
-          : undefined
-        : undefined,
-    value,
-  );
+  return path.reduce<unknown>((current, key) => {
+    const holder =
+      isMapping(current) || Array.isArray(current) ? (current as Record<PropertyKey, unknown>) : {};
+    return Object.hasOwn(holder, key) ? holder[key] : undefined;
+  }, value);
 }
 
 /** How many keys of a path there are. */
@@ -195,10 +191,9 @@ function expectationOfType(node: SchemaNode): string {
       return `${list}${node.items === undefined ? '' : `, each ${expectation(node.items)}`}`;
     }
     case 'object': {
-      const keys = keysOf(node);
-      return keys.length === 0
-        ? 'a mapping'
-        : `a mapping {${keys.slice(0, 4).join(', ')}${keys.length > 4 ? ', …' : ''}}`;
+      const [first, ...more] = keysOf(node);
+      if (first === undefined) return 'a mapping';
+      return `a mapping {${[first, ...more.slice(0, 3), ...(more.length > 3 ? ['…'] : [])].join(', ')}}`;
     }
     default:
       return 'anything';

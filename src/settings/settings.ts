@@ -1,6 +1,6 @@
 /** Settings of any kind: what a file says with `key=value` over it, checked by a schema, with the place of all that is wrong. */
 import { type Problem, UserError } from '../errors.js';
-import { type FieldProblem, oneScreen, type Path, schemaProblems } from './issues.js';
+import { oneScreen, type Path, schemaProblems } from './issues.js';
 import { applyOverrides, type Overridden, overrideOf } from './overrides.js';
 import { withAbsolutePaths } from './paths.js';
 import { type SettingsKind, valueAt } from './schema.js';
@@ -35,7 +35,7 @@ export function overlaid(
 ): Settings {
   const overridden = applyOverrides(content, texts, kind);
   const causeOf = (path: Path) => overrideOf(path, depth(path), overridden.overrides, kind.json);
-  // What an override says in short (`model.provider=./my-model.js`) is written out in other fields, too.
+  // A short form in an override (`model.provider=./my-model.js`) is written out in other fields, too.
   const isFromOverride = (path: Path) =>
     causeOf(path) !== undefined ||
     (depth(path) === path.length && valueAt(path, content) !== valueAt(path, overridden.content));
@@ -72,6 +72,6 @@ export function parseSettings<Output>(
   if (parsed.success) return parsed.data;
   const problems = schemaProblems(parsed.error.issues, kind.json, input);
   throw new UserError(
-    oneScreen(problems.map(({ path, aim, problem }: FieldProblem) => ({ ...where(path, aim), ...problem }))),
+    oneScreen(problems.map(({ path, aim, problem }) => ({ ...where(path, aim), ...problem }))),
   );
 }

@@ -48,12 +48,8 @@ export function parseSource(text: string, file: string): ConfigSource {
     ...syntaxProblem(error, text),
   }));
   if (problems.length > 0) throw new UserError(oneScreen(problems));
-  const aliases = brokenAliases(document);
-  if (aliases.length > 0) {
-    throw new UserError(
-      aliases.map(({ offset, message }) => ({ ...placeOf(offset), message: `not valid YAML: ${message}` })),
-    );
-  }
+  const aliases = brokenAliases(document).map(({ offset, message }) => ({ ...placeOf(offset), message }));
+  if (aliases.length > 0) throw new UserError(aliases);
   return {
     content: contentOf(document, file),
     depth: (path) => walk(document, path).length,
@@ -92,26 +88,21 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
   }
 }
 
-interface BrokenAlias {
-  readonly offset: number;
-  readonly message: string;
-}
-
 const mostAliases = 100;
 
 /** An alias without its anchor, or inside what it refers to: neither can become a config. */
-function brokenAliases(document: Document.Parsed): readonly BrokenAlias[] {
-  const broken: BrokenAlias[] = [];
+function brokenAliases(document: Document.Parsed): readonly { offset: number; message: string }[] {
+  const broken: { offset: number; message: string }[] = [];
+  const add = (alias: Node, wrong: string) =>
+    broken.push({ offset: startOf(alias) ?? 0, message: `not valid YAML: ${wrong}` });
   let count = 0;
   visit(document, {
     Alias(_key, alias, ancestors) {
-      const offset = startOf(alias) ?? 0;
       const name = printable(`*${alias.source}`);
       const node = count++ < mostAliases ? alias.resolve(document) : undefined;
-      if (count > mostAliases) broken.push({ offset, message: `more than ${mostAliases} aliases` });
-      else if (node === undefined) broken.push({ offset, message: `${name} refers to no anchor before it` });
-      else if (ancestors.includes(node))
-        broken.push({ offset, message: `${name} refers to what contains it` });
+      if (count > mostAliases) add(alias, `more than ${mostAliases} aliases`);
+      else if (node === undefined) add(alias, `${name} refers to no anchor before it`);
+      else if (ancestors.includes(node)) add(alias, `${name} refers to what contains it`);
       return broken.length < 6 ? undefined : visit.BREAK;
     },
   });
@@ -122,28 +113,16 @@ function contentOf(document: Document.Parsed, file: string): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    // Aliases to aliases to …, which would multiply beyond measure.
-    if (error instanceof ReferenceError) {
-      throw new UserError({
-        file,
-        line: 1,
-        column: 1,
-        message: 'not valid YAML: its aliases multiply too often',
-      });
-    }
-    throw error;
+    if (!(error instanceof ReferenceError)) throw error;
+    // Aliases of aliases of aliases multiply beyond measure.
+    const message = 'not valid YAML: its aliases multiply too often';
+    throw new UserError({ file, line: 1, column: 1, message });
   }
 }
 
-interface Found {
-  /** Start of the key, or of the list item. */
-  readonly key: number;
-  readonly value: Node | undefined;
-}
-
-/** The fields that a path leads through, as far as the file has them. */
-function walk(document: Document.Parsed, path: Path): readonly Found[] {
-  const found: Found[] = [];
+/** The fields that a path leads through, as far as the file has them; `key`: start of the key, or of the list item. */
+function walk(document: Document.Parsed, path: Path) {
+  const found: { readonly key: number; readonly value: Node | undefined }[] = [];
   let node: Node | undefined = document.contents ?? undefined;
   for (const key of path) {
     if (isAlias(node)) node = node.resolve(document);

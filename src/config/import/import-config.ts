@@ -1,6 +1,7 @@
 /** Configs of ProPS (Prompted Policy Search) and of LLM-RL-finetune, read as configs of ours. */
 
 import { nearest, UserError } from '../../errors.js';
+import { parseOverride } from '../../settings/overrides.js';
 import { isMapping } from '../../settings/schema.js';
 import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';
 import { chooseEnvironment } from './environment.js';
@@ -52,12 +53,43 @@ export function importConfig(theirs: TheirConfig): ImportedConfig {
   return { program: dialect.name, config: draft.config, notes: draft.notes };
 }
 
-/** Keys that one of the programs knows: of these, overrides of the command line are theirs too. */
-export function isForeignKey(key: string): boolean {
+/** Whether one of the programs knows the key. */
+function isForeignKey(key: string): boolean {
   return Object.hasOwn(props.keys, key) || Object.hasOwn(llmRlFinetune.keys, key);
 }
 
-/** The one of whose own keys there are more; the tasks of the first are its runners. */
+/**
+ * Applies those overrides that name keys of theirs (`num_episodes=5`, `env_kwargs.is_slippery=false`), as their command
+ * lines do.
+ * @returns their config with them, and the overrides that are left
+ */
+export function applyTheirOverrides(
+  theirs: TheirConfig,
+  texts: readonly string[],
+): { readonly theirs: TheirConfig; readonly others: readonly string[] } {
+  const changed: Record<string, unknown> = structuredClone({ ...theirs });
+  const others = texts.filter((text) => {
+    const [first = ''] = text.split(/[.=]/);
+    if (!isForeignKey(first)) return true;
+    const override = parseOverride(text, 'num_episodes=5 or seed=7');
+    if ('message' in override) throw new UserError(override);
+    const [key = '', option, ...deeper] = override.path;
+    const value = override.source === '' ? undefined : override.value;
+    if (deeper.length > 0) {
+      throw new UserError({
+        file: `override ${text}`,
+        message: 'no key of theirs is so deep',
+        value: override.path.join('.'),
+      });
+    }
+    if (option === undefined) changed[key] = value;
+    else changed[key] = { ...(isMapping(changed[key]) ? changed[key] : {}), [option]: value };
+    return false;
+  });
+  return { theirs: changed, others };
+}
+
+/** The program that has more of the keys as its own; the tasks of LLM-RL-finetune are its runners. */
 function dialectOf(theirs: TheirConfig): Dialect {
   if (isRunner(given(theirs, 'task'))) return llmRlFinetune;
   const own = (dialect: Dialect, other: Dialect) =>
@@ -71,7 +103,7 @@ function unknownKey(key: string, { name, keys }: Dialect): string {
   return `no key of ${name} that is known here${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }
 
-/** The key of theirs that a field of ours is from; of a section, or of a field that was not written, the nearest. */
+/** The key of theirs that a field of ours comes from: the one that shares most of the path. */
 export function originOf(notes: readonly ImportNote[], path: readonly PropertyKey[]): string | undefined {
   let origin: string | undefined;
   let most = 0;
@@ -87,7 +119,7 @@ export function originOf(notes: readonly ImportNote[], path: readonly PropertyKe
   return origin;
 }
 
-/** What the user should know, a line a note; what says the same here goes without saying. */
+/** What the user should know, a line a note; what says the same here is left out. */
 export function describeImport({ program, notes }: ImportedConfig, file: string): readonly string[] {
   const telling = notes.filter((note) => note.kind !== 'carried');
   const lines = telling.map((note) =>

@@ -26,7 +26,7 @@ const tasks: Readonly<
   dist_state_llm_num_optim_semantics_with_feedback: { policy: 'q-table', prompts: 'semantic' },
 };
 
-/** Of a task that is not known: tables have lists of states, semantic prompts a description. */
+/** Reads the kinds of an unknown task from other keys: tables have lists of states, semantic prompts a description. */
 function guess({ theirs }: Draft) {
   const task = String(given(theirs, 'task') ?? '');
   const isTable = Array.isArray(given(theirs, 'dim_states')) || /^dist_state|q_table/.test(task);

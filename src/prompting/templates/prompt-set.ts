@@ -46,7 +46,7 @@ export interface PromptSetOptions {
   readonly options: Readonly<Record<string, unknown>>;
   /** Steps after which an episode is cut, beside the environment's own limit. */
   readonly maxSteps: number;
-  /** Whether the policy is of a user's module: its own words then stand in the place of the partial `policy`. */
+  /** Whether the policy is of a user's module, whose own description then replaces the partial `policy`. */
   readonly ownPolicy?: boolean;
   readonly userHelpers?: TemplateHelpers | undefined;
 }
@@ -100,16 +100,11 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
     user: (context) => renderUser!(context),
     formatCorrection: (context, failure) =>
       renderCorrection!({ ...context, failure: failureContext(failure) } satisfies CorrectionContext),
-    hash: hashOf(
-      [...templates, ...included.map(([, partial]) => [partial] as const)].map(([template]) => template),
-    ),
+    hash: hashOf([...templates.map(([template]) => template), ...included.map(([, partial]) => partial)]),
   };
 }
 
-/**
- * An instance of its own, with no helpers but the four of `blockHelpers` and the user's: none that logs, looks up or
- * evaluates.
- */
+/** An instance whose only helpers are `blockHelpers` and the user's: none that logs, looks up or evaluates. */
 function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
   const handlebars = Handlebars.create();
   for (const helper of Object.keys(handlebars.helpers)) {
@@ -150,8 +145,7 @@ function renderer(
 
 function findSet(set: string): string {
   const folder = /[\\/]/.test(set) ? set : join(packageRoot(), 'prompts', set);
-  const known = builtInSets.includes(set);
-  if (known || (folder === set && isFolder(folder))) return folder;
+  if (builtInSets.includes(set) || (folder === set && isFolder(folder))) return folder;
   const meant = nearest(set, builtInSets);
   throw new UserError({
     field: 'prompts.set',
@@ -174,7 +168,7 @@ function fileOfSet(folder: string, name: (typeof fileNames)[number]): string {
   });
 }
 
-/** The file that describes an environment: the config's, the set's own, or one of the package. */
+/** The file that describes an environment: that of the config, of the set, or of the package. */
 function findDescription(folder: string, id: string, chosen: string | undefined): string {
   if (chosen !== undefined) {
     if (isFile(chosen)) return chosen;
@@ -200,8 +194,6 @@ function hashOf(templates: readonly ParsedTemplate[]): string {
   return hash.digest('hex');
 }
 
-type HandlebarsInstance = ReturnType<typeof Handlebars.create>;
-
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
@@ -211,7 +203,7 @@ function isFolder(path: string): boolean {
 }
 
 /** @throws UserError when it can't be read, or is no Handlebars template. */
-function readTemplate(handlebars: HandlebarsInstance, file: string): ParsedTemplate {
+function readTemplate(handlebars: typeof Handlebars, file: string): ParsedTemplate {
   let source: string;
   try {
     source = readFileSync(file, 'utf8')
@@ -228,7 +220,7 @@ function readTemplate(handlebars: HandlebarsInstance, file: string): ParsedTempl
 }
 
 /** All templates of a folder by their names without `.hbs`; none when there is no such folder. */
-function readTemplates(handlebars: HandlebarsInstance, folder: string): ReadonlyMap<string, ParsedTemplate> {
+function readTemplates(handlebars: typeof Handlebars, folder: string): ReadonlyMap<string, ParsedTemplate> {
   if (!isFolder(folder)) return new Map();
   const names = readdirSync(folder).filter((name) => name.endsWith('.hbs'));
   return new Map(
@@ -242,12 +234,8 @@ function syntaxProblem(file: string, source: string, error: unknown): Problem {
   const mismatch = /^(\S+) doesn't match (\S+) - (\d+):(\d+)$/.exec(message);
   if (mismatch !== null) {
     const [, opened, closed, line, column] = mismatch;
-    return {
-      file,
-      line: Number(line),
-      column: Number(column) + 1,
-      message: `{{#${opened}}} is closed by {{/${closed}}}`,
-    };
+    const message = `{{#${opened}}} is closed by {{/${closed}}}`;
+    return { file, line: Number(line), column: Number(column) + 1, message };
   }
   const [, line = '1', excerpt = '', pointer = '', token = ''] =
     /on line (\d+):?\n(.*)\n(-*)\^(?:[\s\S]*got '(\w+)')?/.exec(message) ?? [];
@@ -255,7 +243,7 @@ function syntaxProblem(file: string, source: string, error: unknown): Problem {
   return { file, line: Number(line), ...(column !== undefined && { column }), message: syntaxMessage(token) };
 }
 
-/** Where the parser stopped: `before` is the text it had read last, without line breaks. */
+/** The column where the parser stopped; `before` is the text that it read last, without line breaks. */
 function columnOf(source: string, line: number, before: string): number | undefined {
   const lines = source.split('\n').slice(0, line);
   const lineStart = lines.slice(0, -1).join('').length;

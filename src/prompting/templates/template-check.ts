@@ -22,7 +22,7 @@ export interface ParsedTemplate {
   readonly program: hbs.AST.Program;
 }
 
-/** All that templates may use; everything else is in the context. */
+/** The helpers of Handlebars that templates may use. */
 export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];
 
 /**
@@ -37,9 +37,8 @@ export function checkTemplate(
   helpers: TemplateHelpers = new Map(),
 ): { readonly problems: readonly Problem[]; readonly included: ReadonlySet<string> } {
   const included = new Set<string>();
-  const place: Place = {
-    ...{ file: template.file, scope: rootScope(context), partials, helpers, including: [], included },
-  };
+  const { file } = template;
+  const place: Place = { file, scope: rootScope(context), partials, helpers, including: [], included };
   // A partial is checked once for each place that includes it, but its problems are reported once.
   const found = new Map<string, Problem>();
   for (const problem of checkProgram(template.program, place)) {
@@ -55,7 +54,7 @@ interface Place {
   readonly file: string;
   readonly scope: Scope;
   readonly partials: ReadonlyMap<string, ParsedTemplate>;
-  /** Of the user. */
+  /** Those of the user. */
   readonly helpers: TemplateHelpers;
   /** Names of the partials that led here. */
   readonly including: readonly string[];
@@ -76,16 +75,13 @@ function* checkStatement(node: Node, place: Place): Problems {
   switch (node.type) {
     case 'ContentStatement':
     case 'CommentStatement':
-      break;
+      return;
     case 'MustacheStatement':
-      yield* checkMustache(node as hbs.AST.MustacheStatement, place);
-      break;
+      return yield* checkMustache(node as hbs.AST.MustacheStatement, place);
     case 'BlockStatement':
-      yield* checkBlock(node as hbs.AST.BlockStatement, place);
-      break;
+      return yield* checkBlock(node as hbs.AST.BlockStatement, place);
     case 'PartialStatement':
-      yield* checkPartial(node as hbs.AST.PartialStatement, place);
-      break;
+      return yield* checkPartial(node as hbs.AST.PartialStatement, place);
     default:
       yield at(place, node, {
         message: 'inline partials, partial blocks and decorators are not supported',
@@ -108,7 +104,7 @@ function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems
   }
 }
 
-/** A helper of the user's takes variables and literals. */
+/** The user's helpers take variables and literals. */
 function* checkHelper({ path, params, hash }: hbs.AST.MustacheStatement, place: Place): Problems {
   const { original: name } = path as Path;
   if (fieldNames(place.scope.root).includes(name)) {
@@ -141,8 +137,7 @@ function* checkBlock(node: hbs.AST.BlockStatement, place: Place): Problems {
     const shape = yield* resolve(argument, place);
     if (shape === undefined) return;
     if (helper === 'each' && shape.kind !== 'list') {
-      yield at(place, argument, { message: `#each needs a list, and ${argument.original} is none` });
-      return;
+      return yield at(place, argument, { message: `#each needs a list, and ${argument.original} is none` });
     }
     const inner = helper === 'each' && shape.kind === 'list' ? shape.item : shape;
     const scope = innerScope(place.scope, inner, node.program.blockParams?.[0], helper === 'each');
@@ -155,25 +150,20 @@ function* checkPartial(node: hbs.AST.PartialStatement, place: Place): Problems {
   const { partials, including, scope } = place;
   const name = node.name.type === 'PathExpression' ? node.name.original : '';
   const partial = partials.get(name);
-  if (partial === undefined) {
-    yield at(place, node.name, unknownPartial(name, [...partials.keys()]));
-    return;
-  }
+  if (partial === undefined) return yield at(place, node.name, unknownPartial(name, [...partials.keys()]));
   if (including.includes(name)) {
-    yield at(place, node.name, { message: `the partial ${name} includes itself` });
-    return;
+    return yield at(place, node.name, { message: `the partial ${name} includes itself` });
   }
   place.included.add(name);
   const [argument] = node.params;
   const shape = isPath(argument) ? yield* resolve(argument, place) : scope.shape;
   if (shape === undefined) return;
-  const named: [string, Shape][] = [];
+  const named: Record<string, Shape> = {};
   for (const { key, value } of node.hash?.pairs ?? []) {
     const given = isPath(value) ? yield* resolve(value, place) : undefined;
-    named.push([key, given ?? { kind: 'value', optional: false }]);
+    named[key] = given ?? { kind: 'value', optional: false };
   }
-  const whole =
-    shape.kind === 'object' ? { ...shape, fields: { ...shape.fields, ...Object.fromEntries(named) } } : shape;
+  const whole = shape.kind === 'object' ? { ...shape, fields: { ...shape.fields, ...named } } : shape;
   const inside: Scope = {
     ...innerScope(scope, whole, undefined, false),
     parent: undefined,

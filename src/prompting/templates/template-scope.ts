@@ -32,8 +32,11 @@ function isList(data: Fact): data is readonly Fact[] {
   return Array.isArray(data);
 }
 
-/** `path`, type and description of every variable, in the order of the schema. */
-export function variablesOf(schema: z.core.$ZodType, path = ''): readonly Variable[] {
+/** Every variable in the order of the schema. */
+export function variablesOf(
+  schema: z.core.$ZodType,
+  path = '',
+): readonly { readonly path: string; readonly type: string; readonly description: string }[] {
   if (schema instanceof z.ZodNullable) return variablesOf(schema.unwrap(), path);
   if (schema instanceof z.ZodArray) return variablesOf(schema.element, `${path}[]`);
   if (!(schema instanceof z.ZodObject)) return [];
@@ -45,12 +48,6 @@ export function variablesOf(schema: z.core.$ZodType, path = ''): readonly Variab
       ? nested
       : [{ path: own, type: typeName(field), description }, ...nested];
   });
-}
-
-export interface Variable {
-  readonly path: string;
-  readonly type: string;
-  readonly description: string;
 }
 
 function typeName(schema: z.core.$ZodType): string {
@@ -81,14 +78,8 @@ export interface Scope {
 }
 
 export function rootScope(context: Shape): Scope {
-  return {
-    root: context,
-    shape: context,
-    parent: undefined,
-    inLoop: false,
-    present: new Set(),
-    blockParams: new Map(),
-  };
+  const nothing = { parent: undefined, inLoop: false, present: new Set<string>(), blockParams: new Map() };
+  return { root: context, shape: context, ...nothing };
 }
 
 /** The scope within `#if path`: what is optional there is known to be present. */
