@@ -1,14 +1,6 @@
 import { UserError } from '../errors.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
-import type {
-  Action,
-  BoxSpace,
-  DiscreteSpace,
-  Environment,
-  Observation,
-  Space,
-  Step,
-} from './environment.js';
+import type { Action, DiscreteSpace, Environment, Observation, Space, Step } from './environment.js';
 import type { Frame } from './frame.js';
 import type { Task } from './task.js';
 
@@ -119,51 +111,36 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
 
 /** Says what is wrong with an action that `isValidAction` refused. */
 function invalidAction(action: Action, space: Space, id: string): UserError {
+  const refuse = (message: string, alternatives: readonly string[], remedy?: string) =>
+    new UserError({
+      ...{ field: 'action', message, value: printable(action), alternatives },
+      ...(remedy !== undefined && { remedy }),
+    });
   switch (space.kind) {
-    case 'discrete':
-      return invalidDiscrete(action, space, id);
-    case 'box':
-      return invalidVector(action, space, id);
+    case 'discrete': {
+      const whole = Number.isInteger(action);
+      const message = whole ? `is out of range for ${id}` : `${id} takes an integer as action`;
+      const remedy =
+        Array.isArray(action) && action.length === 1 ? 'pass the number, not an array' : undefined;
+      return refuse(message, [rangeOf(space)], remedy);
+    }
+    case 'box': {
+      const { length } = space.low;
+      const expected = `an array of ${length} finite number${length === 1 ? '' : 's'}`;
+      if (!Array.isArray(action)) {
+        const remedy = length === 1 && typeof action === 'number' ? `pass [${action}]` : `pass ${expected}`;
+        return refuse(`${id} takes a vector as action`, [expected], remedy);
+      }
+      if (action.length !== length) {
+        const message = `has length ${action.length}, but actions of ${id} have length ${length}`;
+        return refuse(message, [expected], `pass ${expected}`);
+      }
+      const remedy = 'look for a NaN or an overflow in the policy';
+      return refuse('holds something that is not a finite number', [expected], remedy);
+    }
     case 'tuple':
-      return new UserError({
-        field: 'action',
-        message: `${id} takes one integer for each part of its action`,
-        value: printable(action),
-        alternatives: space.spaces.map(rangeOf),
-      });
+      return refuse(`${id} takes one integer for each part of its action`, space.spaces.map(rangeOf));
   }
-}
-
-function invalidDiscrete(action: Action, space: DiscreteSpace, id: string): UserError {
-  const wholeNumber = typeof action === 'number' && Number.isInteger(action);
-  return new UserError({
-    field: 'action',
-    message: wholeNumber ? `is out of range for ${id}` : `${id} takes an integer as action`,
-    value: printable(action),
-    alternatives: [rangeOf(space)],
-    ...(Array.isArray(action) && action.length === 1 ? { remedy: 'pass the number, not an array' } : {}),
-  });
-}
-
-function invalidVector(action: Action, space: BoxSpace, id: string): UserError {
-  const length = space.low.length;
-  const expected = `an array of ${length} finite number${length === 1 ? '' : 's'}`;
-  const problem = (message: string, remedy: string) =>
-    new UserError({ field: 'action', message, value: printable(action), alternatives: [expected], remedy });
-  if (!Array.isArray(action)) {
-    const remedy = length === 1 && typeof action === 'number' ? `pass [${action}]` : `pass ${expected}`;
-    return problem(`${id} takes a vector as action`, remedy);
-  }
-  if (action.length !== length) {
-    return problem(
-      `has length ${action.length}, but actions of ${id} have length ${length}`,
-      `pass ${expected}`,
-    );
-  }
-  return problem(
-    'holds something that is not a finite number',
-    'look for a NaN or an overflow in the policy',
-  );
 }
 
 function rangeOf({ n, start = 0 }: DiscreteSpace): string {

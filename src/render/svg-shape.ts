@@ -1,5 +1,4 @@
 import type { Frame, Point, Shape } from '../environments/frame.js';
-import { unreachable } from '../errors.js';
 import type { Layout } from './animation.js';
 import { colours, type Paint, paintOf } from './colours.js';
 import { baselineBelowMiddle } from './stroke-font.js';
@@ -7,7 +6,7 @@ import { baselineBelowMiddle } from './stroke-font.js';
 /** A shape of one moment as SVG: what it looks like, and where it is. */
 export interface SvgShape {
   readonly kind: 'path' | 'text';
-  /** Attributes beside the place. Shapes that differ in them only by chance of place are alike. */
+  /** Attributes beside the place; shapes with the same ones look alike. */
   readonly attributes: string;
   readonly content: string;
   /** Path data, or where the text begins, from the top left corner of the first moment's view. */
@@ -27,81 +26,66 @@ export function painted(paint: Paint): string {
 
 /** @param origin top left corner of the first moment's view */
 export function svgShapes({ shapes, view }: Frame, origin: Point, { scale }: Layout): readonly SvgShape[] {
-  const corner: Point = [view.min[0], view.max[1]];
-  const place =
-    ([left, top]: Point) =>
-    ([x, y]: Point): Point => [Math.round((x - left) * scale), Math.round((top - y) * scale)];
-  const [toWorld, toView] = [place(origin), place(corner)];
+  const from =
+    ([left, top]: Point): Place =>
+    ([x, y]) => [Math.round((x - left) * scale), Math.round((top - y) * scale)];
+  const [toWorld, toView] = [from(origin), from([view.min[0], view.max[1]])];
   return shapes.map((shape): SvgShape => {
-    const data = (to: (point: Point) => Point) => placeData(shape, to, scale);
-    const points = pointsOf(shape).map(toWorld);
-    const middle: Point = [0, 1].map((axis) => {
-      const values = points.map((point) => point[axis]!);
-      return (Math.min(...values) + Math.max(...values)) / 2;
-    }) as [number, number];
+    const { points, look, data } = partsOf(shape, scale);
+    const placed = points.map(toWorld);
+    const middleOf = (values: readonly number[]) => (Math.min(...values) + Math.max(...values)) / 2;
     return {
       kind: shape.kind === 'text' ? 'text' : 'path',
-      attributes: attributesOf(shape, scale),
+      attributes: `${painted(paintOf(shape))} ${look}`,
       content: shape.kind === 'text' ? escapeXml(shape.text) : '',
       inWorld: data(toWorld),
       inView: data(toView),
-      middle,
+      middle: [middleOf(placed.map(([x]) => x)), middleOf(placed.map(([, y]) => y))],
       joinable: shape.kind === 'line' || shape.kind === 'circle',
     };
   });
 }
 
-function pointsOf(shape: Shape): readonly Point[] {
-  switch (shape.kind) {
-    case 'line':
-    case 'polygon':
-      return shape.points;
-    case 'rectangle':
-      return [shape.min, shape.max];
-    case 'circle':
-    case 'text':
-      return [shape.centre];
-    default:
-      return unreachable(shape);
-  }
-}
+/** Where a point of the frame is in the picture. */
+type Place = (point: Point) => Point;
 
-function attributesOf(shape: Shape, scale: number): string {
-  const colour = painted(paintOf(shape));
-  switch (shape.kind) {
-    case 'line':
-      return `${colour} stroke-width="${rounded(shape.width * scale)}"`;
-    case 'circle':
-      return `${colour} stroke-width="${rounded(2 * shape.radius * scale)}"`;
-    case 'rectangle':
-    case 'polygon':
-      return `${colour} fill="currentColor" stroke="none"`;
-    case 'text':
-      return `${colour} fill="currentColor" stroke="none" text-anchor="middle" font-size="${rounded(shape.height * scale)}"`;
-    default:
-      return unreachable(shape);
-  }
-}
+const filled = 'fill="currentColor" stroke="none"';
 
-function placeData(shape: Shape, to: (point: Point) => Point, scale: number): string {
+function partsOf(
+  shape: Shape,
+  scale: number,
+): { readonly points: readonly Point[]; readonly look: string; readonly data: (to: Place) => string } {
+  const stroked = (width: number) => `stroke-width="${rounded(width * scale)}"`;
   switch (shape.kind) {
-    case 'line':
-      return `M${joined(shape.points.map(to))}`;
-    case 'polygon':
-      return `M${joined(shape.points.map(to))}z`;
-    case 'circle':
+    case 'line': {
+      const { points, width } = shape;
+      return { points, look: stroked(width), data: (to) => `M${joined(points.map(to))}` };
+    }
+    case 'polygon': {
+      const { points } = shape;
+      return { points, look: filled, data: (to) => `M${joined(points.map(to))}z` };
+    }
+    case 'circle': {
       // A line without length, whose round ends are the circle.
-      return `M${joined([to(shape.centre)])}h0`;
+      const data = (to: Place) => `M${joined([to(shape.centre)])}h0`;
+      return { points: [shape.centre], look: stroked(2 * shape.radius), data };
+    }
     case 'rectangle': {
-      const [[left, bottom], [right, top]] = [to(shape.min), to(shape.max)];
-      return `M${joined([[left, top]])}H${right}V${bottom}H${left}z`;
+      const data = (to: Place) => {
+        const [[left, bottom], [right, top]] = [to(shape.min), to(shape.max)];
+        return `M${joined([[left, top]])}H${right}V${bottom}H${left}z`;
+      };
+      return { points: [shape.min, shape.max], look: filled, data };
     }
     case 'text': {
-      const [x, y] = to(shape.centre);
-      return `${x} ${y + Math.round(baselineBelowMiddle(shape.height * scale))}`;
+      const size = shape.height * scale;
+      const data = (to: Place) => {
+        const [x, y] = to(shape.centre);
+        return `${x} ${y + Math.round(baselineBelowMiddle(size))}`;
+      };
+      const look = `${filled} text-anchor="middle" font-size="${rounded(size)}"`;
+      return { points: [shape.centre], look, data };
     }
-    default:
-      return unreachable(shape);
   }
 }
 
@@ -110,7 +94,7 @@ function joined(points: readonly Point[]): string {
   return points.flat().join(' ').replaceAll(' -', '-');
 }
 
-/** At least a hair's breadth. */
+/** To one decimal, at least 1: thinner lines could not be seen. */
 function rounded(length: number): number {
   return Math.max(1, Math.round(length * 10) / 10);
 }

@@ -28,23 +28,6 @@ export type WorkerAnswer =
   | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
   | { readonly kind: 'failed'; readonly failure: EnvironmentFailure; readonly message: string };
 
-export interface EvaluationWorkers {
-  /** Counts an episode that this thread played, and how long it took. */
-  count(ms: number): void;
-  /** Whether the threads should play the episodes that are left of an evaluation. */
-  wanted(episodes: number): boolean;
-  /** Plays one episode for each task; the episodes come back in the order of the tasks. */
-  play(
-    parameters: ParameterVector,
-    tasks: readonly EpisodeTask[],
-    signal: AbortSignal | undefined,
-  ): Promise<readonly PlayedEpisode[]>;
-  /** How many threads there are now. */
-  readonly running: number;
-  /** Ends the threads, also in the middle of an episode. They start again when they are needed. */
-  close(): Promise<void>;
-}
-
 /** Cost of starting a worker with the slowest environments (see bench/workers.ts): workers pay after as much time without them. */
 const startMs = 600;
 /** Sending a shorter episode to a worker would take as long as playing it here. */
@@ -56,57 +39,82 @@ const shortestEpisodeMs = 0.5;
  */
 export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
   const threads = count === 'auto' ? availableParallelism() : count;
-  if (threads === 1) return undefined;
-  let workers: Worker[] = [];
-  let spentMs = 0;
-  let played = 0;
+  return threads === 1 ? undefined : new EvaluationWorkers(setting, threads, count === 'auto');
+}
 
-  const end = async (ended: readonly Worker[]) => {
-    if (workers === ended) workers = [];
-    await Promise.all(ended.map((worker) => worker.terminate()));
-  };
+export class EvaluationWorkers {
+  readonly #setting: WorkerSetting;
+  readonly #threads: number;
+  readonly #onlyWherePays: boolean;
+  #workers: Worker[] = [];
+  #spentMs = 0;
+  #played = 0;
 
-  return {
-    get running() {
-      return workers.length;
-    },
-    count(ms) {
-      spentMs += ms;
-      played++;
-    },
-    wanted(episodes) {
-      if (count !== 'auto') return true;
-      return episodes > 1 && spentMs >= startMs && spentMs / played >= shortestEpisodeMs;
-    },
-    async play(parameters, tasks, signal) {
-      signal?.throwIfAborted();
-      // A thread that has ended since (its id is then -1) would never answer.
-      workers = workers.filter(({ threadId }) => threadId !== -1);
-      while (workers.length < Math.min(threads, tasks.length)) workers.push(startWorker(setting));
-      const players = workers;
-      const results: PlayedEpisode[] = Array.from({ length: tasks.length });
-      let next = 0;
-      const serve = async (worker: Worker): Promise<void> => {
-        while (next < tasks.length) {
-          const index = next++;
-          results[index] = await playIn(worker, { parameters, task: tasks[index]! });
-        }
-      };
-      const onAbort = () => void end(players);
-      signal?.addEventListener('abort', onAbort, { once: true });
-      try {
-        await Promise.all(players.map(serve));
-      } catch (error) {
-        await end(players);
-        signal?.throwIfAborted();
-        throw error;
-      } finally {
-        signal?.removeEventListener('abort', onAbort);
+  constructor(setting: WorkerSetting, threads: number, onlyWherePays: boolean) {
+    this.#setting = setting;
+    this.#threads = threads;
+    this.#onlyWherePays = onlyWherePays;
+  }
+
+  /** How many threads there are now. */
+  get running(): number {
+    return this.#workers.length;
+  }
+
+  /** Counts an episode that this thread played, and how long it took. */
+  count(ms: number): void {
+    this.#spentMs += ms;
+    this.#played++;
+  }
+
+  /** Whether the threads should play the episodes that are left of an evaluation. */
+  wanted(episodes: number): boolean {
+    if (!this.#onlyWherePays) return true;
+    return episodes > 1 && this.#spentMs >= startMs && this.#spentMs / this.#played >= shortestEpisodeMs;
+  }
+
+  /** Plays one episode for each task; the episodes come back in the order of the tasks. */
+  async play(
+    parameters: ParameterVector,
+    tasks: readonly EpisodeTask[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly PlayedEpisode[]> {
+    signal?.throwIfAborted();
+    // A thread that has ended since (its id is then -1) would never answer.
+    const players = this.#workers.filter(({ threadId }) => threadId !== -1);
+    while (players.length < Math.min(this.#threads, tasks.length)) players.push(startWorker(this.#setting));
+    this.#workers = players;
+    const results: PlayedEpisode[] = Array.from({ length: tasks.length });
+    let next = 0;
+    const serve = async (worker: Worker): Promise<void> => {
+      while (next < tasks.length) {
+        const index = next++;
+        results[index] = await playIn(worker, { parameters, task: tasks[index]! });
       }
-      return results;
-    },
-    close: () => end(workers),
-  };
+    };
+    const onAbort = () => void this.#end(players);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.all(players.map(serve));
+    } catch (error) {
+      await this.#end(players);
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+    return results;
+  }
+
+  /** Ends the threads, also in the middle of an episode. They start again when they are needed. */
+  close(): Promise<void> {
+    return this.#end(this.#workers);
+  }
+
+  async #end(ended: readonly Worker[]): Promise<void> {
+    if (this.#workers === ended) this.#workers = [];
+    await Promise.all(ended.map((worker) => worker.terminate()));
+  }
 }
 
 /** @throws UserError for what the environment refuses; any other error of the worker */

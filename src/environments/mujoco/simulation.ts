@@ -65,11 +65,8 @@ const compiled = new Map<ModelName, Model>();
 export async function loadModel(name: ModelName): Promise<Model> {
   loading ??= import('@mujoco/mujoco').then(({ default: load }) => load());
   const mujoco = await loading;
-  let model = compiled.get(name);
-  if (model === undefined) {
-    model = compile(mujoco, name);
-    compiled.set(name, model);
-  }
+  const model = compiled.get(name) ?? compile(mujoco, name);
+  compiled.set(name, model);
   return model;
 }
 
@@ -114,27 +111,23 @@ function compile(mujoco: MainModule, name: ModelName): Model {
   };
 }
 
+const stateParts = [
+  'qpos', // positions and angles of the joints, in m and rad
+  'qvel', // their velocities, in m/s and rad/s
+  'ctrl', // controls of the actuators
+  'qfrc_constraint', // forces of the constraints on each joint
+  'xpos', // three coordinates a body, in m, as for the next three
+  'site_xpos',
+  'xanchor', // of the joints
+  'geom_xpos',
+  'geom_xmat', // a rotation matrix a geom, by rows: column 2 is the axis of a capsule
+] as const;
+
 /**
  * MuJoCo's own memory of a state, without copying. An array is good until the next call of MuJoCo: when its memory grows,
  * arrays taken before have length 0.
  */
-export interface State {
-  /** Positions and angles of the joints, in m and rad. */
-  readonly qpos: Float64Array;
-  /** Their velocities, in m/s and rad/s. */
-  readonly qvel: Float64Array;
-  readonly ctrl: Float64Array;
-  /** Forces of the constraints on each joint. */
-  readonly qfrc_constraint: Float64Array;
-  /** Three coordinates a body, a site, a geom. */
-  readonly xpos: Float64Array;
-  readonly site_xpos: Float64Array;
-  /** Where the joints are, in m. */
-  readonly xanchor: Float64Array;
-  readonly geom_xpos: Float64Array;
-  /** A rotation matrix a geom, by rows: column 2 is the axis of a capsule. */
-  readonly geom_xmat: Float64Array;
-}
+export type State = Readonly<Record<(typeof stateParts)[number], Float64Array>>;
 
 /** Frees the states of simulations that nobody closed. */
 const forgotten = new FinalizationRegistry<MjData>((data) => data.delete());
@@ -187,15 +180,5 @@ export class Simulation {
 }
 
 function stateOf(data: MjData): State {
-  return {
-    qpos: data.qpos,
-    qvel: data.qvel,
-    ctrl: data.ctrl,
-    qfrc_constraint: data.qfrc_constraint,
-    xpos: data.xpos,
-    site_xpos: data.site_xpos,
-    xanchor: data.xanchor,
-    geom_xpos: data.geom_xpos,
-    geom_xmat: data.geom_xmat,
-  };
+  return Object.fromEntries(stateParts.map((part) => [part, data[part]])) as State;
 }

@@ -31,7 +31,7 @@ export interface Cell {
   readonly y: number;
 }
 
-/** Cells a side, at most. */
+/** The most cells a side. */
 const largestMaze = 100;
 
 /** Steps of the actions north, south, east and west. */
@@ -114,25 +114,18 @@ export function parseMaze(lines: readonly string[]): Maze {
  * A maze without loops, carved by a random depth-first walk from the top left corner, then `loopShare` of the walls that
  * are left inside taken away. From the top left to the bottom right corner.
  */
-export function carveMaze(
-  width: number,
-  height: number,
-  options: { readonly seed: number; readonly loopShare: number },
-): Maze {
-  const random = createGenerator(options.seed);
+export function carveMaze(width: number, height: number, seed: number, loopShare: number): Maze {
+  const random = createGenerator(seed);
   const lines = closedLines(width, height);
   const cells = [{ x: 0, y: 0 }];
   const visited = new Set([0]);
   for (let cell = cells.at(-1); cell !== undefined; cell = cells.at(-1)) {
     const { x, y } = cell;
-    const ahead = directions.filter(
-      (step) =>
-        x + step.x >= 0 &&
-        x + step.x < width &&
-        y + step.y >= 0 &&
-        y + step.y < height &&
-        !visited.has((y + step.y) * width + x + step.x),
-    );
+    const ahead = directions.filter((step) => {
+      const [column, row] = [x + step.x, y + step.y];
+      const inside = column >= 0 && column < width && row >= 0 && row < height;
+      return inside && !visited.has(row * width + column);
+    });
     if (ahead.length === 0) {
       cells.pop();
       continue;
@@ -143,7 +136,7 @@ export function carveMaze(
     visited.add(next.y * width + next.x);
     cells.push(next);
   }
-  openWalls(lines, options.loopShare, random);
+  openWalls(lines, loopShare, random);
   return parseMaze(lines.map((line) => line.join('')));
 }
 
@@ -206,13 +199,13 @@ export function sampleMaze(
   if (layout !== undefined && layout !== null) return parseMaze(layout);
   const { width, height } = mazeSize(id)!;
   if (width === 3) return parseMaze(sample3x3);
-  return carveMaze(width, height, { seed: 1, loopShare: width === 10 ? 0.1 : 0 });
+  return carveMaze(width, height, 1, width === 10 ? 0.1 : 0);
 }
 
 /** The same maze for the same id and options, whatever the seed of an episode. */
-export function randomMaze(id: string, options: z.output<typeof randomMazeOptions>): Maze {
+export function randomMaze(id: string, { maze_seed, loop_share }: z.output<typeof randomMazeOptions>): Maze {
   const { width, height } = mazeSize(id)!;
-  return carveMaze(width, height, { seed: options.maze_seed, loopShare: options.loop_share });
+  return carveMaze(width, height, maze_seed, loop_share);
 }
 
 const sample3x3 = ['+-+-+-+', '|S    |', '+ +-+ +', '| |   |', '+ +-+-+', '|    G|', '+-+-+-+'];

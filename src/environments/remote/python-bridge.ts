@@ -40,8 +40,6 @@ const failed = z.object({
 /** Importing large packages takes a while, however short steps are. */
 const shortestStartMs = 60_000;
 
-type Failure = z.output<typeof failed>['failure'];
-
 /**
  * Any environment that Gymnasium makes, played by child processes (`bridge.py`). Vectors and tables of numbers are
  * flattened in C order, dictionaries in their own order; discrete values among real ones are numbers like them.
@@ -94,12 +92,9 @@ class PythonPlayers {
       step: async (moves) => {
         const request = { step: moves.map(({ slot, action }) => [slot, action]) };
         const { steps } = await this.#ask(index, stepped, request);
-        return steps.map(([observation, reward, terminated, truncated]) => ({
-          observation,
-          reward,
-          terminated,
-          truncated,
-        }));
+        return steps.map(([observation, reward, terminated, truncated]) => {
+          return { observation, reward, terminated, truncated };
+        });
       },
     };
   }
@@ -156,7 +151,7 @@ function refusal(
   id: string,
   options: Readonly<Record<string, unknown>>,
   python: string,
-  { kind, message, details }: Failure,
+  { kind, message, details }: z.output<typeof failed>['failure'],
 ): UserError {
   const problem = { field: 'environment', value: id } as const;
   switch (kind) {
@@ -185,24 +180,20 @@ function refusal(
   }
 }
 
-/** The package that brings a module, as pip is told it. */
+/** What pip is told to install for a module. */
+const packages: Readonly<Record<string, string>> = {
+  gymnasium: 'gymnasium',
+  numpy: 'gymnasium',
+  mujoco: '"gymnasium[mujoco]"',
+  imageio: '"gymnasium[mujoco]"',
+  Box2D: 'swig "gymnasium[box2d]"',
+  pygame: '"gymnasium[classic-control]"',
+  ale_py: '"gymnasium[atari]"',
+};
+
 function packageOf(module: string): string {
-  switch (module.split('.')[0]) {
-    case 'gymnasium':
-    case 'numpy':
-      return 'gymnasium';
-    case 'mujoco':
-    case 'imageio':
-      return '"gymnasium[mujoco]"';
-    case 'Box2D':
-      return 'swig "gymnasium[box2d]"';
-    case 'pygame':
-      return '"gymnasium[classic-control]"';
-    case 'ale_py':
-      return '"gymnasium[atari]"';
-    default:
-      return `the package that has ${module}, or start in the folder of ${module}.py`;
-  }
+  const unknown = `the package that has ${module}, or start in the folder of ${module}.py`;
+  return packages[module.split('.')[0]!] ?? unknown;
 }
 
 function notStarted(id: string, python: string, error: EnvironmentError): UserError {

@@ -148,7 +148,8 @@ export function excursion(state: Float64Array, limits: Float64Array): number {
   return largest;
 }
 
-export function projection(state: Float64Array, direction: Float64Array): number {
+/** The scalar product. */
+export function projection(state: ArrayLike<number>, direction: Float64Array): number {
   let sum = 0;
   for (let i = 0; i < state.length; i++) sum += direction[i]! * state[i]!;
   return sum;

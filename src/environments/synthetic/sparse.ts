@@ -1,5 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import { drawShare, quantile } from './calibration.js';
+import { projection } from './controlled-task.js';
 import { chance, type Draw, integerBetween, logUniform, permutation, unitVector } from './distributions.js';
 import { drawDimension, drawUnits, type Height, randomPoint, reach, SingleStepTask } from './landscape.js';
 
@@ -23,8 +24,7 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
   const exponent = chance(random, 0.5) ? 1 : logUniform(random, 0.2, 3);
   const { scale, offset } = drawUnits(random);
   const height: Height = (point) => {
-    let downhill = 0;
-    for (let i = 0; i < n; i++) downhill += slope[i]! * point[i]!;
+    const downhill = projection(point, slope);
     const above = Math.max(0, (nearness(point) - level) / (top - level));
     return offset + scale * (above ** exponent + steepness * downhill);
   };

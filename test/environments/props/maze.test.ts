@@ -25,7 +25,7 @@ describe('carved mazes', () => {
   test('are trees: one passage less than cells, and a way to each', () => {
     fc.assert(
       fc.property(sizes, ({ width, height, seed }) => {
-        const maze = carveMaze(width, height, { seed, loopShare: 0 });
+        const maze = carveMaze(width, height, seed, 0);
         expect(passages(maze)).toBe(width * height - 1);
         for (let y = 0; y < height; y++) {
           for (let x = 0; x < width; x++) expect(shortestPath({ ...maze, goal: { x, y } })).toBeDefined();
@@ -40,9 +40,9 @@ describe('carved mazes', () => {
       fc.property(sizes, ({ width, height, seed }) => {
         const inner = (width - 1) * height + width * (height - 1);
         const walls = inner - (width * height - 1);
-        const half = carveMaze(width, height, { seed, loopShare: 0.5 });
+        const half = carveMaze(width, height, seed, 0.5);
         expect(passages(half)).toBe(width * height - 1 + Math.round(walls / 2));
-        const open = carveMaze(width, height, { seed, loopShare: 1 });
+        const open = carveMaze(width, height, seed, 1);
         expect(passages(open)).toBe(inner);
         expect(shortestPath(open)).toBe(width + height - 2);
       }),
