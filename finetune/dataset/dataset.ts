@@ -6,7 +6,7 @@ import { type Alarm, findAlarms } from './alarms.js';
 import { augmented } from './augmentation.js';
 import { type Example, type Recipe, withoutDuplicates } from './example.js';
 import { hindsight } from './hindsight.js';
-import { bestOfGroup, improvement, preference, weighted } from './recipes.js';
+import { bestOfGroup, type GroupTargets, improvement, preference, weighted } from './recipes.js';
 import type { RowFormat } from './row-formats.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
@@ -20,17 +20,13 @@ import {
   type TokenCounter,
 } from './token-statistics.js';
 
-export interface DatasetOptions {
+export interface DatasetOptions extends GroupTargets {
   readonly recipe: Recipe;
   readonly validation: ValidationPlan;
   /** Draws the runs that are held out, the prompts of hindsight, and the symmetries of copies. */
   readonly seed: number;
   /** Prompts that hindsight draws from each run; as many as it has iterations when absent. */
   readonly samples?: number | undefined;
-  /** Candidates of an iteration that best-of-group imitates; 1 when absent. */
-  readonly winners?: number | undefined;
-  /** How many iterations ahead best-of-group looks for them, each number for itself; 0 when absent. */
-  readonly lookAhead?: readonly number[] | undefined;
   /** Transformed copies of each run that is trained on; 0 when absent. */
   readonly augment?: number | undefined;
   /** Tokens that the model to be trained can read; unchecked when absent. */
@@ -62,14 +58,11 @@ export interface Source {
 export type Split = 'train' | 'validation';
 
 /** What the manifest says of a dataset: equal runs and options give equal bytes, without times and absolute paths. */
-interface DatasetSummary {
+interface DatasetSummary extends GroupTargets {
   readonly recipe: Recipe;
   readonly seed: number;
   /** Transformed copies of each run that is trained on. */
   readonly augment: number;
-  /** As they were asked for; undefined: the recipe's own. */
-  readonly winners?: number | undefined;
-  readonly lookAhead?: readonly number[] | undefined;
   readonly sources: readonly Source[];
   /** Examples that were left out as duplicates. */
   readonly duplicates: number;
