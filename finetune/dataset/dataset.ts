@@ -13,11 +13,9 @@ import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 import {
   countBy,
   type ExampleLength,
-  estimate,
   measureLengths,
   type SplitStatistics,
   splitStatistics,
-  type TokenCounter,
 } from './token-statistics.js';
 
 export interface DatasetOptions extends GroupTargets {
@@ -31,8 +29,6 @@ export interface DatasetOptions extends GroupTargets {
   readonly augment?: number | undefined;
   /** Tokens that the model to be trained can read; unchecked when absent. */
   readonly context?: number | undefined;
-  /** An estimate when absent. */
-  readonly tokens?: TokenCounter;
 }
 
 /** A run that examples were made from. */
@@ -51,13 +47,13 @@ export interface Source {
   readonly split: Split;
   /** Examples made from it. */
   readonly made: number;
-  /** Those left after duplicates were left out. */
+  /** Examples without duplicates. */
   readonly kept: number;
 }
 
 export type Split = 'train' | 'validation';
 
-/** What the manifest says of a dataset: equal runs and options give equal bytes, without times and absolute paths. */
+/** The manifest's part of a dataset. It has no times or absolute paths: equal runs and options give equal bytes. */
 interface DatasetSummary extends GroupTargets {
   readonly recipe: Recipe;
   readonly seed: number;
@@ -66,8 +62,8 @@ interface DatasetSummary extends GroupTargets {
   readonly sources: readonly Source[];
   /** Examples that were left out as duplicates. */
   readonly duplicates: number;
-  /** How tokens were counted. */
-  readonly tokens: string;
+  /** Kind of token count. */
+  readonly tokens: 'estimate';
   readonly statistics: Readonly<Record<Split, SplitStatistics>>;
   readonly alarms: readonly Alarm[];
 }
@@ -104,7 +100,6 @@ export interface NamedRun {
  */
 export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
   const { recipe, validation: plan, seed, augment = 0, winners, lookAhead, context } = options;
-  const { tokens = estimate } = options;
   const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
   const sources: Omit<Source, 'split' | 'made' | 'kept'>[] = [];
@@ -123,7 +118,7 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
   const kept = withoutDuplicates(made);
   const train = kept.filter(({ lineage }) => !heldOut.has(lineage.run));
   const validation = kept.filter(({ lineage }) => heldOut.has(lineage.run));
-  const lengths = measureLengths(kept, tokens);
+  const lengths = measureLengths(kept);
   const madeOf = countBy(made, ({ lineage }) => lineage.run);
   const keptOf = countBy(kept, ({ lineage }) => lineage.run);
   return {
@@ -141,7 +136,7 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
       kept: keptOf[source.run] ?? 0,
     })),
     duplicates: made.length - kept.length,
-    tokens: tokens.name,
+    tokens: 'estimate',
     lengths,
     statistics: {
       train: splitStatistics(train, lengths),

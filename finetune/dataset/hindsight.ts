@@ -53,7 +53,7 @@ function targetsOf(run: SourceRun): readonly Target[] {
 const warmupLength = ({ recorded }: SourceRun) =>
   recorded.entries.filter(({ iteration }) => iteration === 0).length;
 
-/** How many of an iteration's evaluations the memory holds. */
+/** The number of an iteration's evaluations that the memory holds. */
 const heldOfGroup = ({ config }: SourceRun) => (config.memory.ofGroup === undefined ? config.candidates : 1);
 
 /** Evaluations that a run's memory holds at the start of an iteration when no proposal was rejected. */

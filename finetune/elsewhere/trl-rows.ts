@@ -16,15 +16,15 @@ import type { StoredAnswer, StoredExample } from '../dataset/stored-examples.js'
 /** Rows hold messages, which TRL renders and tokenises itself, or the token ids of serving. */
 export type RowKind = 'messages' | 'tokens';
 
-/** How the tokens that TRL makes of answers compare with those of serving. */
+/** Counts of answers by how TRL's tokens compare with those of serving. */
 export interface TokenCheck {
   readonly same: number;
-  /** Those of serving, then what the template writes behind an answer, often a line break. */
+  /** The tokens of serving, then those that the template writes behind an answer, often a line break. */
   readonly longer: number;
   readonly different: number;
   /** Tokens of the longest example. */
   readonly longest: number;
-  /** What the model can read. */
+  /** The context of the model. */
   readonly contextTokens: number;
 }
 
@@ -33,7 +33,7 @@ export interface BaseTexts {
   readonly config: DecoderConfig;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly tokenizer: ChatTokenizer;
-  /** Without what opens an answer: TRL renders prompt and answer together like that. */
+  /** The same without the opening of an answer: TRL renders prompt and answer together. */
   readonly whole: ChatTokenizer;
   readonly end: number;
   /** Spellings of control tokens. */

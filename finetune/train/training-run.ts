@@ -43,8 +43,8 @@ export interface TrainingRun {
   readonly device: string;
   /** Threads of the processor. Another number sums in another order, so that results differ in their last bits. */
   readonly threads: number;
-  /** Where the state is kept; training goes on from it when it exists. */
-  readonly checkpoint: string | undefined;
+  /** File of the state; training goes on from it when it exists. */
+  readonly checkpoint: string;
 }
 
 /**
