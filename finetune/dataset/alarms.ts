@@ -1,4 +1,4 @@
-/** What makes a dataset useless or misleading, found before anything is trained on it. */
+/** Finds what makes a dataset useless or misleading before anything is trained on it. */
 import type { Example, Recipe } from './example.js';
 import type { ExampleLength } from './token-statistics.js';
 
@@ -17,7 +17,7 @@ export interface Alarm {
   readonly remedy: string;
 }
 
-/** What alarms are raised from. */
+/** A dataset as the alarms see it. */
 export interface Checked {
   readonly recipe: Recipe;
   readonly train: readonly Example[];
@@ -42,8 +42,9 @@ export function findAlarms(checked: Checked): readonly Alarm[] {
 type Check = (checked: Checked) => Alarm | undefined;
 
 const noPositiveSignal: Check = ({ recipe, train, made }) => {
-  const better = train.some(({ kind, lineage: { score, incumbent } }) =>
-    kind === 'preference' ? true : incumbent !== undefined && score > incumbent,
+  const better = train.some(
+    ({ kind, lineage: { score, incumbent } }) =>
+      kind === 'preference' || (incumbent !== undefined && score > incumbent),
   );
   if (better || (made > 0 && train.length === 0)) return undefined;
   return {
@@ -92,24 +93,20 @@ const duplicates: Check = ({ train, validation, made }) => {
 
 const emptySplit: Check = ({ train, validation, heldOut }) => {
   if (train.length > 0 && (validation.length > 0 || !heldOut)) return undefined;
-  if (train.length === 0 && validation.length === 0) {
+  if (train.length > 0)
     return {
-      kind: 'empty-split',
-      message: 'nothing is left to train on',
-      remedy: 'add runs, or take another recipe',
+      kind: 'no-validation',
+      message: 'there is no validation example: the sources that could be held out give none',
+      remedy: 'add runs with other seeds, name what to hold out with --validation, or say --validation none',
     };
-  }
-  if (train.length === 0) {
-    return {
-      kind: 'empty-split',
-      message: 'everything is held out for validation: nothing is left to train on',
-      remedy: 'add runs, or hold out less with --validation',
-    };
-  }
+  const [cause, remedy] =
+    validation.length === 0
+      ? ['', 'take another recipe']
+      : ['everything is held out for validation: ', 'hold out less with --validation'];
   return {
-    kind: 'no-validation',
-    message: 'there is no validation example: the sources that could be held out give none',
-    remedy: 'add runs with other seeds, name what to hold out with --validation, or say --validation none',
+    kind: 'empty-split',
+    message: `${cause}nothing is left to train on`,
+    remedy: `add runs, or ${remedy}`,
   };
 };
 

@@ -50,7 +50,6 @@ export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): 
   });
 }
 
-/** What is wrong, and what to do about it. */
 export function alarmList(
   alarms: readonly { readonly message: string; readonly remedy?: string | undefined }[],
 ): Html {

@@ -6,37 +6,29 @@ import { type Alarm, findAlarms } from './alarms.js';
 import { augmented } from './augmentation.js';
 import { type Example, type Recipe, withoutDuplicates } from './example.js';
 import { hindsight } from './hindsight.js';
-import { bestOfGroup, improvement, preference, weighted } from './recipes.js';
+import { bestOfGroup, type GroupTargets, improvement, preference, weighted } from './recipes.js';
 import type { RowFormat } from './row-formats.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 import {
   countBy,
   type ExampleLength,
-  estimate,
   measureLengths,
   type SplitStatistics,
   splitStatistics,
-  type TokenCounter,
 } from './token-statistics.js';
 
-export interface DatasetOptions {
+export interface DatasetOptions extends GroupTargets {
   readonly recipe: Recipe;
   readonly validation: ValidationPlan;
   /** Draws the runs that are held out, the prompts of hindsight, and the symmetries of copies. */
   readonly seed: number;
   /** Prompts that hindsight draws from each run; as many as it has iterations when absent. */
   readonly samples?: number | undefined;
-  /** Candidates of an iteration that best-of-group imitates; 1 when absent. */
-  readonly winners?: number | undefined;
-  /** How many iterations ahead best-of-group looks for them, each number for itself; 0 when absent. */
-  readonly lookAhead?: readonly number[] | undefined;
   /** Transformed copies of each run that is trained on; 0 when absent. */
   readonly augment?: number | undefined;
   /** Tokens that the model to be trained can read; unchecked when absent. */
   readonly context?: number | undefined;
-  /** An estimate when absent. */
-  readonly tokens?: TokenCounter;
 }
 
 /** A run that examples were made from. */
@@ -55,26 +47,23 @@ export interface Source {
   readonly split: Split;
   /** Examples made from it. */
   readonly made: number;
-  /** Those left after duplicates were left out. */
+  /** Examples without duplicates. */
   readonly kept: number;
 }
 
 export type Split = 'train' | 'validation';
 
-/** What the manifest says of a dataset: equal runs and options give equal bytes, without times and absolute paths. */
-interface DatasetSummary {
+/** The manifest's part of a dataset. It has no times or absolute paths: equal runs and options give equal bytes. */
+interface DatasetSummary extends GroupTargets {
   readonly recipe: Recipe;
   readonly seed: number;
   /** Transformed copies of each run that is trained on. */
   readonly augment: number;
-  /** As they were asked for; undefined: the recipe's own. */
-  readonly winners?: number | undefined;
-  readonly lookAhead?: readonly number[] | undefined;
   readonly sources: readonly Source[];
   /** Examples that were left out as duplicates. */
   readonly duplicates: number;
-  /** How tokens were counted. */
-  readonly tokens: string;
+  /** Kind of token count. */
+  readonly tokens: 'estimate';
   readonly statistics: Readonly<Record<Split, SplitStatistics>>;
   readonly alarms: readonly Alarm[];
 }
@@ -111,7 +100,6 @@ export interface NamedRun {
  */
 export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
   const { recipe, validation: plan, seed, augment = 0, winners, lookAhead, context } = options;
-  const { tokens = estimate } = options;
   const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
   const sources: Omit<Source, 'split' | 'made' | 'kept'>[] = [];
@@ -130,7 +118,7 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
   const kept = withoutDuplicates(made);
   const train = kept.filter(({ lineage }) => !heldOut.has(lineage.run));
   const validation = kept.filter(({ lineage }) => heldOut.has(lineage.run));
-  const lengths = measureLengths(kept, tokens);
+  const lengths = measureLengths(kept);
   const madeOf = countBy(made, ({ lineage }) => lineage.run);
   const keptOf = countBy(kept, ({ lineage }) => lineage.run);
   return {
@@ -148,7 +136,7 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
       kept: keptOf[source.run] ?? 0,
     })),
     duplicates: made.length - kept.length,
-    tokens: tokens.name,
+    tokens: 'estimate',
     lengths,
     statistics: {
       train: splitStatistics(train, lengths),

@@ -12,7 +12,7 @@ interface Evaluated {
   readonly score: number;
 }
 
-/** Where an example comes from; the evaluation is that of the completion (of a pair: the chosen one). */
+/** The origin of an example; the evaluation is that of the completion (of a pair: the chosen one). */
 export interface Lineage extends Evaluated {
   /** The run, as its source is named. */
   readonly run: string;

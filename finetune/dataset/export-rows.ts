@@ -12,7 +12,7 @@ import {
   trlSftRow,
 } from './row-formats.js';
 
-/** How rows look, whatever file they stand in. */
+/** The layout of rows, in any kind of file. */
 type RowShape = 'own' | 'trl-sft' | 'trl-dpo' | 'trl-kto' | 'openai-sft' | 'openai-dpo';
 
 function shapeOf(format: RowFormat): RowShape {

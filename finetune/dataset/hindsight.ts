@@ -9,10 +9,10 @@ import { formatAnswer, lineageOf, type SourceRun } from './source-run.js';
 
 /**
  * Prompts that the run could have met, with the answer that it found later. An entry is drawn as the target, then an
- * iteration, then as many entries as a run's memory holds at that iteration from those in it that came before the target
- * and scored below it. The prompt comes from the code and the templates that serve; no reason is given, for none was stated of
- * this history.
- * @param samples prompts to draw; equal ones are drawn again seldom, and not made up for
+ * iteration, then a history as long as the run's memory at that iteration, from the remembered entries before the target
+ * that scored below it. The prompt comes from the code and the templates that serve. No reason is given, since none was
+ * stated for this history.
+ * @param samples prompts to draw; the rare repeats are not replaced
  * @throws UserError when the run's prompt templates are gone
  */
 export function hindsight(
@@ -53,7 +53,7 @@ function targetsOf(run: SourceRun): readonly Target[] {
 const warmupLength = ({ recorded }: SourceRun) =>
   recorded.entries.filter(({ iteration }) => iteration === 0).length;
 
-/** How many of an iteration's evaluations the memory holds. */
+/** The number of an iteration's evaluations that the memory holds. */
 const heldOfGroup = ({ config }: SourceRun) => (config.memory.ofGroup === undefined ? config.candidates : 1);
 
 /** Evaluations that a run's memory holds at the start of an iteration when no proposal was rejected. */

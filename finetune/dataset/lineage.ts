@@ -1,4 +1,4 @@
-/** Where a trained model comes from: trainings write it beside the model, and evaluations read it. */
+/** The lineage of trained models: trainings write it beside the model, and evaluations read it. */
 import { createHash } from 'node:crypto';
 import {
   closeSync,

@@ -6,7 +6,7 @@ export type Column =
   | { readonly kind: 'text' | 'number' | 'count' | 'boolean' | 'messages' }
   | { readonly kind: 'struct'; readonly fields: Columns };
 
-/** By name, in their order; those whose name ends in `?` may be absent in a row. */
+/** Columns by name, in their order; a row may lack those whose name ends in `?`. */
 export type Columns = Readonly<Record<string, Column>>;
 
 /** Rows that are encoded at once, which bounds memory. */

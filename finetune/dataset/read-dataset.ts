@@ -14,7 +14,7 @@ import type { TokenExample } from '../engine/batch.js';
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
   readonly completion: string;
-  /** How much each token of the answer counts; negative: becomes less likely. */
+  /** Weight of each token of the answer; a negative one makes it less likely. */
   readonly weight: number;
   /** The model that was served this prompt when it was logged, and the tokens counted then; absent where none were. */
   readonly served?: { readonly model: string; readonly promptTokens: number };

@@ -34,12 +34,13 @@ function imitate(
   };
 }
 
+/** The candidates that best-of-group imitates. */
 export interface GroupTargets {
-  /** How many of the best are imitated, each that beats the best so far with an example of its own. */
+  /** How many of the best are imitated, each that beats the best so far with an example of its own; default 1. */
   readonly winners?: number | undefined;
   /**
-   * How many iterations further the candidates count, too: an answer that later prompts led to is one that this prompt
-   * could have had. Of several numbers each gives its winners, equal ones once. None further where it is left out.
+   * How many iterations ahead candidates count, too: an answer that later prompts led to is one that this prompt could
+   * have had. Each number gives its winners, equal ones once; default 0.
    */
   readonly lookAhead?: readonly number[] | undefined;
 }
@@ -60,15 +61,11 @@ export function bestOfGroup(
         .toSorted((a, b) => b.entry.score - a.entry.score)
         .slice(0, winners);
     });
-    // A reason of a later iteration speaks of another history.
-    return [...new Set(chosen)].map((proposed) =>
-      imitate(
-        run,
-        'best-of-group',
-        step,
-        proposed.entry.iteration === step.iteration ? proposed : { ...proposed, reply: '' },
-      ),
-    );
+    // The reason of a later iteration describes another history.
+    return [...new Set(chosen)].map(({ entry, reply }) => {
+      const own = entry.iteration === step.iteration;
+      return imitate(run, 'best-of-group', step, { entry, reply: own ? reply : '' });
+    });
   });
 }
 
@@ -101,8 +98,8 @@ function pairs(step: Step, next: Step | undefined): readonly (readonly [Proposed
 }
 
 function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Preference {
-  // With one reason only, a model would learn to give reasons (or none), not to propose. A reason of another
-  // iteration speaks of another history.
+  // With one reason only, a model would learn to give reasons (or none), not to propose. The reason of another
+  // iteration describes another history.
   const stated = [better, worse].every(
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
   );

@@ -109,7 +109,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
   };
 }
 
-/** What all examples of a prompt have in common. */
+/** The part of the lineage that all examples of a prompt share. */
 export function lineageOf(
   run: SourceRun,
   recipe: Recipe,

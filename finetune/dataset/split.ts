@@ -3,7 +3,6 @@ import { type Problem, UserError } from '../../src/errors.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { matches } from '../../src/storage/folder-patterns.js';
 
-/** What is held out for validation. */
 export type ValidationPlan =
   | { readonly kind: 'none' }
   /** This share of the runs; dependent runs stay together. */

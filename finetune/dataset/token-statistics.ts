@@ -1,17 +1,7 @@
-/** How long the examples of a dataset are, in tokens. */
+/** Lengths of a dataset's examples in tokens, and statistics of its splits. */
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { completionsOf, type Example } from './example.js';
-
-/** Counts the tokens of a text. */
-export interface TokenCounter {
-  /** How it counts, for the manifest. */
-  readonly name: string;
-  count(text: string): number;
-}
-
-/** Estimates on the high side, without a model's tokenizer. */
-export const estimate: TokenCounter = { name: 'estimate', count: estimateTokens };
 
 /** In tokens, without those that a chat template adds. */
 export interface ExampleLength {
@@ -20,16 +10,13 @@ export interface ExampleLength {
   readonly completion: number;
 }
 
-/** The lengths of examples; each prompt is counted once, however many examples have it. */
-export function measureLengths(
-  examples: readonly Example[],
-  tokens: TokenCounter,
-): ReadonlyMap<Example, ExampleLength> {
+/** Estimates the lengths of examples on the high side, without a tokenizer. Each prompt is counted once. */
+export function measureLengths(examples: readonly Example[]): ReadonlyMap<Example, ExampleLength> {
   const prompts = new Map<string, number>();
   const promptLength = ({ prompt, lineage }: Example): number => {
     const known = prompts.get(lineage.prompt);
     if (known !== undefined) return known;
-    const length = prompt.reduce((sum, { content }) => sum + tokens.count(content), 0);
+    const length = prompt.reduce((sum, { content }) => sum + estimateTokens(content), 0);
     prompts.set(lineage.prompt, length);
     return length;
   };
@@ -38,7 +25,7 @@ export function measureLengths(
       example,
       {
         prompt: promptLength(example),
-        completion: Math.max(...completionsOf(example).map((text) => tokens.count(text))),
+        completion: Math.max(...completionsOf(example).map(estimateTokens)),
       },
     ]),
   );

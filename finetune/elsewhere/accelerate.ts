@@ -1,4 +1,4 @@
-/** How a training is spread over devices: the config of Hugging Face Accelerate. */
+/** The config of Hugging Face Accelerate, which spreads a training over devices. */
 import { UserError } from '../../src/errors.js';
 
 /** One device; a copy of the model on each; optimiser states spread (DeepSpeed ZeRO-2); all spread (PyTorch FSDP2). */

@@ -23,7 +23,7 @@ import { places, type TrlJob, type TrlTrainer, trlSettings } from './trl-setting
 
 export interface FolderExport {
   readonly config: TrainConfig;
-  /** What the base model is called where it is trained; undefined takes the config's path. */
+  /** Name of the base model where it is trained; undefined takes the config's path. */
   readonly base: string | undefined;
   readonly rows: RowKind;
   readonly machines: Machines;

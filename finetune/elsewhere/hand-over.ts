@@ -20,15 +20,15 @@ const schema = z.looseObject({
   /** The config of `finetune train`, with absolute paths. */
   config: z.looseObject({ output: z.string(), method: z.looseObject({ kind: z.string() }) }),
   base: z.looseObject({
-    /** Where it lay when this was written. */
+    /** Directory at the time of the export. */
     path: z.string(),
-    /** What it is called where it is trained. */
+    /** Name where it is trained. */
     name: z.string(),
     /** `contentHash`; null where it wasn't at hand. */
     hash: z.string().nullable(),
   }),
   dataset: datasetSchema,
-  /** How the training differs from one of `finetune train`. */
+  /** Differences from a training by `finetune train`. */
   warnings: z.array(z.string()),
 });
 export type HandOver = z.output<typeof schema>;

@@ -28,7 +28,7 @@ export interface Imported {
   readonly kind: TrainedDirectory['kind'];
   /** The new directory. */
   readonly directory: string;
-  /** Of an adapter. */
+  /** Base of an adapter. */
   readonly base: string | undefined;
   readonly outcome: TrlOutcome;
   readonly lineage: TrainingLineage;

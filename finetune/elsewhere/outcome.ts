@@ -1,4 +1,4 @@
-/** What a Hugging Face trainer records about how a training went. */
+/** The outcome of a training, from the files of a Hugging Face trainer. */
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** What other trainers leave: which of its files make up an adapter or a model, and whether an adapter is usable. */
+/** Directories of other trainers: the files that make up an adapter or a model, and checks of an adapter. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';

@@ -2,10 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { z } from 'zod';
-import { type ChatTokenizer, openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import {
+  type ChatTokenizer,
+  openTokenizer,
+  readTokenizerJson,
+} from '../../src/models/local/tokens/tokenizer.js';
 import { type DecoderConfig, readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
-import { readJson } from '../../src/storage/checked-json.js';
 import { completionsOf } from '../dataset/example.js';
 import { endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import { trlDpoRow, trlSftRow } from '../dataset/row-formats.js';
@@ -14,15 +16,15 @@ import type { StoredAnswer, StoredExample } from '../dataset/stored-examples.js'
 /** Rows hold messages, which TRL renders and tokenises itself, or the token ids of serving. */
 export type RowKind = 'messages' | 'tokens';
 
-/** How the tokens that TRL makes of answers compare with those of serving. */
+/** Counts of answers by how TRL's tokens compare with those of serving. */
 export interface TokenCheck {
   readonly same: number;
-  /** Those of serving, then what the template writes behind an answer, often a line break. */
+  /** The tokens of serving, then those that the template writes behind an answer, often a line break. */
   readonly longer: number;
   readonly different: number;
   /** Tokens of the longest example. */
   readonly longest: number;
-  /** What the model can read. */
+  /** The context of the model. */
   readonly contextTokens: number;
 }
 
@@ -31,7 +33,7 @@ export interface BaseTexts {
   readonly config: DecoderConfig;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly tokenizer: ChatTokenizer;
-  /** Without what opens an answer: TRL renders prompt and answer together like that. */
+  /** The same without the opening of an answer: TRL renders prompt and answer together. */
   readonly whole: ChatTokenizer;
   readonly end: number;
   /** Spellings of control tokens. */
@@ -45,25 +47,17 @@ export function openBaseTexts(directory: string, variables: Readonly<Record<stri
   const config = readDecoderConfig(directory);
   const tokenizer = openTokenizer(directory, variables);
   const whole = openTokenizer(directory, { ...variables, add_generation_prompt: false });
+  const { added_tokens: added } = readTokenizerJson(path.join(directory, 'tokenizer.json'));
   return {
     config,
     variables,
     tokenizer,
     whole,
     end: endOfAnswer(directory, config, tokenizer),
-    control: controlSpellings(directory),
+    control: added.filter(({ special }) => special).map(({ content }) => content),
     dated:
       !('date_string' in variables) && readFileSync(tokenizer.template.file, 'utf8').includes('strftime_now'),
   };
-}
-
-const addedTokens = z.looseObject({
-  added_tokens: z.array(z.looseObject({ content: z.string(), special: z.boolean().default(false) })),
-});
-
-function controlSpellings(directory: string): readonly string[] {
-  const { added_tokens } = addedTokens.parse(readJson(path.join(directory, 'tokenizer.json')));
-  return added_tokens.filter(({ special }) => special).map(({ content }) => content);
 }
 
 /** The rows of one file: `{prompt, completion}` or `{prompt, chosen, rejected}`, with `chat_template_kwargs` where there are any. */

@@ -8,7 +8,7 @@ export type TrlTrainer = 'sft' | 'dpo';
 export interface TrlJob {
   readonly trainer: TrlTrainer;
   readonly config: TrainConfig;
-  /** What the base model is called where it is trained: a path there, or a name on the hub. */
+  /** Name of the base model where it is trained: a path there, or a name on the hub. */
   readonly base: string;
   readonly machines: Machines;
   /** Tokens of the longest example; undefined where it is not known, so that nothing is cut. */
@@ -16,7 +16,7 @@ export interface TrlJob {
   readonly validates: boolean;
 }
 
-/** Where things lie in the folder. */
+/** Names in the folder. */
 export const places = {
   data: 'data',
   accelerate: 'accelerate.yaml',

@@ -5,7 +5,7 @@ export interface TokenExample {
   readonly promptIds: readonly number[];
   /** The token that ends the answer included. */
   readonly completionIds: readonly number[];
-  /** How much each token of the answer counts. */
+  /** Weight of each token of the answer. */
   readonly weight: number;
 }
 

@@ -24,7 +24,7 @@ export async function makeModelDirectory<T>(
   directory: string,
   write: (partial: string) => Promise<T> | T,
 ): Promise<T> {
-  // Where a link leads to the directory, its target is replaced, not the link.
+  // The target of a link is replaced, not the link.
   const output = existsSync(directory) ? realpathSync(directory) : path.resolve(directory);
   const contents = existsSync(output) ? readdirSync(output) : [];
   if (contents.length > 0)

@@ -1,4 +1,4 @@
-/** How a training goes at present: its loss without the noise of single steps, its speed, and the time that is left. */
+/** The present pace of a training: its loss without the noise of single steps, its speed, and the time that is left. */
 import type { Metric, MetricOf } from './metrics.js';
 
 /** Steps that speed and time left are computed from. */
@@ -91,7 +91,7 @@ export class Pace {
   }
 }
 
-/** How often something that happens every so many steps, and after the last one, is still to come. */
+/** The number of times left of something that happens every so many steps and after the last one. */
 function occasions(after: number, totalSteps: number, every: number): number {
   if (after >= totalSteps) return 0;
   const regular = Math.floor(totalSteps / every) - Math.floor(after / every);

@@ -25,7 +25,7 @@ type Method =
   | {
       readonly kind: 'lora';
       readonly lora: LoraSettings;
-      /** How the frozen weights are held: as the model will be served. Absent: in full. */
+      /** Bits of the frozen weights, as the model will be served. Absent: all. */
       readonly quantization?: Quantization;
     }
   /** All weights, from those that are stored. */

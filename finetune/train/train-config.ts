@@ -115,7 +115,6 @@ export const trainConfigSchema = settings.refine(
 
 export type TrainConfig = z.output<typeof trainConfigSchema> & { readonly output: string };
 
-/** How a training's config is read. */
 export const trainingKind: SettingsKind<z.output<typeof trainConfigSchema>> = {
   schema: trainConfigSchema,
   get json() {

@@ -94,7 +94,6 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
       ...(state.best && { best: stepLoss(state.best) }),
     });
     const keep = () => {
-      if (run.checkpoint === undefined) return;
       writeCheckpoint(run.checkpoint, state, owner);
       hooks.onEvent?.({ kind: 'checkpoint', step: state.step });
     };
@@ -191,7 +190,7 @@ function exhausted(state: TrainingState, { patience }: TrainingSettings): boolea
 }
 
 function restore({ checkpoint, parameters }: TrainingRun, owner: CheckpointOwner): TrainingState {
-  const stored = checkpoint && readCheckpoint(checkpoint, parameters, owner.identity);
+  const stored = readCheckpoint(checkpoint, parameters, owner.identity);
   if (stored) return stored;
   const moments = parameters.map(zeroMoments);
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };

@@ -35,24 +35,22 @@ export function templateAlarms(
   const other = served.filter(({ before, now }) => before !== now);
   const some = conversations.slice(0, checked);
   const changed = some.filter((conversation) => !keepsAnswers(tokenizer, conversation));
-  return [
-    ...other.slice(0, 1).map(
-      ({ before, now }): TrainingAlarm => ({
-        alarm: 'other-prompts',
-        message: `${other.length} of ${served.length} prompts that ${name} was served have another number of tokens now, e.g. ${now} for ${before}: it would be trained on other prompts than it reads`,
-        remedy:
-          'give `template` the variables of the runs’ model.template, and the model the tokenizer of then',
-      }),
-    ),
-    ...changed.slice(0, 1).map(
-      (): TrainingAlarm => ({
-        alarm: 'answers-changed',
-        message: `the chat template shows ${changed.length} of ${some.length} answers otherwise than they were given, so a format correction would show the model other text than it was trained to write`,
-        remedy:
-          'take a chat template that neither trims nor drops parts of earlier answers, or set its variables in `template`',
-      }),
-    ),
-  ];
+  const alarms: TrainingAlarm[] = [];
+  if (other[0] !== undefined)
+    alarms.push({
+      alarm: 'other-prompts',
+      message: `${other.length} of ${served.length} prompts that ${name} was served have another number of tokens now, e.g. ${other[0].now} for ${other[0].before}: it would be trained on other prompts than it reads`,
+      remedy:
+        'give `template` the variables of the runs’ model.template, and the model the tokenizer of then',
+    });
+  if (changed.length > 0)
+    alarms.push({
+      alarm: 'answers-changed',
+      message: `the chat template shows ${changed.length} of ${some.length} answers otherwise than they were given, so a format correction would show the model other text than it was trained to write`,
+      remedy:
+        'take a chat template that neither trims nor drops parts of earlier answers, or set its variables in `template`',
+    });
+  return alarms;
 }
 
 /** Validations in a row, each worse than the one before, that raise the alarm. */

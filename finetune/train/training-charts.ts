@@ -20,7 +20,7 @@ import {
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import type { MetricOf } from './metrics.js';
 
-/** As on the command line: differences in the third digit count. */
+/** Four decimals, as on the command line: differences in the third digit matter. */
 export const formatLoss = (loss: number) => loss.toFixed(4);
 
 export interface Curves {

@@ -23,7 +23,6 @@ import type { Metric, MetricOf } from './metrics.js';
 import type { TrainConfig } from './train-config.js';
 import { courseCharts, formatLoss, lossChart, smoothedLosses } from './training-charts.js';
 
-/** How far a training is, or how it ended. */
 export type TrainingStatus =
   | { readonly kind: 'running' | 'interrupted' }
   /** `result`: path of the adapter or model directory, as a command line is to name it. */
@@ -35,7 +34,7 @@ export interface TrainingReport {
   readonly command: string;
   readonly config: TrainConfig;
   readonly dataset: DatasetLineage;
-  /** What the whole training recorded, in order; with a `start`. */
+  /** The metrics of the whole training, in order; with a `start`. */
   readonly metrics: readonly Metric[];
   readonly status: TrainingStatus;
 }

@@ -1,4 +1,4 @@
-/** What a training leaves to look at beside its result: the log of metrics, event files for TensorBoard, a page. */
+/** The record of a training beside its result: the log of metrics, event files for TensorBoard, a page. */
 import { join } from 'node:path';
 import { replaceFile } from '../../src/storage/replace-file.js';
 import { type Metric, MetricsLog } from './metrics.js';

@@ -5,30 +5,30 @@ import { decoderTensors, requireTensor } from '../../src/models/local/graph/para
 import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { readTensorBytes, sampledParts } from '../../src/models/local/weights/safetensors.js';
 import type { TokenExample } from '../engine/batch.js';
-import type { AdamWSettings, MuonSettings, Schedule } from '../engine/optimisers.js';
+import type { AdamWSettings, MuonSettings } from '../engine/optimisers.js';
 import type { Trainable } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
 import type { OrderSettings } from './order.js';
+import type { TrainConfig } from './train-config.js';
 
-export interface TrainingSettings extends OrderSettings {
-  readonly epochs: number;
-  /** Peak learning rate. */
-  readonly learningRate: number;
-  readonly schedule: Schedule['kind'];
-  readonly warmupSteps: number;
-  /** Share of the peak at which `linear` and `cosine` end. */
-  readonly learningRateFloor: number;
+type Configured =
+  | 'epochs'
+  | 'learningRate'
+  | 'schedule'
+  | 'warmupSteps'
+  | 'learningRateFloor'
+  | 'evaluateEvery'
+  | 'checkpointEvery';
+
+/** The schema of the config describes the fields that it has. */
+export interface TrainingSettings extends OrderSettings, Readonly<Pick<TrainConfig, Configured>> {
   readonly adamw: AdamWSettings;
-  /** Given: the matrices of the layers are trained by Muon, in a training of all weights. */
+  /** Muon trains the matrices of the layers; only in a training of all weights. */
   readonly muon?: MuonSettings | undefined;
-  /** The gradient's norm over all parameters is brought down to this. Undefined: it is not. */
+  /** Undefined: gradients are not clipped. */
   readonly maxGradientNorm: number | undefined;
-  /** Steps between validations; each also ends an interval of early stopping. */
-  readonly evaluateEvery: number;
-  /** Validations without a lower loss after which training ends. Undefined: it never does. */
+  /** Undefined: the training never ends early. */
   readonly patience: number | undefined;
-  /** Steps between checkpoints. */
-  readonly checkpointEvery: number;
 }
 
 export interface TrainingRun {
@@ -43,8 +43,8 @@ export interface TrainingRun {
   readonly device: string;
   /** Threads of the processor. Another number sums in another order, so that results differ in their last bits. */
   readonly threads: number;
-  /** Where the state is kept; training goes on from it when it exists. */
-  readonly checkpoint: string | undefined;
+  /** File of the state; training goes on from it when it exists. */
+  readonly checkpoint: string;
 }
 
 /**

@@ -128,7 +128,7 @@ function interleaveHalves(values: Float32Array, headDim: number, columns: number
   return result;
 }
 
-/** What Llama 3.1's scaling divides each frequency by: llama.cpp reads it from a tensor. */
+/** The divisors of the frequencies in Llama 3.1's scaling, which llama.cpp reads from a tensor. */
 function ropeFactors(rope: Rope, headDim: number): GgufTensor {
   const scaled = ropeFrequencies(rope, headDim);
   const plain = ropeFrequencies({ theta: rope.theta, scaling: 'none' }, headDim);

@@ -1,11 +1,9 @@
 /** Modelfiles, of which `ollama create` makes models. */
 import path from 'node:path';
-import { z } from 'zod';
 import { UserError } from '../../../src/errors.js';
 import { openChatTemplate, tokenText } from '../../../src/models/local/tokens/chat-template.js';
-import { readTokenizerConfig } from '../../../src/models/local/tokens/tokenizer.js';
+import { readTokenizerConfig, readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
 import { readDecoderConfig, readGenerationDefaults } from '../../../src/models/local/weights/hf-config.js';
-import { readJson } from '../../../src/storage/checked-json.js';
 import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
@@ -87,9 +85,7 @@ function dotted(file: string): string {
 
 /** Texts of the tokens that end an answer. */
 function endTexts(model: string): string[] {
-  const added = z
-    .looseObject({ added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string() })) })
-    .parse(readJson(path.join(model, 'tokenizer.json'))).added_tokens;
+  const { added_tokens: added } = readTokenizerJson(path.join(model, 'tokenizer.json'));
   const stated = readGenerationDefaults(model).eosTokens;
   const ids = new Set(stated.length > 0 ? stated : readDecoderConfig(model).eosTokens);
   const own = tokenText(readTokenizerConfig(model).eos_token);

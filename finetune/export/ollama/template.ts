@@ -13,7 +13,7 @@ interface ChatFormat {
   readonly withoutSystem: string;
   readonly user: Frame;
   readonly assistant: Frame;
-  /** How the answer begins. */
+  /** The beginning of the answer. */
   readonly answer: string;
 }
 

@@ -5,6 +5,7 @@ import { buildDataset, type Dataset, type DatasetOptions } from '../../../finetu
 import { sha256, withoutDuplicates } from '../../../finetune/dataset/example.js';
 import { distribution } from '../../../finetune/dataset/token-statistics.js';
 import { writeDataset } from '../../../finetune/dataset/write-dataset.js';
+import { estimateTokens } from '../../../src/prompting/token-estimate.js';
 import { seededModel, temporaryDirectory } from '../../support/experiments.js';
 import { jsonLines, named, played } from './runs.js';
 
@@ -156,12 +157,11 @@ describe('alarms', () => {
 });
 
 describe('statistics', () => {
-  it('count by the tokenizer that is given', async () => {
-    const words = { name: 'words', count: (text: string) => text.split(/\s+/).length };
-    const { statistics, tokens, train } = await build({ tokens: words, validation: { kind: 'none' } });
-    expect(tokens).toBe('words');
+  it('count estimated tokens', async () => {
+    const { statistics, tokens, train } = await build({ validation: { kind: 'none' } });
+    expect(tokens).toBe('estimate');
     const lengths = train.map(({ prompt }) =>
-      prompt.reduce((sum, { content }) => sum + content.split(/\s+/).length, 0),
+      prompt.reduce((sum, { content }) => sum + estimateTokens(content), 0),
     );
     expect(statistics.train.promptTokens).toMatchObject({
       least: Math.min(...lengths),

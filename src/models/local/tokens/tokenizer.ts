@@ -108,7 +108,7 @@ function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | und
   return tokens;
 }
 
-function readTokenizerJson(file: string): TokenizerJson {
+export function readTokenizerJson(file: string): TokenizerJson {
   const raw = readJson(file);
   if (raw === undefined)
     throw new UserError({
