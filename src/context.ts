@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { UserError } from './errors.js';
 
 /** What a command may touch of the outside world. Only `cli.ts` makes one from the real process. */
@@ -21,8 +22,20 @@ export interface CommandContext {
 /** Exit codes of the CLI; 0 is success. */
 export const exitCodes = { failure: 1, usage: 2, interrupted: 130 } as const;
 
-/** @throws UserError unless the value of a command-line option is a whole number of at least `minimum`. */
-export function requireCount(option: string, value: number, minimum: number): number {
-  if (Number.isSafeInteger(value) && value >= minimum) return value;
+/** The exit code of a command that plays runs: 0 where they came to their end. */
+export function exitCodeOf(status: string): number {
+  if (status === 'completed') return 0;
+  return status === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
+}
+
+/** @throws UserError unless the value of a command-line option is a whole number of at least `minimum`, or not given. */
+export function requireCount<T extends number | undefined>(option: string, value: T, minimum: number): T {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= minimum)) return value;
   throw new UserError({ field: option, message: `give a whole number of at least ${minimum}`, value });
+}
+
+/** A path as a person reads it: relative where it lies below the working directory. */
+export function shownPath(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  return short.startsWith('..') ? path : short || '.';
 }

@@ -1,19 +1,13 @@
-/** `policyloop finetune …`: the only place where the command line and the fine-tuner meet. */
 import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, exitCodes, requireCount } from '../../src/context.js';
+import { type CommandContext, exitCodes, requireCount, shownPath } from '../../src/context.js';
 import { formatCompact } from '../../src/format/numbers.js';
 import { number, terminalTable, text } from '../../src/format/table.js';
-import { shownPath } from '../../src/runs/facts.js';
-import { findRuns } from '../../src/runs/finder.js';
-import { buildDataset, type DatasetManifest } from '../dataset/dataset.js';
-import { requireExportable } from '../dataset/export-rows.js';
+import type { DatasetManifest } from '../dataset/dataset.js';
 import { rowFormats } from '../dataset/row-formats.js';
-import { parseValidation } from '../dataset/split.js';
 import type { Distribution } from '../dataset/token-statistics.js';
-import { datasetFiles, requireNewDirectory, writeDataset } from '../dataset/write-dataset.js';
 
 export const options = (y: Argv) =>
   y
@@ -85,10 +79,15 @@ type Args = Arguments<typeof options>;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { recipe, format, samples, winners, augment, context: window } = args;
   requireCount('--seed', args.seed, 0);
-  if (samples !== undefined) requireCount('--samples', samples, 1);
-  if (winners !== undefined) requireCount('--winners', winners, 1);
-  if (augment !== undefined) requireCount('--augment', augment, 0);
-  if (window !== undefined) requireCount('--context', window, 1);
+  requireCount('--samples', samples, 1);
+  requireCount('--winners', winners, 1);
+  requireCount('--augment', augment, 0);
+  requireCount('--context', window, 1);
+  const { findRuns } = await import('../../src/runs/finder.js');
+  const { buildDataset } = await import('../dataset/dataset.js');
+  const { requireExportable } = await import('../dataset/export-rows.js');
+  const { parseValidation } = await import('../dataset/split.js');
+  const { datasetFiles, requireNewDirectory, writeDataset } = await import('../dataset/write-dataset.js');
   requireExportable(recipe, format);
   const out = resolve(context.cwd, args.out);
   requireNewDirectory(out);
@@ -110,7 +109,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   context.print(
     args.json
       ? JSON.stringify({ out: shownPath(out, context.cwd), ...manifest })
-      : described(manifest, shownPath(out, context.cwd)),
+      : described(manifest, join(shownPath(out, context.cwd), datasetFiles.page)),
   );
   for (const { message, remedy } of manifest.alarms) {
     context.note(`${styleText('yellow', 'alarm')} ${message}\n  remedy: ${remedy}`);
@@ -125,7 +124,7 @@ function counts(option: string, text: string): readonly number[] {
     .map((part) => requireCount(option, part.trim() === '' ? Number.NaN : Number(part), 0));
 }
 
-function described({ recipe, sources, statistics, duplicates }: DatasetManifest, out: string): string {
+function described({ recipe, sources, statistics, duplicates }: DatasetManifest, page: string): string {
   const { train, validation } = statistics;
   const splits = [
     { title: 'train', ...train },
@@ -148,7 +147,7 @@ function described({ recipe, sources, statistics, duplicates }: DatasetManifest,
       number('history', ({ history }) => spread(history)),
     ]),
     '',
-    `look at it  ${join(out, datasetFiles.page)}`,
+    `look at it  ${page}`,
   ].join('\n');
 }
 

@@ -3,11 +3,8 @@ import { basename, resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, requireCount } from '../../src/context.js';
-import { shownPath } from '../../src/runs/facts.js';
+import { type CommandContext, requireCount, shownPath } from '../../src/context.js';
 import { plainName } from '../../src/storage/new-directory.js';
-import { exportFolder } from '../elsewhere/export-folder.js';
-import { loadTrainConfig } from '../train/train-config.js';
 
 export const options = (y: Argv) =>
   y
@@ -74,6 +71,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const nodes = requireCount('--nodes', args.nodes, 1);
   const perDevice = requireCount('--per-device', args.perDevice, 1);
   const seeds = requireCount('--seeds', args.seeds, 1);
+  const { exportFolder } = await import('../elsewhere/export-folder.js');
+  const { loadTrainConfig } = await import('../train/train-config.js');
   const config = loadTrainConfig(args.config, [], context.cwd);
   const out = resolve(context.cwd, args.out);
   const strategy = args.accelerate ?? (gpusPerNode * nodes === 1 ? 'single_gpu' : 'multi_gpu');

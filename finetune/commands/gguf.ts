@@ -3,15 +3,11 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, exitCodes } from '../../src/context.js';
+import { type CommandContext, exitCodes, shownPath } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
-import { shownPath } from '../../src/runs/facts.js';
-import { isAdapter, openBase, trainedVariables } from '../export/base-model.js';
 import type { GgufTensorType } from '../export/gguf/format.js';
-import { writeGguf } from '../export/gguf/gguf.js';
-import { ggufModelfile } from '../export/ollama/modelfile.js';
 import { writingProgress } from '../export/writing.js';
 
 export const options = (y: Argv) =>
@@ -43,7 +39,10 @@ type Args = Arguments<typeof options>;
 export const finishing = 'stopping';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { model, adapter } = locate(args, context.cwd);
+  const { writeGguf } = await import('../export/gguf/gguf.js');
+  const { ggufModelfile } = await import('../export/ollama/modelfile.js');
+  const { trainedVariables } = await import('../export/base-model.js');
+  const { model, adapter } = await locate(args, context.cwd);
   const out = resolve(context.cwd, args.out);
   const name = basename(out, extname(out));
   const modelfile = join(dirname(out), `${name}.Modelfile`);
@@ -102,7 +101,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 /** The model to write, and what is merged into it. */
-function locate({ model, adapter }: Args, cwd: string) {
+async function locate({ model, adapter }: Args, cwd: string) {
+  const { isAdapter, openBase } = await import('../export/base-model.js');
   const directory = resolve(cwd, model);
   if (adapter !== undefined) return openBase(resolve(cwd, adapter), directory, cwd);
   if (!isAdapter(directory)) return { model: directory, adapter: undefined };

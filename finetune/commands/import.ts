@@ -3,10 +3,8 @@ import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, exitCodes } from '../../src/context.js';
-import { shownPath } from '../../src/runs/facts.js';
-import { type Imported, importTrained } from '../elsewhere/import-adapter.js';
-import { findTrained } from '../elsewhere/trained-directory.js';
+import { type CommandContext, exitCodes, shownPath } from '../../src/context.js';
+import type { Imported } from '../elsewhere/import-adapter.js';
 
 export const options = (y: Argv) =>
   y
@@ -31,6 +29,8 @@ type Args = Arguments<typeof options>;
 export const finishing = 'stopping';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { importTrained } = await import('../elsewhere/import-adapter.js');
+  const { findTrained } = await import('../elsewhere/trained-directory.js');
   const absolute = (path: string | undefined) =>
     path === undefined ? undefined : resolve(context.cwd, path);
   const signal = context.stop.finish;

@@ -2,12 +2,9 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, exitCodes } from '../../src/context.js';
+import { type CommandContext, exitCodes, shownPath } from '../../src/context.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
-import { shownPath } from '../../src/runs/facts.js';
-import { openBase } from '../export/base-model.js';
-import { mergeAdapter } from '../export/merge.js';
 import { writingProgress } from '../export/writing.js';
 
 export const options = (y: Argv) =>
@@ -40,6 +37,8 @@ export const finishing = 'stopping';
 const notableRounding = 0.05;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { openBase } = await import('../export/base-model.js');
+  const { mergeAdapter } = await import('../export/merge.js');
   const adapterDirectory = resolve(context.cwd, args.adapter);
   const { model, adapter } = openBase(
     adapterDirectory,

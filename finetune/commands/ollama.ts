@@ -3,12 +3,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
-import type { CommandContext } from '../../src/context.js';
+import { type CommandContext, shownPath } from '../../src/context.js';
 import { UserError } from '../../src/errors.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
-import { shownPath } from '../../src/runs/facts.js';
-import { openBase } from '../export/base-model.js';
-import { adapterModelfile } from '../export/ollama/modelfile.js';
 
 export const options = (y: Argv) =>
   y
@@ -33,6 +30,8 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { openBase } = await import('../export/base-model.js');
+  const { adapterModelfile } = await import('../export/ollama/modelfile.js');
   const directory = resolve(context.cwd, args.adapter);
   const out = resolve(context.cwd, args.out);
   if (existsSync(out))

@@ -1,11 +1,9 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../command.js';
+import { type Arguments, common, kinds, withoutOverrides } from '../command.js';
 import { type CommandContext, exitCodes } from '../context.js';
 import { UserError } from '../errors.js';
 import { plural } from '../format/numbers.js';
-import { checkConfig } from '../preflight/check-config.js';
 import { describeFindings, errorsIn, type Finding, warningsIn } from '../preflight/findings.js';
-import { withoutOverrides } from '../studies/study.js';
 
 export const options = (y: Argv) =>
   y
@@ -38,6 +36,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       remedy: 'policyloop check quickstart',
     });
   }
+  const { checkConfig } = await import('../preflight/check-config.js');
   const checked: { readonly config: string; readonly findings: readonly Finding[] }[] = [];
   for (const file of files) {
     const findings = await checkConfig({ file, overrides }, args.offline, context);

@@ -1,17 +1,8 @@
 /** `policyloop compare`: groups of repeats against each other. */
-import { dirname, relative, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
-import { type ComparedRun, readComparedRuns } from '../comparison/compared-runs.js';
-import { renderComparisonPage } from '../comparison/page.js';
-import { compareGroups, type LeftOut } from '../comparison/run-comparison.js';
-import { groupRuns, identityOf } from '../comparison/run-groups.js';
-import { comparisonCsv, comparisonTables } from '../comparison/table.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
-import { shownPath } from '../runs/facts.js';
-import { findRuns } from '../runs/finder.js';
-import { replaceFile } from '../storage/replace-file.js';
 
 export const options = (y: Argv) =>
   y
@@ -46,32 +37,14 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-export function execute(args: Args, context: CommandContext): Promise<number> {
+export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.target !== undefined && !Number.isFinite(args.target)) {
     throw new UserError({ field: '--target', message: 'give a number', value: args.target });
   }
   const by = args.by === undefined ? undefined : keysOf(args.by);
-  const named = (path: string) => shownPath(path, context.cwd);
-  const paths = findRuns(args.runs, { cwd: context.cwd, runsDir: args.runsDir });
-  const read = readComparedRuns(paths);
-  const { kept, leftOut: unfit } = selected(read.runs, args.unfinished, named);
-  const leftOut = [
-    ...read.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
-    ...unfit,
-  ];
-  if (kept.length === 0) throw nothingLeft(leftOut, args.unfinished);
-  const tasks = groupRuns(kept, by);
-  const comparison = compareGroups(tasks, { by, target: args.target, leftOut, named });
-  if (args.csv !== undefined) replaceFile(resolve(context.cwd, args.csv), comparisonCsv(comparison));
-  if (args.html !== undefined) {
-    const file = resolve(context.cwd, args.html);
-    const link = (path: string) => relative(dirname(file), path);
-    replaceFile(file, renderComparisonPage(comparison, tasks, link));
-  }
-  context.print(args.json ? JSON.stringify(comparison) : comparisonTables(comparison));
-  if (!args.json && args.html !== undefined)
-    context.print(`\npage        ${named(resolve(context.cwd, args.html))}`);
-  return Promise.resolve(0);
+  const { compareRuns } = await import('../comparison/compare.js');
+  context.print(compareRuns({ ...args, by }, context));
+  return 0;
 }
 
 function keysOf(list: string): readonly string[] {
@@ -81,34 +54,5 @@ function keysOf(list: string): readonly string[] {
     field: '--by',
     message: 'name at least one key',
     alternatives: ['model', 'prompts.set'],
-  });
-}
-
-/** Complete runs, each config and seed once: the same seed again is no other observation. */
-function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (path: string) => string) {
-  const kept = new Map<string, ComparedRun>();
-  const leftOut: LeftOut[] = [];
-  for (const run of runs) {
-    const { ended, manifest, path, status } = run;
-    if (status !== 'completed' && !unfinished) {
-      leftOut.push({ run: named(path), reason: `${ended} after ${manifest.iterations.done} iterations` });
-      continue;
-    }
-    const same = kept.get(identityOf(run));
-    if (same === undefined) kept.set(identityOf(run), run);
-    else leftOut.push({ run: named(path), reason: `same config and seed as ${named(same.path)}` });
-  }
-  return { kept: [...kept.values()], leftOut };
-}
-
-function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): UserError {
-  const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
-  return new UserError({
-    field: 'runs',
-    message: unfinished ? 'none of these runs can be read' : 'none of these runs is complete',
-    value: first.join('; '),
-    remedy: unfinished
-      ? 'policyloop show says what is wrong with a run'
-      : 'policyloop resume finishes a run; --unfinished compares them as they are',
   });
 }

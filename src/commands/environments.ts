@@ -1,12 +1,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common } from '../command.js';
 import type { CommandContext } from '../context.js';
-import {
-  environmentIds,
-  environmentInfo,
-  isBuiltInId,
-  openEnvironment,
-} from '../environments/catalogue/open.js';
 import type { Space } from '../environments/environment.js';
 import { number, terminalTable, text } from '../format/table.js';
 
@@ -21,6 +15,7 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop environments [id]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { environmentIds } = await import('../environments/catalogue/open.js');
   const ids = args.id === undefined ? environmentIds() : [args.id];
   const described = await Promise.all(ids.map((id) => describe(id, context)));
   if (args.json) {
@@ -51,6 +46,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
+  const { environmentInfo, isBuiltInId, openEnvironment } = await import('../environments/catalogue/open.js');
   const environment = await openEnvironment({ id }, env);
   await environment.close?.();
   const options = isBuiltInId(id) ? environmentInfo(environment.id).options : ['those of the environment'];

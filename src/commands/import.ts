@@ -2,8 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
-import { importedYaml } from '../config/import/imported-yaml.js';
-import { loadConfig } from '../config/load.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
 
@@ -27,6 +25,8 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop import <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { loadConfig } = await import('../config/load.js');
+  const { importedYaml } = await import('../config/import/imported-yaml.js');
   const { file, imported, notes } = loadConfig({
     file: args.config,
     overrides: args.overrides,

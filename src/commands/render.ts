@@ -1,26 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
-import { dirname, extname, join, resolve } from 'node:path';
+import { dirname, extname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, requireCount } from '../context.js';
 import { UserError } from '../errors.js';
-import {
-  type DrawnEpisode,
-  drawPicture,
-  type EpisodeChoice,
-  iterationName,
-  makeAnimationsFolder,
-  type PictureFormat,
-  pictureFormats,
-} from '../experiment/animations.js';
-import { choosePolicy, type NotablePolicy } from '../experiment/choose-policy.js';
+import type { NotablePolicy } from '../experiment/choose-policy.js';
 import { formatBytes, formatReturn } from '../format/numbers.js';
-import { createProgress } from '../format/progress.js';
-import { durationOf } from '../render/animation.js';
-import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { placeName, shownPath } from '../runs/facts.js';
-import { type OpenedRun, openRun } from '../runs/open-run.js';
-import { replaceFile } from '../storage/replace-file.js';
+import { type PictureFormat, pictureFormats } from '../render/animation.js';
 
 export const options = (y: Argv) =>
   y
@@ -66,58 +52,24 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireRange('--max-frames', args.maxFrames, 2, 5000);
   if (args.fps !== undefined) requireRange('--fps', args.fps, 1, 50);
   const format = formatOf(args);
-  const wanted = readIteration(args.iteration);
-  const given = args.out === undefined ? undefined : readOut(args.out, context.cwd);
-  const run = await openRun(args, context);
-  const entry = choosePolicy(run, wanted, args.candidate);
-  const progress = createProgress(args, context);
-  const drawn = await drawPicture(run, entry, chooseEpisode(run, args), {
-    ...args,
-    format,
-    onFrame(done, total) {
-      if (done === 1) progress.begin({ label: 'frames', total });
-      progress.update(done);
-    },
-  }).finally(() => progress.close());
-  const { animation, picture, replay, recorded } = drawn;
-  const file = given ?? fileInRun(run, entry, drawn, format, wanted);
-  replaceFile(file, picture);
-  const out = shownPath(file, context.cwd);
-  const asRecorded = recorded === undefined ? undefined : recorded === replay.return;
+  const iteration = readIteration(args.iteration);
+  const file = args.out === undefined ? undefined : readOut(args.out, context.cwd);
+  const { drawPicture } = await import('../experiment/picture.js');
+  const { policy, told } = await drawPicture({ ...args, format, iteration, file }, context);
   if (args.json) {
-    context.print(
-      JSON.stringify({
-        run: args.run,
-        environment: run.manifest.environment,
-        iteration: entry.iteration,
-        candidate: entry.candidate,
-        episode: drawn.episode ?? null,
-        seed: drawn.seed,
-        return: replay.return,
-        length: replay.length,
-        recorded: recorded ?? null,
-        asRecorded: asRecorded ?? null,
-        out,
-        format,
-        bytes: Buffer.byteLength(picture),
-        frames: animation.moments.length,
-        seconds: durationOf(animation),
-        speed: animation.pace.speed ?? null,
-      }),
-    );
+    context.print(JSON.stringify(told));
     return 0;
   }
-  const comparison = asRecorded === undefined ? '' : asRecorded ? ', as recorded' : '';
-  const which = drawn.episode === undefined ? '' : `episode ${drawn.episode + 1}, `;
+  const which = told.episode === null ? '' : `episode ${told.episode + 1}, `;
   context.print(
     [
-      `${run.manifest.environment}, the policy of ${placeName(entry, run.config)}, ${which}seed ${drawn.seed}: return ${formatReturn(replay.return)} in ${replay.length} steps${comparison}`,
-      `${out}  ${formatBytes(Buffer.byteLength(picture))}, ${animation.moments.length} frames, ${durationOf(animation).toFixed(1)} s`,
+      `${told.environment}, the policy of ${policy}, ${which}seed ${told.seed}: return ${formatReturn(told.return)} in ${told.length} steps${told.asRecorded === true ? ', as recorded' : ''}`,
+      `${told.out}  ${formatBytes(told.bytes)}, ${told.frames} frames, ${told.seconds.toFixed(1)} s`,
     ].join('\n'),
   );
-  if (asRecorded === false) {
+  if (told.asRecorded === false) {
     context.note(
-      `warning: the evaluation recorded a return of ${formatReturn(recorded!)} for this episode: the environment is not what it was then (its options, or another version of policyloop)`,
+      `warning: the evaluation recorded a return of ${formatReturn(told.recorded!)} for this episode: the environment is not what it was then (its options, or another version of policyloop)`,
     );
   }
   return 0;
@@ -162,22 +114,6 @@ function readIteration(text: string): NotablePolicy | number {
   });
 }
 
-function chooseEpisode({ config }: OpenedRun, { episode = 1, seed, ...args }: Args): EpisodeChoice {
-  if (seed !== undefined) {
-    requireCount('--seed', seed, 0);
-    return { kind: 'seed', seed };
-  }
-  const { episodes } = config.evaluation;
-  if (requireCount('--episode', episode, 1) <= episodes) return { kind: 'evaluated', episode: episode - 1 };
-  throw new UserError({
-    field: '--episode',
-    message: `${args.run} evaluates a policy on ${episodes} episodes`,
-    value: episode,
-    alternatives: [`1–${episodes}`],
-    remedy: '--seed plays any other',
-  });
-}
-
 function readOut(out: string, cwd: string): string {
   const file = resolve(cwd, out);
   const problem = (message: string, remedy: string) =>
@@ -185,21 +121,4 @@ function readOut(out: string, cwd: string): string {
   if (!existsSync(dirname(file))) throw problem('there is no such directory', 'make it first');
   if (existsSync(file) && !statSync(file).isFile()) throw problem('this is not a file', 'name another');
   return file;
-}
-
-/** In the run's own folder. */
-function fileInRun(
-  { path, config }: OpenedRun,
-  entry: BufferEntry,
-  { episode, seed }: DrawnEpisode,
-  format: PictureFormat,
-  wanted: NotablePolicy | number,
-): string {
-  const several = entry.iteration === 0 || config.candidates > 1;
-  const policy =
-    typeof wanted === 'number'
-      ? `${iterationName(entry.iteration)}${several ? `-candidate-${entry.candidate + 1}` : ''}`
-      : wanted;
-  const which = episode === undefined ? `seed-${seed}` : `episode-${episode + 1}`;
-  return join(makeAnimationsFolder(path), `${policy}-${which}.${format}`);
 }

@@ -1,12 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common } from '../command.js';
-import type { CommandContext } from '../context.js';
-import { groupReportPath, writeGroupReport, writeRunReport } from '../report/write-report.js';
-import { shownPath } from '../runs/facts.js';
-import { findRun } from '../runs/finder.js';
-import { groupFile } from '../runs/reader.js';
+import { type CommandContext, shownPath } from '../context.js';
 
 export const options = (y: Argv) =>
   y
@@ -17,13 +11,9 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** `policyloop report <run>`. */
-export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
-  if (existsSync(join(path, groupFile))) {
-    await writeGroupReport(path);
-    context.print(shownPath(groupReportPath(path), context.cwd));
-  } else {
-    context.print(shownPath(await writeRunReport(path), context.cwd));
-  }
+export async function execute({ run, runsDir }: Args, { cwd, print }: CommandContext): Promise<number> {
+  const { findRun } = await import('../runs/finder.js');
+  const { writeReport } = await import('../report/write-report.js');
+  print(shownPath(await writeReport(findRun(run, { cwd, runsDir })), cwd));
   return 0;
 }

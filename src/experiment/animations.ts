@@ -9,13 +9,11 @@ import { isModulePath } from '../modules/user-module.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import { evaluationSeeds } from '../random/seeds.js';
 import type { Animation } from '../render/animation.js';
-import { gifAnimation } from '../render/gif-animation.js';
 import { svgAnimation } from '../render/svg-animation.js';
 import { canDraw, notDrawn, type Replay, replay } from '../rollout/replay.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { makeTask } from '../rollout/task.js';
 import { placeName } from '../runs/facts.js';
-import type { OpenedRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/replace-file.js';
@@ -87,39 +85,6 @@ export function drawEpisode(
 function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, root: number): readonly number[] {
   const fresh = evaluation.seeds === 'fresh' && iteration > 0 ? iteration : undefined;
   return evaluationSeeds(root, evaluation.episodes, fresh);
-}
-
-export const pictureFormats = ['gif', 'svg'] as const;
-export type PictureFormat = (typeof pictureFormats)[number];
-
-/** Opens the task of a run, plays an episode of one of its policies again, and draws it. */
-export async function drawPicture(
-  { config, family, manifest }: Pick<OpenedRun, 'config' | 'family' | 'manifest'>,
-  entry: BufferEntry,
-  choice: EpisodeChoice,
-  options: {
-    readonly format: PictureFormat;
-    /** Width in pixels. */
-    readonly size: number;
-    readonly maxFrames: number;
-    readonly fps?: number | undefined;
-    /** Called with the number of frames drawn so far, of all; drawing never lets go of the thread. */
-    readonly onFrame: (drawn: number, frames: number) => void;
-  },
-): Promise<DrawnEpisode & { readonly picture: string | Uint8Array }> {
-  const environment = await openDrawable(config);
-  try {
-    const drawn = drawEpisode({ config, family, environment, seed: manifest.seed }, entry, choice, options);
-    const { animation } = drawn;
-    const { format, size, onFrame } = options;
-    const picture =
-      format === 'svg'
-        ? svgAnimation(animation, size)
-        : gifAnimation(animation, size, (count) => onFrame(count, animation.moments.length)).bytes;
-    return { ...drawn, picture };
-  } finally {
-    environment.close?.();
-  }
 }
 
 const mostFrames = 300;

@@ -1,6 +1,10 @@
 /** An episode as pictures one after another, before anything is known of a file format. */
 import type { Frame, Point } from '../environments/frame.js';
 
+/** File formats that an animation can be written in. */
+export const pictureFormats = ['gif', 'svg'] as const;
+export type PictureFormat = (typeof pictureFormats)[number];
+
 /** A state of the episode. */
 export interface Moment {
   readonly frame: Frame;

@@ -6,31 +6,32 @@ import { notablePolicies } from '../experiment/choose-policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { factsOf } from '../runs/facts.js';
 import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
-import { readGroup, runFiles } from '../runs/reader.js';
+import { groupFile, readGroup, runFiles } from '../runs/reader.js';
 import { replaceFile } from '../storage/replace-file.js';
 import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
 import { renderGroupReport } from './group-report.js';
 import { renderReport } from './run-report.js';
 
-/** Writes `report.html` of the run at `path`; returns its path. */
-export async function writeRunReport(path: string): Promise<string> {
+/** Writes `report.html` of the run at `path`, or of the repeats below it; returns its path. */
+export async function writeReport(path: string): Promise<string> {
   const report = join(path, runFiles.report);
-  const run = await readWholeRun(path);
-  const page = renderReport({ ...runData(run), animations: await animationsOf(run) });
+  const page = existsSync(join(path, groupFile)) ? await groupPage(path) : await runPage(path);
   replaceFile(report, page);
   return report;
 }
 
-export const groupReportPath = (path: string) => join(path, runFiles.report);
+async function runPage(path: string): Promise<string> {
+  const run = await readWholeRun(path);
+  return renderReport({ ...runData(run), animations: await animationsOf(run) });
+}
 
-/** Writes `report.html` of the repeats below `path`. */
-export async function writeGroupReport(path: string): Promise<void> {
+async function groupPage(path: string): Promise<string> {
   const repeats = [];
   for (const name of readGroup(path).runs) {
     if (!existsSync(join(path, name, runFiles.manifest))) continue;
     repeats.push({ data: runData(await readWholeRun(join(path, name))), href: `${name}/${runFiles.report}` });
   }
-  replaceFile(groupReportPath(path), renderGroupReport(repeats));
+  return renderGroupReport(repeats);
 }
 
 function runData(run: OpenedRun): Omit<RunData, 'animations'> {

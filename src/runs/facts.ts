@@ -1,5 +1,6 @@
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { styleText } from 'node:util';
+import { shownPath } from '../context.js';
 import { formatInterval, formatReturn } from '../format/numbers.js';
 import { estimate, number, terminalTable } from '../format/table.js';
 import type { ParameterSpec } from '../policies/policy.js';
@@ -87,12 +88,6 @@ export function resultOf({ path, manifest, status, confirmed }: RunFacts, cwd: s
     ...(manifest.caps && { caps: manifest.caps }),
     report: shownPath(join(path, runFiles.report), cwd),
   };
-}
-
-/** A path as a person reads it: relative where it lies below the working directory. */
-export function shownPath(path: string, cwd: string): string {
-  const short = relative(cwd, path);
-  return short.startsWith('..') ? path : short || '.';
 }
 
 /** What a person reads at the end of a run. */

@@ -39,7 +39,7 @@ export interface PlayArguments {
 
 /** @throws UserError unless `--jobs` is a count */
 export function requireJobs({ jobs }: PlayArguments): void {
-  if (jobs !== undefined) requireCount('--jobs', jobs, 1);
+  requireCount('--jobs', jobs, 1);
 }
 
 /**

@@ -1,9 +1,8 @@
 /** The one engine for many runs: plays what is left of a plan, some runs at once. */
 import { join } from 'node:path';
-import type { CommandContext } from '../context.js';
+import { type CommandContext, shownPath } from '../context.js';
 import { plural } from '../format/numbers.js';
 import type { LimitName, RunEvent } from '../runs/events.js';
-import { shownPath } from '../runs/facts.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
 import { isComplete, openPlan, type PlanPlace } from './open.js';
 import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';

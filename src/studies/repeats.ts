@@ -3,17 +3,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { resolvedYaml } from '../config/load.js';
-import type { CommandContext } from '../context.js';
+import { type CommandContext, exitCodeOf, shownPath } from '../context.js';
 import { addUsage } from '../experiment/usage.js';
 import { repeatSeeds } from '../random/seeds.js';
-import { groupReportPath, writeGroupReport } from '../report/write-report.js';
+import { writeReport } from '../report/write-report.js';
 import { createGroupDirectory } from '../runs/create.js';
-import { describeRepeats, factsOf, resultOf, shownPath, summarizeRepeats } from '../runs/facts.js';
+import { describeRepeats, factsOf, resultOf, summarizeRepeats } from '../runs/facts.js';
 import { readGroup, runFiles } from '../runs/reader.js';
 import { formatFaults, formatUsage } from '../runs/usage-text.js';
 import type { Plan, PlayArguments } from './plan.js';
 import { failureLines, type Played, playPlan } from './play.js';
-import { exitCodeOf } from './single-run.js';
 
 /**
  * Makes the directory of new repeats.
@@ -46,7 +45,7 @@ export async function finishGroup(
 ): Promise<number> {
   const plan = planOf(path, config);
   const place = { directory: path, record: (written: unknown) => written as object };
-  const played = await playPlan(plan, place, args, context, () => writeGroupReport(path));
+  const played = await playPlan(plan, place, args, context, () => writeReport(path));
   const result = groupResult(path, plan, played, context.cwd);
   context.print(
     args.json
@@ -87,6 +86,6 @@ function groupResult(path: string, { entries }: Plan, { failures, limit, status 
     ...(failures.length > 0 && {
       failures: failures.map(({ entry, message }) => ({ run: entry.path, message })),
     }),
-    report: shownPath(groupReportPath(path), cwd),
+    report: shownPath(join(path, runFiles.report), cwd),
   } as const;
 }

@@ -2,15 +2,15 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
-import { type CommandContext, exitCodes } from '../context.js';
+import { type CommandContext, exitCodeOf } from '../context.js';
 import { messageOf } from '../errors.js';
 import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
 import { newManifest } from '../experiment/parts.js';
 import { createDisplay } from '../experiment/progress.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
-import { writeRunReport } from '../report/write-report.js';
+import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
-import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts.js';
+import { describeResult, factsOf, resultOf } from '../runs/facts.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readImported, readManifest, runFiles } from '../runs/reader.js';
@@ -26,7 +26,7 @@ export async function runAndReport(
   context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
 ): Promise<void> {
   await runInDirectory(assembly, directory, display, context);
-  await writeRunReport(directory.path);
+  await writeReport(directory.path);
 }
 
 /** A run that is about to be played. */
@@ -129,16 +129,4 @@ export async function finishRun(
 /** What machines get when a run ends in an error of ours or of the system. */
 function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown) {
   return { ...resultOf(factsOf(path, manifest), cwd), status: 'failed', error: messageOf(error) } as const;
-}
-
-/** The one rule for the exit code of whatever plays runs: 0 for what came to its end. */
-export function exitCodeOf(status: RunResult['status']): number {
-  switch (status) {
-    case 'completed':
-      return 0;
-    case 'interrupted':
-      return exitCodes.interrupted;
-    default:
-      return exitCodes.failure;
-  }
 }

@@ -1,5 +1,4 @@
 /** Several configs, each played by several arms, under several seeds; every run is an ordinary run directory. */
-import { existsSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import type { Config, ModelConfig } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
@@ -132,15 +131,6 @@ export function planStudy<Arm extends StudyArm>(request: {
   }
   const seeds = repeatSeeds(request.seed ?? first.seed, repeats);
   return { plan: studyPlan(request.kind, { arms, experiments, seeds }), notes: [...notes] };
-}
-
-/** `a b iterations=20`: what holds `=` and is no file was meant as an override. */
-export function withoutOverrides(given: readonly string[]): {
-  readonly files: readonly string[];
-  readonly overrides: readonly string[];
-} {
-  const isOverride = (text: string) => /^[A-Za-z][\w.]*=/.test(text) && !existsSync(text);
-  return { files: given.filter((text) => !isOverride(text)), overrides: given.filter(isOverride) };
 }
 
 function refuseOverrides(overrides: readonly string[], reserved: Readonly<Record<string, string>>): void {

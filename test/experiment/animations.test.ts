@@ -25,7 +25,7 @@ import { notablePolicies } from '../../src/experiment/choose-policy.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { svgAnimation } from '../../src/render/svg-animation.js';
-import { writeRunReport } from '../../src/report/write-report.js';
+import { writeReport } from '../../src/report/write-report.js';
 import { replay } from '../../src/rollout/replay.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
@@ -244,7 +244,7 @@ describe('the report', () => {
 
   it('is the same each time', async () => {
     const before = readRunFile(path, 'report');
-    await writeRunReport(path);
+    await writeReport(path);
     expect(readRunFile(path, 'report')).toBe(before);
   });
 });

@@ -1,0 +1,216 @@
+/** Trains what a config says into its output directory: lock, record, live progress, lineage. */
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { styleText } from 'node:util';
+import { type CommandContext, exitCodeOf, shownPath } from '../../src/context.js';
+import { UserError } from '../../src/errors.js';
+import { formatBytes, formatDuration } from '../../src/format/numbers.js';
+import { shellQuote } from '../../src/report/views/reproduce.js';
+import { lockRun } from '../../src/storage/lock.js';
+import { type DatasetLineage, datasetLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
+import { readConversations } from '../dataset/read-dataset.js';
+import type { StepLoss } from '../engine/checkpoint.js';
+import { type MemoryEstimate, machineMemory } from './memory-estimate.js';
+import { createMeter, type Metric } from './metrics.js';
+import { createTrainingDisplay } from './progress.js';
+import { type FineTuned, type FineTuning, fineTune } from './sft.js';
+import { loadTrainConfig, type TrainConfig } from './train-config.js';
+import type { TrainingStatus } from './training-page.js';
+import { recordFiles, TrainingRecord } from './training-record.js';
+
+interface TrainArguments {
+  readonly config: string;
+  readonly overrides: readonly string[];
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+/** The last line of `--json`. */
+interface Summary {
+  readonly ended: FineTuned['ended'];
+  readonly step: number;
+  readonly best: StepLoss | null;
+  /** Path of the adapter or model directory. */
+  readonly result: string | null;
+  readonly report: string;
+  readonly output: string;
+}
+
+/** Trains, or goes on from the checkpoint that is there. Returns the exit code. */
+export async function train(args: TrainArguments, context: CommandContext): Promise<number> {
+  const config = loadTrainConfig(args.config, args.overrides, context.cwd, context.note);
+  const data = {
+    training: readConversations(config.dataset, 'train'),
+    validation: readConversations(config.dataset, 'validation'),
+    dataset: datasetLineage(config.dataset),
+  };
+  mkdirSync(config.output, { recursive: true });
+  const release = lockRun(join(config.output, 'training.lock'));
+  try {
+    return await trainOn(data, config, args, context);
+  } finally {
+    release();
+  }
+}
+
+interface TrainingData extends Pick<FineTuning, 'training' | 'validation'> {
+  readonly dataset: DatasetLineage;
+}
+
+/** While no other process writes the output. */
+async function trainOn(
+  data: TrainingData,
+  config: TrainConfig,
+  args: TrainArguments,
+  context: CommandContext,
+): Promise<number> {
+  const { cwd } = context;
+  const { dataset } = data;
+  const file = shownPath(resolve(cwd, args.config), cwd);
+  const command = ['policyloop finetune train', ...[file, ...args.overrides].map(shellQuote)].join(' ');
+  const record = new TrainingRecord({ command, config, dataset });
+  const outcome = await recorded(data, config, record, args, context);
+  const { ended, step, best, result } = outcome;
+  const lineage = trainingLineage({
+    method: config.method.kind,
+    model: config.model,
+    dataset,
+    config,
+    outcome,
+  });
+  for (const directory of [config.output, ...(result === undefined ? [] : [result])]) {
+    writeLineage(directory, lineage);
+  }
+  await record.end(statusOf(outcome, cwd));
+  const summary: Summary = {
+    ended,
+    step,
+    best: best ?? null,
+    result: result === undefined ? null : shownPath(result, cwd),
+    report: shownPath(join(config.output, recordFiles.page), cwd),
+    output: shownPath(config.output, cwd),
+  };
+  context.print(
+    args.json ? JSON.stringify(summary) : described(summary, config, record.metrics, { command, cwd }),
+  );
+  return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
+}
+
+/** Trains while the record and the display follow; a failure is recorded, too. */
+async function recorded(
+  { training, validation }: TrainingData,
+  config: TrainConfig,
+  record: TrainingRecord,
+  args: TrainArguments,
+  context: CommandContext,
+): Promise<FineTuned> {
+  const { device, model, output, template, threads } = config;
+  const method = methodOf(config);
+  const settings = settingsOf(config);
+  const display = createTrainingDisplay(args, config, context);
+  const { now, milliseconds } = context;
+  const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
+  try {
+    return await fineTune(
+      { model, method, training, validation, settings, template, output, device, threads },
+      {
+        onEvent(event) {
+          const metric = measured(event);
+          record.add(metric);
+          display.show(metric);
+        },
+        onMemory: (estimate) => showMemory(estimate, args, context),
+        stop: () => context.stop.finish.aborted,
+      },
+    );
+  } catch (error) {
+    await record.end(failed(error));
+    throw error;
+  } finally {
+    display.close();
+  }
+}
+
+/** The estimate, and a warning where less is free: other programs may end, or the system may drop what they don't use. */
+function showMemory(
+  estimate: MemoryEstimate,
+  { json, quiet }: TrainArguments,
+  context: CommandContext,
+): void {
+  const { free, total } = machineMemory();
+  const text = `memory: about ${formatBytes(estimate.total)} at the peak, ${formatBytes(free)} of ${formatBytes(total)} free`;
+  if (estimate.total > free) context.note(`warning: ${text}; it may run out: ${estimate.remedy}`);
+  else if (!json && !quiet) context.note(text);
+}
+
+function failed(error: unknown): TrainingStatus {
+  if (error instanceof UserError && error.problems[0] !== undefined) {
+    const { message, remedy } = error.problems[0];
+    return { kind: 'failed', message, remedy };
+  }
+  return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+}
+
+function statusOf({ ended, result }: FineTuned, cwd: string): TrainingStatus {
+  return ended === 'interrupted' || result === undefined
+    ? { kind: 'interrupted' }
+    : { kind: ended, result: shownPath(result, cwd) };
+}
+
+function described(
+  { ended, step, best, result, report }: Summary,
+  config: TrainConfig,
+  metrics: readonly Metric[],
+  { command, cwd }: { readonly command: string; readonly cwd: string },
+): string {
+  const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
+  const loss = best === null ? '' : `, lowest validation loss ${best.loss.toFixed(4)} at step ${best.step}`;
+  const model = shownPath(config.model, cwd);
+  const next =
+    result === null
+      ? [`go on      ${command}`]
+      : [`result     ${result}`, `run it     model.provider=local ${servedAs(config, model, result)}`];
+  return [
+    `${styleText('bold', ended)} after ${step} steps and ${time}${loss}`,
+    ...next,
+    `report     ${report}`,
+  ].join('\n');
+}
+
+/** Settings of the model that was trained; an adapter belongs to the weights that it was trained over, as they were. */
+function servedAs({ method }: TrainConfig, model: string, result: string): string {
+  if (method.kind !== 'lora') return shellQuote(`model.path=${result}`);
+  const quantization = method.quantization === 'none' ? '' : ` model.quantization=${method.quantization}`;
+  return `${shellQuote(`model.path=${model}`)} ${shellQuote(`model.adapter=${result}`)}${quantization}`;
+}
+
+function methodOf({ method }: TrainConfig) {
+  if (method.kind !== 'lora') return method;
+  const { rank, alpha, rsLora, dropout, modules, quantization } = method;
+  const lora = { rank, alpha, rankStabilized: rsLora, dropout, modules };
+  return { kind: 'lora', lora, quantization } as const;
+}
+
+function settingsOf(config: TrainConfig) {
+  const { seed, epochs, learningRate, schedule, warmupSteps, learningRateFloor, maxGradientNorm } = config;
+  const { optimizer, weightDecay, betas } = config;
+  const { batchExamples, batchTokens, packing, evaluateEvery, patience, checkpointEvery } = config;
+  return {
+    seed,
+    epochs,
+    learningRate,
+    schedule,
+    warmupSteps,
+    learningRateFloor,
+    adamw: { betas, epsilon: 1e-8, weightDecay },
+    muon: optimizer.kind === 'muon' ? { momentum: optimizer.momentum, weightDecay } : undefined,
+    maxGradientNorm,
+    batchExamples,
+    batchTokens,
+    packing,
+    evaluateEvery,
+    patience,
+    checkpointEvery,
+  };
+}

@@ -1,0 +1,76 @@
+/** Finds the runs of a comparison, leaves out what does not count, and writes what is asked for. */
+import { dirname, relative, resolve } from 'node:path';
+import { type CommandContext, shownPath } from '../context.js';
+import { UserError } from '../errors.js';
+import { findRuns } from '../runs/finder.js';
+import { replaceFile } from '../storage/replace-file.js';
+import { type ComparedRun, readComparedRuns } from './compared-runs.js';
+import { renderComparisonPage } from './page.js';
+import { compareGroups, type LeftOut } from './run-comparison.js';
+import { groupRuns, identityOf } from './run-groups.js';
+import { comparisonCsv, comparisonTables } from './table.js';
+
+interface CompareRequest {
+  readonly runs: readonly string[];
+  readonly runsDir: string;
+  /** Keys of the config that make the groups; undefined for all but the seed. */
+  readonly by: readonly string[] | undefined;
+  readonly target?: number | undefined;
+  /** Counts runs that have not come to their end, too. */
+  readonly unfinished: boolean;
+  readonly csv?: string | undefined;
+  readonly html?: string | undefined;
+  readonly json: boolean;
+}
+
+/** Returns what is to be printed: tables, or JSON. */
+export function compareRuns(request: CompareRequest, { cwd }: Pick<CommandContext, 'cwd'>): string {
+  const { by, csv, html, json, runs, runsDir, target, unfinished } = request;
+  const named = (path: string) => shownPath(path, cwd);
+  const read = readComparedRuns(findRuns(runs, { cwd, runsDir }));
+  const { kept, leftOut: unfit } = selected(read.runs, unfinished, named);
+  const leftOut = [
+    ...read.unreadable.map(({ path, message }) => ({ run: named(path), reason: message })),
+    ...unfit,
+  ];
+  if (kept.length === 0) throw nothingLeft(leftOut, unfinished);
+  const tasks = groupRuns(kept, by);
+  const comparison = compareGroups(tasks, { by, target, leftOut, named });
+  if (csv !== undefined) replaceFile(resolve(cwd, csv), comparisonCsv(comparison));
+  const page = html === undefined ? undefined : resolve(cwd, html);
+  if (page !== undefined) {
+    const link = (path: string) => relative(dirname(page), path);
+    replaceFile(page, renderComparisonPage(comparison, tasks, link));
+  }
+  if (json) return JSON.stringify(comparison);
+  return comparisonTables(comparison) + (page === undefined ? '' : `\n\npage        ${named(page)}`);
+}
+
+/** Complete runs, each config and seed once: the same seed again is no other observation. */
+function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (path: string) => string) {
+  const kept = new Map<string, ComparedRun>();
+  const leftOut: LeftOut[] = [];
+  for (const run of runs) {
+    const { ended, manifest, path, status } = run;
+    if (status !== 'completed' && !unfinished) {
+      leftOut.push({ run: named(path), reason: `${ended} after ${manifest.iterations.done} iterations` });
+      continue;
+    }
+    const same = kept.get(identityOf(run));
+    if (same === undefined) kept.set(identityOf(run), run);
+    else leftOut.push({ run: named(path), reason: `same config and seed as ${named(same.path)}` });
+  }
+  return { kept: [...kept.values()], leftOut };
+}
+
+function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): UserError {
+  const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
+  return new UserError({
+    field: 'runs',
+    message: unfinished ? 'none of these runs can be read' : 'none of these runs is complete',
+    value: first.join('; '),
+    remedy: unfinished
+      ? 'policyloop show says what is wrong with a run'
+      : 'policyloop resume finishes a run; --unfinished compares them as they are',
+  });
+}

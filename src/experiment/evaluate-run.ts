@@ -1,0 +1,84 @@
+/** `policyloop evaluate`: a policy of a run on other episodes. */
+import { modulesPlayed } from '../config/config.js';
+import type { CommandContext } from '../context.js';
+import { warningText } from '../format/progress.js';
+import { changedSince } from '../modules/sources.js';
+import type { ParameterVector } from '../policies/policy.js';
+import { confirmationSeeds } from '../random/seeds.js';
+import { type Evaluation, evaluate } from '../rollout/evaluation.js';
+import { openTask } from '../rollout/task.js';
+import { type OpenedRun, openRun } from '../runs/open-run.js';
+import {
+  interquartileMean,
+  largest,
+  mean,
+  meanInterval95,
+  smallest,
+  standardDeviation,
+} from '../statistics/descriptive.js';
+import { closeEnvironment, workersFor } from './assemble.js';
+import { choosePolicy } from './choose-policy.js';
+
+interface EvaluationRequest {
+  readonly run: string;
+  readonly runsDir: string;
+  readonly episodes: number;
+  /** Seed of the episodes; left out, they are untouched ones of the run. */
+  readonly seed?: number | undefined;
+  /** Left out, the best policy of the run. */
+  readonly iteration?: number | undefined;
+  readonly workers?: number | undefined;
+}
+
+/** Evaluates a policy of a run, and says where its modules were changed since. */
+export async function evaluateRun(request: EvaluationRequest, context: CommandContext) {
+  const run = await openRun(request, context);
+  const { iteration, parameters } = choosePolicy(run, request.iteration ?? 'best');
+  const { manifest } = run;
+  const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
+  const { returns, lengths } = await play(run, parameters, seeds, request.workers, context);
+  for (const file of changedSince(manifest.modules, modulesPlayed(run.config))) {
+    context.note(
+      warningText(`${file} was changed since the run: this is not what its policies were evaluated on`),
+    );
+  }
+  const figures = {
+    run: request.run,
+    iteration,
+    episodes: returns.length,
+    mean: mean(returns),
+    ci95: meanInterval95(returns),
+    standardDeviation: standardDeviation(returns),
+    iqm: interquartileMean(returns),
+    min: smallest(returns),
+    max: largest(returns),
+    meanLength: mean(lengths),
+    parameters,
+    returns,
+  };
+  return { environment: manifest.environment, figures };
+}
+
+async function play(
+  { config, family }: OpenedRun,
+  parameters: ParameterVector,
+  seeds: readonly number[],
+  chosen: number | undefined,
+  { env, stop }: Pick<CommandContext, 'env' | 'stop'>,
+): Promise<Evaluation> {
+  const { evaluation } = config;
+  const count = chosen ?? evaluation.workers;
+  const environment = await openTask(
+    config.environment,
+    evaluation.reward,
+    env,
+    count === 'auto' ? 1 : count,
+  );
+  const workers = workersFor({ ...config, evaluation: { ...evaluation, workers: count } });
+  const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
+  try {
+    return await evaluate(setting, parameters, seeds, stop.finish);
+  } finally {
+    await closeEnvironment({ environment, workers });
+  }
+}

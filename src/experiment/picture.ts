@@ -1,0 +1,132 @@
+/** `policyloop render`: the picture of one episode of a run. */
+import { join } from 'node:path';
+import { type CommandContext, requireCount, shownPath } from '../context.js';
+import { UserError } from '../errors.js';
+import { createProgress } from '../format/progress.js';
+import { durationOf, type PictureFormat } from '../render/animation.js';
+import { gifAnimation } from '../render/gif-animation.js';
+import { svgAnimation } from '../render/svg-animation.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { placeName } from '../runs/facts.js';
+import { type OpenedRun, openRun } from '../runs/open-run.js';
+import { replaceFile } from '../storage/replace-file.js';
+import {
+  type DrawnEpisode,
+  drawEpisode,
+  type EpisodeChoice,
+  iterationName,
+  makeAnimationsFolder,
+  openDrawable,
+} from './animations.js';
+import { choosePolicy, type NotablePolicy } from './choose-policy.js';
+
+interface PictureRequest {
+  readonly run: string;
+  readonly runsDir: string;
+  readonly iteration: NotablePolicy | number;
+  /** From 1, of that iteration; left out, its best. */
+  readonly candidate?: number | undefined;
+  /** One of the evaluation's episodes, from 1; `seed` names any other. */
+  readonly episode?: number | undefined;
+  readonly seed?: number | undefined;
+  readonly format: PictureFormat;
+  /** Path; left out, one in the run's own folder. */
+  readonly file: string | undefined;
+  /** Width in pixels. */
+  readonly size: number;
+  readonly maxFrames: number;
+  /** Frames a second; left out, the task's own speed. */
+  readonly fps?: number | undefined;
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+/** Plays an episode of one of a run's policies again, and writes its picture. */
+export async function drawPicture(request: PictureRequest, context: CommandContext) {
+  const { format } = request;
+  const run = await openRun(request, context);
+  const entry = choosePolicy(run, request.iteration, request.candidate);
+  const drawn = await draw(run, entry, request, context);
+  const { animation, picture, replay, recorded } = drawn;
+  const file = request.file ?? fileInRun(run, entry, drawn, request);
+  replaceFile(file, picture);
+  return {
+    policy: placeName(entry, run.config),
+    told: {
+      run: request.run,
+      environment: run.manifest.environment,
+      iteration: entry.iteration,
+      candidate: entry.candidate,
+      episode: drawn.episode ?? null,
+      seed: drawn.seed,
+      return: replay.return,
+      length: replay.length,
+      recorded: recorded ?? null,
+      asRecorded: recorded === undefined ? null : recorded === replay.return,
+      out: shownPath(file, context.cwd),
+      format,
+      bytes: Buffer.byteLength(picture),
+      frames: animation.moments.length,
+      seconds: durationOf(animation),
+      speed: animation.pace.speed ?? null,
+    },
+  };
+}
+
+async function draw(
+  run: OpenedRun,
+  entry: BufferEntry,
+  request: PictureRequest,
+  context: CommandContext,
+): Promise<DrawnEpisode & { readonly picture: string | Uint8Array }> {
+  const { config, family, manifest } = run;
+  const { format, size } = request;
+  const choice = chooseEpisode(run, request);
+  const environment = await openDrawable(config);
+  const progress = createProgress(request, context);
+  try {
+    const drawn = drawEpisode({ config, family, environment, seed: manifest.seed }, entry, choice, request);
+    const { animation } = drawn;
+    if (format === 'svg') return { ...drawn, picture: svgAnimation(animation, size) };
+    const { bytes } = gifAnimation(animation, size, (done) => {
+      if (done === 1) progress.begin({ label: 'frames', total: animation.moments.length });
+      progress.update(done);
+    });
+    return { ...drawn, picture: bytes };
+  } finally {
+    progress.close();
+    environment.close?.();
+  }
+}
+
+function chooseEpisode({ config }: OpenedRun, { episode = 1, run, seed }: PictureRequest): EpisodeChoice {
+  if (seed !== undefined) {
+    requireCount('--seed', seed, 0);
+    return { kind: 'seed', seed };
+  }
+  const { episodes } = config.evaluation;
+  if (requireCount('--episode', episode, 1) <= episodes) return { kind: 'evaluated', episode: episode - 1 };
+  throw new UserError({
+    field: '--episode',
+    message: `${run} evaluates a policy on ${episodes} episodes`,
+    value: episode,
+    alternatives: [`1–${episodes}`],
+    remedy: '--seed plays any other',
+  });
+}
+
+/** In the run's own folder. */
+function fileInRun(
+  { path, config }: OpenedRun,
+  entry: BufferEntry,
+  { episode, seed }: DrawnEpisode,
+  { format, iteration: wanted }: PictureRequest,
+): string {
+  const several = entry.iteration === 0 || config.candidates > 1;
+  const policy =
+    typeof wanted === 'number'
+      ? `${iterationName(entry.iteration)}${several ? `-candidate-${entry.candidate + 1}` : ''}`
+      : wanted;
+  const which = episode === undefined ? `seed-${seed}` : `episode-${episode + 1}`;
+  return join(makeAnimationsFolder(path), `${policy}-${which}.${format}`);
+}

@@ -1,0 +1,144 @@
+/** A run on a terminal, and in figures for programs. */
+import { styleText } from 'node:util';
+import { bestEntries } from '../experiment/stages.js';
+import { formatDuration, formatInterval, formatParameter, formatReturn } from '../format/numbers.js';
+import { number, terminalTable, text } from '../format/table.js';
+import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
+import { formatParameters } from '../prompting/answer/format.js';
+import { racingTotals } from '../rollout/replay-buffer.js';
+import type { CallRecord } from '../runs/events.js';
+import { factsOf, resultOf } from '../runs/facts.js';
+import type { OpenedRun } from '../runs/open-run.js';
+import { formatCaps, formatFaults, formatUsage, racingText } from '../runs/usage-text.js';
+import { sparkline } from './charts/sparkline.js';
+
+interface Shown {
+  /** Evaluations that are listed, the best first. */
+  readonly top: number;
+  /** What paths are given relative to. */
+  readonly cwd: string;
+}
+
+/** What `show --json` prints. */
+export function runFigures({ path, config, manifest, family, recorded }: OpenedRun, { top, cwd }: Shown) {
+  const { description } = family;
+  const projected = description.kind === 'linear' && description.projection !== undefined;
+  return {
+    ...resultOf(factsOf(path, manifest), cwd),
+    environment: manifest.environment,
+    model: manifest.model,
+    seed: manifest.seed,
+    ...(config.evaluation.racing && { racing: racingTotals(recorded.entries) }),
+    top: bestEntries(recorded.entries, top).map(({ iteration, candidate, score, parameters }) => ({
+      iteration,
+      candidate,
+      return: score,
+      parameters,
+      ...(projected && { weights: linearWeights(description, parameters) }),
+    })),
+    failures: countFailures(recorded.calls),
+  };
+}
+
+/** What `show` prints: learning curve, best evaluations, best policy, usage. */
+export function runText(
+  { path, config, manifest, family, recorded }: OpenedRun,
+  { top, cwd }: Shown,
+): string {
+  const facts = factsOf(path, manifest);
+  const result = resultOf(facts, cwd);
+  const { confirmed } = result;
+  const { entries } = recorded;
+  const scores = entries.map(({ score }) => score);
+  return [
+    styleText('bold', `${manifest.run}  ${manifest.environment}  ${manifest.model}  seed ${manifest.seed}`),
+    `${facts.ended}, ${result.iterations} of ${manifest.iterations.of} iterations, ${entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
+    '',
+    ...(scores.length > 0
+      ? [
+          `${sparkline(scores, 60)}  ${formatReturn(Math.min(...scores))} … ${formatReturn(Math.max(...scores))}`,
+          '',
+        ]
+      : []),
+    bestTable(bestEntries(entries, top)),
+    '',
+    confirmed === null
+      ? 'not confirmed on untouched seeds'
+      : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${confirmed.episodes} untouched episodes (iteration ${confirmed.iteration})`,
+    '',
+    ...describePolicy(family, (confirmed ?? result.best)?.parameters),
+    '',
+    ...(config.evaluation.racing ? [`raced     ${racingText(racingTotals(entries))}`] : []),
+    `usage     ${formatUsage(result.usage)}`,
+    ...(result.caps ? [`limits    ${formatCaps(result.caps)}`] : []),
+    ...(result.usage.faults ? [`faults    ${formatFaults(result.usage.faults)}`] : []),
+    `rejected  ${describeFailures(countFailures(recorded.calls))}`,
+    `report    ${result.report}`,
+  ].join('\n');
+}
+
+function bestTable(best: ReturnType<typeof bestEntries>): string {
+  return terminalTable(best, [
+    number('rank', (entry) => best.indexOf(entry) + 1),
+    number('mean return', ({ score }) => score, { format: formatReturn }),
+    number('min', ({ returns }) => Math.min(...returns), { format: formatReturn }),
+    number('max', ({ returns }) => Math.max(...returns), { format: formatReturn }),
+    number('iteration', ({ iteration }) => iteration || 'warm-up'),
+    number('candidate', ({ candidate }) => candidate + 1),
+  ]);
+}
+
+/** Replies that could not be used, by kind. */
+function countFailures(calls: readonly CallRecord[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of calls) {
+    if (outcome.kind === 'accepted') continue;
+    const kind = outcome.kind === 'rejected' ? outcome.failure.kind : outcome.error;
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function describeFailures(failures: Readonly<Record<string, number>>): string {
+  const kinds = Object.entries(failures).toSorted(([, a], [, b]) => b - a);
+  return kinds.length === 0 ? 'no reply' : kinds.map(([kind, count]) => `${count} × ${kind}`).join(', ');
+}
+
+function describePolicy(family: PolicyFamily, parameters: readonly number[] | undefined): readonly string[] {
+  if (parameters === undefined) return ['no policy yet'];
+  const { description } = family;
+  return [styleText('bold', 'best policy'), ...policyLines(description, family, parameters)];
+}
+
+/** Decimals of weights that follow from parameters; parameters have decimals of their own. */
+const weightDecimals = 3;
+
+function policyLines(
+  description: PolicyDescription,
+  family: PolicyFamily,
+  parameters: readonly number[],
+): readonly string[] {
+  if (description.kind !== 'linear') {
+    const text = formatParameters(parameters, family.parameters);
+    return [text.length > 2000 ? `${text.slice(0, 1999)}…` : text];
+  }
+  const { observations, outputs, bias, discrete, firstAction, projection } = description;
+  const weights = linearWeights(description, parameters);
+  const decimals = projection === undefined ? family.parameters.decimals : weightDecimals;
+  const outputColumns = Array.from({ length: outputs }, (_, a) => ({
+    title: discrete ? `action ${a + firstAction}` : `action[${a}]`,
+    kind: 'number' as const,
+    cell: (row: number) => formatParameter(weights[row * outputs + a]!.toFixed(decimals)),
+  }));
+  const table = terminalTable<number>(
+    Array.from({ length: observations + (bias ? 1 : 0) }, (_, row) => row),
+    [text('', (row) => (row < observations ? `observation[${row}]` : 'bias')), ...outputColumns],
+  );
+  if (projection === undefined) return [table];
+  return [
+    formatParameters(parameters, family.parameters),
+    '',
+    `${weights.length} weights in a random subspace of rank ${projection.rank} (seed ${projection.seed}) follow from them:`,
+    table,
+  ];
+}

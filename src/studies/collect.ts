@@ -1,0 +1,154 @@
+/** Plays a collection of runs into its directory, which goes on as what it began as. */
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { styleText } from 'node:util';
+import { z } from 'zod';
+import { type CommandContext, exitCodeOf, shownPath } from '../context.js';
+import { UserError } from '../errors.js';
+import { assemble, closeEnvironment } from '../experiment/assemble.js';
+import { formatDuration, plural } from '../format/numbers.js';
+import { collectionFile } from '../runs/reader.js';
+import { isMapping } from '../settings/schema.js';
+import { type Collection, loadCollection } from './collection-config.js';
+import { checkCollection, collectionPlan } from './collection-plan.js';
+import type { PlanPlace } from './open.js';
+import { type PlayArguments, requireJobs } from './plan.js';
+import { failureLines, type Played, playPlan } from './play.js';
+
+/** The last line of `--json`. */
+interface Summary {
+  readonly output: string;
+  readonly status: 'completed' | 'interrupted' | 'failed';
+  /** Runs that the config asks for. */
+  readonly runs: number;
+  /** Runs that are complete now. */
+  readonly complete: number;
+  /** Runs that this command brought to their end. */
+  readonly played: number;
+  /** Evaluations of this command. */
+  readonly evaluations: number;
+  readonly seconds: number;
+  readonly failures: readonly { readonly run: string; readonly message: string }[];
+}
+
+interface CollectArguments extends PlayArguments {
+  readonly config: string;
+  readonly overrides: readonly string[];
+}
+
+/** Plays what is left of a collection, one run a core unless `jobs` says otherwise. Returns the exit code. */
+export async function collect(args: CollectArguments, context: CommandContext): Promise<number> {
+  requireJobs(args);
+  const collection = loadCollection(args.config, args.overrides, context.cwd);
+  await checkAssemblies(collection, context);
+  const shown = { ...args, jobs: args.jobs ?? availableParallelism() };
+  const [plan, place] = [collectionPlan(collection), collectionPlace(collection)];
+  const played = await playPlan(plan, place, shown, context, () => undefined);
+  report(collection, played, args, context);
+  return exitCodeOf(played.status);
+}
+
+/** Each task, and each proposer, is made once before anything is played: what can't be is found now. */
+async function checkAssemblies(collection: Collection, context: CommandContext): Promise<void> {
+  const seen = new Set<string>();
+  for (const { task, proposer, config } of checkCollection(collection)) {
+    const names = [`task ${task}`, `proposer ${proposer}`];
+    if (names.every((name) => seen.has(name))) continue;
+    for (const name of names) seen.add(name);
+    try {
+      await closeEnvironment(await assemble(config, context.env));
+    } catch (error) {
+      throw error instanceof UserError ? collection.locate(error, task, proposer) : error;
+    }
+  }
+}
+
+function report(
+  { output, runs }: Collection,
+  played: Played,
+  { json }: CollectArguments,
+  { cwd, print }: CommandContext,
+): void {
+  const { complete, evaluations, failures, seconds, status } = played;
+  const shown = shownPath(output, cwd);
+  if (json) {
+    const summary: Summary = {
+      output: shown,
+      status,
+      runs,
+      complete,
+      played: played.played,
+      evaluations,
+      seconds,
+      failures: failures.map(({ entry: { path: run }, message }) => ({ run, message })),
+    };
+    print(JSON.stringify(summary));
+    return;
+  }
+  const failed = failures.length > 0 ? `, ${failures.length} failed` : '';
+  print(
+    [
+      styleText('bold', `${complete} of ${runs} runs complete${failed}`),
+      ...failureLines(played),
+      `played      ${plural(played.played, 'run')}, ${plural(evaluations, 'evaluation')} in ${formatDuration(1000 * seconds)}`,
+      `runs        ${shown}`,
+      status === 'completed'
+        ? `learn       policyloop finetune dataset ${shown} --recipe best-of-group --out DIRECTORY`
+        : 'go on       with the same command',
+    ].join('\n'),
+  );
+}
+
+const recordShape = z.looseObject({
+  version: z.literal(1),
+  kind: z.literal('collection'),
+  runs: z.number(),
+  settings: z.record(z.string(), z.unknown()),
+});
+
+/** Where a collection is played; its record throws a UserError where the runs that are there would be others now. */
+export function collectionPlace(collection: Collection): PlanPlace {
+  const { output, runs, seed, experiment, tasks, proposers } = collection;
+  // All that runs are drawn from, as JSON has it.
+  const settings: unknown = JSON.parse(JSON.stringify({ seed, experiment, tasks, proposers }));
+  const record = (written: unknown) => {
+    const before = written === undefined ? undefined : recordOf(written, output);
+    if (before !== undefined) requireSame(before.settings, settings, output);
+    return { version: 1, kind: 'collection', runs: Math.max(runs, before?.runs ?? 0), settings };
+  };
+  return { directory: output, record, field: 'output' };
+}
+
+function recordOf(written: unknown, output: string) {
+  const { success, data } = recordShape.safeParse(written);
+  if (success) return data;
+  throw new UserError({
+    file: join(output, collectionFile),
+    message: 'this is no record of a collection',
+    remedy: 'restore it from a copy, or name another output',
+  });
+}
+
+function requireSame(before: unknown, now: unknown, output: string): void {
+  const [was, is] = [leaves(before), leaves(now)];
+  const changed = [...new Set([...was.keys(), ...is.keys()])].filter((key) => was.get(key) !== is.get(key));
+  if (changed.length === 0) return;
+  const shown = changed
+    .slice(0, 4)
+    .map((key) => `${key}: ${was.get(key) ?? 'nothing'} → ${is.get(key) ?? 'nothing'}`);
+  throw new UserError({
+    file: join(output, collectionFile),
+    message: `the runs there began with other settings: ${shown.join('; ')}${changed.length > 4 ? `; and ${changed.length - 4} more` : ''}`,
+    remedy: 'restore them, or name another output; only runs may change',
+  });
+}
+
+/** Dotted path and JSON of every value. */
+function leaves(value: unknown, path = ''): ReadonlyMap<string, string> {
+  if ((!isMapping(value) && !Array.isArray(value)) || Object.keys(value).length === 0) {
+    return new Map([[path, JSON.stringify(value)]]);
+  }
+  return new Map(
+    Object.entries(value).flatMap(([key, item]) => [...leaves(item, path === '' ? key : `${path}.${key}`)]),
+  );
+}

@@ -1,0 +1,178 @@
+/** Controls on many tasks, with repeats, and the table of what they reach. */
+import { createHash } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { withoutOverrides } from '../command.js';
+import { type CommandContext, exitCodeOf, shownPath } from '../context.js';
+import { UserError } from '../errors.js';
+import { type ControlName, controlArm, controlNames, isControl } from '../search/controls.js';
+import { replaceFile } from '../storage/replace-file.js';
+import {
+  type Budget,
+  type ControlsPlan,
+  type ControlsResult,
+  controlsResult,
+  runReader,
+} from './controls-result.js';
+import { controlsCsv, controlsMarkdown, controlsOnTerminal } from './controls-table.js';
+import type { PlayArguments } from './plan.js';
+import { failureLines, type Played, playPlan } from './play.js';
+import { planStudy } from './study.js';
+
+interface ControlsRequest extends Budget, PlayArguments {
+  /** Configs, and key=value for all of them. */
+  readonly configs: readonly string[];
+  /** Separated by commas. */
+  readonly controls: string;
+  /** First root seed; left out, that of the first config. */
+  readonly seed?: number | undefined;
+  readonly repeats: number;
+  /** Directory of the study; left out, one below `runsDir` that depends on the configs. */
+  readonly out?: string | undefined;
+  readonly runsDir: string;
+  /** Files that the table is written to. */
+  readonly markdown?: string | undefined;
+  readonly csv?: string | undefined;
+}
+
+const resultFile = 'controls.json';
+
+/**
+ * Plays what is left of the study, and prints the table. Returns the exit code.
+ * @throws UserError for a config or an override that would undo the comparison, and for the directory of another study
+ */
+export async function playControls(request: ControlsRequest, context: CommandContext): Promise<number> {
+  const { candidates, episodes, iterations } = request;
+  const { plan, notes } = planControls(request, context.cwd);
+  for (const note of notes) context.note(note);
+  const hashes = configHashes(plan);
+  const directory = resolve(context.cwd, request.out ?? join(request.runsDir, defaultName(hashes)));
+  const record = (written: unknown) => {
+    const configs = { ...compatible(written, hashes, directory), ...hashes };
+    return { version: 1, kind: 'controls', configs };
+  };
+  const read = runReader(directory);
+  const played = await playPlan(plan, { directory, record }, request, context, (failed) => {
+    const failures = failed.map(({ entry: { experiment, path: run }, message }) => ({
+      experiment,
+      run,
+      message,
+    }));
+    const result = controlsResult(plan, {
+      budget: { iterations, candidates, episodes },
+      failures,
+      now: context.now(),
+      read,
+    });
+    replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
+    return result;
+  });
+  report(played.result, played, directory, request, context);
+  return exitCodeOf(played.status);
+}
+
+const reserved: Readonly<Record<string, string>> = {
+  iterations: 'use --iterations',
+  candidates: 'use --candidates',
+  'evaluation.episodes': 'use --episodes',
+  seed: 'use --seed',
+  repeats: 'use --repeats',
+  environment: 'the configs say it',
+  model: 'the controls play with their defaults; name them by --controls',
+  'model.provider': 'name the controls by --controls',
+  'model.sigma': 'the controls play with their defaults; policyloop run takes others',
+  'model.population': 'the controls play with their defaults; policyloop run takes others',
+};
+
+function planControls(request: ControlsRequest, cwd: string) {
+  const { candidates, episodes, iterations } = request;
+  const same = [
+    `iterations=${iterations}`,
+    `candidates=${candidates}`,
+    `evaluation.episodes=${episodes}`,
+    // No control reads trajectories, and those of long episodes fill a disk.
+    'memory.trajectories=none',
+    'record=none',
+  ];
+  return planStudy({
+    kind: 'controls',
+    arms: namedControls(request.controls).map((name) => {
+      const arm = controlArm(name);
+      return { ...arm, overrides: [...arm.overrides, ...same] };
+    }),
+    ...withoutOverrides(request.configs),
+    seed: request.seed,
+    repeats: request.repeats,
+    cwd,
+    field: 'configs',
+    reserved,
+  });
+}
+
+function namedControls(list: string): readonly ControlName[] {
+  const names = [...new Set(list.split(',').map((name) => name.trim()))];
+  return names.map((name) => {
+    if (isControl(name)) return name;
+    throw new UserError({
+      field: '--controls',
+      message: 'there is no such control',
+      value: name,
+      alternatives: [...controlNames],
+    });
+  });
+}
+
+type ConfigHashes = Readonly<Record<string, string>>;
+
+/** By experiment, of all that would change a result but for the control and the number of repeats. */
+function configHashes({ experiments, seeds }: ControlsPlan): ConfigHashes {
+  return Object.fromEntries(
+    experiments.map(({ name, configs }) => {
+      const { model: _model, repeats: _repeats, seed: _seed, ...rest } = Object.values(configs)[0]!;
+      const { workers: _workers, ...evaluation } = rest.evaluation;
+      const content = JSON.stringify([{ ...rest, evaluation }, seeds[0]]);
+      return [name, createHash('sha256').update(content).digest('hex')];
+    }),
+  );
+}
+
+/** Name of the directory where none is given: the same command finds it again, as does one with other controls. */
+const defaultName = (hashes: ConfigHashes) =>
+  `controls-${createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 10)}`;
+
+/**
+ * The configs that a directory was made for: more of them, more controls and more repeats may join.
+ * @throws UserError where one of them was another then
+ */
+function compatible(written: unknown, hashes: ConfigHashes, directory: string): ConfigHashes {
+  if (written === undefined) return {};
+  const { kind, configs = {} } = (written ?? {}) as { kind?: unknown; configs?: ConfigHashes };
+  const changed = Object.entries(hashes).find(([name, hash]) => (configs[name] ?? hash) !== hash);
+  if (kind === 'controls' && changed === undefined) return configs;
+  throw new UserError({
+    field: '--out',
+    message:
+      changed === undefined
+        ? 'holds something else than controls'
+        : `holds runs of ${changed[0]} with another budget, config or first seed`,
+    value: directory,
+    remedy: 'name another directory, or none',
+  });
+}
+
+function report(
+  result: ControlsResult,
+  played: Played,
+  directory: string,
+  { csv, json, markdown }: ControlsRequest,
+  context: CommandContext,
+): void {
+  if (markdown !== undefined) replaceFile(resolve(context.cwd, markdown), controlsMarkdown(result));
+  if (csv !== undefined) replaceFile(resolve(context.cwd, csv), controlsCsv(result));
+  const out = shownPath(directory, context.cwd);
+  if (json) {
+    const { runs: _runs, ...rest } = result;
+    context.print(JSON.stringify({ ...rest, out }));
+    return;
+  }
+  context.print([controlsOnTerminal(result), ...failureLines(played), `runs        ${out}`].join('\n'));
+}

@@ -1,0 +1,147 @@
+/** Plays what a config says: one run, or its repeats. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { withWorkers } from '../command.js';
+import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
+import type { CommandContext } from '../context.js';
+import { formatProblem, UserError } from '../errors.js';
+import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
+import { Prompter } from '../experiment/prompter.js';
+import { warningText } from '../format/progress.js';
+import { contextOf } from '../preflight/ask-model.js';
+import { errorsIn, warningsIn } from '../preflight/findings.js';
+import { preflight } from '../preflight/preflight.js';
+import { createReplayBuffer } from '../rollout/replay-buffer.js';
+import { describeReason } from '../runs/facts.js';
+import { findRun } from '../runs/finder.js';
+import { refuseDifferences, whatCompletes } from '../runs/fingerprint.js';
+import { requireConfig } from '../runs/open-run.js';
+import { groupFile, nothingRecorded, readManifest, runFiles } from '../runs/reader.js';
+import { claimDirectory } from '../storage/new-directory.js';
+import { replaceFile } from '../storage/replace-file.js';
+import { runName } from './library-run.js';
+import { type PlayArguments, requireJobs } from './plan.js';
+import { createGroup, finishGroup } from './repeats.js';
+import { beginRun, finishRun, openRun } from './single-run.js';
+
+interface ConfigArguments extends PlayArguments {
+  readonly overrides: readonly string[];
+  readonly runsDir: string;
+  readonly workers?: number | undefined;
+}
+
+/** Runs a config, or with `dryRun` prints what it would run. Returns the exit code. */
+export async function playConfig(
+  args: ConfigArguments & {
+    readonly config: string;
+    readonly runDir?: string | undefined;
+    readonly dryRun: boolean;
+  },
+  context: CommandContext,
+): Promise<number> {
+  requireJobs(args);
+  const loaded = loadConfig({
+    file: args.config,
+    overrides: withWorkers(args.overrides, args.workers),
+    cwd: context.cwd,
+  });
+  for (const note of loaded.notes) context.note(note);
+  const assembly = await placed(loaded, () => assemble(loaded.config, context.env));
+  const { config } = assembly;
+  await placed(loaded, () => refuseErrors(assembly, context));
+  // Each repeat opens an environment and a model of its own.
+  if (args.dryRun || config.repeats > 1) await closeEnvironment(assembly);
+  if (args.dryRun) return dryRun(assembly, args.json, context);
+
+  const place = () =>
+    args.runDir === undefined
+      ? claimDirectory(resolve(context.cwd, args.runsDir), runName(config, args.config, context.now()))
+      : resolve(context.cwd, args.runDir);
+  // What a run keeps of how its config came about.
+  const notes = loaded.imported === undefined ? [] : loaded.notes;
+  return placed(loaded, async () => {
+    if (config.repeats === 1) {
+      return finishRun(await beginRun(assembly, place, context, { notes }), args, context);
+    }
+    const path = place();
+    createGroup(path, config, notes);
+    return finishGroup(path, config, args, context);
+  });
+}
+
+/** Goes on with a run, or with repeats. Returns the exit code. */
+export async function resumeRun(
+  args: ConfigArguments & { readonly run: string },
+  context: CommandContext,
+): Promise<number> {
+  requireJobs(args);
+  const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
+  const file = join(path, runFiles.config);
+  const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
+  const { config } = loadConfig({
+    file,
+    overrides: withWorkers(args.overrides, args.workers),
+    cwd: context.cwd,
+    asWritten: true,
+  });
+  refuseDifferences(was, config);
+  if (existsSync(join(path, groupFile))) {
+    replaceFile(file, resolvedYaml(config));
+    return finishGroup(path, config, args, context);
+  }
+  const opened = await openRun(path, config, context);
+  if (opened === undefined) {
+    const manifest = readManifest(path);
+    throw new UserError({
+      message: `this run is complete: ${describeReason(manifest)} after ${manifest.iterations.done} iterations`,
+      value: path,
+      remedy: whatCompletes(manifest, was, config, path)!,
+    });
+  }
+  return finishRun(opened, args, context);
+}
+
+/**
+ * Says what may be wrong, before anything is spent. The model is not asked: the run itself will do that.
+ * @throws UserError with what can't go well
+ */
+async function refuseErrors(assembly: Assembly, context: CommandContext): Promise<void> {
+  const findings = preflight(assembly, await contextOf(assembly, false));
+  const errors = errorsIn(findings);
+  if (errors.length > 0) {
+    await closeEnvironment(assembly);
+    throw new UserError(errors);
+  }
+  for (const warning of warningsIn(findings)) context.note(warningText(formatProblem(warning)));
+}
+
+/** What is wrong with the config is reported where it stands there, also when only the run finds out. */
+async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof UserError ? loaded.locate(error) : error;
+  }
+}
+
+function dryRun(assembly: Assembly, json: boolean, context: CommandContext): number {
+  const { config, environment, family, model, prompts } = assembly;
+  const buffer = createReplayBuffer();
+  const prompter = new Prompter({
+    config,
+    environment,
+    family,
+    prompts,
+    buffer,
+    recorded: nothingRecorded,
+  });
+  const messages = prompter.messages(1);
+  if (json) {
+    context.print(JSON.stringify({ config, model: model.id, parameters: family.parameters, messages }));
+    return 0;
+  }
+  context.print(resolvedYaml(config).trimEnd());
+  context.print(`\n# ${environment.id}, ${family.parameters.count} parameters, ${model.id}`);
+  for (const { role, content } of messages) context.print(`\n--- ${role} ---\n${content}`);
+  return 0;
+}
