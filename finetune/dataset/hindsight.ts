@@ -5,7 +5,8 @@ import { remembered } from '../../src/prompting/memory.js';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
 import { type Imitation, promptHash } from './example.js';
-import { formatAnswer, lineageOf, type SourceRun } from './source-run.js';
+import { imitate } from './recipes.js';
+import type { SourceRun } from './source-run.js';
 
 /**
  * Prompts that the run could have met, with the answer that it found later. An entry is drawn as the target, then an
@@ -76,32 +77,23 @@ function draw<T>(items: readonly T[], count: number, random: RandomGenerator): r
 
 function example(
   run: SourceRun,
-  target: BufferEntry,
+  entry: BufferEntry,
   iteration: number,
   history: readonly BufferEntry[],
 ): Imitation {
   const prompt = renderPrompt(run, iteration, history);
-  const { candidate, score, parameters } = target;
-  return {
-    kind: 'imitation',
+  const { best } = createReplayBuffer(history);
+  const step = {
+    iteration,
     prompt,
-    completion: formatAnswer(parameters, run.family.parameters, run.answerFormat),
-    weight: 1,
-    lineage: {
-      ...lineageOf(run, 'hindsight', {
-        iteration,
-        promptHash: promptHash(prompt),
-        history: history.length,
-        incumbent: createReplayBuffer(history).best,
-      }),
-      iteration: target.iteration,
-      candidate,
-      score,
-    },
+    promptHash: promptHash(prompt),
+    history: history.length,
+    incumbent: best,
   };
+  return imitate(run, 'hindsight', step, { entry, reply: '' });
 }
 
-/** The prompt of an iteration, had these been the run's evaluations until then: the first ones as its warm-up. */
+/** The prompt of an iteration with these as the run's evaluations until then, the first ones as its warm-up. */
 export function renderPrompt(
   run: SourceRun,
   iteration: number,

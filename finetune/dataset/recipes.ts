@@ -1,5 +1,5 @@
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
-import type { Imitation, Preference } from './example.js';
+import type { Imitation, Preference, Recipe } from './example.js';
 import { formatAnswer, lineageOf, type Proposed, reasonIn, type SourceRun, type Step } from './source-run.js';
 
 /** Imitates every proposal that scored above the best so far. */
@@ -16,11 +16,11 @@ function improves({ entry }: Proposed, { incumbent }: Step): boolean {
   return incumbent !== undefined && entry.score > incumbent.score;
 }
 
-/** A logged prompt with a proposal that answered it. */
-function imitate(
+/** A prompt with the parameters of an evaluation as its answer. */
+export function imitate(
   run: SourceRun,
-  recipe: 'improvement' | 'best-of-group' | 'weighted',
-  step: Step,
+  recipe: Exclude<Recipe, 'preference'>,
+  step: Omit<Step, 'proposals'>,
   { entry, reply }: Proposed,
   weight = 1,
 ): Imitation {
