@@ -224,7 +224,7 @@ function linkOf(
   const end = skipJoints(text, run.end, start);
   if (end === start) return 'same-line';
   if (!place.leading) return 'other';
-  // The rest of the line: a remark is fine after a line that began with its assignment; then only blank lines.
+  // A remark may follow on a line that began with its assignment; only blank lines may follow that line.
   let lineEnd = end;
   while (!isAt(text, lineEnd, newline)) lineEnd++;
   if (lineEnd > end && !run.leading) return 'other';

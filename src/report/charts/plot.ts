@@ -11,7 +11,7 @@ interface SlotAxis {
 }
 
 export interface Plot {
-  /** What the chart shows, for those who can't see it. */
+  /** The chart in words, for screen readers. */
   readonly description: string;
   readonly x: SlotAxis;
   readonly y: Scale;
