@@ -150,7 +150,7 @@ export const configSchema = z.strictObject({
 export type ConfigInput = z.input<typeof configSchema>;
 type ParsedConfig = z.output<typeof configSchema>;
 
-/** Whether it reads prompts, as the controls don't. */
+/** Whether the model reads prompts; controls don't. */
 export function isLanguageModel({ provider }: Pick<ModelConfig, 'provider'>): boolean {
   return ['openai', 'ollama', 'local', 'module', 'custom'].includes(provider);
 }
@@ -169,7 +169,7 @@ export type Config = Omit<ParsedConfig, '$schema' | 'environment' | 'target' | '
   readonly memory: MemoryConfig;
 };
 
-/** The long form of what may be written short: a section given as a bare value. */
+/** Long forms of sections that are given as a bare value. */
 const shorthands = {
   environment: (id: string) => ({ id }),
   target: (value: number) => ({ return: value }),

@@ -7,7 +7,7 @@ interface ConfigKind {
   readonly folder: string;
   /** The keys that each config of the kind has; they tell it from the other kinds. */
   readonly required: readonly string[];
-  /** For who gave an empty file. */
+  /** What to write into an empty file. */
   readonly sample: string;
 }
 

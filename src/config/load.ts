@@ -22,7 +22,7 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Path of the file that was read. */
   readonly file: string;
-  /** What the user should know of: what an import changed, effects of overrides beyond what they say. */
+  /** Notes for the user: changes that an import made, and side effects of overrides. */
   readonly notes: readonly string[];
   /** Present where the file is a config of another program: `config` is what a user could have written here. */
   readonly imported?: ImportedConfig;
@@ -41,8 +41,8 @@ export interface LoadConfigOptions {
   /** Working directory, which relative paths of overrides belong to (default: that of the process). */
   readonly cwd?: string;
   /**
-   * For the config of a run directory: relative paths of the file stay as they are. Runs name absolute ones; those of a
-   * library's run are relative to its working directory, and are a part of its fingerprint.
+   * Relative paths of the file stay as they are, in the config of a run directory: runs of the CLI have absolute paths;
+   * those of a library's run are relative to its working directory, and a part of its fingerprint.
    */
   readonly asWritten?: boolean;
   /** Reads a file as `readFileSync(path, 'utf8')` does. */

@@ -1,4 +1,4 @@
-/** References of configs, as Markdown and as JSON Schema: generated, so that they can't differ from the program. */
+/** References of configs, as Markdown and JSON Schema. They are generated, so that they agree with the program. */
 import { markdownTable, text } from '../format/table.js';
 import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../settings/schema.js';
 
@@ -19,7 +19,7 @@ export function configReference(json: SchemaNode): string {
 }
 
 /**
- * The text with what stands between its two markers `<!-- config-reference:start -->` and `…:end -->` replaced;
+ * The text with a new reference between its two markers `<!-- config-reference:start -->` and `…:end -->`;
  * unchanged without markers.
  */
 export function withReference(text: string, reference: string, name = 'config'): string {

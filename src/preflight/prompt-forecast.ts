@@ -31,8 +31,8 @@ export interface PromptForecast {
 }
 
 /**
- * `most`: with the longest numbers there can be, estimated on the high side where the model doesn't count. `fewest`: with
- * the shortest, as few as any tokenizer makes of them.
+ * `most`: for the longest numbers, estimated on the high side where the model doesn't count. `fewest`: for the shortest
+ * numbers, by the tokenizer that makes the fewest tokens of them.
  */
 interface Tokens {
   readonly most: number;
@@ -131,7 +131,7 @@ interface MadeUpRun {
 
 function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const { evaluation, memory } = parts.config;
-  // Every line may say of how many episodes it is, all but one of them at most.
+  // A line of an evaluation that racing cut short tells how many episodes were played: all but one at most.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
   const value = parameterOf(spec, width);
@@ -168,7 +168,7 @@ function corrections(reply: string, correction: string, count: number): readonly
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Mean of what is measured at some points and runs straight between them. */
+/** Mean of a curve through points with straight lines between them. */
 function between(points: readonly number[], values: readonly number[]): number {
   if (points.length === 1) return values[0]!;
   const area = points

@@ -2,7 +2,7 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { MemoryConfig } from './settings.js';
 
 /**
- * What is left of the token budget when the window over all evaluations moves on: it moves seldom and by much, so
+ * Share of the token budget that is used right after the window over all evaluations moved. It moves seldom and far, so
  * that the prompts between two moves share their beginning.
  */
 const keptShare = 0.75;
@@ -10,7 +10,7 @@ const keptShare = 0.75;
 /**
  * The evaluations that the memory holds: those of the warm-up, and of each iteration the best (the earliest on ties) of
  * the first `ofGroup` candidates that were evaluated; all where `ofGroup` is absent. Prompts, controls and fine-tuning
- * know no others. Whether parameters were tried before, the target, and the run's best policy are asked of all.
+ * know no others; the check for repeated parameters, the target and the run's best policy look at all.
  *
  * @param entries oldest first, the candidates of an iteration in their order
  * @returns some of them, in the same order

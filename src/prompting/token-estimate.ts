@@ -3,7 +3,7 @@ import type { ChatMessage } from '../models/language-model.js';
 /** Tokens that a chat template adds to each message, at most. */
 const messageTokens = 8;
 
-/** The same as `estimateTokens` for a whole prompt. */
+/** Estimated tokens of a whole prompt, on the high side. */
 export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'content'>[]): number {
   return messages.reduce((sum, { content }) => sum + estimateTokens(content) + messageTokens, 0);
 }

@@ -59,7 +59,7 @@ export function renderGroupReport(repeats: readonly RepeatData[]): string {
 }
 
 function groupHeadline(repeats: readonly RepeatData[]): Html {
-  // The interval that `compare` gives them.
+  // `compare` gives the same interval.
   const confirmed = summarize(confirmedMeans(repeats));
   const observed = repeats.flatMap(({ data: { entries } }) => bestEntry(entries)?.score ?? []);
   const done = repeats.filter(({ data: { status } }) => status === 'completed').length;
@@ -186,8 +186,6 @@ export function relativeLink(path: string): string {
 }
 
 function latest(repeats: readonly RepeatData[]): string {
-  return repeats
-    .map(({ data }) => data.manifest.updated)
-    .toSorted()
-    .at(-1)!;
+  const times = repeats.map(({ data }) => data.manifest.updated);
+  return times.toSorted().at(-1)!;
 }

@@ -70,7 +70,7 @@ export const binKeys: readonly string[] = [
 
 const nameOf = (id: string) => id.replace(/-v\d+$/, '');
 
-/** Environments whose observations are discrete, or whose actions are, have none. */
+/** The dimensions of an environment's observation; undefined where it is not known how to divide it. */
 export const dimensionsOf = (id: string): readonly Dimension[] | undefined => observations[nameOf(id)];
 
 export const hasContinuousActions = (id: string): boolean => actionBounds[nameOf(id)] !== undefined;
@@ -82,7 +82,7 @@ export const hasContinuousActions = (id: string): boolean => actionBounds[nameOf
 export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): readonly Bins[] {
   const states = given(theirs, 'states');
   const lists: readonly unknown[] = Array.isArray(states) && states.every(Array.isArray) ? states : [];
-  // A list for each dimension, or for those only that keys count bins of.
+  // `states` has a list for each dimension, or for each that a key counts the bins of.
   const divided = dimensions.filter(({ key }) => key !== undefined && given(theirs, key) !== undefined);
   const listed = lists.length === dimensions.length ? dimensions : divided;
   const bins = dimensions.map((dimension) => {

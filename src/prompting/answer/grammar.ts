@@ -1,7 +1,7 @@
 import type { AnswerGrammar } from '../../models/answer-grammar.js';
 import type { ParameterSpec } from '../../policies/policy.js';
 
-/** The answer format as data, for models that enforce it: whatever follows it is read by `parseParameters`. */
+/** The answer format as data, for models that enforce it; `parseParameters` reads every answer of this grammar. */
 export function answerGrammar({ count, kind, low, high, decimals, choices }: ParameterSpec): AnswerGrammar {
   return {
     labels: Array.from({ length: count }, (_, i) => `${i === 0 ? '' : ', '}params[${i}]:`),

@@ -36,8 +36,7 @@ interface OpenRun {
   readonly unknown: Set<number>;
   readonly firstIndex: number;
   readonly start: number;
-  readonly first: boolean;
-  readonly headed: boolean;
+  readonly place: Place;
   /** Its last line began with one of its assignments, so that a remark may follow them. */
   leading: boolean;
   size: number;
@@ -81,8 +80,7 @@ export function findRuns(text: string, count: number, visit: (run: Run) => void)
       unknown: new Set(),
       firstIndex: found.index,
       start: found.start,
-      first: place.first,
-      headed: place.leading || place.introduced,
+      place,
       leading: place.leading,
       size: 0,
       end: 0,
@@ -112,7 +110,7 @@ export function sameValue(a: Value, b: Value): boolean {
 }
 
 function closeRun(run: OpenRun, count: number, quoted: boolean): Run {
-  const { values, unknown, first, headed, start, end } = run;
+  const { values, unknown, place, start, end } = run;
   return {
     kind: 'assignments',
     values,
@@ -123,24 +121,19 @@ function closeRun(run: OpenRun, count: number, quoted: boolean): Run {
     example: allOf(values, 'placeholder'),
     worded: allOf(values, 'word'),
     quoted,
-    first,
-    headed,
+    first: place.first,
+    headed: isHeaded(place),
     start,
     end,
   };
 }
 
 function allOf(values: ReadonlyMap<number, Value>, kind: Value['kind']): boolean {
-  for (const value of values.values()) if (value.kind !== kind) return false;
-  return values.size > 0;
+  return values.size > 0 && [...values.values()].every((value) => value.kind === kind);
 }
 
 /** A list as a run: item i is the value of index i. The last item of a list without end may be cut, and is left out. */
-export function listRun(
-  list: NumberList,
-  count: number,
-  place: Pick<Place, 'first' | 'leading' | 'introduced'>,
-): Run {
+export function listRun(list: NumberList, count: number, place: Omit<Place, 'newLine'>): Run {
   const kept = list.closed ? list.values : list.values.slice(0, -1);
   const values = new Map(kept.map((value, index) => [index, value]));
   const surplus = Math.min(Math.max(0, list.length - count), unknownLimit);
@@ -155,7 +148,7 @@ export function listRun(
     worded: allOf(values, 'word'),
     quoted: false,
     first: place.first,
-    headed: place.leading || place.introduced,
+    headed: isHeaded(place),
     start: list.start,
     end: list.end,
   };
@@ -167,8 +160,11 @@ interface Place {
   readonly newLine: boolean;
   /** Only bullets and marks stand before it on its line. */
   readonly leading: boolean;
+  /** A colon or an equals sign stands before it. */
   readonly introduced: boolean;
 }
+
+const isHeaded = ({ leading, introduced }: Omit<Place, 'newLine'>) => leading || introduced;
 
 /** Longest decoration before an assignment, and longest gap within a run, in characters. */
 const prefixLimit = 64;
@@ -228,7 +224,7 @@ function linkOf(
   const end = skipJoints(text, run.end, start);
   if (end === start) return 'same-line';
   if (!place.leading) return 'other';
-  // The rest of the line: a remark is fine after a line that began with its assignment; then only blank lines.
+  // A remark may follow on a line that began with its assignment; only blank lines may follow that line.
   let lineEnd = end;
   while (!isAt(text, lineEnd, newline)) lineEnd++;
   if (lineEnd > end && !run.leading) return 'other';
@@ -245,17 +241,11 @@ function skipJoints(text: string, from: number, to: number): number {
       if (end < 0 || end > to) return position;
       position = end;
     } else if (isAt(text, position, space | mark | joint | bracket)) position++;
-    else if (text.startsWith('..', position)) position = skipDots(text, position);
+    else if (text.startsWith('..', position)) while (text[position] === '.') position++;
     else if (text.startsWith('and ', position)) position += 4;
     else return position;
   }
   return Math.min(position, to);
-}
-
-function skipDots(text: string, from: number): number {
-  let position = from;
-  while (text[position] === '.') position++;
-  return position;
 }
 
 const score = /f\s?\(\s?param(?:eter)?s?\s?\)[*_`\s]{0,4}(?:[:=\u2248]|->|\u2192|is )/iy;

@@ -6,7 +6,7 @@ import { bracket, digit, isAt, joint, letter, mark, minus, newline, skip, space 
 
 export type Value =
   | { readonly kind: 'number'; readonly value: number; readonly text: string }
-  /** It stands for a number but is none: NaN, 1.2.3, 1,5 or an expression. */
+  /** Text in the place of a number that is none: NaN, 1.2.3, 1,5 or an expression. */
   | { readonly kind: 'malformed'; readonly text: string }
   /** A word where a number belongs: the name of an action, or the start of an explanation. */
   | { readonly kind: 'word'; readonly text: string }
@@ -82,7 +82,7 @@ function readKeyedList(
   if (separator < 0) return undefined;
   const open = skip(text, separator, space | mark | newline, separator + 64);
   const list = text[open] === '[' ? readList(text, open, capacity) : undefined;
-  // A list that was given up has length 0, but what it covered need not be looked at again.
+  // An unreadable list has length 0, but the text that it covers need not be scanned again.
   return list && { ...list, start };
 }
 
@@ -105,7 +105,7 @@ export function commentEnd(text: string, open: number, limit = 80): number {
 
 const closing = ')'.charCodeAt(0);
 
-/** The bar is that of a table: `| params[0] | 1.2 |`. */
+/** The bar separates the cells of a table: `| params[0] | 1.2 |`. */
 const separators = [':=', '==', '=>', '->', ':', '=', '|', '\uff1a', '\uff1d', '\u2192'];
 
 function separatorEnd(text: string, at: number): number {
@@ -186,7 +186,7 @@ function numberValue(text: string, start: number, end: number): Value {
     : { kind: 'malformed', text: shown };
 }
 
-/** Whether what follows a number leaves it one: not `1.2.3`, `1,5`, `3rad`, `50%`, `1/2`, `1.0 + 0.5` or `1 -> 2`. */
+/** Whether the number ends here: not in `1.2.3`, `1,5`, `3rad`, `50%`, `1/2`, `1.0 + 0.5` or `1 -> 2`. */
 function endsCleanly(text: string, end: number): boolean {
   if (isAt(text, end, letter | digit) || text[end] === '%' || text[end] === '\u00b0') return false;
   if (',._'.includes(text[end] ?? ' ')) return !isAt(text, end + 1, digit);
@@ -203,7 +203,7 @@ function operandAfter(text: string, end: number): number {
   return isAt(text, operand, digit) ? operand : -1;
 }
 
-/** The end of what was written instead of a number: of the word, and of short expressions to their last operand. */
+/** The end of a word, or of the last operand of a short expression, that stands instead of a number. */
 function malformedEnd(text: string, from: number): number {
   let position = from;
   for (let operands = 0; operands < 4; operands++) {

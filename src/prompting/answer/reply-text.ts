@@ -1,4 +1,4 @@
-/** A tag that opens or closes a block of thinking, where it is looked for. */
+/** A tag that opens or closes a block of thinking; it is tested at `lastIndex` only. */
 const thinking = /<\/?(?:think|thinking|thought|reasoning)>|\[\/?THINK\]/iy;
 const finalChannel = /<\|channel\|>final[^<\n]{0,40}<\|message\|>/g;
 

@@ -27,8 +27,7 @@ export function failureContext(failure: ParseFailure): FailureContext {
       return { ...nothing, echo: true };
     case 'count': {
       const { found, absent, unknown } = failure;
-      const names = (indices: readonly number[]) =>
-        indices.length === 0 ? null : listed(indices.map((index) => `params[${index}]`));
+      const names = (indices: readonly number[]) => (indices.length === 0 ? null : indicesText(indices));
       return {
         ...nothing,
         count: { found, one: found === 1, absent: names(absent), unknown: names(unknown) },
@@ -41,7 +40,7 @@ export function failureContext(failure: ParseFailure): FailureContext {
     case 'not-finite':
       return { ...nothing, notFinite: { text: valuesText(failure.values) } };
     case 'duplicate-index':
-      return { ...nothing, duplicate: { text: listed(failure.indices.map((index) => `params[${index}]`)) } };
+      return { ...nothing, duplicate: { text: indicesText(failure.indices) } };
     case 'repeated': {
       const { iteration, score } = failure;
       return {
@@ -54,6 +53,10 @@ export function failureContext(failure: ParseFailure): FailureContext {
       };
     }
   }
+}
+
+function indicesText(indices: readonly number[]): string {
+  return listed(indices.map((index) => `params[${index}]`));
 }
 
 function valuesText(values: readonly IndexedText[]): string {

@@ -109,7 +109,7 @@ function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
     high: bound(high),
     decimals,
     oneDecimal: decimals === 1,
-    // Choices without gaps are told as a range when they are many.
+    // Many choices without gaps are told as a range.
     choices: choices !== undefined && (gaps || choices.length <= 12) ? choices.join(', ') : null,
   };
 }
@@ -126,26 +126,19 @@ function spaceContext(space: Space): SpaceContext {
   switch (space.kind) {
     case 'discrete':
       return { ...none, discrete: { count: space.n, ...ends(space) } };
-    case 'tuple':
-      return {
-        ...none,
-        tuple: {
-          length: space.spaces.length,
-          parts: space.spaces.map((part, index) => ({ index, ...ends(part) })),
-        },
-      };
-    case 'box':
-      return {
-        ...none,
-        box: {
-          length: space.low.length,
-          components: space.low.map((low, index) => ({
-            index,
-            low: finite(low),
-            high: finite(space.high[index]!),
-          })),
-        },
-      };
+    case 'tuple': {
+      const parts = space.spaces.map((part, index) => ({ index, ...ends(part) }));
+      return { ...none, tuple: { length: parts.length, parts } };
+    }
+    case 'box': {
+      const high = space.high.map(finite);
+      const components = space.low.map((low, index) => ({
+        index,
+        low: finite(low),
+        high: high[index] ?? null,
+      }));
+      return { ...none, box: { length: components.length, components } };
+    }
   }
 }
 
@@ -205,37 +198,29 @@ function tableContext(
 /** How the number of a state follows from the observation, the last component varying fastest. */
 function stateFormula(bins: readonly BinEdges[] | undefined, observation: Space): string | null {
   if (bins !== undefined) {
-    return mixedRadix(
-      bins.map(({ edges }) => edges.length + 1),
-      (i) => `bin[${i}]`,
-    );
+    const sizes = bins.map(({ edges }) => edges.length + 1);
+    return mixedRadix(sizes, (i) => `bin[${i}]`);
   }
   switch (observation.kind) {
     case 'discrete': {
       const { start = 0 } = observation;
       return start === 0 ? null : `observation - ${start}`;
     }
-    case 'tuple':
-      return mixedRadix(
-        observation.spaces.map(({ n }) => n),
-        (i) => {
-          const { start = 0 } = observation.spaces[i]!;
-          return start === 0 ? `observation[${i}]` : `(observation[${i}] - ${start})`;
-        },
-      );
+    case 'tuple': {
+      const sizes = observation.spaces.map(({ n }) => n);
+      return mixedRadix(sizes, (i) => {
+        const { start = 0 } = observation.spaces[i]!;
+        return start === 0 ? `observation[${i}]` : `(observation[${i}] - ${start})`;
+      });
+    }
     case 'box':
       return null;
   }
 }
 
 function mixedRadix(sizes: readonly number[], digit: (i: number) => string): string {
-  let stride = 1;
-  const terms: string[] = [];
-  for (let i = sizes.length - 1; i >= 0; i--) {
-    terms.unshift(stride === 1 ? digit(i) : `${stride} * ${digit(i)}`);
-    stride *= sizes[i]!;
-  }
-  return terms.join(' + ');
+  const strideOf = (i: number) => sizes.slice(i + 1).reduce((product, size) => product * size, 1);
+  return sizes.map((_, i) => (strideOf(i) === 1 ? '' : `${strideOf(i)} * `) + digit(i)).join(' + ');
 }
 
 /** `0: below -0.6; 1: -0.6 to below 0; 2: 0 and above` */

@@ -27,7 +27,7 @@ import { type Shape, shapeOfData, shapeOfSchema } from './template-scope.js';
 export interface PromptSet {
   /** The description of the environment: `environment.description` of the context. */
   readonly description: string;
-  /** The same for the whole run. */
+  /** The system prompt stays the same during a run. */
   system(context: TaskContext): string;
   user(context: PromptContext): string;
   /** Tells the model what was wrong with its reply. */
@@ -228,7 +228,7 @@ function readTemplates(handlebars: typeof Handlebars, folder: string): ReadonlyM
   );
 }
 
-/** Says in one line where and what Handlebars' parser did not understand; its own messages list grammar symbols. */
+/** One line on what Handlebars' parser did not understand, and where; its own messages list grammar symbols. */
 function syntaxProblem(file: string, source: string, error: unknown): Problem {
   const message = messageOf(error);
   const mismatch = /^(\S+) doesn't match (\S+) - (\d+):(\d+)$/.exec(message);

@@ -1,4 +1,4 @@
-/** The variables a template may use: the shape of its context. */
+/** The shape of a template's context: the variables that it may use, and where their paths lead. */
 import { z } from 'zod';
 import type { Fact } from '../../environments/catalogue/facts.js';
 import { nearest, type Problem } from '../../errors.js';
@@ -58,8 +58,6 @@ function typeName(schema: z.core.$ZodType): string {
   return schema instanceof z.ZodNumber ? 'number' : 'text';
 }
 
-// Where a variable path of a template leads.
-
 export type Path = hbs.AST.PathExpression;
 
 /** What the names in one part of a template mean. */
@@ -72,7 +70,7 @@ export interface Scope {
   readonly parent: Scope | undefined;
   /** Whether `@index`, `@first` and `@last` exist. */
   readonly inLoop: boolean;
-  /** Paths below `shape`, and below `@root`, that an enclosing `#if` found to be there. */
+  /** Paths below `shape`, and below `@root`, that an enclosing `#if` makes sure of. */
   readonly present: ReadonlySet<string>;
   readonly blockParams: ReadonlyMap<string, Shape>;
 }
@@ -82,7 +80,7 @@ export function rootScope(context: Shape): Scope {
   return { root: context, shape: context, ...nothing };
 }
 
-/** The scope within `#if path`: what is optional there is known to be present. */
+/** The scope within `#if path`, where `path` is known to be present. */
 export function assured(scope: Scope, path: Path, depth = path.data ? 0 : path.depth): Scope {
   if (depth > 0) {
     return scope.parent === undefined ? scope : { ...scope, parent: assured(scope.parent, path, depth - 1) };

@@ -15,10 +15,10 @@ export interface CurveArm {
 
 const height = 280;
 
-/** Colours there are. */
+/** Number of colours in the style sheet. */
 const colours = 8;
 
-/** What a curve's values stand at. */
+/** The horizontal axis of the curves. */
 export interface CurveAxis {
   readonly title: string;
   /** For `count` values; `at` in slots, 0.5 is the first value. */
@@ -105,7 +105,7 @@ export function meanCurve(curves: readonly (readonly number[])[]): readonly Curv
   });
 }
 
-/** What is drawn fits, but for bands of few repeats that would flatten everything else. */
+/** Everything fits but wide bands of few repeats, which would flatten the rest. */
 function verticalScale(arms: readonly CurveArm[], summaries: readonly (readonly CurvePoint[])[]): Scale {
   const values = [
     ...arms.flatMap(({ curves }) => curves.flat()),

@@ -64,7 +64,7 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
   });
 }
 
-/** Whether every episode ended in one of two returns (success or not): quartiles would then tell nothing. */
+/** Whether episodes have at most two returns (success or not): quartiles then tell nothing. */
 function isBinary(entries: readonly BufferEntry[]): boolean {
   return new Set(entries.flatMap(({ returns }) => returns)).size <= 2;
 }
@@ -195,7 +195,7 @@ function targetLine(target: number, y: Scale): Html {
   return html`<g class="target"><line x1="0" x2="100%" y1="${coordinate(at)}" y2="${coordinate(at)}"/></g>`;
 }
 
-/** Lines between iterations of several candidates, while they stand apart. */
+/** Lines between the iterations of several candidates, up to 60 iterations. */
 function iterationEdges({ warmup, iterations, candidates, slots }: Timeline): Html | undefined {
   if (candidates === 1 || iterations > 60) return undefined;
   const edges = Array.from({ length: iterations }, (_, i) => percent((warmup + i * candidates) / slots));
@@ -206,7 +206,7 @@ function iterationTicks(timeline: Timeline): { at: number; label: string }[] {
   const { warmup, iterations, candidates, slots } = timeline;
   const ticks = numberedTicks(iterations).map(({ at, label }) => ({ at: warmup + at * candidates, label }));
   if (warmup === 0) return ticks;
-  // The label of the first iteration only where that of the warm-up leaves room for it.
+  // The label of the first iteration needs room beside that of the warm-up.
   const room = (warmup / 2 + candidates / 2) / slots > 0.18;
   return [{ at: warmup / 2, label: 'warm-up' }, ...ticks.filter(({ label }) => room || label !== '1')];
 }

@@ -11,7 +11,7 @@ interface SlotAxis {
 }
 
 export interface Plot {
-  /** What the chart shows, for those who can't see it. */
+  /** The chart in words, for screen readers. */
   readonly description: string;
   readonly x: SlotAxis;
   readonly y: Scale;
@@ -94,13 +94,9 @@ export function intervalMark(
 /** Labels at 1 and at round numbers of `count` slots that are numbered from 1. */
 export function numberedTicks(count: number): { readonly at: number; readonly label: string }[] {
   const step = Math.max(1, tickStep(count / 6));
-  const ticks: { at: number; label: string }[] = [];
-  for (let number = 1; number <= count; number++) {
-    if (number === 1 || (number % step === 0 && number > step / 2)) {
-      ticks.push({ at: number - 0.5, label: String(number) });
-    }
-  }
-  return ticks;
+  return Array.from({ length: count }, (_, i) => i + 1)
+    .filter((number) => number === 1 || number % step === 0)
+    .map((number) => ({ at: number - 0.5, label: String(number) }));
 }
 
 /** `d` of a path through points. */

@@ -50,7 +50,7 @@ function roundTick(value: number): number {
 }
 
 /**
- * The range of the values, but for extremes at the low end that would flatten the rest: the low end stays within
+ * The range of the values without extremes at the low end, which would flatten the rest: the low end stays within
  * three interquartile ranges of the lower quartile (Tukey's outer fence).
  */
 export function robustDomain(values: readonly number[]): readonly [number, number] {
@@ -61,7 +61,7 @@ export function robustDomain(values: readonly number[]): readonly [number, numbe
   return [Math.max(sorted[0]!, fence), sorted.at(-1)!];
 }
 
-/** The highest value, but for extremes that would flatten the rest: as `robustDomain` treats the low end. */
+/** The highest value without extremes, by the same rule as the low end of `robustDomain`. */
 export function robustMaximum(values: readonly number[]): number {
   return -robustDomain(values.map((value) => -value))[0];
 }

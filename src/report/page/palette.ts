@@ -56,7 +56,7 @@ const categorical = [
   [150, 150, 150],
 ] as const;
 
-/** Choices beyond these are shown as numbers. */
+/** More choices than these are shown as numbers. */
 export const maxCategories = categorical.length;
 
 export const categoricalPalette: readonly Rgba[] = categorical.map(([r, g, b]) => [r, g, b, 255]);

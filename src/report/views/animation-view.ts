@@ -28,7 +28,7 @@ function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): H
 </figure>`;
 }
 
-/** Nearly as short as the document itself, and without a character that HTML would have to escape. */
+/** An image of the document: nearly as short, and without a character that HTML would have to escape. */
 function svgDataUri(svg: string): string {
   return `data:image/svg+xml,${svg.replace(/[%#"'`<>&\n]|[^ -~]/gu, (character) => encodeURIComponent(character).replace("'", '%27'))}`;
 }

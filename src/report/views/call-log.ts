@@ -18,8 +18,8 @@ import type { RunData } from '../data/run-data.js';
 import { explainFailure, failureKind, failureMeaning } from './failure-text.js';
 
 /**
- * The prompts of a run without their repetitions. Prompts repeat each other's lines (the history grows, a window of
- * it slides), so each distinct line is stored once, and a message is a list of runs of consecutive lines.
+ * The prompts of a run without repetitions. Prompts repeat each other's lines, as the history grows or its window moves,
+ * so each distinct line is stored once, and a message is a list of runs of consecutive lines.
  */
 export interface PackedPrompts {
   /** Every distinct line. */
@@ -52,8 +52,8 @@ export function packPrompts(prompts: readonly (readonly ChatMessage[])[]): Packe
 }
 
 /**
- * Lines that recur first, each kind in order of appearance: lines that stand in one message only, such as the number
- * of the iteration, would otherwise stand between the lines of the history and break its runs.
+ * Recurring lines first, then the others, each in order of appearance. A line of one message only, such as the number of
+ * the iteration, would otherwise stand between lines of the history and break its runs.
  */
 function orderedLines(messages: readonly ChatMessage[]): readonly string[] {
   const recurs = new Map<string, boolean>();
@@ -118,7 +118,6 @@ ${attempts.map((attempt) => attemptEntry(attempt, attempt === attempts.at(-1) ? 
 </details>`;
 }
 
-/** How many were played, and were to be where it was cut short. */
 const episodesText = ({ planned, returns }: BufferEntry) =>
   planned === undefined
     ? plural(returns.length, 'episode')
