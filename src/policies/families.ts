@@ -44,7 +44,7 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
   });
 }
 
-/** The same, and those of a module. @throws UserError */
+/** As `createPolicyFamily`, and the policies of a module. @throws UserError */
 export async function openPolicyFamily(
   config: PolicyConfig,
   environment: EnvironmentSpec,

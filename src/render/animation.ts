@@ -64,7 +64,7 @@ export function isShown(step: number, steps: number, { stride }: Pace): boolean 
   return step % stride === 0 || step === steps;
 }
 
-/** What is written above the picture, beside the title. */
+/** The text above the picture, beside the title. */
 export interface Caption {
   readonly return: string;
   readonly step: string;

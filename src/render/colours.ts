@@ -1,6 +1,6 @@
 import type { Role, Shape } from '../environments/frame.js';
 
-/** What a picture is painted with: the page, its writing, and what shapes stand for. */
+/** The paints of a picture: those of the page and its writing, and one a role. */
 export type Paint = Role | 'page' | 'writing' | 'note';
 
 /** Red, green and blue, each 0 … 255. */
@@ -21,7 +21,7 @@ export const colours: Readonly<Record<Paint, { readonly light: string; readonly 
   guide: { light: '#d6dade', dark: '#363c44' },
 };
 
-/** What a shape is painted with. Guides are faint beside what they guide to, but what is written has to be read. */
+/** The paint of a shape. Guides are faint, but their text must be readable. */
 export function paintOf({ kind, role }: Shape): Paint {
   return kind === 'text' && role === 'guide' ? 'note' : role;
 }
@@ -50,7 +50,7 @@ export function createBlends(colours: readonly Rgb[], size: number): Blends {
       for (let level = 1; level < levels; level++) palette.push(between(one, other, level / levels));
     }
   }
-  /** What `under` becomes at a level below `over`, where that was asked before; colours over a shade are rounded to the nearest. */
+  /** Mixed colours by `under`, `over` and level; colours over a shade are rounded to the nearest of the palette. */
   const known = new Map<number, number>();
   return {
     palette,

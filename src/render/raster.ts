@@ -38,7 +38,7 @@ export class Raster {
     this.pixels.fill(colour);
   }
 
-  /** Only pixels within are painted from here on. */
+  /** From here on only pixels within are painted. */
   clip(left: number, top: number, right: number, bottom: number): void {
     this.#bounds = {
       left: Math.max(0, left),

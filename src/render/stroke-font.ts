@@ -98,7 +98,7 @@ const glyphs: Readonly<Record<string, string>> = {
   '°': '1 0708181707',
 };
 
-/** What has no glyph. */
+/** Stands for characters without a glyph. */
 const box = '4 0208484202';
 
 const capital = 6; // height of a capital on the grid

@@ -18,8 +18,8 @@ const across = 1000;
 const captionSeconds = 0.12;
 
 /**
- * One SVG that repeats forever without a script, in colours for light and dark pages. Who asked their system for less
- * motion sees the last moment, as does a viewer that knows no animation.
+ * One SVG that repeats forever without a script, in colours for light and dark pages. A system set to
+ * reduced motion shows the last moment, as does a viewer without animation.
  * @param width pixels, where nothing else decides
  */
 export function svgAnimation(animation: Animation, width: number): string {
@@ -123,7 +123,7 @@ function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): re
 }
 
 interface Camera {
-  /** What has to be added to a place in the world at each moment. */
+  /** The shift of the world at each moment. */
   readonly offsets: readonly Point[];
   readonly layout: Layout;
   readonly clock: Clock;
@@ -131,7 +131,7 @@ interface Camera {
 
 interface DescribedTrack {
   readonly track: Track;
-  /** What it looks like, and where it is if it does not move. */
+  /** Its look, and its place if it does not move. */
   readonly shape: SvgShape;
   readonly motion: 'moving' | 'in view' | 'in world';
 }
@@ -144,7 +144,7 @@ function describe(track: Track, cameraMoves: boolean): DescribedTrack {
   return { track, shape, motion: stays('inView') ? 'in view' : 'moving' };
 }
 
-/** What the camera passes by. */
+/** Shapes that rest in the world, which the camera passes. */
 function scenery(tracks: readonly DescribedTrack[], camera: Camera): string {
   const { offsets, clock } = camera;
   const values = lasting(
@@ -160,8 +160,8 @@ function scenery(tracks: readonly DescribedTrack[], camera: Camera): string {
 }
 
 /**
- * What stays where it is, in the view or in the world. Neighbours that are always there and look alike become one path
- * where they can; what comes and goes is shown and hidden.
+ * Shapes that rest, in the view or in the world. Neighbours that are always there and look alike become one path where
+ * they can; a shape that comes and goes is shown and hidden.
  */
 function fixedElements(
   tracks: readonly DescribedTrack[],
@@ -180,7 +180,7 @@ function fixedElements(
   for (const { track, shape } of tracks) {
     const isThere = (moment: number) => track[moment] !== undefined;
     const isInSight = (moment: number) => isVisible(shape, offsets[moment]!, layout);
-    // Where it is out of sight it may as well be drawn.
+    // Out of sight it may as well be drawn.
     const always = offsets.every(
       (_, moment) => isThere(moment) || (place === 'inWorld' && !isInSight(moment)),
     );
@@ -206,7 +206,7 @@ function isVisible({ middle }: SvgShape, [dx, dy]: Point, { scene }: Layout): bo
   return x > 0 && x < scene.width && y > 0 && y < scene.height;
 }
 
-/** Where nothing is drawn: a path that only sets out, a text far away. */
+/** A place where nothing is seen: a path without a line, a text far away. */
 const nowhere = { path: 'M0 0', text: '-9999 0' } as const;
 
 function movingElement({ track, shape }: DescribedTrack, clock: Clock): string {

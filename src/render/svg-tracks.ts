@@ -35,7 +35,7 @@ function shortest(values: readonly string[], moments: number): string {
   return sparse.length < all.length ? sparse : all;
 }
 
-/** What moves, and the same at the last moment for those who want no motion. */
+/** Moving elements, and their last moment for systems set to reduced motion. */
 export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 
@@ -48,7 +48,7 @@ export function lasting<Value>(values: readonly Value[], { moments }: Clock): re
 export type Track = readonly (SvgShape | undefined)[];
 
 interface OpenTrack {
-  /** What it looked like last. */
+  /** Its last look. */
   shape: SvgShape;
   readonly shapes: (SvgShape | undefined)[];
   /** Whether it has moved in the world, and how often it was seen. */
@@ -57,8 +57,8 @@ interface OpenTrack {
 }
 
 /**
- * Finds out which shape of a moment is which of the moment before, so that each is written once with its places. What
- * stays in the world or in the view is recognised by that, the rest by what it looks like. Any answer would draw the
+ * Finds out which shape of a moment is which of the moment before, so that each is written once with its places. A
+ * shape that rests in the world or in the view is recognised by its place, the rest by their looks. Any answer draws the
  * same pictures; a good one is short.
  * @returns the tracks in an order in which they can be drawn: no moment's shapes change theirs
  */
@@ -115,7 +115,7 @@ function matchesOf(
           candidate > before &&
           candidate < limit &&
           keyOf(track.shape) === keyOf(shape) &&
-          // What the camera passes by stays where it is: something else has come into view.
+          // A shape that rests in the world can't have moved: another one has come into view.
           !(cameraMoves && !track.moved && (track.seen > 1 || track.shapes[moment - 1] === undefined)),
       );
       if (position >= 0) found[i] = position;

@@ -74,10 +74,8 @@ export function createReplayBuffer(initial: readonly BufferEntry[] = []): Replay
   let indexed = 0;
   let best: BufferEntry | undefined;
   const append = (added: readonly BufferEntry[]): void => {
-    for (const entry of added) {
-      entries.push(entry);
-      if (best === undefined || entry.score > best.score) best = entry;
-    }
+    for (const entry of added) entries.push(entry);
+    best = bestEntry(best === undefined ? added : [best, ...added]);
   };
   append(initial);
   return {

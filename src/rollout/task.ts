@@ -20,7 +20,7 @@ export interface Transition extends Step {
 
 type Reward = (transition: Transition) => number;
 
-/** The same with `makeEnvironment`, for environments that no other program plays. */
+/** As `openTask`, for environments that no other program plays. */
 export async function makeTask(source: EnvironmentSource, reward: string | undefined): Promise<Environment> {
   const environment = await makeEnvironment(source.id, source.options);
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
@@ -49,12 +49,7 @@ export async function rewarded<E extends Environment | RemoteEnvironment>(
   const give = await loadReward(reward);
   if (!isRemote(environment)) return withRewards(environment, give);
   const batches = environment.batches.map((batch) => withBatchRewards(batch, give));
-  const { id, observationSpace, actionSpace, maxSteps } = environment;
-  return {
-    ...{ id, observationSpace, actionSpace, batches },
-    ...(maxSteps !== undefined && { maxSteps }),
-    close: () => environment.close(),
-  };
+  return { ...environment, batches };
 }
 
 async function loadReward(path: string): Promise<Reward> {

@@ -21,7 +21,7 @@ export function singleCos(x: number): number {
   return multiplyAdd(sum, square, 1);
 }
 
-/** Sine of a float32 within ±π/4, likewise. */
+/** Sine of a float32 within ±π/4, by the same method. */
 export function singleSin(x: number): number {
   const square = fround(x * x);
   let sum = multiplyAdd(s9, square, s7);

@@ -10,9 +10,9 @@ export interface Scene {
   readonly size: readonly [width: number, height: number];
   /** Lower edge of the view; left out, the origin is in the middle. */
   readonly bottom?: number;
-  /** What the view goes along with: the agent in one direction or in both. Left out, it stays. */
+  /** Directions in which the view follows the agent; left out, it stays. */
   readonly follow?: 'x' | 'plane';
-  /** What geoms stand for, by name. Others are the agent's, or ground where they belong to the world. */
+  /** Roles of geoms by name. Others are the agent's, or ground where they belong to the world. */
   readonly roles?: Readonly<Record<string, SolidRole>>;
 }
 

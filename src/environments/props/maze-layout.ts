@@ -174,7 +174,7 @@ export const randomMazeOptions = z.strictObject({
   loop_share: z.number().min(0).max(1).default(0),
 });
 
-/** The ids of the mazes that come with the package; those of random mazes of other sizes are valid, too. */
+/** The ids of the mazes in lists; `maze-random-` takes other sizes, too. */
 export const mazeIds = {
   samples: ['maze-sample-3x3-v0', 'maze-sample-5x5-v0', 'maze-sample-10x10-v0'],
   random: ['maze-random-3x3-v0', 'maze-random-5x5-v0', 'maze-random-10x10-v0'],
@@ -188,8 +188,8 @@ export function mazeSize(id: string): { readonly width: number; readonly height:
 }
 
 /**
- * `maze-sample-3x3-v0` is that of ProPS. The samples of 5 × 5 and 10 × 10 are carved here, with a seed that stays: they
- * are not those of gym-maze.
+ * `maze-sample-3x3-v0` is the maze of ProPS. The samples of 5 × 5 and 10 × 10 are carved with a constant seed, and differ
+ * from gym-maze's.
  * @throws UserError for a layout that can't be used
  */
 export function sampleMaze(

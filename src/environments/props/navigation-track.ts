@@ -42,7 +42,7 @@ const { PI } = Math;
 const noise = 0.02; // standard deviation: rad of a turn, m of a move, m of a range
 const collisionRange = 0.4; // m
 
-/** Directions of the range finders from that of the robot, rad, from left to right. */
+/** Directions of the range finders relative to the robot's, rad, from left to right. */
 const rayAngles = [-PI / 2, -PI / 4, 0, PI / 4, PI / 2] as const;
 
 type Range = readonly [number, number];

@@ -2,10 +2,11 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import process from 'node:process';
-import { EnvironmentError } from './remote-environment.js';
+import { Exchange } from './exchange.js';
+import type { EnvironmentError } from './remote-environment.js';
 
-export interface BridgeCommand {
-  /** What is played, for messages. */
+interface BridgeCommand {
+  /** Name of what is played, for messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -13,29 +14,22 @@ export interface BridgeCommand {
   readonly timeoutMs: number;
 }
 
-interface Pending {
-  resolve(answer: unknown): void;
-  reject(error: EnvironmentError): void;
-}
-
 /** Time to say where it hangs, and to end in order, before it is killed. */
 const graceMs = 1000;
 
 /** The process and what is under way with it. Only a process at work keeps this one alive. */
 export class BridgeProcess {
-  readonly #name: string;
   readonly #usualTimeoutMs: number;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ended: Promise<void>;
-  #pending: Pending | undefined;
-  #failure: EnvironmentError | undefined;
+  readonly #exchange: Exchange<unknown>;
   /** Set once an answer took too long. */
   #overdue: string | undefined;
   #stderr = '';
   #received = '';
 
   constructor({ name, command, args, timeoutMs }: BridgeCommand) {
-    this.#name = name;
+    this.#exchange = new Exchange(name);
     this.#usualTimeoutMs = timeoutMs;
     this.#child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -57,22 +51,20 @@ export class BridgeProcess {
    * @throws EnvironmentError when it takes too long, is no JSON, or the process has ended
    */
   async request(message: object, timeoutMs = this.#usualTimeoutMs): Promise<unknown> {
-    if (this.#failure !== undefined) throw this.#failure;
     const child = this.#child;
-    holdOpen(child, true);
-    const timer = setTimeout(async () => {
+    const onTimeout = async () => {
       this.#overdue = `no answer in ${timeoutMs / 1000} s`;
       await askWhere(child);
       this.#fail('timeout', this.#overdue);
       kill(child);
-    }, timeoutMs);
+    };
+    const send = () => {
+      holdOpen(child, true);
+      child.stdin.write(`${JSON.stringify(message)}\n`);
+    };
     try {
-      return await new Promise((resolve, reject) => {
-        this.#pending = { resolve, reject };
-        child.stdin.write(`${JSON.stringify(message)}\n`);
-      });
+      return await this.#exchange.ask(send, timeoutMs, () => void onTimeout());
     } finally {
-      clearTimeout(timer);
       holdOpen(child, false);
     }
   }
@@ -80,7 +72,7 @@ export class BridgeProcess {
   /** Ends the process: at once where it is at work, else when it has put its things away. */
   async close(): Promise<void> {
     holdOpen(this.#child, true);
-    const busy = this.#pending !== undefined;
+    const { busy } = this.#exchange;
     this.#fail('died', 'it was closed');
     this.#child.stdin.end();
     const timer = setTimeout(() => kill(this.#child), busy ? 0 : graceMs);
@@ -89,9 +81,7 @@ export class BridgeProcess {
   }
 
   #fail(kind: EnvironmentError['kind'], message: string): void {
-    this.#failure ??= new EnvironmentError(kind, `${this.#name}: ${message}${lastLines(this.#stderr)}`);
-    this.#pending?.reject(this.#failure);
-    this.#pending = undefined;
+    this.#exchange.fail(kind, message + lastLines(this.#stderr));
   }
 
   #watchEnd(command: string): Promise<void> {
@@ -127,12 +117,9 @@ export class BridgeProcess {
     if (end < 0) return;
     const line = this.#received.slice(0, end);
     this.#received = this.#received.slice(end + 1);
-    const waiting = this.#pending;
-    this.#pending = undefined;
     try {
-      waiting?.resolve(JSON.parse(line));
+      this.#exchange.answer(JSON.parse(line));
     } catch {
-      this.#pending = waiting;
       this.#fail('protocol', `no answer: ${line.slice(0, 200)}`);
       kill(this.#child);
     }

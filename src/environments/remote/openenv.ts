@@ -1,6 +1,7 @@
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { UserError } from '../../errors.js';
+import { Exchange } from './exchange.js';
 import { observationOf, parseOpenEnvOptions, spaceOf, withAction } from './openenv-options.js';
 import { EnvironmentError, type EpisodeBatch, type RemoteEnvironment } from './remote-environment.js';
 
@@ -97,15 +98,13 @@ function addressOf(id: string): string {
 
 /** A connection to an OpenEnv server; it connects when it is first needed. */
 class Connection {
-  readonly #id: string;
   readonly #address: string;
   readonly #timeoutMs: number;
   #opening: Promise<WebSocket> | undefined;
-  #pending: { resolve(seen: Seen): void; reject(error: EnvironmentError): void } | undefined;
-  #failure: EnvironmentError | undefined;
+  readonly #exchange: Exchange<Seen>;
 
   constructor(id: string, address: string, timeoutMs: number) {
-    this.#id = id;
+    this.#exchange = new Exchange(id);
     this.#address = address;
     this.#timeoutMs = timeoutMs;
   }
@@ -118,23 +117,15 @@ class Connection {
   /** Sends a request and waits for its answer; one at a time. */
   async ask(message: object): Promise<Seen> {
     const socket = await this.open();
-    if (this.#failure !== undefined) throw this.#failure;
-    const timer = setTimeout(() => {
-      this.#fail('timeout', `no answer in ${this.#timeoutMs / 1000} s`);
+    const onTimeout = () => {
+      this.#exchange.fail('timeout', `no answer in ${this.#timeoutMs / 1000} s`);
       socket.terminate();
-    }, this.#timeoutMs);
-    try {
-      return await new Promise<Seen>((resolve, reject) => {
-        this.#pending = { resolve, reject };
-        socket.send(JSON.stringify(message));
-      });
-    } finally {
-      clearTimeout(timer);
-    }
+    };
+    return this.#exchange.ask(() => socket.send(JSON.stringify(message)), this.#timeoutMs, onTimeout);
   }
 
   async close(): Promise<void> {
-    this.#fail('died', 'it was closed');
+    this.#exchange.fail('died', 'it was closed');
     const socket = await this.#opening?.catch(() => undefined);
     if (socket === undefined || socket.readyState === WebSocket.CLOSED) return;
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
@@ -149,10 +140,10 @@ class Connection {
     return new Promise((resolve, reject) => {
       const socket = new WebSocket(this.#address, { handshakeTimeout: this.#timeoutMs });
       socket.on('message', (data) => this.#receive(String(data)));
-      socket.on('error', (error) => reject(this.#fail('died', error.message || 'no connection')));
+      socket.on('error', (error) => reject(this.#exchange.fail('died', error.message || 'no connection')));
       socket.on('close', (code, reason) => {
         const why = `code ${code}${reason.length > 0 ? `, ${reason}` : ''}`;
-        reject(this.#fail('died', `the connection ended (${why})`));
+        reject(this.#exchange.fail('died', `the connection ended (${why})`));
       });
       socket.on('open', () => resolve(socket));
     });
@@ -160,19 +151,9 @@ class Connection {
 
   #receive(text: string): void {
     const answer = answerSchema.safeParse(parsedJson(text)).data;
-    if (answer === undefined) this.#fail('protocol', `no answer: ${text.slice(0, 200)}`);
-    else if (answer.type === 'error') this.#fail('raised', `${answer.data.message} (${answer.data.code})`);
-    else {
-      this.#pending?.resolve(answer.data);
-      this.#pending = undefined;
-    }
-  }
-
-  #fail(kind: EnvironmentError['kind'], message: string): EnvironmentError {
-    this.#failure ??= new EnvironmentError(kind, `${this.#id}: ${message}`);
-    this.#pending?.reject(this.#failure);
-    this.#pending = undefined;
-    return this.#failure;
+    if (answer === undefined) this.#exchange.fail('protocol', `no answer: ${text.slice(0, 200)}`);
+    else if (answer.type === 'observation') this.#exchange.answer(answer.data);
+    else this.#exchange.fail('raised', `${answer.data.message} (${answer.data.code})`);
   }
 }
 

@@ -23,8 +23,8 @@ export interface EpisodeBatch {
 }
 
 /**
- * A task that another program plays. A single step would cost a round trip and can't be waited for synchronously, so it
- * is played by batches of episodes; those of different batches run side by side.
+ * A task that another program plays. A step costs a round trip and can't be waited for synchronously, so that batches of
+ * episodes play it; different batches run side by side.
  */
 export interface RemoteEnvironment extends EnvironmentSpec {
   readonly batches: readonly EpisodeBatch[];
@@ -38,7 +38,7 @@ export function isRemote(environment: Environment | RemoteEnvironment): environm
 
 /**
  * How an environment fails: it `raised` an error, gave no answer in time (`timeout`), returned something `invalid` such as
- * NaN, its program or connection ended (`died`), or what came was no answer at all (`protocol`).
+ * NaN, its program or connection ended (`died`), or its answer broke the `protocol`.
  */
 export type EnvironmentFailure = 'raised' | 'timeout' | 'invalid' | 'died' | 'protocol';
 

@@ -59,7 +59,7 @@ export class ControlledSystem {
   }
 }
 
-/** What is rewarded in a controlled system. Efforts are those of `applyAction`. */
+/** The reward of a controlled system; `applyAction` gives the effort. */
 export type Objective =
   /** 1 a step while each coordinate lies within ± its limit; beyond, the episode ends. */
   | { readonly kind: 'survive'; readonly limits: Float64Array }

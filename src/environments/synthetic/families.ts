@@ -68,7 +68,7 @@ export const syntheticIds: readonly string[] = Object.keys(families).map((name) 
 export const isSyntheticId = (id: string): boolean => id.startsWith(prefix);
 
 /**
- * What the catalogue holds of an id: a family with, after `?`, options of the task.
+ * The catalogue's entry of an id: a family with, after `?`, options of the task.
  * @throws UserError for an unknown family or unusable options
  */
 export function syntheticEntry(id: string) {

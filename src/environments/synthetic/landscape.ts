@@ -14,7 +14,7 @@ import {
 /** Points of a landscape lie within ± this in every dimension. */
 export const reach = 6;
 
-/** What a point of a landscape is worth. */
+/** The height of a point of a landscape. */
 export type Height = (point: readonly number[] | Float64Array) => number;
 
 /**
@@ -77,7 +77,7 @@ function momentsOf(values: readonly number[]): { readonly middle: number; readon
 export const drawDimension = (random: RandomGenerator): number =>
   Math.min(24, Math.floor(logUniform(random, 2, 25)));
 
-/** Where the search starts: uniform in ± half of the reach, or normal. */
+/** A point as a search starts with: uniform in ± half of the reach. */
 export function randomPoint(random: RandomGenerator, n: number): Float64Array {
   return Float64Array.from({ length: n }, () => random.uniform(-reach / 2, reach / 2));
 }
@@ -162,7 +162,7 @@ function drawNetwork(random: RandomGenerator, n: number): Height {
   };
 }
 
-/** What depends on signs, as much of control does: soft margins of sums, alone and multiplied in pairs. */
+/** A function of signs, as in much of control: soft margins of sums, alone and multiplied in pairs. */
 function drawSigns(random: RandomGenerator, n: number): Height {
   const count = integerBetween(random, 2, 6);
   const sharpness = logUniform(random, 0.3, 5);

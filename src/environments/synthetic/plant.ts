@@ -7,7 +7,7 @@ export interface Plant {
   readonly dimension: number;
   /** The coordinates that a force can push. */
   readonly driven: readonly number[];
-  /** Those that are angles, in radians. */
+  /** The coordinates that are angles, in radians. */
   readonly angles: readonly number[];
   /** Moves `state` on by one step; `push` is added to it. Both have `dimension` numbers. */
   advance(state: Float64Array, push: Float64Array): void;
@@ -128,7 +128,7 @@ export function drawRotors(random: RandomGenerator, pairs: number): Plant {
 
 /**
  * Lightly damped oscillators, as pairs of place and velocity, the first of which is pushed and pulls at the others.
- * The force that leads back is linear, that of a pendulum, or that of one well among others.
+ * The restoring force is linear, a pendulum's, or that of one well among others.
  */
 export function drawOscillators(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;

@@ -76,7 +76,7 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
   const n = plant.dimension;
   const spread = logUniform(random, 0.01, 0.1);
   const strength = logUniform(random, 0.003, 0.1);
-  // Velocities are often seen small, as that of the mountain car: then feedback needs weights that are seldom drawn.
+  // Velocities are often scaled down, as the mountain car's is: feedback then needs weights that are seldom drawn.
   const scales = Array.from({ length: n }, (_, i) =>
     i % 2 === 1 ? logUniform(random, 0.02, 2) : logUniform(random, 0.1, 2),
   );

@@ -26,7 +26,7 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
     sensors: drawSensors(random, plant, observations),
     spread,
     noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.3) : 0,
-    // The wall bounds the cost of a system that runs away, to the order of that of a bad regulation.
+    // The wall bounds the cost of a system that runs away: it is about as bad as a bad regulation.
     wall: rotating ? Number.MAX_VALUE : 10,
   });
   const weights = Float64Array.from({ length: n }, (_, i) => {
