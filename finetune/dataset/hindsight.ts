@@ -1,7 +1,7 @@
 import { UserError } from '../../src/errors.js';
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
-import { remembered } from '../../src/prompting/memory.js';
+import { remembered } from '../../src/prompting/context/history.js';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
 import { type Imitation, promptHash } from './example.js';

@@ -8,7 +8,7 @@ import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { formatParameters, formatValue, parseParameters } from '../../src/prompting/answer/format.js';
 import { statedReason } from '../../src/prompting/answer/stated-reason.js';
-import { remembered } from '../../src/prompting/memory.js';
+import { remembered } from '../../src/prompting/context/history.js';
 import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';

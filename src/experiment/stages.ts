@@ -3,7 +3,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ConfirmationConfig } from '../config/config.js';
 import { ModelError } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { remembered } from '../prompting/memory.js';
+import { remembered } from '../prompting/context/history.js';
 import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { type EvaluationSetting, evaluate, measure } from '../rollout/evaluation.js';
 import { raceAgainst } from '../rollout/racing.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { remembered, selectHistory } from '../../src/prompting/memory.js';
+import { remembered, selectHistory } from '../../src/prompting/context/history.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 
 function entry(score: number, iteration = 0): BufferEntry {

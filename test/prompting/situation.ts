@@ -2,10 +2,9 @@ import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
-import { createHistory } from '../../src/prompting/context/history.js';
+import { createHistory, selectHistory } from '../../src/prompting/context/history.js';
 import type { PromptContext } from '../../src/prompting/context/prompt-context.js';
 import { taskContext } from '../../src/prompting/context/task-context.js';
-import { selectHistory } from '../../src/prompting/memory.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { type EpisodeRecord, rollout, type Trajectory } from '../../src/rollout/episode.js';
