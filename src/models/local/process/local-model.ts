@@ -4,7 +4,7 @@ import {
   type CompletionToken,
   chosenSampling,
   type LanguageModel,
-  smallest,
+  lowestLimit,
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import type { GeneratedAnswer } from '../engine/generation.js';
@@ -95,7 +95,7 @@ function languageModel(config: LocalConfig, process: ModelProcess, chosen?: stri
           ...(chosen !== undefined && { adapter: chosen }),
           messages: messages.map(({ role, content }) => ({ role, content })),
           seeds,
-          maxTokens: smallest(config.maxTokens, options.maxTokens)!,
+          maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,
           sampling: chosenSampling(config, options.sampling),
           stop,
           logProbabilities,
@@ -110,7 +110,7 @@ function languageModel(config: LocalConfig, process: ModelProcess, chosen?: stri
       const { contextTokens: own } = readDecoderConfig(config.path);
       const tokenizer = await openTokenizer();
       return {
-        tokens: smallest(config.contextTokens, own)!,
+        tokens: lowestLimit(config.contextTokens, own)!,
         count: (messages) => tokenizer.encodePrompt(messages).length,
       };
     },
