@@ -64,6 +64,15 @@ export interface Sampling {
   readonly repetitionPenalty: number;
 }
 
+/** Every token at its own probability. */
+export const plainSampling: Sampling = {
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  repetitionPenalty: 1,
+};
+
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
 /** The sampling that a call asks for, completed by the model's own settings. */

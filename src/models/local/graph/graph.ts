@@ -14,12 +14,12 @@ import {
 /** Name of a value that flows along the edges of a graph. */
 export type Value = string;
 
-/** What a graph computes in; float64 serves tests of gradients. */
+/** The type that a graph computes in; float64 serves tests of gradients. */
 export type Precision = 'float32' | 'float64';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
 
-/** What a session needs: the model's bytes, and the folder in which its external data lies. */
+/** The input of a session: the model's bytes, and the folder of its external data. */
 export interface BuiltGraph {
   readonly model: Uint8Array;
   /** Common ancestor of all files with external data; undefined when there are none. */
@@ -110,7 +110,7 @@ export class GraphBuilder {
     return name;
   }
 
-  /** The graph as far as it is written; what comes later does not change it. */
+  /** A snapshot of the graph as far as it is written. */
   describe(name: string): OnnxGraph {
     return this.#describe(name, this.#folder());
   }
