@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { UserError } from '../errors.js';
 import { Pcg64, stripCore, stripHeight, stripWidth, tailStart } from './pcg64.js';
-import { createSeedSequence } from './seed-sequence.js';
+import { seedWords } from './seed-sequence.js';
 
 export interface RandomGenerator {
   /** A double in [0, 1) with 53 random bits. */
@@ -33,17 +33,16 @@ export interface RandomGenerator {
  * @param spawnKey NumPy's `spawn_key`: streams with different keys below one seed are independent
  * @throws UserError for a negative, fractional or non-finite seed
  */
-export function createGenerator(seed?: number | bigint, spawnKey?: readonly number[]): RandomGenerator {
-  return new Generator(new Pcg64(createSeedSequence(seed ?? systemEntropy(), spawnKey).generateState(8)));
+export function createGenerator(seed?: number | bigint, spawnKey: readonly number[] = []): RandomGenerator {
+  return new Generator(new Pcg64(seedWords(seed ?? systemEntropy(), spawnKey, 8)));
 }
 
 /** `count` different 32-bit seeds: the words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`, without repeats. */
 export function deriveSeeds(seed: number, spawnKey: readonly number[], count: number): number[] {
-  const sequence = createSeedSequence(seed, spawnKey);
   let seeds = new Set<number>();
   for (let words = 0; seeds.size < count; ) {
     words += count - seeds.size;
-    seeds = new Set(sequence.generateState(words));
+    seeds = new Set(seedWords(seed, spawnKey, words));
   }
   return [...seeds];
 }

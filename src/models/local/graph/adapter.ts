@@ -189,13 +189,9 @@ export function adapterParameters(
   base: ParameterSource,
   precision: Precision,
 ): ParameterSource {
-  const exact = (tensor: StoredTensor) =>
-    tensor.dtype === (precision === 'float32' ? 'F32' : 'F64')
-      ? g.stored(tensor)
-      : g.cast(g.stored(tensor), precision);
   const factors = factorsOf(adapter);
   return loraParameters(g, base, precision, loraScale(adapter), (module) => {
     const found = factors.get(module);
-    return found && { a: exact(found.a), b: exact(found.b) };
+    return found && { a: g.exact(found.a, precision), b: g.exact(found.b, precision) };
   });
 }

@@ -81,6 +81,12 @@ export class GraphBuilder {
     return tensor.name;
   }
 
+  /** A tensor on disk, cast to the type that the graph computes in. */
+  exact(tensor: StoredTensor, precision: Precision): Value {
+    const value = this.stored(tensor);
+    return storedType(tensor) === precision ? value : this.cast(value, precision);
+  }
+
   /** A constant of whole numbers (int64, as shapes and indices want them). Equal constants are shared. */
   integers(values: readonly number[], shape: readonly number[] = [values.length]): Value {
     return this.#constant('int64', new Uint8Array(BigInt64Array.from(values, BigInt).buffer), shape, values);
@@ -112,20 +118,7 @@ export class GraphBuilder {
 
   /** A snapshot of the graph as far as it is written. */
   describe(name: string): OnnxGraph {
-    return this.#describe(name, this.#folder());
-  }
-
-  build(name: string): BuiltGraph {
-    const folder = this.#folder();
-    const graph = this.#describe(name, folder);
-    return { model: writeOnnxModel(graph), folder, graph };
-  }
-
-  #folder(): string | undefined {
-    return commonAncestor([...this.#external.values()].map(({ tensor }) => tensor.file));
-  }
-
-  #describe(name: string, folder: string | undefined): OnnxGraph {
+    const folder = this.#folder;
     const external = [...this.#external.values()].map(
       ({ type, tensor }): OnnxInitializer => ({
         name: tensor.name,
@@ -146,6 +139,15 @@ export class GraphBuilder {
       inputs: [...this.#inputs],
       outputs: [...this.#outputs],
     };
+  }
+
+  build(name: string): BuiltGraph {
+    const graph = this.describe(name);
+    return { model: writeOnnxModel(graph), folder: this.#folder, graph };
+  }
+
+  get #folder(): string | undefined {
+    return commonAncestor([...this.#external.values()].map(({ tensor }) => tensor.file));
   }
 }
 

@@ -38,23 +38,19 @@ export interface QuantizedWeights {
   readonly relativeError: number;
 }
 
-/**
- * The quantised matrices of a model, from the cache or made now (seconds to minutes).
- * @param onProgress called with the share that is done, in (0, 1]
- */
+/** The quantised matrices of a model, from the cache or made now (seconds to minutes). */
 export function quantizedWeights(
   directory: string,
   config: DecoderConfig,
   weights: StoredTensors,
   bits: Bits,
-  onProgress: (share: number) => void = () => {},
 ): QuantizedWeights {
   const matrices = matricesOf(config, weights);
   const name = `int${bits}-block${blockSize}-${fingerprint(matrices)}.safetensors`;
   const folders = [path.join(directory, '.policyloop'), path.join(homedir(), '.cache', 'policyloop')];
   const known = folders.map((folder) => path.join(folder, name)).find(isWhole);
   const file = known ?? path.join(writableFolder(folders), name);
-  if (known === undefined) make(file, matrices, bits, onProgress);
+  if (known === undefined) make(file, matrices, bits);
   const { tensors, metadata } = readSafetensors(file);
   return {
     file,
@@ -95,14 +91,9 @@ function isWhole(file: string): boolean {
 }
 
 /** @throws UserError when the file can't be written */
-function make(
-  file: string,
-  matrices: readonly StoredTensor[],
-  bits: Bits,
-  onProgress: (share: number) => void,
-): void {
+function make(file: string, matrices: readonly StoredTensor[], bits: Bits): void {
   try {
-    write(file, matrices, bits, onProgress);
+    write(file, matrices, bits);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
     const weights = sum(matrices.map(({ shape }) => shape[0]! * shape[1]!));
@@ -144,12 +135,7 @@ const chunkBytes = 1 << 24;
 /** Digits kept free in the header for the error, which is known last, while the header's length is fixed first. */
 const errorDigits = 12;
 
-function write(
-  file: string,
-  matrices: readonly StoredTensor[],
-  bits: Bits,
-  onProgress: (share: number) => void,
-): void {
+function write(file: string, matrices: readonly StoredTensor[], bits: Bits): void {
   const layout = layoutOf(matrices, bits);
   const temporary = `${file}.${process.pid}.tmp`;
   const descriptor = openSync(temporary, 'w');
@@ -157,8 +143,6 @@ function write(
     const dataStart = headerOf(layout, 0).length;
     let squaredError = 0;
     let squaredWeight = 0;
-    let done = 0;
-    const total = sum(matrices.map(({ length }) => length));
     for (const { tensor, codes, scales } of layout) {
       const [rows, columns] = tensor.shape as [number, number];
       const rowBytes = tensor.length / rows;
@@ -173,8 +157,6 @@ function write(
         writeAll(descriptor, scaleBytes, dataStart + scales + row * blocks * 4);
         squaredError += quantized.squaredError;
         squaredWeight += quantized.squaredWeight;
-        done += count * rowBytes;
-        onProgress(done / total);
       }
     }
     writeAll(descriptor, headerOf(layout, Math.sqrt(squaredError / squaredWeight)), 0);

@@ -167,15 +167,15 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   if (heads % kvHeads !== 0)
     throw unsupported(file, 'num_key_value_heads', kvHeads, [`a divisor of ${heads}`]);
   const allBiased = config.attention_bias ?? false;
+  // The default of Qwen3 holds where the key is absent, not where it is null.
+  const needsQwen3Default = architecture === 'qwen3' && !('head_dim' in config);
   return {
     architecture,
     layers: readLayers(config, architecture, file),
     hidden: config.hidden_size,
     heads,
     kvHeads,
-    headDim:
-      config.head_dim ??
-      (architecture === 'qwen3' && !('head_dim' in config) ? 128 : config.hidden_size / heads),
+    headDim: config.head_dim ?? (needsQwen3Default ? 128 : config.hidden_size / heads),
     intermediate: config.intermediate_size,
     vocabulary: config.vocab_size,
     normEpsilon: config.rms_norm_eps,
