@@ -42,7 +42,7 @@ export interface Completion {
   readonly latencyMs: number;
   /** HTTP tries beyond the first. */
   readonly retries: number;
-  /** What went wrong with the tries before, in order. */
+  /** Kinds of the failed tries before, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
   /** Faults of a reply that arrived all the same. */
   readonly faults?: readonly ReplyFault[];
@@ -125,7 +125,7 @@ export interface ModelContext {
   count?(messages: readonly ChatMessage[]): number;
 }
 
-/** A provider of text, hosted or local. It knows messages and answers, and nothing of what they are for. */
+/** A provider of text, hosted or local. It knows messages and answers, but no task. */
 export interface LanguageModel {
   /** `provider/name`, e.g. `ollama/qwen3:8b`. */
   readonly id: string;
@@ -150,7 +150,7 @@ export interface LanguageModel {
    * @throws ModelError when the provider can't be asked
    */
   context?(): Promise<ModelContext | undefined>;
-  /** Frees what the model holds. */
+  /** Frees the model's resources. */
   close?(): Promise<void>;
 }
 
@@ -177,15 +177,9 @@ export type ModelErrorKind =
   | 'not-recorded'
   | 'aborted';
 
-const fatalKinds: ReadonlySet<ModelErrorKind> = new Set([
-  'authentication',
-  'not-found',
-  'bad-request',
-  'not-recorded',
-]);
-
 /** Whether a call that failed with this kind will fail again. */
-export const isFatal = (kind: ModelErrorKind): boolean => fatalKinds.has(kind);
+export const isFatal = (kind: ModelErrorKind): boolean =>
+  ['authentication', 'not-found', 'bad-request', 'not-recorded'].includes(kind);
 
 /** A fault of a completion. */
 export type ReplyFault =
@@ -204,12 +198,11 @@ export type ReplyFault =
   /** Token counts can't be right. */
   | 'usage-wrong';
 
-/** Kinds of failed tries whose answer may have been generated, and so be paid for, before it was lost. */
-const paidKinds: ReadonlySet<ModelErrorKind> = new Set(['cut', 'timeout', 'malformed', 'empty', 'aborted']);
+/** Whether the answer of a failed try may have been generated, and so be paid for, before it was lost. */
+export const mayBePaid = (kind: ModelErrorKind): boolean =>
+  ['cut', 'timeout', 'malformed', 'empty', 'aborted'].includes(kind);
 
-export const mayBePaid = (kind: ModelErrorKind): boolean => paidKinds.has(kind);
-
-/** A call that gave no completion. `fatal` kinds will fail again: the run stops instead of trying on. */
+/** A call that gave no completion. A `fatal` kind will fail again, so the run stops. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;

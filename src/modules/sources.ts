@@ -29,7 +29,7 @@ const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFi
 
 const relativeImport = /\b(?:from|import|require|resolve|URL)\s*\(?\s*['"`](\.{1,2}\/[^'"`\n]+)['"`]/g;
 
-/** As Node resolves it: `require` may leave the extension out, and TypeScript writes `.js` for `.ts`. */
+/** Resolves a path like Node: `require` may leave the extension out, and TypeScript writes `.js` for `.ts`. */
 function fileOf(path: string): string | undefined {
   const candidates = ['.js', '.cjs', '.json', '/index.js'].map((ending) => path + ending);
   return [path, path.replace(/js$/, 'ts'), ...candidates].find(isFile);

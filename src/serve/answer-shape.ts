@@ -17,7 +17,7 @@ export interface AnswerShape {
   write(reply: string): string;
 }
 
-/** Longest list and longest enum: far beyond what a context holds. */
+/** Longest list and longest enum, far above the capacity of a context. */
 const mostNumbers = 4096;
 const schemaField = 'response_format.json_schema.schema';
 

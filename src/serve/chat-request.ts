@@ -16,7 +16,7 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
   readonly options: GenerateOptions;
   readonly stream: boolean;
-  /** Whether a stream ends with what it took. */
+  /** Whether a stream ends with its token counts. */
   readonly includeUsage: boolean;
   /** The form that the answers are brought into, if any. */
   readonly shape: AnswerShape | undefined;

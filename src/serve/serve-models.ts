@@ -13,7 +13,7 @@ export interface NamedAdapter {
 
 export interface ServedModels {
   readonly settings: LocalConfig;
-  /** What requests call the model without an adapter. */
+  /** Name of the model without an adapter in requests. */
   readonly name: string;
   readonly adapters: readonly NamedAdapter[];
   readonly host: LoopbackHost;

@@ -13,7 +13,7 @@ const loader = (name: string) => pathToFileURL(createRequire(import.meta.url).re
 
 /**
  * @param module URL of the thread's module, without the extension
- * @param workerData what the thread is told at its start
+ * @param workerData data for the thread
  */
 export function startThread(module: URL, workerData: unknown): Worker {
   const file = moduleFile(module);

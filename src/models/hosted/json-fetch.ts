@@ -124,7 +124,7 @@ const errorBody = z.object({ error: z.union([z.string(), errorObject]), message:
 export function serverError(body: string): {
   readonly message: string;
   readonly code?: string;
-  /** The HTTP status that the error names itself, as those that come with HTTP 200 do. */
+  /** The status that the error itself names, as an error with HTTP 200 does. */
   readonly status?: number;
 } {
   const parsed = errorBody.safeParse(parseJson(body));

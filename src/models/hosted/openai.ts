@@ -22,7 +22,7 @@ interface Dialect {
   seed: boolean;
   /** Whether it gives several completions of one prompt (`n`). */
   choices: boolean;
-  /** What it calls the longest completion. */
+  /** Its name for the longest completion. */
   tokenLimit: 'max_tokens' | 'max_completion_tokens';
 }
 

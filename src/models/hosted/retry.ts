@@ -175,7 +175,7 @@ class Tries<T> {
 }
 
 /**
- * Milliseconds before the next try: what the server asked for, up to the cap; else half a second, doubling up to
+ * Milliseconds before the next try: the server's request, up to the cap; else half a second, doubling up to
  * eight, less up to a quarter drawn from the call's seed, so that concurrent calls don't come back all at once.
  */
 function backOff(failure: TryFailure, retries: number, call: Call<unknown>): number {

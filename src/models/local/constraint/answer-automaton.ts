@@ -101,7 +101,7 @@ const thinkingPatterns = [
 /** How the first label begins, up to its first sign: from there on the answer has started. */
 export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
 
-/** What the patterns that end free text after the answer end in, in either case. */
+/** Last characters, in either case, of the patterns that are refused after the answer. */
 export const patternEnds = ({ mention }: Pick<AnswerGrammar, 'mention'>): string =>
   `${mention.at(-1)!.toLowerCase()}${mention.at(-1)!.toUpperCase()}>]`;
 

@@ -170,7 +170,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   const shortestValue = 1 + values.shortfall('');
   /** Tokens of everything from the comma before value `index` to the end. */
   const tails: number[] = [];
-  // What ends the last value: the end token or a line break.
+  // The last value ends with the end token or a line break.
   tails[count] = 1;
   for (let index = count - 1; index > 0; index--)
     tails[index] = 1 + spell(labels[index]!.slice(1)).length + shortestValue + tails[index + 1]!;

@@ -41,7 +41,7 @@ export function multiplesBetween(
   decimals: number,
 ): { readonly lowest: number; readonly highest: number } {
   const unit = 10 ** decimals;
-  // The tolerance undoes the rounding of the product; the quotient is what the text of a multiple is read as.
+  // The tolerance undoes the rounding of the product; the text of a multiple is read as the quotient.
   const lowest = Math.ceil(low * unit - 1e-6);
   const highest = Math.floor(high * unit + 1e-6);
   return {

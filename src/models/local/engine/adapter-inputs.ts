@@ -10,7 +10,7 @@ import { toFloat32 } from '../weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../weights/safetensors.js';
 import { ort } from './onnx-runtime.js';
 
-/** A linear module that an adapter changes, and the width of what it reads and writes. */
+/** A linear module that an adapter changes, and the widths of its input and output. */
 export interface AdaptedModule {
   readonly name: string;
   readonly width: { readonly in: number; readonly out: number };
@@ -54,7 +54,7 @@ export function fedAdapterParameters(
   };
 }
 
-/** The inputs of a run: an adapter's factors, read into memory, or those that change nothing. */
+/** The inputs of a run: an adapter's factors, read into memory, or zeros. */
 export function adapterInputs(modules: readonly AdaptedModule[], adapter?: Adapter): AdapterInputs {
   const factors = adapter === undefined ? undefined : factorsOf(adapter);
   const scale = adapter === undefined ? 1 : loraScale(adapter);

@@ -66,7 +66,7 @@ export class TextGenerator {
     this.#own = new KeyValueCache(shape);
   }
 
-  /** @throws AbortedError once `hooks.aborted()` is true; what was prefilled by then stays for the next call. */
+  /** @throws AbortedError once `hooks.aborted()` is true; tokens prefilled by then stay for the next call. */
   async generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     const held = this.#prompts.of(request.adapter);
     const cachedTokens = Math.min(commonPrefix(held.tokens, request.prompt), request.prompt.length - 1);
@@ -123,7 +123,7 @@ export class TextGenerator {
     return logits;
   }
 
-  /** Reads what the candidates have chosen, and lets those that have all of it read choose on. */
+  /** Runs the model on chosen tokens; candidates without unread tokens then choose the next one. */
   async #step(
     { cache: prompt }: HeldPrompt,
     { adapter }: GenerationRequest,

@@ -1,4 +1,4 @@
-/** What a model directory holds and what it lacks, without loading it. */
+/** Inspects a model directory without loading the model. */
 import path from 'node:path';
 import { type Problem, problemsOf, UserError } from '../../../errors.js';
 import { sum } from '../../../statistics/descriptive.js';
@@ -23,7 +23,7 @@ export interface ModelReport {
     readonly takesSystem: boolean;
     readonly eosTokens: readonly number[];
   };
-  /** What keeps the model from being run. Empty when it can be. */
+  /** Reasons why the model can't be run; empty when it can. */
   readonly problems: readonly Problem[];
 }
 
@@ -37,7 +37,7 @@ export function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
   }
 }
 
-/** Reads everything but the weights' values; never throws for what is wrong with the directory. */
+/** Reads everything but the weights' values; reports what is wrong under `problems` and never throws it. */
 export function inspectModel(directory: string): ModelReport {
   const problems: Problem[] = [];
   const config = attempt(() => readDecoderConfig(directory), problems);

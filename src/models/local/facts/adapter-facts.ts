@@ -42,7 +42,7 @@ export function isAdapter(directory: string): boolean {
 }
 
 /**
- * Never throws for what is wrong with the adapter or the model.
+ * Collects what is wrong with the adapter or the model under `problems`, and never throws it.
  * @param model that the adapter should fit; the one that it names, where that is a directory, when undefined
  */
 export function adapterFacts(directory: string, model: string | undefined, cwd: string): AdapterFacts {

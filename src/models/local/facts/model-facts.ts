@@ -73,8 +73,8 @@ const bytesPerWeight: Readonly<Record<Quantization, number>> = {
 };
 
 /**
- * What must be in memory. An embedding that is not the output layer too stays on disk, as its rows are looked up one by
- * one; vectors are always float32.
+ * The memory that a model needs. An embedding that is not also the output layer stays on disk, as its rows are looked up
+ * one by one; vectors are always float32.
  */
 export function memoryNeed(config: DecoderConfig): MemoryNeed {
   let matrices = 0;

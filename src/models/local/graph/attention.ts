@@ -7,7 +7,7 @@ export interface DecoderBuild {
   readonly g: GraphBuilder;
   readonly config: DecoderConfig;
   readonly parameters: ParameterSource;
-  /** What the graph computes in. */
+  /** The type that the graph computes in. */
   readonly precision: Precision;
 }
 
@@ -59,7 +59,7 @@ export interface CachedSegment {
 
 /**
  * Which tokens of a row belong together. A token sees the earlier ones of its own segment and of one other, so that
- * sequences can share a row, and several continuations one copy of what they continue.
+ * sequences can share a row, and several continuations can share one prompt.
  */
 interface Packing {
   /** int32 [B, S]: segment of each token; its number means something within the row only. */

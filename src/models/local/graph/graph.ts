@@ -166,7 +166,7 @@ const storedTypes: Readonly<Record<string, ElementType>> = {
   U8: 'uint8',
 };
 
-/** Element type of a stored tensor in ONNX's words; throws for those that no graph here uses. */
+/** ONNX's element type of a stored tensor; throws for types that no graph here uses. */
 function storedType(tensor: StoredTensor): ElementType {
   const type = storedTypes[tensor.dtype];
   if (type === undefined) throw new Error(`tensor ${tensor.name} has the unsupported dtype ${tensor.dtype}`);

@@ -166,7 +166,7 @@ function tail(stderr: string): string {
 }
 
 function tell(child: ChildProcess, message: ToProcess): void {
-  // A child that just ended can't be told; its `exit` event rejects what is pending.
+  // A child that just ended takes no messages; its `exit` event rejects the pending jobs.
   if (child.connected) child.send(message, () => {});
 }
 

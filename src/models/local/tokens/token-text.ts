@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { UserError } from '../../../errors.js';
 
-/** The parts of `tokenizer.json` that say what a token's bytes are. */
+/** The parts of `tokenizer.json` that determine a token's bytes. */
 export const tokenizerSchema = z.looseObject({
   model: z.looseObject({ type: z.string().nullish() }),
   added_tokens: z.array(
@@ -139,7 +139,7 @@ export class TextStream {
     return this.#endRun() + this.#decoder.decode();
   }
 
-  /** As Hugging Face decodes: a run of raw bytes is text as a whole, or one U+FFFD for each of its bytes. */
+  /** Follows Hugging Face: a run of raw bytes is valid as a whole, or one U+FFFD for each of its bytes. */
   #endRun(): string {
     const run = this.#run;
     if (run.length === 0) return '';
@@ -167,7 +167,7 @@ export class StopStrings {
     return this.#stopped;
   }
 
-  /** Takes more text; returns what can be shown for certain. */
+  /** Takes more text; returns the part that can be shown for certain. */
   push(text: string): string {
     if (this.#stopped) return '';
     this.#held += text;

@@ -137,7 +137,7 @@ type HfConfig = z.output<typeof schema>;
 
 /**
  * @param directory of a Hugging Face model
- * @throws UserError naming the field of config.json that is missing or asks for what the decoder lacks
+ * @throws UserError naming the field of config.json that is missing or that the decoder does not support
  */
 export function readDecoderConfig(directory: string): DecoderConfig {
   const file = path.join(directory, 'config.json');
