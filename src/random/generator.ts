@@ -33,8 +33,11 @@ export interface RandomGenerator {
  * @param spawnKey NumPy's `spawn_key`: streams with different keys below one seed are independent
  * @throws UserError for a negative, fractional or non-finite seed
  */
-export function createGenerator(seed?: number | bigint, spawnKey: readonly number[] = []): RandomGenerator {
-  return new Generator(new Pcg64(seedWords(seed ?? systemEntropy(), spawnKey, 8)));
+export function createGenerator(
+  seed: number | bigint = systemEntropy(),
+  spawnKey: readonly number[] = [],
+): RandomGenerator {
+  return new Generator(new Pcg64(seedWords(seed, spawnKey, 8)));
 }
 
 /** `count` different 32-bit seeds: the words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`, without repeats. */
