@@ -137,3 +137,8 @@ export function unreachable(value: never): never {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** The problems of a UserError; of anything else that was thrown, its message. */
+export function problemsOf(error: unknown): readonly Problem[] {
+  return error instanceof UserError ? error.problems : [{ message: messageOf(error) }];
+}

@@ -52,12 +52,15 @@ export { type Problem, UserError } from './errors.js';
 export { type Assembly, assemble } from './experiment/assemble.js';
 export { type Outcome, runExperiment } from './experiment/experiment.js';
 export { type Experiment, experimentIn, newManifest, type StopRequests } from './experiment/parts.js';
+export type { AnswerGrammar, NumberKind } from './models/answer-grammar.js';
 export {
   type ChatMessage,
   type Completion,
   type GenerateOptions,
   type LanguageModel,
   ModelError,
+  type Sampling,
+  type SamplingChoice,
 } from './models/language-model.js';
 export { type LocalModels, openLocalModels } from './models/local/process/local-model.js';
 export type { LocalConfig } from './models/local/settings.js';

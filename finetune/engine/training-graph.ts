@@ -41,14 +41,10 @@ export function buildTrainingGraph({
   const selected = g.input('selected', 'int32', ['C']);
   const targets = g.input('targets', 'int32', ['C']);
   const weights = g.input('weights', precision, ['C']);
-  const { hidden } = buildDecoder(
-    g,
-    config,
-    parameters,
-    { ids, positions, packing: { segments, prefixes }, cache: config.layers.map(() => []) },
-    precision,
-  );
-  const logits = languageHead(g, config, parameters, hidden, selected, precision);
+  const build = { g, config, parameters, precision };
+  const cache = config.layers.map(() => []);
+  const { hidden } = buildDecoder(build, { ids, positions, packing: { segments, prefixes }, cache });
+  const logits = languageHead(build, hidden, selected);
   const { logp, maximum } = logProbabilities(g, logits, targets);
   const loss = g.op('Neg', [g.op('ReduceSum', [g.op('Mul', [logp, weights])], { keepdims: 0 })]);
   const trained = trainedParameters(config, trainable);

@@ -28,9 +28,10 @@ export async function hiddenStates(
   const positions = g.input('positions', 'int32', ['S']);
   const rows = g.input('rows', 'int32', ['R']);
   const cache = config.layers.map(() => []);
-  const { hidden } = buildDecoder(g, config, parameters, { ids, positions, cache }, 'float32');
+  const build = { g, config, parameters, precision: 'float32' } as const;
+  const { hidden } = buildDecoder(build, { ids, positions, cache });
   const chosen = g.op('Gather', [hidden, rows], { axis: 0 });
-  const normed = rmsNorm(g, chosen, parameters.vector('model.norm.weight'), config, 'float32');
+  const normed = rmsNorm(build, chosen, 'model.norm.weight');
   g.output('states', normed, 'float32', ['R', config.hidden]);
   const { folder, model } = g.build('hidden');
   const session = await ort.InferenceSession.create(model, {

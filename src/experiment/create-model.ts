@@ -1,5 +1,4 @@
 import { relative } from 'node:path';
-import type { z } from 'zod';
 import type { ModelConfig } from '../config/config.js';
 import { type Problem, UserError } from '../errors.js';
 import { createOllama } from '../models/hosted/ollama.js';
@@ -7,16 +6,9 @@ import { createOpenAI } from '../models/hosted/openai.js';
 import { type Wait, waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { createLocalModel } from '../models/local/process/local-model.js';
-import { type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
+import { type LocalConfig, modelDirectory } from '../models/local/settings.js';
 import { type Cassette, createReplayed } from '../models/replayed.js';
-import {
-  type CustomModelConfig,
-  customModelSchema,
-  ollamaSchema,
-  openaiSchema,
-  type ReplayedConfig,
-  replayedSchema,
-} from '../models/settings.js';
+import type { CustomModelConfig, ReplayedConfig } from '../models/settings.js';
 import { findControl } from '../search/controls.js';
 import type { Proposer } from './proposer.js';
 
@@ -25,8 +17,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface Provider {
   /** As `model.provider` has it. */
   readonly name: string;
-  /** The section `model` of a config. */
-  readonly schema: z.ZodType;
   create(
     config: { readonly provider: string },
     environment: Environment,
@@ -36,11 +26,11 @@ interface Provider {
 }
 
 const providers: readonly Provider[] = [
-  { name: 'openai', schema: openaiSchema, create: createOpenAI },
-  { name: 'ollama', schema: ollamaSchema, create: createOllama },
-  { name: 'local', schema: localSchema, create: createLocal },
-  { name: 'replayed', schema: replayedSchema, create: createRecorded },
-  { name: 'custom', schema: customModelSchema, create: createCustom },
+  { name: 'openai', create: createOpenAI },
+  { name: 'ollama', create: createOllama },
+  { name: 'local', create: createLocal },
+  { name: 'replayed', create: createRecorded },
+  { name: 'custom', create: createCustom },
 ];
 
 /**
@@ -79,7 +69,7 @@ function createRecorded(
   return createReplayed(config, cassette);
 }
 
-/** An object of the program that plays stands in its place, where it is given. */
+/** `run(config, {model})` puts its object in the place of this one. */
 function createCustom({ id }: CustomModelConfig): LanguageModel {
   throw new UserError({
     field: 'model',
@@ -90,7 +80,7 @@ function createCustom({ id }: CustomModelConfig): LanguageModel {
   });
 }
 
-/** What is wrong inside the model's directory is wrong with the field that names the directory. */
+/** Reports problems inside the model's directory under the field that names the directory. */
 function createLocal(config: LocalConfig): LanguageModel {
   const path = modelDirectory(config.path);
   try {

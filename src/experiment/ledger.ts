@@ -2,9 +2,9 @@
 import { type Config, isLanguageModel, type LimitsConfig, type ModelConfig } from '../config/config.js';
 import {
   type ChatMessage,
+  lowestLimit,
   type ModelErrorKind,
   mayBePaid,
-  smallest,
   type Usage,
 } from '../models/language-model.js';
 import { mostTokens } from '../models/reply-faults.js';
@@ -87,7 +87,7 @@ export class Ledger {
     this.#limits = limits;
     this.#price = price;
     this.#usesTokens = usesTokens;
-    this.#fixedLength = smallest(
+    this.#fixedLength = lowestLimit(
       maxTokens,
       limits.perCall?.completionTokens,
       limits.perCall?.reasoningTokens,

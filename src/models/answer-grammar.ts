@@ -5,19 +5,19 @@ export interface NumberKind {
   readonly high: number;
   /** Most digits after the point; 0 for integers. */
   readonly decimals: number;
-  /** The allowed numbers, where they are not all of the range. */
+  /** The allowed numbers, where only some of the range are allowed. */
   readonly choices?: readonly number[];
 }
 
 /**
- * The form of an answer: a list of numbers, each behind its label, with free text before and after. Providers that can
+ * The form of an answer: a list of numbers, each after its label, with free text before and behind. Providers that can
  * constrain decoding enforce it, in this form or as a JSON object with the same list.
  */
 export interface AnswerGrammar {
-  /** What stands before each number and one space; from the second on, the separator too: `a[0]:`, `, a[1]:`, … */
+  /** Text before each number and its space; from the second on with the separator: `a[0]:`, `, a[1]:`, … */
   readonly labels: readonly string[];
   readonly number: NumberKind;
-  /** How free text would begin another list: before the answer it must not open one, after it not occur at all. */
+  /** Beginning of a label. Free text before the answer must not open a list with it, text after must not contain it. */
   readonly mention: string;
   /** Key of the list where the answer is JSON. */
   readonly key: string;

@@ -13,7 +13,7 @@ export interface Usage {
   readonly completionTokens?: number;
   /** Part of completionTokens spent on hidden reasoning. */
   readonly reasoningTokens?: number;
-  /** About so many more, in place of counts that the provider left out or that can't be right: on the high side. */
+  /** Estimates on the high side, in place of counts that the provider left out or that can't be right. */
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
@@ -21,9 +21,9 @@ export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
 
 /** One token of a completion. */
 export interface CompletionToken {
-  /** In the model's own vocabulary; hosted providers don't say it. */
+  /** In the model's own vocabulary; absent for hosted providers. */
   readonly id?: number;
-  /** Its part of the text, which may end within a character. */
+  /** Its part of the text in UTF-8, which may end within a character. */
   readonly bytes: readonly number[];
   /** Natural logarithm of its probability under the model itself: temperature 1, nothing filtered. */
   readonly logProbability: number;
@@ -32,7 +32,7 @@ export interface CompletionToken {
 export interface Completion {
   /** The answer without hidden reasoning. */
   readonly text: string;
-  /** Where `logProbabilities` was asked for and the provider has them; the one that ended the answer included. */
+  /** Present where `logProbabilities` was asked for and the provider has them; includes the token that ended the answer. */
   readonly tokens?: readonly CompletionToken[];
   /** Reasoning that the provider returned apart from the answer. */
   readonly reasoning?: string;
@@ -42,11 +42,11 @@ export interface Completion {
   readonly latencyMs: number;
   /** HTTP tries beyond the first. */
   readonly retries: number;
-  /** What went wrong with the tries before, in order. */
+  /** Kinds of the failed tries before, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
-  /** What is wrong with this reply, although it is one. */
+  /** Faults of a reply that arrived all the same. */
   readonly faults?: readonly ReplyFault[];
-  /** Things the user should know of, e.g. that the provider cut the prompt. */
+  /** Messages for the user, e.g. that the provider cut the prompt. */
   readonly warnings?: readonly string[];
 }
 
@@ -64,9 +64,18 @@ export interface Sampling {
   readonly repetitionPenalty: number;
 }
 
+/** Every token at its own probability. */
+export const plainSampling: Sampling = {
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  repetitionPenalty: 1,
+};
+
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
-/** What a call asks for, else the model's own setting. */
+/** The sampling that a call asks for, completed by the model's own settings. */
 export function chosenSampling(own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice {
   return {
     temperature: asked.temperature ?? own.temperature,
@@ -79,31 +88,31 @@ export function chosenSampling(own: SamplingChoice, asked: SamplingChoice = {}):
 
 export interface GenerateOptions {
   /**
-   * One for each completion that is wanted, at least one; non-negative, below 2^31. The same seed asks for the same
-   * answer, as far as the provider can.
+   * One for each wanted completion, at least one; non-negative, below 2^31. The same seed gives the same answer where
+   * the provider can reproduce answers.
    */
   readonly seeds: readonly number[];
   /** In place of the model's own settings. */
   readonly sampling?: SamplingChoice;
-  /** The longest completion in tokens; beside the model's own limit. */
+  /** The longest completion in tokens; the model's own limit holds too. */
   readonly maxTokens?: number;
-  /** Texts at which a completion ends, without them; in place of the model's own. */
+  /** Texts that end a completion and are not part of it; in place of the model's own. */
   readonly stop?: readonly string[];
   /** The form of the answer; enforced by models whose setting `format` says so. */
   readonly grammar?: AnswerGrammar;
   /** Whether completions shall have `tokens`. */
   readonly logProbabilities?: boolean;
-  /** Names this call within its run; of several completions, that of the first. A recorded run answers by it. */
+  /** Names this call (with several completions, the first of them) within its run. A recorded run answers by it. */
   readonly callId?: string;
   readonly signal?: AbortSignal;
   /** Asked before a try that failed of `kind` is made again; false ends the call with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
-  /** Told of more text of a completion, by its index, where the provider gives it before the end. */
+  /** Receives more text of the completion with this index, where the provider streams. */
   readonly onText?: (index: number, text: string) => void;
 }
 
-/** Of limits that may not be set, the one that counts. */
-export function smallest(...limits: readonly (number | undefined)[]): number | undefined {
+/** The lowest of the limits that are set. */
+export function lowestLimit(...limits: readonly (number | undefined)[]): number | undefined {
   const set = limits.filter((limit) => limit !== undefined);
   return set.length === 0 ? undefined : Math.min(...set);
 }
@@ -116,31 +125,32 @@ export interface ModelContext {
   count?(messages: readonly ChatMessage[]): number;
 }
 
-/** A provider of text, hosted or local. It knows messages and answers, and nothing of what they are for. */
+/** A provider of text, hosted or local. It knows messages and answers, but no task. */
 export interface LanguageModel {
   /** `provider/name`, e.g. `ollama/qwen3:8b`. */
   readonly id: string;
   /** Whether one call can give several completions, reading their prompt once. Others are asked for one at a time. */
   readonly givesSeveral?: boolean;
   /**
-   * One completion a seed, in their order. Of several, a provider may give the first ones only, or none: the others are
-   * asked for one at a time. What is known of the whole call only (usage, latency, retries, warnings) stands on the
-   * first completion.
+   * One completion a seed, in their order. A provider may give only the first few of several, or none: the caller then
+   * asks for the others one at a time. Usage, latency, retries and warnings of the whole call stand on the first
+   * completion.
    * @throws ModelError when the provider gave none (network, HTTP status, deadline). An empty or odd text is not
    *   an error.
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
   /**
-   * Gets the model ready before anything is spent on it; says what it runs on. A model that has none is always ready.
+   * Loads the model before the first call and returns a description of what it runs on. A model without it is always
+   * ready.
    * @throws UserError when it can't be used
    */
   open?(): Promise<string>;
   /**
-   * What the model can take, as its provider says without generating anything.
+   * Asks the provider for the model's limits, without generating anything.
    * @throws ModelError when the provider can't be asked
    */
   context?(): Promise<ModelContext | undefined>;
-  /** Frees what the model holds. */
+  /** Frees the model's resources. */
   close?(): Promise<void>;
 }
 
@@ -167,17 +177,11 @@ export type ModelErrorKind =
   | 'not-recorded'
   | 'aborted';
 
-const fatalKinds: ReadonlySet<ModelErrorKind> = new Set([
-  'authentication',
-  'not-found',
-  'bad-request',
-  'not-recorded',
-]);
+/** Whether a call that failed with this kind will fail again. */
+export const isFatal = (kind: ModelErrorKind): boolean =>
+  ['authentication', 'not-found', 'bad-request', 'not-recorded'].includes(kind);
 
-/** Whether a call that failed so will fail again. */
-export const isFatal = (kind: ModelErrorKind): boolean => fatalKinds.has(kind);
-
-/** What can be wrong with a completion. */
+/** A fault of a completion. */
 export type ReplyFault =
   /** No text. */
   | 'no-text'
@@ -194,18 +198,17 @@ export type ReplyFault =
   /** Token counts can't be right. */
   | 'usage-wrong';
 
-/** Kinds of failed tries whose answer may have been generated, and so be paid for, before it was lost. */
-const paidKinds: ReadonlySet<ModelErrorKind> = new Set(['cut', 'timeout', 'malformed', 'empty', 'aborted']);
+/** Whether the answer of a failed try may have been generated, and so be paid for, before it was lost. */
+export const mayBePaid = (kind: ModelErrorKind): boolean =>
+  ['cut', 'timeout', 'malformed', 'empty', 'aborted'].includes(kind);
 
-export const mayBePaid = (kind: ModelErrorKind): boolean => paidKinds.has(kind);
-
-/** A call that gave no completion. `fatal` kinds will fail again: the run stops instead of trying on. */
+/** A call that gave no completion. A `fatal` kind will fail again, so the run stops. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;
   readonly retries: number;
   readonly latencyMs: number;
-  /** Of the tries before the last one, in order. */
+  /** Kinds of the tries before the last one, in order. */
   readonly failedTries: readonly ModelErrorKind[];
 
   constructor(

@@ -1,5 +1,4 @@
-/** A model that gives again what an earlier run was answered: no network, no waiting, nothing to pay. */
-
+/** A model that repeats the replies of an earlier run: no network, no waiting, no cost. */
 import {
   type ChatMessage,
   type Completion,
@@ -10,7 +9,7 @@ import {
 } from './language-model.js';
 import type { ReplayedConfig } from './settings.js';
 
-/** A recorded call, as far as it is replayed: a line of `calls.jsonl`. */
+/** The replayed part of a line of `calls.jsonl`. */
 export interface RecordedCall {
   /** Its name within the run, e.g. `iteration 3, candidate 0, attempt 1`. */
   readonly id: string;
@@ -26,7 +25,7 @@ export interface RecordedCall {
         readonly failedTries?: readonly ModelErrorKind[];
         readonly latencyMs: number;
       };
-  /** Completions that its one request asked for, where they were several. */
+  /** How many completions its one request asked for, where there were several. */
   readonly choices?: number;
 }
 
@@ -36,7 +35,7 @@ export interface Cassette {
   readonly path: string;
   /** Id of the model that answered. */
   readonly model: string;
-  /** In the order of their writing. Of two with one id the later counts: a resumed run asked again. */
+  /** In the order of their writing. The later of two with one id counts: a resumed run asked again. */
   readonly calls: readonly RecordedCall[];
 }
 
@@ -49,36 +48,37 @@ export function createReplayed(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,
   cassette: Cassette,
 ): LanguageModel {
-  // What was stopped by a user was never answered.
+  // A call that the user stopped has no answer.
   const calls = new Map(
     cassette.calls
       .filter(({ outcome }) => outcome.kind !== 'error' || outcome.error !== 'aborted')
       .map((call) => [call.id, call]),
   );
-  /** What to say of the first prompt that changed, until it is said. */
-  let change: string | undefined;
-  let isTold = false;
+  /** Describes the first prompt that changed; undefined once the user knows of it. */
+  let warning: string | undefined;
+  let changed = false;
 
   const compare = (call: RecordedCall, messages: readonly ChatMessage[]): void => {
     const difference = firstDifference(call.messages, messages);
-    if (difference === undefined) return;
+    if (difference === undefined || changed) return;
     const text = `${call.id}: the prompt is not the recorded one. ${difference}`;
     if (onChange === 'fail') {
       throw notRecorded(
         `${text}. Restore the config and the templates of ${cassette.path}, or set model.onChange to warn, to go on with its replies`,
       );
     }
-    change ??= `${text}. The recorded replies are taken all the same, by their positions`;
+    changed = true;
+    warning = `${text}. The recorded replies are taken all the same, by their positions`;
   };
   return {
     id: `replayed/${cassette.model.replace(/^replayed\//, '')}`,
     givesSeveral: true,
     async generate(messages, { callId, seeds, signal }) {
       const call = calls.get(callId ?? '');
-      // Completions were recorded one by one, and are asked for one by one, unless one error stands for all of them.
+      // Each completion is a line of its own, so each is asked for alone, unless one error stands for all.
       if (seeds.length > 1 && !failedForAll(call)) return [];
       if (signal?.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
-      if (callId === undefined) throw notRecorded('a recorded run answers the calls of a run alone');
+      if (callId === undefined) throw notRecorded('a recorded run answers only the calls of a run');
       if (call === undefined) {
         throw notRecorded(
           `${callId}: ${cassette.path} holds no such call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or as many iterations as it has`,
@@ -88,21 +88,22 @@ export function createReplayed(
       const { completion, outcome } = call;
       if (outcome.kind === 'error') throw new ModelError(outcome.error, outcome.message, outcome);
       if (completion === undefined) throw notRecorded(`${callId}: ${cassette.path} holds no reply to it`);
-      if (change === undefined || isTold) return [completion];
-      isTold = true;
-      return [{ ...completion, warnings: [...(completion.warnings ?? []), change] }];
+      if (warning === undefined) return [completion];
+      const warnings = [...(completion.warnings ?? []), warning];
+      warning = undefined;
+      return [{ ...completion, warnings }];
     },
   };
 }
 
-/** Whether one request for several completions failed for good: no other was made then. */
+/** Whether one request for several completions failed for good, so that no other was made. */
 const failedForAll = (call: RecordedCall | undefined): boolean =>
   call?.outcome.kind === 'error' && (call.choices ?? 1) > 1 && isFatal(call.outcome.error);
 
 const notRecorded = (message: string) =>
   new ModelError('not-recorded', message, { retries: 0, latencyMs: 0 });
 
-/** Where two prompts part, with the first line that differs of both; undefined where they are equal. */
+/** Place and text of the first line in which two prompts differ; undefined where they are equal. */
 function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string | undefined {
   for (let i = 0; i < Math.max(recorded.length, now.length); i++) {
     const [was, is] = [recorded[i], now[i]];
@@ -118,7 +119,7 @@ function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMes
   return undefined;
 }
 
-/** Both lines, from a little before the first character in which they differ. */
+/** Quotes both lines from a little before the first character that differs. */
 function around(recorded: string | undefined, now: string | undefined): string {
   let same = 0;
   while (same < (recorded?.length ?? 0) && recorded![same] === now?.[same]) same++;

@@ -1,3 +1,4 @@
+import { sum } from '../statistics/descriptive.js';
 import type { ChatMessage, Completion, ReplyFault, Usage } from './language-model.js';
 
 /** Tokens that a chat template adds to each message (role markers), at most. */
@@ -6,14 +7,14 @@ const templateTokens = 8;
 const preambleTokens = 256;
 
 /**
- * No fewer tokens than any common tokenizer makes of the messages: a token for each digit and sign (numbers are most
+ * An upper bound of the tokens of the messages with any common tokenizer: a token for each digit and sign (numbers are most
  * of a prompt here), one for every three letters, one for every byte of other scripts.
  */
 export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }
 
-/** The same of a text alone. */
+/** An upper bound of the tokens of a text alone. */
 export function mostTokensOf(text: string): number {
   let tokens = 0;
   for (const [run] of text.matchAll(/ ?[A-Za-z]+|[ \t]+|\p{ASCII}|\P{ASCII}+/gu)) {
@@ -25,7 +26,7 @@ export function mostTokensOf(text: string): number {
 }
 
 /**
- * No more tokens than any common tokenizer makes of the messages: none joins two words, or digits with anything else,
+ * A lower bound of the tokens of the messages with any common tokenizer: none joins two words, or digits with anything else,
  * or more than four digits; marks may join one another, and the last one may join the word after it. A fifth is left
  * for the exceptions.
  */
@@ -39,9 +40,7 @@ export function fewestTokens(messages: readonly ChatMessage[]): number {
   return Math.floor(tokens * 0.8);
 }
 
-// What is wrong with a reply that is one, and with what its provider says that it took.
-
-/** Token counts as a provider sends them: anything may stand there. */
+/** Token counts as a provider sends them, unchecked. */
 export interface ReportedCounts {
   readonly prompt: unknown;
   readonly cached?: unknown;
@@ -53,7 +52,7 @@ export interface ReportedCounts {
 
 type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 
-/** What can be told from the text. */
+/** Faults that show in the text of a reply. */
 export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[] {
   const faults: ReplyFault[] = [];
   if (finishReason === 'content-filter') faults.push('content-filter');
@@ -62,19 +61,19 @@ export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[
   return faults;
 }
 
-/** As much of an end is looked at, and as much of that has to be a loop, in characters. */
+/** How much of a text's end is examined, and how much of that must be a loop, in characters. */
 const loopLength = { most: 2000, fewest: 200 } as const;
-/** So often the phrase has to come there. */
+/** How often the phrase must occur there. */
 const loopRounds = 8;
-/** What is so many times beyond any tokenizer's count is no count. */
+/** A count is discarded where it exceeds any tokenizer's by this factor. */
 const absurd = 10;
 
 /**
- * Whether a text ends in one phrase over and over. The shortest period of its end, by the prefix function (Knuth,
- * Morris, Pratt 1977): linear.
+ * Whether a text ends in one phrase over and over. Finds the shortest period of its end by the prefix function (Knuth,
+ * Morris & Pratt 1977), in linear time.
  */
 export function endsInLoop(text: string): boolean {
-  // Backwards, so that a last round that was cut doesn't matter.
+  // Reversed, so that a last round may be cut.
   const end = [...text.slice(-loopLength.most).trimEnd()].reverse();
   const borders = new Array<number>(end.length).fill(0);
   for (let i = 1; i < end.length; i++) {
@@ -82,13 +81,14 @@ export function endsInLoop(text: string): boolean {
     while (border > 0 && end[i] !== end[border]) border = borders[border - 1]!;
     borders[i] = end[i] === end[border] ? border + 1 : 0;
   }
-  // The longest stretch, from the end of the text, that is at least so many rounds of its period.
   return borders.some((border, i) => i + 1 >= loopLength.fewest && (i + 1 - border) * loopRounds <= i + 1);
 }
 
+type Counts = { [K in keyof ReportedCounts]: number | undefined };
+
 /**
- * The counts that can be right, what is estimated in the place of the others, and what was wrong.
- * @param sent what was asked, with the longest completion that was asked for, where there was one
+ * Keeps the token counts that can be right, estimates the others, and names what was wrong.
+ * @param sent the messages, the limit of one completion in tokens where there was one, and the replies to them
  */
 export function checkUsage(
   reported: ReportedCounts,
@@ -98,54 +98,23 @@ export function checkUsage(
     readonly replies: readonly Reply[];
   },
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
-  const faults = new Set<ReplyFault>();
-  const read = (value: unknown): number | undefined => {
-    if (value === undefined || value === null) return undefined;
-    if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
-    faults.add('usage-wrong');
-    return undefined;
-  };
-  let [prompt, cached, completion, reasoning] = [
-    read(reported.prompt),
-    read(reported.cached),
-    read(reported.completion),
-    read(reported.reasoning),
-  ];
-  const total = read(reported.total);
   const { messages, replies, maxTokens } = sent;
-  if (reported.prompt === undefined || reported.prompt === null) faults.add('usage-missing');
-  if (reported.completion === undefined || reported.completion === null) faults.add('usage-missing');
-
-  const written = replies.some(({ text, reasoning: thought }) => text !== '' || thought !== undefined);
-  const wrong = () => {
-    faults.add('usage-wrong');
-    return undefined;
-  };
-  const most = mostTokens(messages);
-  if (prompt === 0 || (prompt ?? 0) > absurd * most) prompt = wrong();
-  if (completion === 0 && written) completion = wrong();
-  // xAI and Gemini count hidden reasoning in the total, but not in the completion.
-  if (prompt !== undefined && completion !== undefined && total !== undefined) {
-    completion = Math.max(completion, total - prompt);
-  }
-  if (reasoning !== undefined && completion !== undefined && reasoning > completion) {
-    faults.add('usage-wrong');
-    completion += reasoning;
-  }
-  if (cached !== undefined && cached > (prompt ?? 0)) cached = prompt === undefined ? undefined : wrong();
-  if (completion === undefined) reasoning = undefined;
+  const faults = new Set<ReplyFault>();
+  const [fewest, most] = [fewestTokens(messages), mostTokens(messages)];
+  const written = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
+  const { prompt, cached, completion, reasoning } = plausible(readCounts(reported, faults), {
+    most,
+    written,
+    faults,
+  });
   if (prompt !== undefined && prompt > most) faults.add('usage-wrong');
   if (maxTokens !== undefined && (completion ?? 0) > maxTokens * replies.length) faults.add('overlong');
-  const fewest = fewestTokens(messages);
   const isCut = prompt !== undefined && prompt < fewest;
   if (isCut) faults.add('prompt-cut');
-
+  const estimate = () => sum(replies.map((reply) => mostTokensOf(reply.text + (reply.reasoning ?? ''))));
   const unreported = {
     promptTokens: prompt === undefined ? most : 0,
-    completionTokens:
-      completion === undefined
-        ? replies.reduce((sum, { text, reasoning: thought = '' }) => sum + mostTokensOf(text + thought), 0)
-        : 0,
+    completionTokens: completion === undefined ? estimate() : 0,
   };
   return {
     usage: {
@@ -160,4 +129,47 @@ export function checkUsage(
       warning: `the server read ${prompt} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`,
     }),
   };
+}
+
+function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
+  const read = (value: unknown) => {
+    if (value === undefined || value === null) return undefined;
+    if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+    faults.add('usage-wrong');
+    return undefined;
+  };
+  const counts = {
+    prompt: read(reported.prompt),
+    cached: read(reported.cached),
+    completion: read(reported.completion),
+    reasoning: read(reported.reasoning),
+    total: read(reported.total),
+  };
+  if ([reported.prompt, reported.completion].some((count) => (count ?? null) === null)) {
+    faults.add('usage-missing');
+  }
+  return counts;
+}
+
+/** Drops the counts that can't be right, and adds hidden reasoning to a completion that leaves it out. */
+function plausible(
+  { prompt, cached, completion, reasoning, total }: Counts,
+  { most, written, faults }: { most: number; written: boolean; faults: Set<ReplyFault> },
+): Counts {
+  const wrong = () => {
+    faults.add('usage-wrong');
+    return undefined;
+  };
+  if (prompt === 0 || (prompt ?? 0) > absurd * most) prompt = wrong();
+  if (completion === 0 && written) completion = wrong();
+  // xAI and Gemini count hidden reasoning in the total, but not in the completion.
+  if (prompt !== undefined && completion !== undefined && total !== undefined) {
+    completion = Math.max(completion, total - prompt);
+  }
+  if (reasoning !== undefined && completion !== undefined && reasoning > completion) {
+    wrong();
+    completion += reasoning;
+  }
+  if (cached !== undefined && cached > (prompt ?? 0)) cached = prompt === undefined ? undefined : wrong();
+  return { prompt, cached, completion, reasoning: completion === undefined ? undefined : reasoning };
 }

@@ -1,4 +1,4 @@
-/** The section `model` of a config, for what generates text; `local/settings.ts` has the local model's. */
+/** The section `model` of a config, for hosted, replayed and user models; `local/settings.ts` has the local model's. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -47,7 +47,7 @@ export const openaiSchema = z.strictObject({
   apiKeyEnv: text
     .default('OPENAI_API_KEY')
     .describe('Environment variable that holds the key; a server on this machine needs none')
-    // Who mistakes it for the key itself shall not read the key in a message.
+    // A user may put the key itself here, and no message must show it.
     .meta({ writeOnly: true }),
   maxTokens: count(1).optional().describe("Longest completion in tokens (default: the provider's)"),
   reasoningEffort: z

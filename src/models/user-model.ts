@@ -1,4 +1,4 @@
-/** Models of users: of a module that a config names, or an object of the program that plays. */
+/** Models of users: from a module that a config names, or an object of the calling program. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../errors.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
@@ -11,22 +11,22 @@ import {
 } from './language-model.js';
 import type { ModuleModelConfig } from './settings.js';
 
-/** A reply: its text, or a completion of which only the text must be there. */
+/** A reply: its text, or a completion in which only the text is required. */
 type UserReply = string | (Partial<Completion> & Pick<Completion, 'text'>);
 
-/** One reply, or one for each of `options.seeds`; fewer are asked for one by one. */
+/** One reply, or one for each of `options.seeds`; missing ones are asked for one by one. */
 type UserReplies = UserReply | readonly UserReply[];
 
 /** A language model as a user may write it: an id and a function that answers messages. */
 export interface UserModel extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'open' | 'context' | 'close'> {
   /**
-   * One reply, or one a seed where it `givesSeveral`. Throws what went wrong: the call then counts as failed, and is
-   * asked again in the next iteration.
+   * One reply, or one a seed where it `givesSeveral`. Whatever it throws makes the call count as failed; the next
+   * iteration asks again.
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 
-/** @throws UserError that names the file, and what is missing or wrong */
+/** @throws UserError that names the file, and the member that is missing or wrong */
 export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
   const made = await module.create(options, 'model.options');
@@ -37,21 +37,19 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
 /**
  * @param name its id where it has none
  * @param file that it comes from; undefined for an object
- * @throws UserError for a missing member; its calls throw ModelError for what it throws and for nonsense
+ * @throws UserError for a missing member; calls throw ModelError where `generate` throws or returns no text
  */
 export function checkedModel(made: object, name: string, file?: string): LanguageModel {
   const { id = name, givesSeveral, generate, open, context, close } = made as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);
   const subject = file === undefined ? origin : `the model made by ${origin}`;
+  const place = file === undefined ? {} : { file };
   if (typeof id !== 'string' || id === '') {
-    throw new UserError({ ...(file && { file }), message: `id of ${subject} must be a text`, value: id });
+    throw new UserError({ ...place, message: `id of ${subject} must be a text`, value: id });
   }
   if (typeof generate !== 'function') {
-    throw new UserError({
-      ...(file && { file }),
-      message: `${subject} has no function generate`,
-      remedy: 'give it generate(messages, options), which returns the text of the answer',
-    });
+    const remedy = 'give it generate(messages, options), which returns the text of the answer';
+    throw new UserError({ ...place, message: `${subject} has no function generate`, remedy });
   }
   return {
     id,
@@ -67,8 +65,8 @@ export function checkedModel(made: object, name: string, file?: string): Languag
         if (error instanceof ModelError) throw error;
         if (options.signal?.aborted) throw failed('aborted', `${origin}: the call was aborted`);
         const { line } = file === undefined ? {} : thrownIn(file, error);
-        const place = line === undefined ? origin : `${origin}:${line}`;
-        throw failed('server', `${place}: generate threw: ${messageOf(error)}`);
+        const where = line === undefined ? origin : `${origin}:${line}`;
+        throw failed('server', `${where}: generate threw: ${messageOf(error)}`);
       }
       const replies: readonly unknown[] = Array.isArray(reply) && reply.length > 0 ? reply : [reply];
       return replies.slice(0, options.seeds.length).map((given, i): Completion => {
@@ -87,7 +85,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
     },
     ...(open && { open: () => open.call(made) }),
     ...(context && { context: () => context.call(made) }),
-    // An object of the caller's is the caller's to close.
+    // The caller closes its own object.
     ...(close && file !== undefined && { close: () => close.call(made) }),
   };
 }

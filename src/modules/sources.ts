@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** SHA-256 of the source of each module, and of what it imports, by absolute path. */
+/** SHA-256 of the source of each module, and of its relative imports, by absolute path. */
 export type ModuleHashes = Readonly<Record<string, string>>;
 
 /**
@@ -25,19 +25,14 @@ export function hashModules(paths: readonly string[]): ModuleHashes {
   return Object.fromEntries(Object.entries(hashes).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
 const relativeImport = /\b(?:from|import|require|resolve|URL)\s*\(?\s*['"`](\.{1,2}\/[^'"`\n]+)['"`]/g;
 
-/** As Node resolves it: `require` may leave the extension out, and TypeScript writes `.js` for `.ts`. */
+/** Resolves a path like Node: `require` may leave the extension out, and TypeScript writes `.js` for `.ts`. */
 function fileOf(path: string): string | undefined {
-  const candidates = [
-    path,
-    path.replace(/js$/, 'ts'),
-    `${path}.js`,
-    `${path}.cjs`,
-    `${path}.json`,
-    `${path}/index.js`,
-  ];
-  return candidates.find((name) => existsSync(name) && statSync(name).isFile());
+  const candidates = ['.js', '.cjs', '.json', '/index.js'].map((ending) => path + ending);
+  return [path, path.replace(/js$/, 'ts'), ...candidates].find(isFile);
 }
 
 /** Files of these modules that are no longer what they were; none where nothing is known of them. */

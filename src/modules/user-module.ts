@@ -1,4 +1,4 @@
-/** Modules of users: a file that a config names, in the place of an environment, a policy, a model, … of ours. */
+/** Modules of users: files that a config names in the place of a built-in environment, policy, model, … */
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,14 +7,14 @@ import { isPathOf } from '../settings/paths.js';
 
 export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
 
-/** What a module exports as its default, once it is checked. */
+/** The checked default export of a module. */
 export interface UserModule {
   /** Absolute path. */
   readonly file: string;
   /** `name` of the record, else the file's name without its extension. */
   readonly name: string;
   /**
-   * Makes what the module is for.
+   * Makes the environment, policy, model, … of the module.
    * @param field of the config that holds the options, for messages
    * @throws UserError that names the file, where the options don't fit its schema or it throws
    */

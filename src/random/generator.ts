@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { UserError } from '../errors.js';
 import { Pcg64, stripCore, stripHeight, stripWidth, tailStart } from './pcg64.js';
-import { createSeedSequence } from './seed-sequence.js';
+import { seedWords } from './seed-sequence.js';
 
 export interface RandomGenerator {
   /** A double in [0, 1) with 53 random bits. */
@@ -18,8 +18,8 @@ export interface RandomGenerator {
    */
   integers(low: number, high: number): number;
   /**
-   * An index drawn with the given probabilities: the first whose cumulative sum exceeds a `random()`, and 0 where none
-   * does (as Gymnasium draws from a distribution).
+   * An index drawn with the given probabilities: the first whose cumulative sum exceeds a `random()`, 0 where none does
+   * (as in Gymnasium).
    */
   categorical(probabilities: readonly number[]): number;
   /** One item, each equally likely. @throws UserError where there is none */
@@ -33,31 +33,28 @@ export interface RandomGenerator {
  * @param spawnKey NumPy's `spawn_key`: streams with different keys below one seed are independent
  * @throws UserError for a negative, fractional or non-finite seed
  */
-export function createGenerator(seed?: number | bigint, spawnKey?: readonly number[]): RandomGenerator {
-  return new Generator(
-    new Pcg64(createSeedSequence(seed === undefined ? systemEntropy() : seed, spawnKey).generateState(8)),
-  );
+export function createGenerator(
+  seed: number | bigint = systemEntropy(),
+  spawnKey: readonly number[] = [],
+): RandomGenerator {
+  return new Generator(new Pcg64(seedWords(seed, spawnKey, 8)));
 }
 
 /** `count` different 32-bit seeds: the words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`, without repeats. */
 export function deriveSeeds(seed: number, spawnKey: readonly number[], count: number): number[] {
-  const sequence = createSeedSequence(seed, spawnKey);
-  let words = count;
-  let seeds = new Set(sequence.generateState(words));
-  while (seeds.size < count) {
+  let seeds = new Set<number>();
+  for (let words = 0; seeds.size < count; ) {
     words += count - seeds.size;
-    seeds = new Set(sequence.generateState(words));
+    seeds = new Set(seedWords(seed, spawnKey, words));
   }
   return [...seeds];
 }
 
-function systemEntropy(): bigint {
-  return BigInt(`0x${randomBytes(16).toString('hex')}`);
-}
+const systemEntropy = () => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 class Generator implements RandomGenerator {
   readonly #bits: Pcg64;
-  /** Upper half of an output whose lower half was used: 32-bit draws take two from one output. */
+  /** Upper half of an output whose lower half is used up: an output serves two 32-bit draws. */
   #half = 0;
   #hasHalf = false;
 
@@ -77,11 +74,8 @@ class Generator implements RandomGenerator {
 
   integers(low: number, high: number): number {
     if (!Number.isSafeInteger(low) || !Number.isSafeInteger(high) || low >= high) {
-      throw new UserError({
-        field: 'integers',
-        message: 'needs two safe integers with low < high',
-        value: [low, high],
-      });
+      const message = 'needs two safe integers with low < high';
+      throw new UserError({ field: 'integers', message, value: [low, high] });
     }
     const range = high - low;
     if (range === 1) return low;

@@ -13,20 +13,15 @@ const mixLeft = 0xca01f9dd;
 const mixRight = 0x4973f715;
 const word = 2 ** 32;
 
-/** Draws from a hashed seed. The same words come back however many are asked for. */
-export interface SeedSequence {
-  /** `count` 32-bit words, as `SeedSequence.generate_state(count)` gives them. */
-  generateState(count: number): number[];
-}
-
 /**
+ * 32-bit words as `SeedSequence(entropy, spawn_key=spawnKey).generate_state(count)` gives them. More words begin with the
+ * same ones.
  * @param entropy a non-negative integer of any size
- * @param spawnKey non-negative integers, as NumPy's `spawn_key`
+ * @param spawnKey non-negative integers
  * @throws UserError for a negative, fractional or non-finite number
  */
-export function createSeedSequence(entropy: number | bigint, spawnKey: readonly number[] = []): SeedSequence {
-  const pool = mixEntropy(assembleEntropy(entropy, spawnKey));
-  return { generateState: (count) => generateState(pool, count) };
+export function seedWords(entropy: number | bigint, spawnKey: readonly number[], count: number): number[] {
+  return generateState(mixEntropy(assembleEntropy(entropy, spawnKey)), count);
 }
 
 /** The 32-bit words of the seed, least significant first, then those of the spawn keys. */

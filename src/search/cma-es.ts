@@ -4,9 +4,9 @@
  * adapted: R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity”
  * (PPSN 2008).
  */
-
 import { createGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
+import { sum } from '../statistics/descriptive.js';
 import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
@@ -17,13 +17,13 @@ const fullCovarianceLimit = 100;
 /** Beyond this the distribution is degenerate. */
 const longestAxisRatio = 1e7;
 
-/** What follows from the number of parameters and the population. */
+/** Constants that follow from the number of parameters and the population. */
 interface Strategy {
   readonly population: number;
-  /** Of the ranked candidates, best first; the positive ones add up to 1. */
+  /** Weight of each ranked candidate, best first; the positive ones add up to 1. */
   readonly weights: readonly number[];
   readonly effectiveParents: number;
-  /** Learning rates: of the two evolution paths, of the rank-one and of the rank-μ update. */
+  /** Learning rates of the two evolution paths, the rank-one and the rank-μ update. */
   readonly pathRate: number;
   readonly stepPathRate: number;
   readonly rankOneRate: number;
@@ -54,15 +54,14 @@ interface Search {
   /** The best score of the warm-up. */
   warmupBest: number;
   distribution: Distribution;
-  /** The evaluations that the next update waits for. */
+  /** Evaluations since the last update. */
   generation: Evaluated[];
 }
 
 /**
  * Starts at the best point of the warm-up, or in the middle of the range. Every `population` evaluations update the
- * distribution. Samples are clamped and rounded to what the parameters may be, and it is those points that it learns
- * from. When the distribution has shrunk below the grid of the values and finds nothing better, the search starts anew
- * from a random point.
+ * distribution, which learns from the samples as clamped and rounded to allowed values. When it has shrunk below the
+ * grid of the values and finds nothing better, the search starts anew from a random point.
  */
 export function createCmaEs(config: CmaEsConfig): Control {
   const fold = foldHistory<Search>(
@@ -117,12 +116,13 @@ function startSearch(task: Task, config: CmaEsConfig): Search {
 
 function createDistribution(mean: readonly number[], sigma: number): Distribution {
   const n = mean.length;
+  const zeros = mean.map(() => 0);
   return {
     mean,
     sigma,
     covariance: n > fullCovarianceLimit ? createDiagonalCovariance(n) : createFullCovariance(n),
-    path: Array<number>(n).fill(0),
-    stepPath: Array<number>(n).fill(0),
+    path: zeros,
+    stepPath: zeros,
     generations: 0,
     best: Number.NEGATIVE_INFINITY,
     bestGeneration: 0,
@@ -130,8 +130,8 @@ function createDistribution(mean: readonly number[], sigma: number): Distributio
 }
 
 /**
- * Whether there is little left to find here: the shape is degenerate, or every coordinate keeps to a few values and
- * nothing better was found for a while.
+ * Whether to start anew: the shape is degenerate, or every coordinate keeps to a few values and nothing better was found
+ * for a while.
  */
 function isExhausted({ distribution, grid }: Search): boolean {
   const { mean, sigma, covariance, generations, bestGeneration } = distribution;
@@ -176,7 +176,7 @@ function moveMean(
   const n = mean.length;
 
   // (41), (42)
-  const step = mean.map((_, i) => steps.reduce((sum, y, k) => sum + Math.max(weights[k]!, 0) * y[i]!, 0));
+  const step = mean.map((_, i) => sum(steps.map((y, k) => Math.max(weights[k]!, 0) * y[i]!)));
   distribution.mean = mean.map((value, i) => value + sigma * step[i]!);
 
   // (43)
@@ -199,8 +199,7 @@ function moveMean(
     return { weight: length === 0 ? 0 : (rankMuRate * weight * n) / length ** 2, y };
   });
   const lost = moving ? 0 : rankOneRate * pathRate * (2 - pathRate);
-  const weightSum = weights.reduce((sum, weight) => sum + weight, 0);
-  covariance.update(1 + lost - rankOneRate - rankMuRate * weightSum, [
+  covariance.update(1 + lost - rankOneRate - rankMuRate * sum(weights), [
     { weight: rankOneRate, y: distribution.path },
     ...rankMu,
   ]);
@@ -245,10 +244,4 @@ function strategyFor(n: number, given: number | undefined): Strategy {
   };
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
-
-function norm(vector: readonly number[]): number {
-  return Math.sqrt(sum(vector.map((value) => value ** 2)));
-}
+const norm = (vector: readonly number[]) => Math.sqrt(sum(vector.map((value) => value ** 2)));

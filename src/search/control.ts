@@ -2,7 +2,7 @@ import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
 
-/** What is searched, and what is known of it. */
+/** The parameters that are searched, and the evaluations so far. */
 export interface Task {
   readonly parameters: ParameterSpec;
   /** Every evaluation that the memory holds, oldest first. Only ever appended to. */
@@ -11,53 +11,43 @@ export interface Task {
   readonly warmup: number;
 }
 
-/** A search algorithm in the place of a language model: what such a model has to beat. */
+/** A search algorithm in the place of a language model, as a baseline for it. */
 export interface Control {
-  /** What it proposes depends on the arguments alone, so that a resumed run goes on as if nothing had happened. */
+  /** Depends on the arguments alone, so that a resumed run proposes what an uninterrupted one would. */
   propose(task: Task, random: RandomGenerator): ParameterVector;
 }
 
 /**
  * Folds the history into a state, and keeps the state, so that a call costs only what was added since the last one.
- * A history that does not go on from the one before is folded anew.
+ * Starts anew for a history that does not continue the one before.
  */
 export function foldHistory<S>(
   start: (task: Task) => S,
   add: (state: S, evaluated: Evaluated, index: number) => void,
 ): (task: Task) => S {
-  let state: S | undefined;
-  let folded: Evaluated[] = [];
-  let of: Task | undefined;
+  let last: { readonly task: Task; readonly state: S; readonly folded: readonly Evaluated[] } | undefined;
   return (task) => {
-    const goesOn =
-      state !== undefined &&
-      task.parameters === of?.parameters &&
-      task.warmup === of.warmup &&
-      folded.every((evaluated, i) => isSame(evaluated, task.history[i]));
-    const current = goesOn ? state! : start(task);
-    if (!goesOn) folded = [];
-    for (let i = folded.length; i < task.history.length; i++) {
-      add(current, task.history[i]!, i);
-      folded.push(task.history[i]!);
-    }
-    [state, of] = [current, task];
-    return current;
+    const continues =
+      task.parameters === last?.task.parameters &&
+      task.warmup === last.task.warmup &&
+      last.folded.every((evaluated, i) => isSame(evaluated, task.history[i]));
+    const { state, folded } = continues ? last! : { state: start(task), folded: [] };
+    for (let i = folded.length; i < task.history.length; i++) add(state, task.history[i]!, i);
+    last = { task, state, folded: [...task.history] };
+    return state;
   };
 }
 
-function isSame(a: Evaluated, b: Evaluated | undefined): boolean {
-  return a === b || (a.parameters === b?.parameters && a.score === b.score);
-}
+const isSame = (a: Evaluated, b: Evaluated | undefined) =>
+  a === b || (a.parameters === b?.parameters && a.score === b.score);
 
-/** Names a point; 0 and -0 alike. */
-export function pointKey(parameters: ParameterVector): string {
-  return parameters.join(',');
-}
+/** Equal for equal points, with 0 and -0 alike. */
+export const pointKey = (parameters: ParameterVector): string => parameters.join(',');
 
 /**
  * The first sample that was not evaluated before. `near(widening)` samples as the algorithm would, with steps that are
- * `widening` times as long: 1 for the first ten tries, then a tenth more each time. Where that finds nothing, `anywhere`
- * is tried; when that finds nothing either, there is hardly anything left, and its last sample is taken.
+ * `widening` times as long: 1 for the first ten tries, then a tenth more each time. After 40 tries `anywhere` samples; its
+ * last sample counts where all 60 were evaluated.
  */
 export function sampleUnseen(
   seen: ReadonlySet<string>,

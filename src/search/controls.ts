@@ -1,4 +1,4 @@
-/** The searches that know nothing but parameters and returns: what a language model has to beat. */
+/** Searches that see only parameters and returns: the baselines of a language model. */
 import type { z } from 'zod';
 import { createCmaEs } from './cma-es.js';
 import type { Control } from './control.js';
@@ -7,7 +7,7 @@ import { createMixture } from './mixture.js';
 import { cmaEsSchema, hillClimbSchema, mixtureSchema, onePlusOneEsSchema, randomSchema } from './settings.js';
 
 interface ControlRecord {
-  /** As `model.provider` has it. */
+  /** The value of `model.provider`. */
   readonly name: string;
   /** For tables. */
   readonly label: string;

@@ -1,4 +1,5 @@
 import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
+import { largest, smallest, sum } from '../statistics/descriptive.js';
 
 /** The covariance matrix C of a search distribution, with its square root at hand. */
 export interface Covariance {
@@ -31,16 +32,15 @@ export function createFullCovariance(n: number): Covariance {
     get axisRatio() {
       return ratio(lengths);
     },
-    color: (z) =>
-      multiply(
-        axes,
-        z.map((value, i) => value * lengths[i]!),
-      ),
-    whiten: (y) =>
-      multiply(
-        axes,
-        multiplyTransposed(axes, y).map((value, i) => value / lengths[i]!),
-      ),
+    color(z) {
+      const scaled = z.map((value, i) => value * lengths[i]!);
+      return multiply(scaled, (row, column) => axes.get(row, column));
+    },
+    whiten(y) {
+      const turned = multiply(y, (row, column) => axes.get(column, row));
+      const scaled = turned.map((value, i) => value / lengths[i]!);
+      return multiply(scaled, (row, column) => axes.get(row, column));
+    },
     update(decay, terms) {
       for (let i = 0; i < n; i++) {
         for (let j = 0; j <= i; j++) {
@@ -79,27 +79,9 @@ export function createDiagonalCovariance(n: number): Covariance {
   };
 }
 
-function ratio(lengths: readonly number[]): number {
-  let [longest, shortest] = [0, Number.POSITIVE_INFINITY];
-  for (const length of lengths) {
-    longest = Math.max(longest, length);
-    shortest = Math.min(shortest, length);
-  }
-  return longest / shortest;
-}
+const ratio = (lengths: readonly number[]) => largest(lengths) / smallest(lengths);
 
-function multiply(matrix: Matrix, vector: readonly number[]): number[] {
-  return vector.map((_, row) => {
-    let sum = 0;
-    for (let column = 0; column < vector.length; column++) sum += matrix.get(row, column) * vector[column]!;
-    return sum;
-  });
-}
-
-function multiplyTransposed(matrix: Matrix, vector: readonly number[]): number[] {
-  return vector.map((_, column) => {
-    let sum = 0;
-    for (let row = 0; row < vector.length; row++) sum += matrix.get(row, column) * vector[row]!;
-    return sum;
-  });
+/** The product of a square matrix and a vector. */
+function multiply(vector: readonly number[], entry: (row: number, column: number) => number): number[] {
+  return vector.map((_, row) => sum(vector.map((value, column) => entry(row, column) * value)));
 }

@@ -1,10 +1,11 @@
-import type { ParameterSpec } from '../policies/policy.js';
+import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
+import type { RandomGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
-import { type Control, foldHistory, pointKey, sampleUnseen } from './control.js';
+import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
-/** Uniform random search: the least that a method must beat. */
+/** Uniform random search, the lowest baseline. */
 export function createRandomSearch(): Control {
   const evaluatedPoints = foldHistory(
     () => new Set<string>(),
@@ -34,27 +35,39 @@ export function createHillClimb(config: HillClimbConfig): Control {
   return {
     propose(task, random) {
       const { seen, best } = climb(task);
-      const spec = task.parameters;
-      const grid = createValueGrid(spec);
-      const anywhere = () => drawPoint(grid, spec.count, random);
-      if (best === undefined) return anywhere();
-      const step = (value: number, widening: number) =>
-        grid.value(grid.index(value + config.sigma * widening * random.normal()));
-      return sampleUnseen(
-        seen,
-        (widening) =>
-          isTable(spec)
-            ? mutate(best.parameters, grid, widening, random)
-            : best.parameters.map((value) => step(value, widening)),
-        anywhere,
-      );
+      return proposeFrom(best, task, seen, random, (widening) => ({
+        deviation: config.sigma * widening,
+        further: widening,
+      }));
     },
   };
 }
 
 /**
- * What a success multiplies the step by; a failure divides it by the fourth root, so that the step keeps its length
- * where one in five succeeds (Rechenberg 1973). 1.5 is the factor of A. Auger, “Benchmarking the (1+1) Evolution
+ * A random step from a point, or a random point where there is none.
+ * @param stepOf standard deviation in every coordinate; on tables, the mean number of entries that change beside one
+ */
+function proposeFrom(
+  from: Evaluated | undefined,
+  { parameters: spec }: Task,
+  seen: ReadonlySet<string>,
+  random: RandomGenerator,
+  stepOf: (widening: number) => { readonly deviation: number; readonly further: number },
+): ParameterVector {
+  const grid = createValueGrid(spec);
+  const anywhere = () => drawPoint(grid, spec.count, random);
+  if (from === undefined) return anywhere();
+  const near = (widening: number) => {
+    const { deviation, further } = stepOf(widening);
+    if (isTable(spec)) return mutate(from.parameters, grid, further, random);
+    return from.parameters.map((value) => grid.value(grid.index(value + deviation * random.normal())));
+  };
+  return sampleUnseen(seen, near, anywhere);
+}
+
+/**
+ * Factor of the step after a success; a failure divides it by the fourth root, so that the step keeps its length where
+ * one in five succeeds (Rechenberg 1973). 1.5 is the factor of A. Auger, “Benchmarking the (1+1) Evolution
  * Strategy with One-Fifth Success Rule on the BBOB-2009 Function Testbed” (GECCO 2009).
  */
 const growth = 1.5;
@@ -91,20 +104,10 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
   return {
     propose(task, random) {
       const { seen, parent, step } = fold(task);
-      const spec = task.parameters;
-      const grid = createValueGrid(spec);
-      const anywhere = () => drawPoint(grid, spec.count, random);
-      if (parent === undefined) return anywhere();
-      return sampleUnseen(
-        seen,
-        (widening) =>
-          isTable(spec)
-            ? mutate(parent.parameters, grid, widening * step - 1, random)
-            : parent.parameters.map((value) =>
-                grid.value(grid.index(value + widening * step * random.normal())),
-              ),
-        anywhere,
-      );
+      return proposeFrom(parent, task, seen, random, (widening) => ({
+        deviation: widening * step,
+        further: widening * step - 1,
+      }));
     },
   };
 }

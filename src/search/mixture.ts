@@ -2,7 +2,6 @@
  * A mixture of the moves that evolutionary searches make, each proposal an independent draw: wide enough that the best
  * of many is worth imitating. It serves as the teacher of runs with `candidates` above 1.
  */
-
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
@@ -34,7 +33,7 @@ interface Past {
   good: readonly Evaluated[];
 }
 
-/** What a move starts from; `good` is never empty. */
+/** The start of a move; `good` is never empty. */
 interface Situation extends Omit<Past, 'seen'> {
   readonly spec: ParameterSpec;
   readonly grid: ValueGrid;
@@ -164,16 +163,12 @@ function proposeTable(move: Move, situation: Situation): ParameterVector {
   }
 }
 
-/** Two of the good or recent ones; the same twice where there is but one. */
-function pair({ all, good, random }: Situation): {
-  readonly better: ParameterVector;
-  readonly worse: ParameterVector;
-} {
+/** Two of the good or recent ones; the same twice where there is only one. */
+function pair({ all, good, random }: Situation) {
   const shown = [...new Set([...good, ...all.slice(-recentCount)])];
   const [a, b] = two(shown, random);
-  return a.score >= b.score
-    ? { better: a.parameters, worse: b.parameters }
-    : { better: b.parameters, worse: a.parameters };
+  const [better, worse] = a.score >= b.score ? [a, b] : [b, a];
+  return { better: better.parameters, worse: worse.parameters };
 }
 
 /** Each entry from one of two good ones. */

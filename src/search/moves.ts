@@ -1,5 +1,6 @@
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
+import { smallest } from '../statistics/descriptive.js';
 
 /** The values that a parameter may have, numbered from 0 in ascending order. */
 export interface ValueGrid {
@@ -15,7 +16,7 @@ export function createValueGrid(spec: ParameterSpec): ValueGrid {
   return spec.choices === undefined ? decimalGrid(spec) : choiceGrid(spec.choices);
 }
 
-/** Every multiple of 10^-decimals in the range. Dividing whole numbers gives the double that the decimal reads as. */
+/** Every multiple of 10^-decimals in the range. A quotient of whole numbers is the double nearest to the decimal. */
 function decimalGrid(spec: ParameterSpec): ValueGrid {
   const scale = 10 ** spec.decimals;
   const first = Math.ceil(spec.low * scale - 1e-6);
@@ -33,14 +34,11 @@ function choiceGrid(choices: readonly number[]): ValueGrid {
   const gaps = sorted.slice(1).map((value, i) => value - sorted[i]!);
   return {
     size: sorted.length,
-    step: gaps.length === 0 ? 1 : Math.min(...gaps),
+    step: gaps.length === 0 ? 1 : smallest(gaps),
     value: (index) => sorted[index]!,
-    index: (x) => {
-      let nearest = 0;
-      for (let i = 1; i < sorted.length; i++) {
-        if (Math.abs(sorted[i]! - x) < Math.abs(sorted[nearest]! - x)) nearest = i;
-      }
-      return nearest;
+    index(x) {
+      const distances = sorted.map((value) => Math.abs(value - x));
+      return distances.indexOf(smallest(distances));
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
- * Answers that follow a JSON schema. The model's decoding is constrained to a vector of numbers with free text around
- * it, so what can be promised are objects of one list of numbers and, at most, one text: the form in which the provider
- * `openai` asks for parameters.
+ * Answers that follow a JSON schema. Constrained decoding gives a list of numbers with free text around it, so a schema
+ * can ask for an object of one list of numbers and at most one text: the form in which the provider `openai` asks for
+ * parameters.
  */
 import { z } from 'zod';
 import type { AnswerGrammar, NumberKind } from '../models/answer-grammar.js';
@@ -11,13 +11,13 @@ import { answerText } from '../prompting/answer/reply-text.js';
 import { badRequest, type HttpError } from './http.js';
 
 export interface AnswerShape {
-  /** What decoding is constrained to. */
+  /** The form that decoding is constrained to. */
   readonly grammar: AnswerGrammar;
   /** A constrained reply as JSON that follows the schema. */
   write(reply: string): string;
 }
 
-/** Longest list, and longest enum, that is taken on: far beyond what a context holds. */
+/** Longest list and longest enum, far above the capacity of a context. */
 const mostNumbers = 4096;
 const schemaField = 'response_format.json_schema.schema';
 
@@ -46,7 +46,7 @@ const objectSchema = z.strictObject({
 type RangeSchema = z.output<typeof rangeSchema>;
 type EnumSchema = z.output<typeof enumSchema>;
 
-/** @throws HttpError for a schema that can't be promised */
+/** @throws HttpError for a schema that can't be enforced */
 export function answerShape(schema: unknown): AnswerShape {
   const parsed = objectSchema.safeParse(schema);
   const properties = parsed.success ? Object.entries(parsed.data.properties) : [];

@@ -17,7 +17,7 @@ import { HttpError, readJsonBody } from './http.js';
 
 export interface ChatService {
   readonly model: {
-    /** What requests may name: the base, which those that name nothing get, then the base with its adapters. */
+    /** Models that requests may name: the base, which is the default, then the base with its adapters. */
     readonly served: readonly [ServedModel, ...ServedModel[]];
     /** When it was loaded, in seconds since 1970. */
     readonly created: number;
@@ -27,12 +27,12 @@ export interface ChatService {
   readonly note: (line: string) => void;
 }
 
-/** Requests that wait or run; more are turned away. */
+/** Limit of requests that wait or run; more are refused. */
 const mostRequests = 64;
 
 /**
- * Returns what the log says of the request.
- * @throws HttpError or what `httpErrorOf` makes one of, before anything was sent or in the middle of a stream
+ * Returns the request's entry in the log.
+ * @throws HttpError, or an error for `httpErrorOf`, before anything was sent or in the middle of a stream
  */
 export type ChatHandler = (
   request: IncomingMessage,
@@ -41,13 +41,13 @@ export type ChatHandler = (
 ) => Promise<string>;
 
 /**
- * Requests are met one after the other, in turns between the models that they name. One whose client goes away is given
- * up within a token.
+ * Answers requests one after the other, in turns between the models that they name. Ends one whose client goes away within
+ * a token.
  */
 export function createChatHandler({ model, now }: ChatService): ChatHandler {
   let open = 0;
 
-  async function meet(
+  async function reply(
     asked: ChatRequest,
     response: ServerResponse,
     signal: AbortSignal,
@@ -85,7 +85,7 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
       });
     open++;
     try {
-      return `200 ${tokensText(await meet(asked, response, AbortSignal.any([gone.signal, stop])))}`;
+      return `200 ${tokensText(await reply(asked, response, AbortSignal.any([gone.signal, stop])))}`;
     } finally {
       open--;
     }
@@ -95,7 +95,7 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
 function choiceOf({ finishReason, text, tokens }: Completion, { shape }: ChatRequest): Choice {
   const logprobs = tokens === undefined ? null : logprobsOf(tokens);
   if (shape === undefined) return { text, finishReason, logprobs };
-  // Whatever was cut off after a constrained answer, the answer itself is complete.
+  // A constrained answer is complete, even where the text after it was cut off.
   return { text: shape.write(text), finishReason: 'stop', logprobs };
 }
 

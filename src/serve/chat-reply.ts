@@ -1,7 +1,7 @@
 /** Chat completions as OpenAI's API writes them, whole and in chunks. */
 import type { Completion, CompletionToken, FinishReason } from '../models/language-model.js';
 
-/** What all parts of one reply have in common. */
+/** Fields of all parts of one reply. */
 export interface ReplyHead {
   readonly id: string;
   /** Seconds since 1970. */
@@ -35,7 +35,7 @@ export function logprobsOf(tokens: readonly CompletionToken[]): ChoiceLogprobs {
   };
 }
 
-/** What the call took, which stands on its first completion. */
+/** Token counts of the call, which stand on its first completion. */
 export function usageOf([first]: readonly Completion[]) {
   const { promptTokens = 0, cachedTokens = 0, completionTokens = 0 } = first?.usage ?? {};
   return {

@@ -1,4 +1,4 @@
-/** Reads a request for chat completions. What would change the answer and can't be honoured is refused, never ignored. */
+/** Reads a request for chat completions. Refuses every parameter that would change the answer and can't be honoured. */
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { ChatMessage, GenerateOptions, LanguageModel } from '../models/language-model.js';
@@ -16,7 +16,7 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
   readonly options: GenerateOptions;
   readonly stream: boolean;
-  /** Whether a stream ends with what it took. */
+  /** Whether a stream ends with its token counts. */
   readonly includeUsage: boolean;
   /** The form that the answers are brought into, if any. */
   readonly shape: AnswerShape | undefined;
@@ -47,7 +47,7 @@ const isNeutral = (value: unknown): boolean =>
   (typeof value === 'object' && Object.keys(value).length === 0);
 const unsupported = z.unknown().refine(isNeutral, 'is not supported').optional();
 
-/** Clients may send any integer; the generator takes those from 0 whose successors, one a choice, are exact. */
+/** Maps any integer to a seed whose successors, one a choice, are exact; clients may send negative ones. */
 function validSeed(seed: number): number {
   if (seed >= 0 && seed <= Number.MAX_SAFE_INTEGER - mostChoices) return seed;
   return ((seed % 2 ** 31) + 2 ** 31) % 2 ** 31;

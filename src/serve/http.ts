@@ -9,7 +9,7 @@ export type HttpErrorType =
   | 'rate_limit_error'
   | 'server_error';
 
-/** What a client is told when its request can't be met, in the form of OpenAI's API. */
+/** The reply to a request that can't be met, in the form of OpenAI's API. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
@@ -42,7 +42,7 @@ export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** The model's advice is for who writes an experiment's config; a client has a request instead. */
+/** The model's remedies name fields of a config; a client needs those of its request. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
   ['model.contextTokens', '--context-tokens of the server'],
@@ -53,7 +53,7 @@ function forClient(message: string): string {
   return inTermsOfRequests.reduce((text, [config, request]) => text.replaceAll(config, request), message);
 }
 
-/** What went wrong in a generation, as the client sees it. */
+/** The failure of a generation, as the client sees it. */
 export function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof UserError)
@@ -90,7 +90,7 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
       length += chunk.length;
       chunks.push(chunk);
       if (length <= longestBody) return;
-      // What still comes is read and forgotten, so that the client gets to read the answer.
+      // The rest is read and dropped, so that the client can read the answer.
       chunks = [];
       reject(tooLong());
     });
@@ -105,10 +105,6 @@ function tooLong(): HttpError {
   });
 }
 
-// Who may speak with the server: programs of this machine. A web page that a browser shows here must not, although its
-// requests come from this machine too: it gives itself away by its Origin, or, where its own host name was made to
-// point here (DNS rebinding), by the Host that it asks for.
-
 export const loopbackHosts = ['127.0.0.1', '::1'] as const;
 export type LoopbackHost = (typeof loopbackHosts)[number];
 
@@ -117,7 +113,11 @@ export function authority(host: LoopbackHost, port: number): string {
   return `${host === '::1' ? '[::1]' : host}:${port}`;
 }
 
-/** @throws HttpError with 403 for a Host or an Origin other than this server's own */
+/**
+ * Refuses web pages that a browser of this machine shows: their Origin is another, or, where their host name was made to
+ * point here (DNS rebinding), the Host.
+ * @throws HttpError with 403 for a Host or an Origin other than this server's own
+ */
 export function requireLocal({ headers }: Pick<IncomingMessage, 'headers'>, port: number): void {
   const authorities = ['127.0.0.1', 'localhost', '[::1]'].flatMap((name) =>
     port === 80 ? [name, `${name}:80`] : [`${name}:${port}`],

@@ -13,7 +13,7 @@ export interface NamedAdapter {
 
 export interface ServedModels {
   readonly settings: LocalConfig;
-  /** What requests call the model without an adapter. */
+  /** Name of the model without an adapter in requests. */
   readonly name: string;
   readonly adapters: readonly NamedAdapter[];
   readonly host: LoopbackHost;
@@ -21,7 +21,7 @@ export interface ServedModels {
   readonly port: number;
 }
 
-/** What is known once a server can be asked. */
+/** The properties of a running server. */
 export interface Ready {
   readonly url: string;
   readonly model: string;
@@ -31,7 +31,7 @@ export interface Ready {
   readonly contextTokens: number;
 }
 
-/** Serves a local model and its adapters until the first signal, and lets what was asked for be answered until the second. */
+/** Serves a local model and its adapters until the first signal; finishes open requests until the second. */
 export async function serveModels(
   { settings, name, adapters, host, port }: ServedModels,
   { now, note, stop }: Pick<CommandContext, 'now' | 'note' | 'stop'>,

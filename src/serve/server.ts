@@ -17,7 +17,7 @@ export interface RunningServer {
   readonly url: string;
   /** Takes no more requests and waits for those in progress. */
   finish(): Promise<void>;
-  /** Gives up those in progress. */
+  /** Ends those in progress. */
   abort(): void;
 }
 
@@ -28,7 +28,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let port = options.port;
   const server = createServer((request, response) => {
     const started = performance.now();
-    // A request that is answered before it was read to its end would break the next one on its connection.
+    // The unread rest of a request would break the next one on its connection.
     response.on('finish', () => request.resume());
     const site = { port, model: options.model, chat: () => chat(request, response, stop.signal) };
     answer(request, response, site).then(
@@ -53,13 +53,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       }),
     abort() {
       stop.abort();
-      // The last words to clients are said by then.
+      // The error replies to clients are sent by then.
       setImmediate(() => server.closeAllConnections());
     },
   };
 }
 
-/** @returns what the log says of it */
+/** @returns the request's entry in the log */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -97,10 +97,10 @@ async function answer(
   }
 }
 
-/** Without the query, where some programs put a key. */
+/** The path without the query, where some programs put a key. */
 const pathOf = ({ url }: IncomingMessage): string => new URL(url ?? '/', 'http://localhost').pathname;
 
-/** Without the key that the client sent, although none is asked for here: it may be that of another server. */
+/** Hides the key that the client sent: no key is needed here, so it may be that of another server. */
 function safe({ headers }: IncomingMessage, text: string): string {
   const sent = [headers.authorization, headers['x-api-key'], headers['api-key']].flat();
   const keys = sent.flatMap((value) => (value === undefined ? [] : [value, value.replace(/^\S+\s+/, '')]));
@@ -150,21 +150,13 @@ function fail(response: ServerResponse, error: HttpError): string {
 }
 
 function listenError(error: NodeJS.ErrnoException, { host, port }: ServerOptions): Error {
+  const wrongPort = (message: string, remedy: string) =>
+    new UserError({ field: '--port', value: port, message, remedy });
   switch (error.code) {
     case 'EADDRINUSE':
-      return new UserError({
-        field: '--port',
-        value: port,
-        message: 'another program listens on this port',
-        remedy: 'name another port; 0 takes a free one',
-      });
+      return wrongPort('another program listens on this port', 'name another port; 0 takes a free one');
     case 'EACCES':
-      return new UserError({
-        field: '--port',
-        value: port,
-        message: 'this port needs privileges',
-        remedy: 'name one above 1023',
-      });
+      return wrongPort('this port needs privileges', 'name one above 1023');
     case 'EADDRNOTAVAIL':
       return new UserError({ field: '--host', value: host, message: 'this machine has no such address' });
     default:

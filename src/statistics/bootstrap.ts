@@ -10,17 +10,17 @@ export type Interval = readonly [number, number];
 
 const resamples = 2000;
 
-/** Fewer values make too many resamples nearly equal ones, whose t is anything. */
+/** With fewer values too many resamples are nearly constant, and their t is arbitrary. */
 const fewestToStudentise = 10;
 
-/** Share of the standard error below which that of a resample says nothing: its values are equal but for a trifle. */
+/** A resample whose standard error is below this share of the sample's is nearly constant. */
 const leastSpread = 0.1;
 
 /**
  * 95 % interval of the mean: mean ± q·s/√n. From ten values on, q is the 0.95 quantile of |t| over resamples (the
- * symmetric studentised bootstrap, Hall 1988); below, and where one in twenty resamples has hardly any spread (most runs
- * reached the same return), it is that of Student's t. Both ends equal the mean for fewer than two values, or equal ones. The same values give the same
- * interval.
+ * symmetric studentised bootstrap, Hall 1988). With fewer values, and where one in twenty resamples is nearly constant
+ * (most runs reached the same return), it is that of Student's t. Both ends equal the mean for fewer than two values, or
+ * equal ones. The same values give the same interval.
  */
 export function bootstrapMean95(values: readonly number[]): Interval {
   const centre = mean(values);
@@ -77,7 +77,7 @@ function resample(count: number, statistic: (indices: readonly number[]) => numb
   return drawnIndices(count).map(statistic);
 }
 
-/** By count: the draws are the same every time, and take longer than what is done with them. */
+/** The draws by count: they are the same every time, and drawing takes longer than the statistics. */
 const drawn = new Map<number, readonly (readonly number[])[]>();
 
 function drawnIndices(count: number): readonly (readonly number[])[] {

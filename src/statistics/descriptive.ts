@@ -1,10 +1,14 @@
 import { studentQuantile975 } from './distributions.js';
 
+export function sum(values: readonly number[]): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
+
 /** Arithmetic mean; NaN for no values. */
 export function mean(values: readonly number[]): number {
-  let sum = 0;
-  for (const value of values) sum += value;
-  return sum / values.length;
+  return sum(values) / values.length;
 }
 
 /** Infinity for no values. */
@@ -28,9 +32,7 @@ export function firstLargest(values: readonly number[]): number {
 export function standardDeviation(values: readonly number[]): number {
   if (values.length < 2) return 0;
   const centre = mean(values);
-  let squares = 0;
-  for (const value of values) squares += (value - centre) ** 2;
-  return Math.sqrt(squares / (values.length - 1));
+  return Math.sqrt(sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1));
 }
 
 /** Interquartile mean: the mean of the middle half, outer items weighted by their share (Agarwal et al. 2021). */
@@ -39,20 +41,18 @@ export function interquartileMean(values: readonly number[]): number {
   const sorted = Float64Array.from(values).sort();
   const low = sorted.length / 4;
   const high = sorted.length - low;
-  let sum = 0;
+  let total = 0;
   for (let i = Math.floor(low); i < high; i++) {
-    sum += sorted[i]! * (Math.min(i + 1, high) - Math.max(i, low));
+    total += sorted[i]! * (Math.min(i + 1, high) - Math.max(i, low));
   }
-  return sum / (high - low);
+  return total / (high - low);
 }
 
 /** 95 % interval of the mean by Student's t distribution; both ends equal the mean for fewer than two values. */
 export function meanInterval95(values: readonly number[]): readonly [number, number] {
   const centre = mean(values);
-  const half =
-    values.length < 2
-      ? 0
-      : (studentQuantile975(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);
+  if (values.length < 2) return [centre, centre];
+  const half = (studentQuantile975(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);
   return [centre - half, centre + half];
 }
 
@@ -67,8 +67,6 @@ export function quantile(sorted: readonly number[], q: number): number {
 
 /** NaN for no values. */
 export function median(values: readonly number[]): number {
-  return quantile(
-    values.toSorted((a, b) => a - b),
-    0.5,
-  );
+  const sorted = values.toSorted((a, b) => a - b);
+  return quantile(sorted, 0.5);
 }

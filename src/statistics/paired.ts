@@ -1,11 +1,11 @@
-/** Two ways of doing something, compared over paired repeats: the same seed meets both. */
+/** Compares two methods over paired repeats: each pair has one seed. */
 import { bootstrapIqm95, bootstrapIqmDifference95, bootstrapMean95, type Interval } from './bootstrap.js';
-import { interquartileMean, mean } from './descriptive.js';
+import { interquartileMean, mean, sum } from './descriptive.js';
 import { shareInterval95 } from './distributions.js';
 import { pairedTest } from './tests.js';
 import { fewestForVerdict, type Judged } from './verdict.js';
 
-/** One way of doing it. Intervals are 95 %; null for a single value. */
+/** Statistics of one method. Intervals are 95 %; null for a single value. */
 export interface Summary {
   readonly count: number;
   readonly mean: number;
@@ -14,7 +14,7 @@ export interface Summary {
   readonly iqmInterval: Interval | null;
 }
 
-/** What changes from the second to the first of two ways. */
+/** The difference between two methods, first minus second. */
 export interface PairedDifference {
   readonly pairs: number;
   /** Mean of the differences. */
@@ -29,12 +29,12 @@ export interface PairedDifference {
   readonly p: number | null;
 }
 
-/** With what chance says of it among all differences that are tested together. */
+/** With its verdict among all differences that are tested together. */
 export type PairedComparison = PairedDifference & Judged;
 
 /**
  * undefined for no values.
- * @param within what a mean can be: intervals end there
+ * @param within range of possible means; intervals end there
  */
 export function summarize(
   values: readonly number[],
@@ -67,7 +67,7 @@ export function comparePairs(
   if (pairs === 0) return undefined;
   const [first, second] = [both.map(([value]) => value!), both.map(([, value]) => value!)];
   const differences = first.map((value, i) => value - second[i]!);
-  const wins = differences.reduce((sum, d) => sum + (d > 0 ? 1 : d === 0 ? 0.5 : 0), 0);
+  const wins = sum(differences.map((difference) => (Math.sign(difference) + 1) / 2));
   return {
     pairs,
     difference: mean(differences),

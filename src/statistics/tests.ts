@@ -3,7 +3,7 @@ import type { Interval } from './bootstrap.js';
 import { mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';
 
-/** A difference of means and what chance says of it. */
+/** A difference of means and its test. */
 export interface MeanTest {
   readonly difference: number;
   /** Infinite where values without any spread differ, 0 where they are equal. */
@@ -11,7 +11,7 @@ export interface MeanTest {
   readonly degrees: number;
   /** Two-sided. */
   readonly p: number;
-  /** Of the difference, 95 %. */
+  /** 95 % interval of the difference. */
   readonly interval: Interval;
 }
 
@@ -36,7 +36,7 @@ export function pairedTest(differences: readonly number[]): MeanTest | undefined
   return testOf(mean(differences), error, degrees, scale, degrees);
 }
 
-/** @param without degrees of freedom where there is no spread to take them from */
+/** @param without degrees of freedom where there is no spread */
 function testOf(
   difference: number,
   error: number,
@@ -44,7 +44,7 @@ function testOf(
   scale: number,
   without: number,
 ): MeanTest {
-  // Sums of equal values are rounded: what is left then is neither spread nor a difference.
+  // Sums of equal values are rounded; such a remainder is neither spread nor a difference.
   const rounding = 1e-12 * scale;
   if (error <= rounding) {
     const same = Math.abs(difference) <= rounding;
@@ -53,18 +53,13 @@ function testOf(
   }
   const t = difference / error;
   const half = studentQuantile975(degrees) * error;
-  return {
-    difference,
-    t,
-    degrees,
-    p: studentTwoSided(t, degrees),
-    interval: [difference - half, difference + half],
-  };
+  const interval = [difference - half, difference + half] as const;
+  return { difference, t, degrees, p: studentTwoSided(t, degrees), interval };
 }
 
 /**
- * Holm's step-down adjustment (1979): what is below α among the results is significant with at most that chance of any
- * false one among all. In the order given.
+ * Holm's step-down adjustment (1979), in the order given. Calling every result below α significant has at most the chance
+ * α of any false one.
  */
 export function holmAdjusted(ps: readonly number[]): readonly number[] {
   const order = ps.map((_, i) => i).toSorted((i, j) => ps[i]! - ps[j]!);

@@ -3,7 +3,7 @@ import { holmAdjusted } from './tests.js';
 
 export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
 
-/** Pairs, or values of each group, below which there is no verdict: two-sided, five wins of five happen to equals in 6 % of cases. */
+/** Pairs, or values of each group, below which there is no verdict: equals win five of five in 6 % of cases, two-sided. */
 export const fewestForVerdict = 6;
 
 const significance = 0.05;
@@ -23,9 +23,9 @@ export interface Judged {
 }
 
 /**
- * The one rule by which every command and page calls a difference of means one: `higher` or `lower` where its 95 %
- * interval leaves out 0 and p < 0.05 after Holm's correction over all differences that are tested together;
- * `no-evidence` otherwise, `too-few` below `fewestForVerdict` values. `docs/comparing.md` tells why.
+ * The one rule for a difference of means, on every page and in every command: `higher` or `lower` where its 95 % interval
+ * leaves out 0 and p < 0.05 after Holm's correction over all differences that are tested together; `no-evidence`
+ * otherwise, `too-few` below `fewestForVerdict` values. `docs/comparing.md` explains it.
  * @param together every difference that the same table tests
  */
 export function verdicts<T extends Tested>(together: readonly T[]): readonly (T & Judged)[] {

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import type { z } from 'zod';
 import { messageOf, UserError } from '../errors.js';
 
 /**
@@ -12,4 +13,26 @@ export function readJson(file: string): unknown {
   } catch (error) {
     throw new UserError({ file, message: `this is not JSON: ${messageOf(error)}` });
   }
+}
+
+/**
+ * @param section path of the value within the file
+ * @param prefix of the messages
+ * @throws UserError naming file and field of everything that does not fit the schema
+ */
+export function checkedValue<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  file: string,
+  { section = [], prefix = '' }: { readonly section?: readonly string[]; readonly prefix?: string } = {},
+): z.output<S> {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return data as z.output<S>;
+  throw new UserError(
+    error.issues.map(({ path, message }) => ({
+      file,
+      field: [...section, ...path].join('.'),
+      message: prefix + message,
+    })),
+  );
 }

@@ -46,8 +46,7 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
   }
 
   /**
-   * Appends items in one go. They are in the operating system's hands on return (or after `drain`), on disk after
-   * `flush`.
+   * Appends items in one go. The operating system has them on return (or after `drain`), the disk after `flush`.
    */
   append(items: readonly T[]): void {
     if (items.length === 0) return;
@@ -56,11 +55,11 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
     this.#written += items.length;
   }
 
-  /** Hands what was kept here to the operating system. */
+  /** Hands the lines kept here to the operating system. */
   drain(): void {
     if (this.#pending === '') return;
     const text = this.#pending;
-    // What fails half-way is not to be appended a second time.
+    // A text that failed half-way must not be appended again.
     this.#pending = '';
     this.#dirty = true;
     try {
@@ -89,7 +88,7 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
   }
 }
 
-/** What the system says of a descriptor names no file. */
+/** Adds the path to a system error of a descriptor, which names no file. */
 export function withPath(error: unknown, path: string): unknown {
   const failure = error as NodeJS.ErrnoException;
   if (error instanceof Error && failure.syscall !== undefined && failure.path === undefined) {
@@ -102,7 +101,7 @@ export function withPath(error: unknown, path: string): unknown {
 export interface ReadOptions {
   /** Whether a torn last line is cut off the file; if not, it is only left out. */
   readonly repair: boolean;
-  /** What is wrong with a line that is valid JSON; undefined where nothing is. */
+  /** The problem of a line that is valid JSON, or undefined. */
   readonly problem?: (item: unknown) => string | undefined;
 }
 
@@ -125,12 +124,10 @@ export function readJsonLines<T>(path: string, options: ReadOptions): T[] | unde
     const end = bytes.indexOf(10, start);
     if (end < 0) break;
     const text = bytes.toString('utf8', start, end);
-    const read =
-      readable || isUtf8(bytes.subarray(start, end))
-        ? parseLine(text)
-        : ({ kind: 'broken', problem: 'this line is not valid UTF-8' } as const);
-    const problem = read.kind === 'broken' ? read.problem : options.problem?.(read.item);
-    if (read.kind === 'broken' || problem !== undefined) {
+    const isText = readable || isUtf8(bytes.subarray(start, end));
+    const read = isText ? parseLine(text) : { problem: 'this line is not valid UTF-8' };
+    const problem = read.problem ?? options.problem?.(read.item);
+    if (problem !== undefined) {
       throw new UserError({
         file: path,
         line,
@@ -146,17 +143,15 @@ export function readJsonLines<T>(path: string, options: ReadOptions): T[] | unde
   return items;
 }
 
-function parseLine(
-  text: string,
-): { readonly kind: 'item'; readonly item: unknown } | { readonly kind: 'broken'; readonly problem: string } {
+function parseLine(text: string): { readonly item?: unknown; readonly problem?: string } {
   try {
-    return { kind: 'item', item: JSON.parse(text) };
+    return { item: JSON.parse(text) };
   } catch {
-    return { kind: 'broken', problem: 'this line is not valid JSON' };
+    return { problem: 'this line is not valid JSON' };
   }
 }
 
-/** Rewrites nothing: cuts the file after its first `lines` lines. */
+/** Cuts the file after its first `lines` lines. */
 export function keepFirstLines(path: string, lines: number): void {
   truncateFile(path, endOfLine(path, lines));
 }

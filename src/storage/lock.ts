@@ -6,9 +6,8 @@ import { UserError } from '../errors.js';
 import { withPath } from './json-lines.js';
 
 /**
- * Makes this process the one writer of a run, or of whatever else the lock stands for. A lock whose process is gone
- * (a crash) is taken over.
- * @returns what releases it
+ * Makes this process the one writer of a run or another directory. Takes over a lock whose process is gone (a crash).
+ * @returns a function that releases the lock
  * @throws UserError while another process, or another thread or part of this one, holds it
  */
 export function lockRun(path: string): () => void {
@@ -58,7 +57,7 @@ function createWhole(path: string, content: string): boolean {
   }
 }
 
-/** Drafts of locks that processes left which were killed before they had one. */
+/** Removes drafts of locks that killed processes left. */
 function removeDrafts(path: string): void {
   const prefix = `${basename(path)}.`;
   for (const name of readdirSync(dirname(path))) {
@@ -67,7 +66,7 @@ function removeDrafts(path: string): void {
   }
 }
 
-/** What file systems without hard links say. */
+/** Error codes of file systems without hard links. */
 const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'UNKNOWN']);
 
 function createInTwoSteps(path: string, content: string): boolean {
@@ -81,8 +80,8 @@ function createInTwoSteps(path: string, content: string): boolean {
 }
 
 /**
- * Removes the lock that was read, and no other: of two that find the same stale lock, the slower one must not remove
- * what the faster one has put in its place.
+ * Removes exactly the lock that was read: when two processes find the same stale lock, the slower one must not remove the
+ * new lock of the faster one.
  */
 function removeStale(path: string, stale: string): void {
   const aside = `${path}.${process.pid}`;
@@ -119,7 +118,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** A process of another host can't be asked: it counts as alive. A lock that names none was cut short by a crash. */
+/** A process of another host counts as alive, since it can't be asked. A lock without a host was cut short by a crash. */
 function isHeld(holder: string): boolean {
   const [pid, host, start] = holder.trim().split(' ');
   if (host === undefined) return false;
@@ -127,7 +126,7 @@ function isHeld(holder: string): boolean {
   // A stale lock may carry the reused id of this process.
   if (Number(pid) === process.pid) return start === ownStart();
   if (!isRunning(Number(pid))) return false;
-  // The same number, but perhaps another process.
+  // Another process may have the same number.
   const running = startOf(Number(pid));
   return start === undefined || running === undefined || start === running;
 }

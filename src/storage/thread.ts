@@ -1,24 +1,30 @@
+/** Threads and processes of this program. From sources (tests, development) they need the TypeScript loader. */
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
+const extension = extname(fileURLToPath(import.meta.url));
+const isSource = extension === '.ts';
+
+const moduleFile = (module: URL) => new URL(`${module.href}${extension}`);
+const loader = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name));
+
 /**
- * Starts a thread of this program.
- * @param module URL of its module, without the extension
- * @param workerData what the thread is told at its start
+ * @param module URL of the thread's module, without the extension
+ * @param workerData data for the thread
  */
 export function startThread(module: URL, workerData: unknown): Worker {
-  const extension = extname(fileURLToPath(import.meta.url));
-  const file = new URL(`${module.href}${extension}`);
-  return extension === '.ts'
-    ? new Worker(fromSources(file), { eval: true, workerData })
-    : new Worker(file, { workerData });
+  const file = moduleFile(module);
+  if (!isSource) return new Worker(file, { workerData });
+  // A thread has to register the loader before it can import anything.
+  const { href } = new URL('./index.mjs', loader('tsx/esm/api'));
+  const script = `import('${href}').then(({ register }) => { register(); return import('${file.href}'); });`;
+  return new Worker(script, { eval: true, workerData });
 }
 
-/** From sources (tests, development) a thread has to register the TypeScript loader before it can import anything. */
-function fromSources(module: URL): string {
-  const loader = new URL('./index.mjs', pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')))
-    .href;
-  return `import('${loader}').then(({ register }) => { register(); return import('${module.href}'); });`;
+/** @param module URL of the process's module, without the extension */
+export function startProcess(module: URL, options: ForkOptions): ChildProcess {
+  return fork(moduleFile(module), { ...options, execArgv: isSource ? ['--import', loader('tsx').href] : [] });
 }

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { createModel } from '../../src/experiment/create-model.js';
-import { type RetryPolicy, type Wait, waitOnClock } from '../../src/models/hosted/retry.js';
+import { type Call, type Wait, waitOnClock } from '../../src/models/hosted/retry.js';
 import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { ask } from '../support/ask.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
@@ -12,7 +12,7 @@ import { messages, ollamaConfig, openaiConfig, options, recordWaits } from './mo
 
 interface Setup {
   readonly faults: FaultPlan;
-  readonly policy?: Partial<RetryPolicy>;
+  readonly policy?: Partial<Call<unknown>['policy']>;
   readonly wait?: Wait;
   readonly onRequest?: () => void;
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/errors.js';
 import { createGenerator, deriveSeeds } from '../../src/random/generator.js';
-import { createSeedSequence } from '../../src/random/seed-sequence.js';
+import { seedWords } from '../../src/random/seed-sequence.js';
 
 interface Stream {
   readonly seed: string;
@@ -28,7 +28,7 @@ const numpy = JSON.parse(readFileSync(new URL('../fixtures/random/numpy.json', i
 
 describe('as NumPy', () => {
   test.each(numpy.streams)('seed $seed, spawn key $spawnKey', ({ seed, spawnKey, state, draws }) => {
-    expect(createSeedSequence(BigInt(seed), spawnKey).generateState(8)).toEqual(state);
+    expect(seedWords(BigInt(seed), spawnKey, 8)).toEqual(state);
     const generator = createGenerator(BigInt(seed), spawnKey);
     for (const { normal, ...exact } of draws) {
       expect({
@@ -105,7 +105,7 @@ describe('seeds', () => {
   test('a word that repeats is left out of the derived seeds', () => {
     // Among 120,000 words of 32 bits, about 1.7 repeats are expected; this seed has some.
     const count = 120_000;
-    const words = createSeedSequence(1, [0]).generateState(count);
+    const words = seedWords(1, [0], count);
     expect(new Set(words).size).toBeLessThan(count);
     expect(new Set(deriveSeeds(1, [0], count)).size).toBe(count);
   });

@@ -13,7 +13,7 @@ import {
   readDecoderConfig,
   readGenerationDefaults,
 } from '../../../src/models/local/weights/hf-config.js';
-import { readJson } from '../../../src/storage/checked-json.js';
+import { checkedValue, readJson } from '../../../src/storage/checked-json.js';
 import { type GgufMetadata, ggufValue } from './format.js';
 import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
 
@@ -64,13 +64,7 @@ export function addedBos(directory: string): string | undefined {
   return addBos ? [...tokenIds(tokenizer)].find(([, id]) => id === bos)?.[0] : undefined;
 }
 
-function readTokenizer(file: string): Tokenizer {
-  const parsed = tokenizerSchema.safeParse(readJson(file));
-  if (parsed.success) return parsed.data;
-  throw new UserError(
-    parsed.error.issues.map((issue) => ({ file, field: issue.path.join('.'), message: issue.message })),
-  );
-}
+const readTokenizer = (file: string): Tokenizer => checkedValue(tokenizerSchema, readJson(file), file);
 
 interface Token {
   readonly text: string;

@@ -1,9 +1,9 @@
 import type { AnswerGrammar, NumberKind } from '../answer-grammar.js';
 
 /**
- * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}` in the place of text, for servers that constrain decoding.
- * The reason comes first, so that a model can think before it commits itself to numbers. Within what strict schemas
- * allow: every property required, none beside them. The number of decimals can't be said in it; the parser checks that.
+ * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for servers that constrain decoding. The reason comes first,
+ * so that a model can think before it commits itself to numbers. Strict schemas want every property required and no
+ * others, and can't limit the decimals; the parser checks those.
  */
 export function answerSchema({ key, labels, number }: AnswerGrammar): Record<string, unknown> {
   const count = labels.length;

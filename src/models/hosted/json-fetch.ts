@@ -1,7 +1,7 @@
 /**
- * What the client libraries fetch with. In place of the global `fetch`, because that gives up when the headers take
- * longer than five minutes, which a slow local model exceeds; and because every failure is classified here, once for
- * all providers, before a library prints it or hides its headers.
+ * The `fetch` of the client libraries. The global one gives up when the headers take longer than five minutes, which a
+ * slow local model exceeds. This one also classifies every failure, once for all providers, before a library prints it
+ * or hides its headers.
  */
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -15,10 +15,10 @@ interface Reply {
   readonly body: string;
 }
 
-/** Far beyond any completion; a server that sends more is broken. */
+/** In bytes, far beyond any completion; a server that sends more is broken. */
 const longestBody = 64 * 2 ** 20;
 
-/** A host that has not taken the connection (TLS included) by then is down. */
+/** A host that takes longer to accept the connection (TLS included) is down. */
 const connectTimeoutMs = 30_000;
 
 /**
@@ -46,7 +46,7 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
       url,
       {
-        // A kept connection may be closed by the server at the moment we use it: a failure that a new one can't have.
+        // The server may close a kept connection at the moment of its use; a new one can't fail so.
         agent: false,
         method: init.method ?? 'GET',
         headers: { ...Object.fromEntries(new Headers(init.headers)), 'accept-encoding': 'identity' },
@@ -89,7 +89,7 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
   });
 }
 
-/** A status that is no success. */
+/** The failure that a reply with another status than 2xx stands for. */
 function failureOf(reply: Reply): TryFailure {
   const { status, headers, body } = reply;
   const error = serverError(body);
@@ -105,28 +105,26 @@ function failureOf(reply: Reply): TryFailure {
 const filterWords =
   /content[_ ]?(filter|policy|management policy)|ResponsibleAIPolicy|Content Exists Risk|data_?inspection_?failed|violates? (our |the )?(usage|content)|usage policy|was flagged|flagged_input/i;
 
-/** The kind of a failure with this HTTP status, and this said of it. */
+/** The kind of a failure with this HTTP status and this error of the server. */
 export function kindOf(status: number, { code, message }: ReturnType<typeof serverError>): ModelErrorKind {
   if (status === 451) return 'content-filter';
-  if ([400, 403, 422].includes(status) && filterWords.test(`${code ?? ''} ${message}`))
-    return 'content-filter';
-  // An empty account is reported like a rate limit, but waiting doesn't fill it.
-  if (status === 401 || status === 402 || status === 403 || code === 'insufficient_quota')
-    return 'authentication';
+  const isFiltered = filterWords.test(`${code ?? ''} ${message}`);
+  if ([400, 403, 422].includes(status) && isFiltered) return 'content-filter';
+  // Servers report an empty account like a rate limit, but waiting doesn't fill it.
+  if ([401, 402, 403].includes(status) || code === 'insufficient_quota') return 'authentication';
   if (status === 404) return 'not-found';
   if (status === 429) return 'rate-limit';
-  if (status === 408 || status === 409 || status === 425 || status >= 500) return 'server';
-  return 'bad-request';
+  return [408, 409, 425].includes(status) || status >= 500 ? 'server' : 'bad-request';
 }
 
 const errorObject = z.object({ message: z.string(), code: z.unknown(), type: z.unknown() }).partial();
 const errorBody = z.object({ error: z.union([z.string(), errorObject]), message: z.string() }).partial();
 
-/** What the server says, as the providers' several forms have it. */
+/** The server's error, in any of the providers' forms. */
 export function serverError(body: string): {
   readonly message: string;
   readonly code?: string;
-  /** The HTTP status that the error names itself, as those that come with HTTP 200 do. */
+  /** The status that the error itself names, as an error with HTTP 200 does. */
   readonly status?: number;
 } {
   const parsed = errorBody.safeParse(parseJson(body));
@@ -193,13 +191,9 @@ const networkProblems: Readonly<Record<string, string>> = {
 
 function networkFailure(url: URL, error: Error & { code?: unknown }, isConnected: boolean): TryFailure {
   const problem = typeof error.code === 'string' ? (networkProblems[error.code] ?? error.code) : undefined;
-  return new TryFailure(
-    isConnected ? 'cut' : 'network',
-    `no answer from ${place(url)}: ${problem ?? error.message}`,
-  );
+  const message = `no answer from ${place(url)}: ${problem ?? error.message}`;
+  return new TryFailure(isConnected ? 'cut' : 'network', message);
 }
 
-/** The address without what might be secret in it. */
-function place(url: URL): string {
-  return `${url.origin}${url.pathname}`;
-}
+/** The address without login and query, which may be secret. */
+const place = ({ origin, pathname }: URL) => `${origin}${pathname}`;

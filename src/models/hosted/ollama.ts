@@ -1,29 +1,29 @@
 import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
+import type { CommandContext } from '../../context.js';
 import { UserError } from '../../errors.js';
 import {
   type ChatMessage,
   type Completion,
   chosenSampling,
-  type FinishReason,
   type GenerateOptions,
   type LanguageModel,
-  smallest,
+  lowestLimit,
 } from '../language-model.js';
 import { checkUsage, mostTokens, replyFaults } from '../reply-faults.js';
 import type { OllamaConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
 import { loginOf, withoutSecrets } from './openai-access.js';
-import { callWithRetries, type Outcome, TryFailure, type Wait } from './retry.js';
+import { type Call, callWithRetries, type Outcome, TryFailure, type Wait } from './retry.js';
 
-/** Of what `show` tells: the length under `<architecture>.context_length`. */
+/** The reply of `show`: it has the context length under `<architecture>.context_length`. */
 const modelSchema = z.object({ model_info: z.record(z.string(), z.unknown()) });
 
 const responseSchema = z.object({
   message: z.object({ content: z.string().nullable(), thinking: z.string().nullish() }),
   done_reason: z.string().nullish(),
-  /** Whatever stands there: see checkUsage. */
+  /** Unchecked: see checkUsage. */
   prompt_eval_count: z.unknown().optional(),
   eval_count: z.unknown().optional(),
 });
@@ -36,66 +36,48 @@ const contextStep = 2048;
  * A model of an Ollama server.
  * @throws UserError when the host is no address.
  */
-export function createOllama(
-  config: OllamaConfig,
-  environment: Readonly<Record<string, string | undefined>>,
-  wait: Wait,
-): LanguageModel {
-  const host = readHost(config, environment);
+export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
+  const host = readHost(config, env);
   const id = `ollama/${config.name}`;
+  const secrets = [env.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
   /** Only ever grows: see contextStep. */
   let contextTokens = config.contextTokens ?? 0;
 
-  const clientWith = (signal: AbortSignal) =>
-    new Ollama({
-      host: host.href,
-      // The client passes on no signal of its own.
-      fetch: (url, init) => jsonFetch(url, { ...init, signal }),
+  const call = <T>(
+    options: Pick<Call<T>, 'seed' | 'signal' | 'mayTryAgain'>,
+    ask: (client: Ollama) => Promise<T>,
+  ) =>
+    callWithRetries({
+      ...{ ...options, id, policy: config, wait, secrets },
+      async attempt(signal) {
+        // The client passes on no signal of its own.
+        const fetch: typeof jsonFetch = (url, init) => jsonFetch(url, { ...init, signal });
+        try {
+          return await ask(new Ollama({ host: host.href, fetch }));
+        } catch (error) {
+          throw withRemedy(error, config, host);
+        }
+      },
     });
-  const trying =
-    <T>(ask: (client: Ollama) => Promise<T>) =>
-    async (signal: AbortSignal): Promise<T> => {
-      try {
-        return await ask(clientWith(signal));
-      } catch (error) {
-        throw withRemedy(error, config, host);
-      }
-    };
-  const secrets = [environment.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
-  const calling = {
-    id,
-    policy: config,
-    wait,
-    secrets,
-  };
 
   return {
     id,
     async context() {
-      const { value } = await callWithRetries({
-        ...calling,
-        seed: 0,
-        signal: undefined,
-        attempt: trying((client) => client.show({ model: config.name })),
-      });
-      const tokens = smallest(ownContext(value), config.contextTokens);
+      const { value } = await call({ seed: 0 }, (client) => client.show({ model: config.name }));
+      const tokens = lowestLimit(ownContext(value), config.contextTokens);
       return tokens === undefined ? undefined : { tokens };
     },
     async generate(messages, options) {
       const { seeds, signal, mayTryAgain } = options;
-      const maxTokens = smallest(config.maxTokens, options.maxTokens)!;
+      const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
       if (config.contextTokens === undefined) {
         const needed = mostTokens(messages) + config.maxTokens;
         contextTokens = Math.max(contextTokens, Math.ceil(needed / contextStep) * contextStep);
       }
       const request = chatRequest({ ...config, maxTokens }, messages, options, contextTokens);
-      const outcome = await callWithRetries({
-        ...calling,
-        seed: seeds[0]!,
-        signal,
-        mayTryAgain,
-        attempt: trying(async (client) => readResponse(await client.chat(request))),
-      });
+      const outcome = await call({ seed: seeds[0]!, signal, mayTryAgain }, async (client) =>
+        readResponse(await client.chat(request)),
+      );
       return [withoutSecrets(completion(outcome.value, messages, request, outcome), secrets)];
     },
   };
@@ -103,11 +85,12 @@ export function createOllama(
 
 function ownContext(shown: unknown): number | undefined {
   const { data } = modelSchema.safeParse(shown);
-  const [, length] =
-    Object.entries(data?.model_info ?? {}).find(([key]) => key.endsWith('.context_length')) ?? [];
+  const info = Object.entries(data?.model_info ?? {});
+  const length = info.find(([key]) => key.endsWith('.context_length'))?.[1];
   return typeof length === 'number' ? length : undefined;
 }
 
+/** JSON leaves out what is undefined. */
 function chatRequest(
   config: OllamaConfig,
   messages: readonly ChatMessage[],
@@ -119,21 +102,21 @@ function chatRequest(
     model: config.name,
     messages: messages.map(({ role, content }) => ({ role, content })),
     stream: false,
-    ...(config.format === 'json' && grammar && { format: answerSchema(grammar) }),
-    ...(config.think !== undefined && { think: config.think }),
-    ...(config.keepAlive !== undefined && { keep_alive: config.keepAlive }),
+    format: config.format === 'json' && grammar ? answerSchema(grammar) : undefined,
+    think: config.think,
+    keep_alive: config.keepAlive,
     options: {
       num_ctx: contextTokens,
       num_predict: config.maxTokens,
       seed: seeds[0]!,
-      ...(temperature !== undefined && { temperature }),
-      ...(topP !== undefined && { top_p: topP }),
-      ...(topK !== undefined && { top_k: topK }),
-      ...(minP !== undefined && { min_p: minP }),
-      ...(repetitionPenalty !== undefined && { repeat_penalty: repetitionPenalty }),
-      ...(stop && { stop: [...stop] }),
+      temperature,
+      top_p: topP,
+      top_k: topK,
+      min_p: minP,
+      repeat_penalty: repetitionPenalty,
+      stop,
     },
-  };
+  } as ChatRequest & { stream: false };
 }
 
 function readResponse(response: unknown): Response {
@@ -153,11 +136,10 @@ function completion(
   { retries, failedTries, latencyMs }: Outcome<unknown>,
 ): Completion {
   const { message, done_reason, prompt_eval_count, eval_count } = response;
-  const { thinking } = message;
   const reply = {
     text: message.content ?? '',
-    ...(thinking !== undefined && thinking !== null && thinking !== '' && { reasoning: thinking }),
-    finishReason: finishReasons[done_reason ?? ''] ?? 'other',
+    ...(message.thinking && { reasoning: message.thinking }),
+    finishReason: done_reason === 'stop' || done_reason === 'length' ? done_reason : 'other',
   } as const;
   const counts = checkUsage(
     { prompt: prompt_eval_count, completion: eval_count },
@@ -177,8 +159,6 @@ function completion(
   };
 }
 
-const finishReasons: Readonly<Record<string, FinishReason>> = { stop: 'stop', length: 'length' };
-
 /** Ollama drops the oldest part of a prompt that exceeds the context window, and says nothing. */
 const contextRemedy = (contextTokens: number | undefined) =>
   `(context window asked for: ${contextTokens}; the model's own may be smaller). ` +
@@ -186,29 +166,27 @@ const contextRemedy = (contextTokens: number | undefined) =>
 
 function withRemedy(error: unknown, config: OllamaConfig, host: URL): unknown {
   if (!(error instanceof TryFailure)) return error;
-  if (error.kind === 'network') {
-    return new TryFailure(
-      'network',
-      `${error.message}. Start the server with \`ollama serve\`, or set model.host`,
-    );
+  const { kind, message } = error;
+  if (kind === 'network') {
+    return new TryFailure(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
   }
-  if (error.kind !== 'not-found') return error;
-  const remedy = /model/i.test(error.message)
+  if (kind !== 'not-found') return error;
+  const remedy = /model/i.test(message)
     ? `get the model with \`ollama pull ${config.name}\``
     : `${host.origin} seems to be no Ollama server: check model.host`;
-  return new TryFailure('not-found', `${error.message}; ${remedy}`);
+  return new TryFailure(kind, `${message}; ${remedy}`);
 }
 
 /** OLLAMA_HOST may lack the scheme or the port, and may be the address the server binds to (0.0.0.0). */
-function readHost(config: OllamaConfig, environment: Readonly<Record<string, string | undefined>>): URL {
-  const given = config.host ?? (environment.OLLAMA_HOST?.trim() || 'http://127.0.0.1:11434');
+function readHost(config: OllamaConfig, env: CommandContext['env']): URL {
+  const given = config.host ?? (env.OLLAMA_HOST?.trim() || 'http://127.0.0.1:11434');
   const complete = given.includes('://') ? given : `http://${given.replace(/^:/, '127.0.0.1:')}`;
   const url = URL.canParse(complete) ? new URL(complete) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UserError({
       message: config.host === undefined ? 'OLLAMA_HOST is no address' : 'this is no address',
       field: 'model.host',
-      // It may hold a login without being an address.
+      // A text that is no address may still hold a login.
       ...(!given.includes('@') && { value: given }),
       remedy: 'give it in full, e.g. http://127.0.0.1:11434',
     });

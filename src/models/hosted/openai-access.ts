@@ -1,22 +1,15 @@
 import type { ClientOptions } from 'openai';
+import type { CommandContext } from '../../context.js';
 import { hideSecrets, UserError } from '../../errors.js';
 import type { Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
 
-/** What a web address may say of its user, as in `http://name:password@host`. */
+/** The login in a web address such as `http://name:password@host`. */
 export interface Login {
   /** The header that carries it (RFC 7617). */
   readonly authorization: string;
-  /** Every form of it that is never to be seen. */
+  /** Every form of it that must stay hidden. */
   readonly secrets: readonly string[];
-}
-
-/** An address, and the login that stood in it. */
-function withoutLogin(address: URL): { readonly baseUrl: URL; readonly login: Login | undefined } {
-  const baseUrl = new URL(address);
-  baseUrl.username = '';
-  baseUrl.password = '';
-  return { baseUrl, login: loginOf(address) };
 }
 
 export function loginOf({ username, password }: URL): Login | undefined {
@@ -36,7 +29,7 @@ function decoded(text: string): string {
   }
 }
 
-/** A server, or a proxy before it, may give back what it was sent. Tokens that spell a secret are left out. */
+/** Hides secrets that a server, or a proxy before it, repeats in its reply. Tokens that spell a secret are left out. */
 export function withoutSecrets(completion: Completion, secrets: readonly string[]): Completion {
   const { tokens, ...rest } = completion;
   const { text, reasoning } = rest;
@@ -49,42 +42,35 @@ export function withoutSecrets(completion: Completion, secrets: readonly string[
   };
 }
 
-// Where an OpenAI-compatible server is, and the key for it.
-
-/** The two keys of a config that say which server, and which key. */
 type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface OpenAIServer {
   /** Without a login. */
   readonly baseUrl: URL;
-  /** What is sent along and is never to be seen: the key or the login, where there is one, and headers of the user's. */
+  /** Texts that are sent but must stay hidden: the key or the login, where there is one, and the user's headers. */
   readonly secrets: readonly string[];
-  /** Of the client library; `fetch` is the caller's. */
+  /** Settings of the client library but for `fetch`. */
   readonly settings: ClientOptions;
 }
 
 /** @throws UserError when the key is missing, or the address is none */
-export function openaiServer(access: OpenAIAccess, environment: Environment): OpenAIServer {
-  const { baseUrl, login } = withoutLogin(readBaseUrl(access, environment));
-  const apiKey = readApiKey(access, environment);
+export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): OpenAIServer {
+  const baseUrl = readBaseUrl(access, env);
+  const login = loginOf(baseUrl);
+  [baseUrl.username, baseUrl.password] = ['', ''];
+  const apiKey = readApiKey(access, env);
   if (apiKey !== undefined && login !== undefined) throw twoKeys(access);
   if (apiKey === undefined && login === undefined && !isLoopback(baseUrl)) throw noKey(access);
   return {
     baseUrl,
-    secrets: [
-      ...(apiKey === undefined ? [] : [apiKey]),
-      ...(login?.secrets ?? []),
-      ...customHeaders(environment),
-    ],
+    secrets: [apiKey ?? '', ...(login?.secrets ?? []), ...customHeaders(env)],
     settings: {
       baseURL: baseUrl.href,
       apiKey: apiKey ?? 'none',
       ...(login !== undefined && { defaultHeaders: { authorization: login.authorization } }),
       adminAPIKey: null,
-      organization: environment.OPENAI_ORG_ID ?? null,
-      project: environment.OPENAI_PROJECT_ID ?? null,
+      organization: env.OPENAI_ORG_ID ?? null,
+      project: env.OPENAI_PROJECT_ID ?? null,
       webhookSecret: null,
       logLevel: 'off',
       maxRetries: 0,
@@ -94,13 +80,13 @@ export function openaiServer(access: OpenAIAccess, environment: Environment): Op
   };
 }
 
-function readBaseUrl(access: OpenAIAccess, environment: Environment): URL {
-  const given = access.baseUrl ?? (environment.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
+function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
+  const given = access.baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
     throw new UserError({
       message: access.baseUrl === undefined ? 'OPENAI_BASE_URL is no web address' : 'this is no web address',
       field: 'model.baseUrl',
-      // It may hold a login without being an address.
+      // A text that is no address may still hold a login.
       ...(!given.includes('@') && { value: given }),
       remedy: 'give it in full, e.g. http://127.0.0.1:8000/v1',
     });
@@ -115,9 +101,9 @@ function readBaseUrl(access: OpenAIAccess, environment: Environment): URL {
   });
 }
 
-function readApiKey({ apiKeyEnv }: OpenAIAccess, environment: Environment): string | undefined {
+function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): string | undefined {
   if (!isVariableName(apiKeyEnv)) throw new UserError({ field: 'model.apiKeyEnv', ...noVariable });
-  const key = environment[apiKeyEnv]?.trim();
+  const key = env[apiKeyEnv]?.trim();
   if (key === undefined || key === '') return undefined;
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new UserError({
@@ -130,10 +116,10 @@ function readApiKey({ apiKeyEnv }: OpenAIAccess, environment: Environment): stri
   return key;
 }
 
-/** Whether an environment variable can have this name. What has another form may be the key itself. */
+/** Whether an environment variable can have this name. A text of another form may be the key itself. */
 export const isVariableName = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
 
-/** What is wrong with another one: it is not shown. */
+/** The problem of a name that is none; it may be a key, so it is not shown. */
 export const noVariable = {
   message: 'this is no name of an environment variable',
   remedy: 'put the key into an environment variable, and give the name of that here',
@@ -157,17 +143,12 @@ function twoKeys({ apiKeyEnv, baseUrl }: OpenAIAccess): UserError {
 }
 
 /** Values of the headers that the client library takes from the environment, one `name: value` a line. */
-function customHeaders(environment: Environment): readonly string[] {
-  return (environment.OPENAI_CUSTOM_HEADERS ?? '')
+function customHeaders(env: CommandContext['env']): readonly string[] {
+  return (env.OPENAI_CUSTOM_HEADERS ?? '')
     .split('\n')
     .map((line) => line.slice(line.indexOf(':') + 1).trim());
 }
 
 function isLoopback({ hostname }: URL): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127\./.test(hostname)
-  );
+  return /^127\.|^\[::1\]$|(^|\.)localhost$/.test(hostname);
 }

@@ -1,4 +1,4 @@
-/** What chat completions look like, OpenAI's and those of compatible servers. */
+/** Reads chat completions of OpenAI and of compatible servers. */
 import { z } from 'zod';
 import type { ChatMessage, Completion, CompletionToken, FinishReason } from '../language-model.js';
 import { checkUsage, replyFaults } from '../reply-faults.js';
@@ -20,7 +20,7 @@ const messageSchema = z.object({
   reasoning: z.string().nullish(),
 });
 
-/** Whatever stands there: see checkUsage. */
+/** Unchecked: see checkUsage. */
 const tokens = z.unknown().optional();
 const usageSchema = z
   .object({
@@ -35,35 +35,31 @@ const usageSchema = z
   .nullish()
   .catch(undefined);
 
-const logprobsSchema = z
-  .object({
-    content: z.array(
-      z.object({ token: z.string(), logprob: z.number(), bytes: z.array(z.number()).nullish() }),
-    ),
-  })
-  .nullish()
-  .catch(undefined);
-
-const responseSchema = z.object({
-  choices: z
-    .array(
-      z.object({
-        message: messageSchema,
-        finish_reason: z.string().nullish(),
-        logprobs: logprobsSchema,
-        error: z.unknown().optional(),
-      }),
-    )
-    .min(1),
-  usage: usageSchema,
+const tokenSchema = z.object({
+  token: z.string(),
+  logprob: z.number(),
+  bytes: z.array(z.number()).nullish(),
 });
+type LoggedToken = z.output<typeof tokenSchema>;
+
+const choiceSchema = z.object({
+  message: messageSchema,
+  finish_reason: z.string().nullish(),
+  logprobs: z
+    .object({ content: z.array(tokenSchema) })
+    .nullish()
+    .catch(undefined),
+  error: z.unknown().optional(),
+});
+type Choice = z.output<typeof choiceSchema>;
+
+const responseSchema = z.object({ choices: z.array(choiceSchema).min(1), usage: usageSchema });
 export type ChatCompletion = z.output<typeof responseSchema>;
-type Choice = ChatCompletion['choices'][number];
 
 /** @throws TryFailure when it is no chat completion. */
 export function readChatCompletion(response: unknown): ChatCompletion {
   const parsed = responseSchema.safeParse(response);
-  // OpenRouter, for one, says with HTTP 200 what went wrong: in the place of choices, or in one.
+  // OpenRouter, for one, reports errors with HTTP 200: in the place of choices, or in one.
   const error = serverError(
     JSON.stringify(parsed.success ? { error: parsed.data.choices[0]!.error } : response) ?? '',
   );
@@ -79,12 +75,10 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   );
 }
 
-function isWithoutChoices(response: unknown): boolean {
-  const parsed = z.object({ choices: z.array(z.unknown()).max(0).nullable() }).safeParse(response);
-  return parsed.success;
-}
+const isWithoutChoices = (response: unknown): boolean =>
+  z.object({ choices: z.array(z.unknown()).max(0).nullable() }).safeParse(response).success;
 
-/** One completion a choice; what is known of the whole call stands on the first. */
+/** One completion a choice; usage, latency and retries of the whole call stand on the first. */
 export function completionsOf(
   response: ChatCompletion,
   sent: { readonly messages: readonly ChatMessage[]; readonly maxTokens: number | undefined },
@@ -123,13 +117,9 @@ function readChoice({
   };
 }
 
-const readToken = (given: {
-  token: string;
-  logprob: number;
-  bytes?: number[] | null | undefined;
-}): CompletionToken => ({
-  bytes: given.bytes ?? [...Buffer.from(given.token)],
-  logProbability: given.logprob,
+const readToken = ({ bytes, logprob, token }: LoggedToken): CompletionToken => ({
+  bytes: bytes ?? [...Buffer.from(token)],
+  logProbability: logprob,
 });
 
 /** OpenAI's names, and what Gemini, Zhipu and Anthropic's models let through in their place. */

@@ -1,12 +1,13 @@
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
+import type { CommandContext } from '../../context.js';
 import {
   type ChatMessage,
   chosenSampling,
   type GenerateOptions,
   type LanguageModel,
+  lowestLimit,
   type ModelErrorKind,
-  smallest,
 } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
@@ -15,13 +16,13 @@ import { openaiServer, withoutSecrets } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
 
-/** How a server is asked, as far as it has turned out yet. */
+/** Which parameters a server takes, as far as it is known yet. */
 interface Dialect {
   /** Whether it takes a seed. */
   seed: boolean;
   /** Whether it gives several completions of one prompt (`n`). */
   choices: boolean;
-  /** What it calls the longest completion. */
+  /** Its name for the longest completion. */
   tokenLimit: 'max_tokens' | 'max_completion_tokens';
 }
 
@@ -31,12 +32,8 @@ const seedWarning = 'the server takes no seed: its replies can’t be reproduced
  * Chat completions of OpenAI and of every server that is compatible with it.
  * @throws UserError when the key is missing, or the address is none.
  */
-export function createOpenAI(
-  config: OpenAIConfig,
-  environment: Readonly<Record<string, string | undefined>>,
-  wait: Wait,
-): LanguageModel {
-  const { baseUrl, secrets, settings } = openaiServer(config, environment);
+export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
+  const { baseUrl, secrets, settings } = openaiServer(config, env);
   const client = new OpenAI({ ...settings, fetch: jsonFetch });
   const id = `openai/${config.name}`;
   const dialect: Dialect = { seed: true, choices: true, tokenLimit: tokenLimitFor(baseUrl) };
@@ -46,7 +43,7 @@ export function createOpenAI(
     givesSeveral: true,
     async generate(messages, options) {
       const { seeds, signal, mayTryAgain } = options;
-      const maxTokens = smallest(config.maxTokens, options.maxTokens);
+      const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
       let adapted = 0;
       const outcome = await callWithRetries({
         id,
@@ -83,6 +80,7 @@ export function createOpenAI(
   };
 }
 
+/** JSON leaves out what is undefined. */
 function requestBody(
   config: OpenAIConfig,
   dialect: Dialect,
@@ -90,29 +88,24 @@ function requestBody(
   { grammar, logProbabilities, sampling, seeds, stop }: GenerateOptions,
 ): ChatCompletionCreateParamsNonStreaming {
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
+  const schema = config.format === 'json' && grammar ? answerSchema(grammar) : undefined;
   return {
     model: config.name,
     messages: messages.map(({ role, content }) => ({ role, content })),
-    ...(dialect.seed && { seed: seeds[0]! }),
-    ...(dialect.choices && seeds.length > 1 && { n: seeds.length }),
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { top_p: topP }),
-    // Not OpenAI's; compatible servers such as vLLM call them so.
-    ...(topK !== undefined && { top_k: topK }),
-    ...(minP !== undefined && { min_p: minP }),
-    ...(repetitionPenalty !== undefined && { repetition_penalty: repetitionPenalty }),
-    ...(stop && { stop: [...stop] }),
-    ...(logProbabilities && { logprobs: true }),
-    ...(config.maxTokens !== undefined && { [dialect.tokenLimit]: config.maxTokens }),
-    ...(config.reasoningEffort !== undefined && { reasoning_effort: config.reasoningEffort }),
-    ...(config.format === 'json' &&
-      grammar && {
-        response_format: {
-          type: 'json_schema',
-          json_schema: { name: 'answer', strict: true, schema: answerSchema(grammar) },
-        },
-      }),
-  };
+    seed: dialect.seed ? seeds[0]! : undefined,
+    n: dialect.choices && seeds.length > 1 ? seeds.length : undefined,
+    temperature,
+    top_p: topP,
+    // These three are not OpenAI's; compatible servers such as vLLM name them so.
+    top_k: topK,
+    min_p: minP,
+    repetition_penalty: repetitionPenalty,
+    stop: stop && [...stop],
+    logprobs: logProbabilities || undefined,
+    [dialect.tokenLimit]: config.maxTokens,
+    reasoning_effort: config.reasoningEffort,
+    response_format: schema && { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
+  } as ChatCompletionCreateParamsNonStreaming;
 }
 
 /**
@@ -121,19 +114,17 @@ function requestBody(
  */
 function tokenLimitFor(baseUrl: URL): Dialect['tokenLimit'] {
   const { hostname } = baseUrl;
-  const isOpenAI =
-    hostname === 'openai.com' || hostname.endsWith('.openai.com') || hostname.endsWith('.openai.azure.com');
-  return isOpenAI ? 'max_completion_tokens' : 'max_tokens';
+  return /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname) ? 'max_completion_tokens' : 'max_tokens';
 }
 
-/** Learns from a refusal of what we asked for on our own account; false when there was nothing of that kind. */
+/** Learns from the refusal of a parameter that we chose to send; false when there was none. */
 function adapt(dialect: Dialect, sent: ChatCompletionCreateParamsNonStreaming, failure: unknown): boolean {
   if (!(failure instanceof TryFailure) || failure.kind !== 'bad-request') return false;
-  if ('seed' in sent && /\bseed\b/i.test(failure.message)) {
+  if (sent.seed !== undefined && /\bseed\b/i.test(failure.message)) {
     dialect.seed = false;
-  } else if ('max_tokens' in sent && failure.message.includes('max_completion_tokens')) {
+  } else if (sent.max_tokens !== undefined && failure.message.includes('max_completion_tokens')) {
     dialect.tokenLimit = 'max_completion_tokens';
-  } else if ('n' in sent) {
+  } else if (sent.n !== undefined) {
     dialect.choices = false;
   } else {
     return false;
@@ -148,17 +139,10 @@ function causeOf(error: unknown): unknown {
     : error;
 }
 
-function withHint(failure: unknown, config: OpenAIConfig, baseUrl: URL): unknown {
+function withHint(failure: unknown, { apiKeyEnv }: OpenAIConfig, { origin, pathname }: URL): unknown {
   if (!(failure instanceof TryFailure)) return failure;
-  if (failure.kind === 'authentication') {
-    return new TryFailure(failure.kind, `${failure.message}; the key was that of ${config.apiKeyEnv}`);
-  }
-  if (failure.kind === 'not-found') {
-    const address = `${baseUrl.origin}${baseUrl.pathname}`;
-    return new TryFailure(
-      failure.kind,
-      `${failure.message}; check model.name, and model.baseUrl (${address})`,
-    );
-  }
-  return failure;
+  const { kind, message } = failure;
+  if (kind === 'authentication') return new TryFailure(kind, `${message}; the key was that of ${apiKeyEnv}`);
+  if (kind !== 'not-found') return failure;
+  return new TryFailure(kind, `${message}; check model.name, and model.baseUrl (${origin}${pathname})`);
 }

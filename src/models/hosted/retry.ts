@@ -14,19 +14,11 @@ export const waitOnClock: Wait = async (milliseconds, signal) => {
   await delay(milliseconds, undefined, { signal });
 };
 
-export interface RetryPolicy {
-  /** Deadline of a call, its retries and the waits between them included. */
-  readonly timeoutSeconds: number;
-  readonly maxRetries: number;
-  /** The longest wait that a server's Retry-After may impose. */
-  readonly maxRetryAfterSeconds: number;
-}
-
 /** One try that gave no completion. */
 export class TryFailure extends Error {
   override readonly name = 'TryFailure';
   readonly kind: ModelErrorKind;
-  /** What the server asked for by Retry-After. */
+  /** The wait that the server asked for by Retry-After. */
   readonly retryAfterMs: number | undefined;
 
   constructor(kind: ModelErrorKind, message: string, retryAfterMs?: number) {
@@ -39,17 +31,23 @@ export class TryFailure extends Error {
 export interface Call<T> {
   /** Makes one try and must end as soon as the signal is aborted. Throws TryFailure. */
   readonly attempt: (signal: AbortSignal) => Promise<T>;
-  readonly policy: RetryPolicy;
+  readonly policy: {
+    /** Deadline of a call, its retries and the waits between them included. */
+    readonly timeoutSeconds: number;
+    readonly maxRetries: number;
+    /** The longest wait that a server's Retry-After may impose. */
+    readonly maxRetryAfterSeconds: number;
+  };
   readonly wait: Wait;
-  /** Of the model, for messages. */
+  /** Id of the model, for messages. */
   readonly id: string;
-  /** Never to be seen in a message. */
+  /** Texts that no message may show. */
   readonly secrets: readonly string[];
   /** Sampling seed of the call; spreads the waits of concurrent calls. */
   readonly seed: number;
-  /** The caller's. */
-  readonly signal: AbortSignal | undefined;
-  /** Whether the caller can afford another try after one that failed so; without it always. */
+  /** Aborts the call. */
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the caller can afford another try after a failure of this kind; default: always. */
   readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean) | undefined;
 }
 
@@ -57,12 +55,12 @@ export interface Outcome<T> {
   readonly value: T;
   /** Tries beyond the first. */
   readonly retries: number;
-  /** What went wrong with the tries before, in order. */
+  /** Kinds of the failed tries, in order. */
   readonly failedTries: readonly ModelErrorKind[];
   readonly latencyMs: number;
 }
 
-const temporary: readonly ModelErrorKind[] = [
+const temporary = new Set<ModelErrorKind>([
   'rate-limit',
   'server',
   'network',
@@ -70,7 +68,7 @@ const temporary: readonly ModelErrorKind[] = [
   'html',
   'malformed',
   'empty',
-];
+]);
 
 /** Timers take no more: about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -80,74 +78,104 @@ const longestTimerMs = 2 ** 31 - 1;
  * @throws ModelError; whatever else `attempt` throws passes through.
  */
 export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
-  const { policy } = call;
-  const started = performance.now();
-  const timeoutMs = policy.timeoutSeconds * 1000;
   const end = new AbortController();
   const onAbort = () => end.abort('aborted');
-  const deadline = setTimeout(() => end.abort('timeout'), Math.min(timeoutMs, longestTimerMs));
+  const timeoutMs = Math.min(call.policy.timeoutSeconds * 1000, longestTimerMs);
+  const deadline = setTimeout(() => end.abort('timeout'), timeoutMs);
   call.signal?.addEventListener('abort', onAbort, { once: true });
   if (call.signal?.aborted) onAbort();
-
-  const failedTries: ModelErrorKind[] = [];
-  let retries = 0;
-  let last: TryFailure | undefined;
-  const elapsedMs = () => performance.now() - started;
-  const fail = (kind: ModelErrorKind, message: string) =>
-    new ModelError(kind, redact(`${call.id}: ${message}`, call.secrets), {
-      retries,
-      latencyMs: elapsedMs(),
-      // What ended the call is its own kind, but for what came between the last try and the end.
-      failedTries: failedTries.slice(0, kind === 'timeout' || kind === 'aborted' ? undefined : retries),
-    });
-  const ended = () =>
-    end.signal.reason === 'aborted'
-      ? fail('aborted', 'the call was aborted')
-      : fail(
-          'timeout',
-          `no answer within ${policy.timeoutSeconds} s (model.timeoutSeconds)${last === undefined ? '' : `; before that: ${last.message}`}`,
-        );
-
   try {
-    for (; ; retries++) {
-      if (end.signal.aborted) throw ended();
-      try {
-        return { value: await call.attempt(end.signal), retries, failedTries, latencyMs: elapsedMs() };
-      } catch (error) {
-        if (end.signal.aborted) throw ended();
-        if (!(error instanceof TryFailure)) throw error;
-        last = error;
-        failedTries.push(error.kind);
-      }
-      if (!temporary.includes(last.kind)) throw fail(last.kind, last.message);
-      if (retries >= policy.maxRetries) {
-        throw fail(last.kind, `${last.message}${retries === 0 ? '' : ` (after ${retries} retries)`}`);
-      }
-      if (call.mayTryAgain?.(last.kind) === false) {
-        throw fail(last.kind, `${last.message} (a limit has no room for another try)`);
-      }
-      const waitMs = backOff(last, retries, call);
-      if (elapsedMs() + waitMs >= timeoutMs) {
-        throw fail(
-          last.kind,
-          `${last.message} (the next try would come after the deadline of ${policy.timeoutSeconds} s)`,
-        );
-      }
-      try {
-        await call.wait(waitMs, end.signal);
-      } catch (error) {
-        if (end.signal.aborted) throw ended();
-        throw error;
-      }
-    }
+    return await new Tries(call, end.signal).run();
   } finally {
     clearTimeout(deadline);
     call.signal?.removeEventListener('abort', onAbort);
   }
 }
 
+/** The tries of one call, until its deadline or its caller ends them. */
+class Tries<T> {
+  readonly #call: Call<T>;
+  readonly #end: AbortSignal;
+  readonly #started = performance.now();
+  readonly #failures: TryFailure[] = [];
+  #retries = 0;
+
+  constructor(call: Call<T>, end: AbortSignal) {
+    this.#call = call;
+    this.#end = end;
+  }
+
+  async run(): Promise<Outcome<T>> {
+    for (; ; this.#retries++) {
+      const tried = await this.#unlessEnded(() => this.#try());
+      if (!(tried instanceof TryFailure)) return tried;
+      this.#failures.push(tried);
+      const waitMs = backOff(tried, this.#retries, this.#call);
+      const obstacle = this.#obstacle(tried.kind, waitMs);
+      if (obstacle !== undefined) throw this.#error(tried.kind, tried.message + obstacle);
+      await this.#unlessEnded(() => this.#call.wait(waitMs, this.#end));
+    }
+  }
+
+  async #try(): Promise<Outcome<T> | TryFailure> {
+    const retries = this.#retries;
+    try {
+      const value = await this.#call.attempt(this.#end);
+      return { value, retries, failedTries: this.#failedTries, latencyMs: this.#elapsedMs };
+    } catch (error) {
+      if (error instanceof TryFailure && !this.#end.aborted) return error;
+      throw error;
+    }
+  }
+
+  async #unlessEnded<R>(act: () => Promise<R>): Promise<R> {
+    if (this.#end.aborted) throw this.#ended();
+    try {
+      return await act();
+    } catch (error) {
+      throw this.#end.aborted ? this.#ended() : error;
+    }
+  }
+
+  /** Why there is no other try, as the end of a message; undefined where there is one. */
+  #obstacle(kind: ModelErrorKind, waitMs: number): string | undefined {
+    const { policy, mayTryAgain } = this.#call;
+    const retries = this.#retries;
+    if (!temporary.has(kind)) return '';
+    if (retries >= policy.maxRetries) return retries === 0 ? '' : ` (after ${retries} retries)`;
+    if (mayTryAgain?.(kind) === false) return ' (a limit has no room for another try)';
+    if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
+    return ` (the next try would come after the deadline of ${policy.timeoutSeconds} s)`;
+  }
+
+  #ended(): ModelError {
+    if (this.#end.reason === 'aborted') return this.#error('aborted', 'the call was aborted');
+    const limit = `no answer within ${this.#call.policy.timeoutSeconds} s (model.timeoutSeconds)`;
+    const last = this.#failures.at(-1);
+    return this.#error('timeout', last === undefined ? limit : `${limit}; before that: ${last.message}`);
+  }
+
+  #error(kind: ModelErrorKind, message: string): ModelError {
+    // The last failed try is the error itself, unless the end came after it.
+    const before = kind === 'timeout' || kind === 'aborted' ? undefined : this.#retries;
+    return new ModelError(kind, redact(`${this.#call.id}: ${message}`, this.#call.secrets), {
+      retries: this.#retries,
+      latencyMs: this.#elapsedMs,
+      failedTries: this.#failedTries.slice(0, before),
+    });
+  }
+
+  get #failedTries(): readonly ModelErrorKind[] {
+    return this.#failures.map(({ kind }) => kind);
+  }
+
+  get #elapsedMs(): number {
+    return performance.now() - this.#started;
+  }
+}
+
 /**
- * Milliseconds before the next try: what the server asked for, up to the cap; else half a second, doubling up to
+ * Milliseconds before the next try: the server's request, up to the cap; else half a second, doubling up to
  * eight, less up to a quarter drawn from the call's seed, so that concurrent calls don't come back all at once.
  */
 function backOff(failure: TryFailure, retries: number, call: Call<unknown>): number {

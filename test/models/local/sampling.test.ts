@@ -6,7 +6,7 @@ import {
   sampleToken,
   type TokenMask,
 } from '../../../src/models/local/constraint/sampling.js';
-import { StopStrings } from '../../../src/models/local/engine/generation.js';
+import { StopStrings } from '../../../src/models/local/tokens/token-text.js';
 import { createGenerator } from '../../../src/random/generator.js';
 
 const plain: Sampling = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };

@@ -1,15 +1,16 @@
 import type { AnswerGrammar } from '../../answer-grammar.js';
 import { type NumberGrammar, numberGrammar } from './number-grammar.js';
 
-/** Finds several ASCII patterns at once, byte by byte, without regard to case (Aho & Corasick 1975). */
-interface PatternMatcher<Role> {
-  /** State 0 is the start. `role` is that of a pattern which ends with this byte. */
-  step(state: number, byte: number): { readonly next: number; readonly role: Role | undefined };
-}
+/** One step of a pattern matcher. State 0 is the start; `role` is that of a pattern which ends with this byte. */
+type MatcherStep<Role> = (
+  state: number,
+  byte: number,
+) => { readonly next: number; readonly role: Role | undefined };
 
+/** Finds several ASCII patterns at once, byte by byte, without regard to case (Aho & Corasick 1975). */
 function patternMatcher<Role>(
   patterns: readonly { readonly text: string; readonly role: Role }[],
-): PatternMatcher<Role> {
+): MatcherStep<Role> {
   const children: Map<number, number>[] = [new Map()];
   const roles: (Role | undefined)[] = [undefined];
   for (const { text, role } of patterns) {
@@ -44,18 +45,12 @@ function patternMatcher<Role>(
       }
     }
   }
-  return {
-    step(state, byte) {
-      const lower = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
-      const next = table[state * 256 + lower]!;
-      return { next, role: roles[next] };
-    },
+  return (state, byte) => {
+    const lower = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+    const next = table[state * 256 + lower]!;
+    return { next, role: roles[next] };
   };
 }
-
-// Reads an answer byte by byte: free text (thinking included), then `a[0]: v, a[1]: v, …`, then free text. A byte after
-// which the reply could no longer be read as one valid answer is refused: free text may open no other list, nor, after
-// the answer, mention one or open a block of thinking.
 
 export type AnswerState =
   /** Before the answer. */
@@ -64,7 +59,7 @@ export type AnswerState =
       /** State of the pattern matcher. */
       readonly matcher: number;
       readonly thinking: boolean;
-      /** Since the grammar's `mention`: nothing, the rest of its word, or what is neither letter nor digit. */
+      /** Place after the grammar's `mention`: none, within the rest of its word, or behind it. */
       readonly mention: 'none' | 'word' | 'behind';
       /** Bytes of the opener matched at a place where the answer may start. */
       readonly matched: number;
@@ -77,6 +72,11 @@ export type AnswerState =
   | { readonly kind: 'value'; readonly index: number; readonly text: string }
   | { readonly kind: 'after'; readonly matcher: number };
 
+/**
+ * Reads an answer byte by byte: free text (thinking included), then `a[0]: v, a[1]: v, …`, then free text. It refuses a
+ * byte after which the reply can no longer be read as one valid answer: free text may open no other list, nor, after the
+ * answer, mention one or open a block of thinking.
+ */
 export interface AnswerAutomaton {
   start(thinking: boolean): AnswerState;
   /** Undefined where the byte is refused. */
@@ -101,7 +101,7 @@ const thinkingPatterns = [
 /** How the first label begins, up to its first sign: from there on the answer has started. */
 export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
 
-/** What the patterns that end free text after the answer end in, in either case. */
+/** Last characters, in either case, of the patterns that are refused after the answer. */
 export const patternEnds = ({ mention }: Pick<AnswerGrammar, 'mention'>): string =>
   `${mention.at(-1)!.toLowerCase()}${mention.at(-1)!.toUpperCase()}>]`;
 
@@ -113,13 +113,13 @@ const decoration = new Set([...' \t*_`>#-"\'('].map(code));
 export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   const { labels } = grammar;
   const values = numberGrammar(grammar.number);
-  const matcher = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);
+  const match = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);
   const opener = openerOf(grammar);
   const last = labels.length - 1;
   const isComplete = (text: string) => text.startsWith(' ') && values.complete(text.slice(1));
 
   function stepFree(state: AnswerState & { kind: 'free' }, byte: number): AnswerState | undefined {
-    const { next, role } = matcher.step(state.matcher, byte);
+    const { next, role } = match(state.matcher, byte);
     if (state.thinking) return role === 'close' ? fresh(next, false) : fresh(next, true);
     if (role === 'open') return fresh(next, true);
     const continues = byte === opener.charCodeAt(state.matched);
@@ -149,26 +149,21 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     return byte === newline ? { kind: 'after', matcher: 0 } : undefined;
   }
 
+  function step(state: AnswerState, byte: number): AnswerState | undefined {
+    if (state.kind === 'free') return stepFree(state, byte);
+    if (state.kind === 'literal') return stepLabel(labels[state.index]!, state, byte);
+    if (state.kind === 'value') return stepValue(state, byte);
+    const { next, role } = match(state.matcher, byte);
+    return role === undefined ? { kind: 'after', matcher: next } : undefined;
+  }
+
   return {
     labels,
     values,
     start: (thinking) => fresh(0, thinking),
     canEnd: (state) =>
       state.kind === 'after' || (state.kind === 'value' && state.index === last && isComplete(state.text)),
-    step(state, byte) {
-      switch (state.kind) {
-        case 'free':
-          return stepFree(state, byte);
-        case 'literal':
-          return stepLabel(labels[state.index]!, state, byte);
-        case 'value':
-          return stepValue(state, byte);
-        case 'after': {
-          const { next, role } = matcher.step(state.matcher, byte);
-          return role === undefined ? { kind: 'after', matcher: next } : undefined;
-        }
-      }
-    },
+    step,
   };
 }
 
@@ -194,10 +189,10 @@ function fresh(state: number, thinking: boolean): AnswerState {
   };
 }
 
-function mentionAfter(mention: 'none' | 'word' | 'behind', byte: number): 'none' | 'word' | 'behind' {
+type Mention = (AnswerState & { kind: 'free' })['mention'];
+
+function mentionAfter(mention: Mention, byte: number): Mention {
   if (mention === 'none') return 'none';
-  const wordLike =
-    (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
-  if (!wordLike) return 'behind';
+  if (!/[0-9A-Za-z]/.test(String.fromCharCode(byte))) return 'behind';
   return mention === 'word' ? 'word' : 'none';
 }

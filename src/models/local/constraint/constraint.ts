@@ -20,17 +20,17 @@ export interface Constraint {
   start(): ConstraintState;
 }
 
-/** Where one reply stands. */
+/** The position of one reply in its format. */
 export interface ConstraintState {
   /** @param remaining tokens that may still be generated, the next one included */
   mask(remaining: number): TokenMask;
   /** Takes the token that was chosen. */
   take(id: number): void;
-  /** Where in the text of the reply so far the answer is over, -1 as long as it isn't. */
+  /** Offset in the text of the reply at which the answer ends; -1 before its end. */
   answerEnd(text: string): number;
 }
 
-/** What a vocabulary offers to constraints: made once for a model. */
+/** The vocabulary as constraints need it: made once for a model. */
 export interface ConstraintVocabulary {
   readonly bytes: readonly Uint8Array[];
   /** Ids of tokens that start with a byte. */
@@ -49,7 +49,7 @@ export function constraintVocabulary(
 ): ConstraintVocabulary {
   const bytes = Array.from({ length: size }, (_, id) => {
     const token = tokenizer.bytes.of(id);
-    // A run of raw bytes is text as a whole or not at all: a stray one would take the answer's own bytes with it.
+    // A run of raw bytes decodes as a whole or not at all: a stray one would spoil the answer's own bytes.
     const stray = tokenizer.bytes.isByte(id) && token[0]! >= 0x80;
     return stray || eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : token;
   });
@@ -89,18 +89,15 @@ function spelling(
     return ids;
   };
   return (text) => {
-    let ids = known.get(text);
-    if (ids === undefined) {
-      ids = spell(text);
-      known.set(text, ids);
-    }
+    const ids = known.get(text) ?? spell(text);
+    known.set(text, ids);
     return ids;
   };
 }
 
 const thinkingEnd = '</think>\n';
 
-/** What the replies of one constraint share. */
+/** Shared by all replies under one constraint. */
 interface Rules {
   readonly automaton: AnswerAutomaton;
   readonly vocabulary: ConstraintVocabulary;
@@ -173,7 +170,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   const shortestValue = 1 + values.shortfall('');
   /** Tokens of everything from the comma before value `index` to the end. */
   const tails: number[] = [];
-  // What ends the last value: the end token or a line break.
+  // The last value ends with the end token or a line break.
   tails[count] = 1;
   for (let index = count - 1; index > 0; index--)
     tails[index] = 1 + spell(labels[index]!.slice(1)).length + shortestValue + tails[index + 1]!;
@@ -181,20 +178,12 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
     answer: spell(labels[0]!).length + shortestValue + tails[1]!,
     start: thinkingEnd.length + labels[0]!.length + shortestValue + tails[1]!,
     from(state) {
-      switch (state.kind) {
-        case 'free':
-          return Number.POSITIVE_INFINITY;
-        case 'literal':
-          return (
-            spell(labels[state.index]!.slice(state.offset)).length + shortestValue + tails[state.index + 1]!
-          );
-        case 'value': {
-          const missing = state.text === '' ? shortestValue : values.shortfall(state.text.slice(1));
-          return missing + tails[state.index + 1]!;
-        }
-        case 'after':
-          return 0;
-      }
+      if (state.kind === 'free') return Number.POSITIVE_INFINITY;
+      if (state.kind === 'after') return 0;
+      const tail = tails[state.index + 1]!;
+      if (state.kind === 'literal')
+        return spell(labels[state.index]!.slice(state.offset)).length + shortestValue + tail;
+      return tail + (state.text === '' ? shortestValue : values.shortfall(state.text.slice(1)));
     },
   };
 }
@@ -251,7 +240,7 @@ class Reply implements ConstraintState {
     let state: AnswerState | undefined = from;
     for (const byte of this.#rules.vocabulary.bytes[id]!) {
       state = this.#rules.automaton.step(state, byte);
-      if (state === undefined) return undefined;
+      if (state === undefined) break;
     }
     return state;
   }
@@ -269,13 +258,13 @@ class Reply implements ConstraintState {
   }
 
   #stateMask(state: AnswerState): TokenMask {
+    const { masks } = this.#rules;
     const key = JSON.stringify(state);
-    let mask = this.#rules.masks.get(key);
-    if (mask === undefined) {
-      mask = this.#computeMask(state);
-      if (this.#rules.masks.size >= masksKept) this.#rules.masks.clear();
-      this.#rules.masks.set(key, mask);
-    }
+    const known = masks.get(key);
+    if (known !== undefined) return known;
+    if (masks.size >= masksKept) masks.clear();
+    const mask = this.#computeMask(state);
+    masks.set(key, mask);
     return mask;
   }
 

@@ -1,3 +1,4 @@
+import { smallest } from '../../../statistics/descriptive.js';
 import type { NumberKind } from '../../answer-grammar.js';
 
 /** Which texts are, or can become, one allowed value. */
@@ -11,15 +12,20 @@ export interface NumberGrammar {
 }
 
 export function numberGrammar(kind: NumberKind): NumberGrammar {
-  const grammar =
-    kind.choices === undefined ? rangeGrammar(kind) : choiceGrammar(kind.choices, kind.decimals);
   const known = new Map<string, number>();
+  const compute =
+    kind.choices === undefined ? rangeShortfall(kind) : choiceShortfall(kind.choices, kind.decimals);
+  const shortfall = (text: string) => {
+    const length = known.get(text) ?? compute(text);
+    if (Number.isFinite(length)) known.set(text, length);
+    return length;
+  };
   return {
-    ...grammar,
+    feasible: (text) => Number.isFinite(shortfall(text)),
+    complete: (text) => shortfall(text) === 0,
     shortfall(text) {
-      const length = known.get(text) ?? grammar.shortfall(text);
-      if (length === Number.POSITIVE_INFINITY) throw new Error(`no allowed value starts with '${text}'`);
-      known.set(text, length);
+      const length = shortfall(text);
+      if (!Number.isFinite(length)) throw new Error(`no allowed value starts with '${text}'`);
       return length;
     },
   };
@@ -35,7 +41,7 @@ export function multiplesBetween(
   decimals: number,
 ): { readonly lowest: number; readonly highest: number } {
   const unit = 10 ** decimals;
-  // The tolerance undoes the rounding of the product; the quotient is what the text of a multiple is read as.
+  // The tolerance undoes the rounding of the product; the text of a multiple is read as the quotient.
   const lowest = Math.ceil(low * unit - 1e-6);
   const highest = Math.floor(high * unit + 1e-6);
   return {
@@ -46,29 +52,23 @@ export function multiplesBetween(
 
 const shape = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
 
-/** A choice is offered in the texts that are read as exactly it: with all decimals, and as short as can be. */
-function choiceGrammar(choices: readonly number[], decimals: number): NumberGrammar {
+/** Fewest characters that make a text an allowed value; Infinity where none starts with it. */
+type Shortfall = (text: string) => number;
+
+/** Offers each choice in the texts that are read as exactly it: with all decimals, and as short as possible. */
+function choiceShortfall(choices: readonly number[], decimals: number): Shortfall {
   const texts = choices.flatMap((choice) =>
     [choice.toFixed(decimals), String(choice)].filter((text) => shape.test(text) && Number(text) === choice),
   );
-  return {
-    feasible: (text) => texts.some((choice) => choice.startsWith(text)),
-    complete: (text) => texts.includes(text),
-    shortfall: (text) =>
-      texts.reduce(
-        (least, choice) => (choice.startsWith(text) ? Math.min(least, choice.length - text.length) : least),
-        Number.POSITIVE_INFINITY,
-      ),
-  };
+  return (text) =>
+    smallest(texts.filter((choice) => choice.startsWith(text)).map((choice) => choice.length - text.length));
 }
 
 /** Works on multiples of 10^-decimals, which are whole numbers. */
-function rangeGrammar({ low, high, decimals: digits }: NumberKind): NumberGrammar {
-  const unit = 10 ** digits;
-  const { lowest, highest } = multiplesBetween(low, high, digits);
+function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
+  const unit = 10 ** decimals;
+  const { lowest, highest } = multiplesBetween(low, high, decimals);
   const longest = String(Math.floor(Math.max(Math.abs(low), Math.abs(high)))).length;
-  const anyBetween = (negative: boolean, from: number, to: number) =>
-    negative ? -Math.max(from, 1) >= lowest && -to <= highest && to >= 1 : to >= lowest && from <= highest;
   /** Whether a multiple of `step` lies between, -0 apart. */
   const anyMultiple = (negative: boolean, from: number, to: number, step: number) => {
     const [least, most] = negative
@@ -76,26 +76,25 @@ function rangeGrammar({ low, high, decimals: digits }: NumberKind): NumberGramma
       : [Math.max(from, lowest), highest];
     return Math.ceil(least / step) * step <= Math.min(to, most);
   };
-  /** Fewest digits behind the point with which some number between can be written. */
+  /** Fewest digits after the point with which some number between can be written. */
   const fewestDigits = (negative: boolean, from: number, to: number, given: number) => {
-    for (let used = given; used <= digits; used++)
-      if (anyMultiple(negative, from, to, 10 ** (digits - used))) return used;
+    for (let used = given; used <= decimals; used++)
+      if (anyMultiple(negative, from, to, 10 ** (decimals - used))) return used;
     return Number.POSITIVE_INFINITY;
   };
-  const shortfall = (text: string): number => {
+  return function shortfall(text): number {
     const match = shape.exec(text);
     if (match === null) return Number.POSITIVE_INFINITY;
     const [, sign, whole, point, fraction = ''] = match;
     const negative = sign === '-';
     if (whole === undefined) {
-      const next = [...'0123456789'].map((digit) => 1 + shortfall(text + digit));
-      return Math.min(...next, negative ? Number.POSITIVE_INFINITY : 1 + shortfall('-'));
+      const next = [...(negative ? '' : '-'), ...'0123456789'];
+      return smallest(next.map((character) => 1 + shortfall(text + character)));
     }
     if (point !== undefined) {
-      const width = 10 ** (digits - fraction.length);
+      const width = 10 ** (decimals - fraction.length);
       const from = Number(whole + fraction) * width;
-      const used = fewestDigits(negative, from, from + width - 1, Math.max(fraction.length, 1));
-      return used - fraction.length;
+      return fewestDigits(negative, from, from + width - 1, Math.max(fraction.length, 1)) - fraction.length;
     }
     let least = Number.POSITIVE_INFINITY;
     const more = whole === '0' ? 0 : longest - whole.length;
@@ -105,36 +104,5 @@ function rangeGrammar({ low, high, decimals: digits }: NumberKind): NumberGramma
       least = Math.min(least, extra + (used === 0 ? 0 : 1 + used));
     }
     return least;
-  };
-  return {
-    shortfall,
-    feasible(text) {
-      const match = shape.exec(text);
-      if (match === null) return false;
-      const [, sign, whole, point, fraction = ''] = match;
-      const negative = sign === '-';
-      if (whole === undefined) return negative ? lowest < 0 : lowest <= highest;
-      if (point !== undefined) {
-        if (digits === 0 || fraction.length > digits) return false;
-        const width = 10 ** (digits - fraction.length);
-        const from = Number(whole + fraction) * width;
-        return anyBetween(negative, from, from + width - 1);
-      }
-      const more = whole === '0' ? 0 : longest - whole.length;
-      for (let extra = 0; extra <= more; extra++) {
-        const width = unit * 10 ** extra;
-        if (anyBetween(negative, Number(whole) * width, (Number(whole) + 1) * width - 1)) return true;
-      }
-      return false;
-    },
-    complete(text) {
-      const match = shape.exec(text);
-      const whole = match?.[2];
-      if (match == null || whole === undefined || (match[3] !== undefined && match[4] === '')) return false;
-      const fraction = match[4] ?? '';
-      if (fraction.length > digits) return false;
-      const magnitude = Number(whole + fraction) * 10 ** (digits - fraction.length);
-      return anyBetween(match[1] === '-', magnitude, magnitude);
-    },
   };
 }

@@ -45,7 +45,7 @@ export function logProbability(logits: Float32Array, id: number): number {
   return logits[id]! - logNormaliser(logits);
 }
 
-/** ln Σ exp(logit): what logits exceed log-probabilities by. */
+/** ln Σ exp(logit): the difference between logits and log-probabilities. */
 export function logNormaliser(logits: Float32Array): number {
   const largest = logits[argmax(logits)]!;
   let sum = 0;
@@ -55,9 +55,8 @@ export function logNormaliser(logits: Float32Array): number {
 
 /** Index of the largest logit; the first of equal ones. */
 export function argmax(logits: Float32Array, ids?: Int32Array): number {
-  let best = ids === undefined ? 0 : ids[0]!;
-  const count = (ids ?? logits).length;
-  for (let i = 0; i < count; i++) {
+  let best = ids?.[0] ?? 0;
+  for (let i = 0; i < (ids ?? logits).length; i++) {
     const id = ids === undefined ? i : ids[i]!;
     if (logits[id]! > logits[best]!) best = id;
   }
@@ -92,7 +91,7 @@ function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number)
 /** The fewest tokens that hold `share` of the weight, by ascending id. */
 function nucleus(ids: Int32Array | undefined, weights: Float64Array, share: number): Int32Array {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  // All tokens below this weight together hold less than 1 − share, so none of them is needed; few remain to be sorted.
+  // Tokens below this weight hold less than 1 − share together, so they need no sorting.
   const negligible = ((1 - share) * total) / weights.length;
   const order: number[] = [];
   for (let i = 0; i < weights.length; i++) if (weights[i]! >= negligible) order.push(i);

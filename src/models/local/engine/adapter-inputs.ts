@@ -1,7 +1,7 @@
 /**
- * Adapters that are fed at each run instead of being part of the graph: one loaded base serves all of them, and none.
- * Each module that some adapter changes has its factors as inputs of the graph, of any rank; an adapter that leaves
- * such a module alone, and the base itself, feed zeros of rank 1.
+ * Adapters as inputs of the graph: one loaded base serves them all, and itself. Each module that some adapter changes has
+ * its factors as inputs, of any rank; an adapter that leaves such a module alone, and the base itself, feed zeros of
+ * rank 1.
  */
 import { type Adapter, factorsOf, loraScale } from '../graph/adapter.js';
 import type { GraphBuilder } from '../graph/graph.js';
@@ -10,7 +10,7 @@ import { toFloat32 } from '../weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../weights/safetensors.js';
 import { ort } from './onnx-runtime.js';
 
-/** A linear module that an adapter changes, and the width of what it reads and writes. */
+/** A linear module that an adapter changes, and the widths of its input and output. */
 export interface AdaptedModule {
   readonly name: string;
   readonly width: { readonly in: number; readonly out: number };
@@ -21,11 +21,10 @@ export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
 /** Modules that any of the adapters changes. */
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
-  const widths = new Map<string, AdaptedModule['width']>();
-  for (const adapter of adapters)
-    for (const [module, { a, b }] of factorsOf(adapter))
-      widths.set(module, { in: a.shape[1]!, out: b.shape[0]! });
-  return [...widths].map(([name, width]) => ({ name, width }));
+  const modules = adapters
+    .flatMap((adapter) => [...factorsOf(adapter)])
+    .map(([name, { a, b }]) => [name, { name, width: { in: a.shape[1]!, out: b.shape[0]! } }] as const);
+  return [...new Map(modules).values()];
 }
 
 const inputNames = (module: string) => ({ a: `${module}.lora_A`, b: `${module}.lora_B` });
@@ -55,7 +54,7 @@ export function fedAdapterParameters(
   };
 }
 
-/** What a run is fed: an adapter's factors, read into memory, or those that change nothing. */
+/** The inputs of a run: an adapter's factors, read into memory, or zeros. */
 export function adapterInputs(modules: readonly AdaptedModule[], adapter?: Adapter): AdapterInputs {
   const factors = adapter === undefined ? undefined : factorsOf(adapter);
   const scale = adapter === undefined ? 1 : loraScale(adapter);
@@ -63,13 +62,9 @@ export function adapterInputs(modules: readonly AdaptedModule[], adapter?: Adapt
     modules.flatMap(({ name, width }) => {
       const names = inputNames(name);
       const found = factors?.get(name);
-      const [a, b] =
-        found === undefined
-          ? [zeros([width.in, 1]), zeros([1, width.out])]
-          : [transposed(found.a, 1), transposed(found.b, scale)];
       return [
-        [names.a, a],
-        [names.b, b],
+        [names.a, found ? transposed(found.a, 1) : zeros([width.in, 1])],
+        [names.b, found ? transposed(found.b, scale) : zeros([1, width.out])],
       ];
     }),
   );

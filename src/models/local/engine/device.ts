@@ -23,7 +23,7 @@ const remedies: Readonly<Record<Device, string>> = {
 
 /**
  * The device to run on.
- * @throws UserError when the one that is asked for can't be used, naming those that can
+ * @throws UserError when the wanted one can't be used, naming those that can
  */
 export async function chooseDevice(wanted: LocalConfig['device']): Promise<Device> {
   if (wanted === 'auto') {

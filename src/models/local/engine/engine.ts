@@ -1,6 +1,6 @@
 /** A loaded model: messages in, answers out. Lives in the model's own process. */
 import type { AnswerGrammar } from '../../answer-grammar.js';
-import type { Sampling, SamplingChoice } from '../../language-model.js';
+import { chosenSampling, plainSampling, type Sampling } from '../../language-model.js';
 import {
   type Constraint,
   type ConstraintVocabulary,
@@ -82,35 +82,22 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
           `an answer of ${job.grammar?.labels.length} numbers may need ${constraint.answerTokens} tokens, ` +
             `and ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
-      const generation = await generator.generate(
-        {
-          adapter: inputsOf(job.adapter),
-          prompt,
-          seeds: job.seeds,
-          maxTokens,
-          sampling: resolveSampling(job.sampling, defaults),
-          stop: job.stop,
-          eosTokens,
-          logProbabilities: job.logProbabilities,
-          ...(constraint !== undefined && { constraint }),
-        },
-        hooks,
-      );
+      // The caller's choice counts, then the publisher's recommendation, then plain sampling.
+      const sampling = chosenSampling({ ...plainSampling, ...defaults }, job.sampling) as Sampling;
+      const request = { ...job, adapter: inputsOf(job.adapter), prompt, maxTokens, sampling, eosTokens };
+      const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
       return { ...generation, residentBytes: process.memoryUsage.rss() };
     },
   };
 }
 
-/** What to feed for the adapter of a directory, and for the base (undefined). */
-function loadAdapters(
-  modules: readonly AdaptedModule[],
-  adapters: readonly Adapter[],
-): (directory: string | undefined) => AdapterInputs {
+/** Graph inputs for the adapter of a directory, and for the base (undefined). */
+function loadAdapters(modules: readonly AdaptedModule[], adapters: readonly Adapter[]) {
   const loaded = new Map<string | undefined, AdapterInputs>([
     [undefined, adapterInputs(modules)],
     ...adapters.map((adapter) => [adapter.directory, adapterInputs(modules, adapter)] as const),
   ]);
-  return (directory) => {
+  return (directory: string | undefined): AdapterInputs => {
     const inputs = loaded.get(directory);
     if (inputs === undefined) throw new RequestError(`the adapter ${directory} was not loaded`);
     return inputs;
@@ -128,10 +115,8 @@ export function buildGraph(
   weights: StoredTensors,
   fed: readonly AdaptedModule[] = [],
 ): BuiltGraph {
-  const quantized =
-    quantization === 'none'
-      ? undefined
-      : quantizedWeights(path, config, weights, quantization === 'int4' ? 4 : 8);
+  const bits = quantization === 'int4' ? 4 : 8;
+  const quantized = quantization === 'none' ? undefined : quantizedWeights(path, config, weights, bits);
   const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config);
   return buildInferenceGraph(config, (g) => {
     const exact = storedParameters(g, weights, 'float32');
@@ -141,18 +126,7 @@ export function buildGraph(
   });
 }
 
-/** What the caller leaves open is as the model's publisher recommends, else plain sampling. */
-function resolveSampling(asked: SamplingChoice, defaults: GenerationDefaults): Sampling {
-  return {
-    temperature: asked.temperature ?? defaults.temperature ?? 1,
-    topP: asked.topP ?? defaults.topP ?? 1,
-    topK: asked.topK ?? defaults.topK ?? 0,
-    minP: asked.minP ?? defaults.minP ?? 0,
-    repetitionPenalty: asked.repetitionPenalty ?? defaults.repetitionPenalty ?? 1,
-  };
-}
-
-/** generation_config.json rules over config.json; the chat template's own end token counts in any case. */
+/** Ids by generation_config.json, else by config.json; the chat template's own end token is always one. */
 function endTokens(
   config: DecoderConfig,
   defaults: GenerationDefaults,
@@ -178,12 +152,9 @@ function constraintCache(
   const constraints = new Map<string, Constraint>();
   return (grammar, thinking) => {
     const key = JSON.stringify([grammar, thinking]);
-    let constraint = constraints.get(key);
-    if (constraint === undefined) {
-      vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
-      constraint = createConstraint(grammar, vocabulary, thinking);
-      constraints.set(key, constraint);
-    }
+    vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
+    const constraint = constraints.get(key) ?? createConstraint(grammar, vocabulary, thinking);
+    constraints.set(key, constraint);
     return constraint;
   };
 }

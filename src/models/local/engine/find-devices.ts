@@ -1,8 +1,5 @@
-import { fork } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { extname } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { UserError } from '../../../errors.js';
+import { startProcess } from '../../../storage/thread.js';
 import type { Device } from '../settings.js';
 
 /** Devices that a model can run on here, and the one that `auto` takes. */
@@ -13,14 +10,8 @@ export interface Devices {
 
 /** @throws UserError when a driver crashes as it is tried */
 export function findDevices(): Promise<Devices> {
-  const extension = extname(fileURLToPath(import.meta.url));
-  const child = fork(new URL(`./device-child${extension}`, import.meta.url), {
+  const child = startProcess(new URL('./device-child', import.meta.url), {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    // From sources the child needs the TypeScript loader too.
-    execArgv:
-      extension === '.ts'
-        ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
-        : [],
   });
   return new Promise((resolve, reject) => {
     child.on('message', (devices: Devices) => resolve(devices));

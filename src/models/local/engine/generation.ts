@@ -2,100 +2,26 @@ import { createGenerator, type RandomGenerator } from '../../../random/generator
 import type { Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
-import { TextStream, type TokenBytes } from '../tokens/token-text.js';
+import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import type { AdapterInputs } from './adapter-inputs.js';
 import { type HeldPrompt, KeyValueCache, PromptCaches } from './key-value-cache.js';
+import type { GeneratedAnswer, GenerateJob, Generation } from './protocol.js';
 import type { DecoderSession } from './runtime.js';
 
-/** Text of an answer as it grows, cut at the first stop string; what may become one is held back from the reader. */
-export class StopStrings {
-  readonly #stops: readonly string[];
-  #held = '';
-  #stopped = false;
-
-  constructor(stops: readonly string[]) {
-    this.#stops = stops.filter((stop) => stop !== '');
-  }
-
-  /** Whether a stop string has been met. */
-  get stopped(): boolean {
-    return this.#stopped;
-  }
-
-  /** Takes more text; returns what can be shown for certain. */
-  push(text: string): string {
-    if (this.#stopped) return '';
-    this.#held += text;
-    const cuts = this.#stops.map((stop) => this.#held.indexOf(stop)).filter((at) => at >= 0);
-    if (cuts.length > 0) {
-      this.#stopped = true;
-      return this.#release(Math.min(...cuts));
-    }
-    return this.#release(this.#held.length - this.#pendingLength());
-  }
-
-  /** The rest, when nothing more comes. */
-  end(): string {
-    return this.#stopped ? '' : this.#release(this.#held.length);
-  }
-
-  /** Length of the longest end of the held text that begins a stop string. */
-  #pendingLength(): number {
-    const longest = Math.max(0, ...this.#stops.map((stop) => stop.length - 1));
-    for (let length = Math.min(longest, this.#held.length); length > 0; length--) {
-      const end = this.#held.slice(-length);
-      if (this.#stops.some((stop) => stop.startsWith(end))) return length;
-    }
-    return 0;
-  }
-
-  #release(length: number): string {
-    const shown = this.#held.slice(0, length);
-    this.#held = this.#held.slice(length);
-    return shown;
-  }
-}
-
-// Generates answers: the prompt is prefilled once, whatever the number of candidates, and its keys and values stay for
-// the next call, which pays only for what its prompt adds.
-
-interface GenerationRequest {
-  /** What adapts the model; the same object each time, as prompts are kept by it. */
+interface GenerationRequest extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'logProbabilities'> {
+  /** Factors of the adapter; the same object each time, as prompts are kept by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
-  /** One candidate a seed. */
-  readonly seeds: readonly number[];
-  /** Longest answer in tokens. */
-  readonly maxTokens: number;
   readonly sampling: Sampling;
-  /** Texts that end an answer; under a constraint they count only once its answer is complete. */
-  readonly stop: readonly string[];
   /** Tokens that end an answer. */
   readonly eosTokens: ReadonlySet<number>;
-  /** Whether the log-probability of each token is wanted. */
-  readonly logProbabilities: boolean;
+  /** Stop texts count only once its answer is complete. */
   readonly constraint?: Constraint;
 }
 
-export interface GeneratedAnswer {
-  readonly text: string;
-  /** Tokens of the answer, the one that ended it included. */
-  readonly ids: readonly number[];
-  readonly finishReason: 'stop' | 'length';
-  /** Natural logarithms, one a token, under the model itself. */
-  readonly logProbabilities?: readonly number[];
-}
-
-interface Generation {
-  readonly answers: readonly GeneratedAnswer[];
-  readonly promptTokens: number;
-  /** Part of the prompt whose keys and values were there already. */
-  readonly cachedTokens: number;
-}
-
 export interface GenerationHooks {
-  /** More text of a candidate, as soon as it is certain. */
+  /** Receives more text of a candidate, as soon as it is certain. */
   onText?(candidate: number, text: string): void;
   /** Asked before every run of the model; true ends the generation with `AbortedError`. */
   aborted(): boolean;
@@ -120,7 +46,10 @@ function chunkLength(config: DecoderConfig, position: number): number {
 /** Slots by which the cache of a candidate grows. */
 const ownBlock = 32;
 
-/** Calls share caches: they must not overlap. */
+/**
+ * Generates answers. The prompt is prefilled once, whatever the number of candidates, and its keys and values stay for
+ * the next call, which computes only what its prompt adds. Calls share caches: they must not overlap.
+ */
 export class TextGenerator {
   readonly #session: DecoderSession;
   readonly #config: DecoderConfig;
@@ -137,7 +66,7 @@ export class TextGenerator {
     this.#own = new KeyValueCache(shape);
   }
 
-  /** @throws AbortedError once `hooks.aborted()` is true; what was prefilled by then stays for the next call. */
+  /** @throws AbortedError once `hooks.aborted()` is true; tokens prefilled by then stay for the next call. */
   async generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     const held = this.#prompts.of(request.adapter);
     const cachedTokens = Math.min(commonPrefix(held.tokens, request.prompt), request.prompt.length - 1);
@@ -194,7 +123,7 @@ export class TextGenerator {
     return logits;
   }
 
-  /** Reads what the candidates have chosen, and lets those that have all of it read choose on. */
+  /** Runs the model on chosen tokens; candidates without unread tokens then choose the next one. */
   async #step(
     { cache: prompt }: HeldPrompt,
     { adapter }: GenerationRequest,
@@ -233,7 +162,7 @@ function commonPrefix(a: readonly number[], b: readonly number[]): number {
   return length;
 }
 
-/** One answer in the making. Its random numbers are its own, so it doesn't matter which others are made beside it. */
+/** An unfinished answer. It has its own random numbers, so the candidates beside it don't change it. */
 class Candidate {
   readonly ids: number[] = [];
   /** Chosen tokens that the model has yet to read, at least one until the answer is finished. */
@@ -323,7 +252,7 @@ class Candidate {
     this.#show(this.#beforeStop(this.#stream.end()) + this.#stops.end());
   }
 
-  /** What can be shown of the text so far. */
+  /** The part of the new text that can be shown. */
   #beforeStop(text: string): string {
     if (this.#stoppable) return this.#stops.push(text);
     const reply = this.#text + text;

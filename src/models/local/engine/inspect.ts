@@ -1,8 +1,9 @@
-/** What a model directory holds and what it lacks, without loading it. */
+/** Inspects a model directory without loading the model. */
 import path from 'node:path';
-import { messageOf, type Problem, UserError } from '../../../errors.js';
+import { type Problem, problemsOf, UserError } from '../../../errors.js';
+import { sum } from '../../../statistics/descriptive.js';
 import { decoderTensors, requireTensor } from '../graph/parameters.js';
-import { openTokenizer } from '../tokens/tokenizer.js';
+import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
 import { openWeights, type StoredTensors } from '../weights/safetensors.js';
 
@@ -22,25 +23,27 @@ export interface ModelReport {
     readonly takesSystem: boolean;
     readonly eosTokens: readonly number[];
   };
-  /** What keeps the model from being run. Empty when it can be. */
+  /** Reasons why the model can't be run; empty when it can. */
   readonly problems: readonly Problem[];
 }
 
-/** Reads everything but the weights' values; never throws for what is wrong with the directory. */
+/** The result of `read`; where it throws, undefined, and the list gains its problems. */
+export function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    problems.push(...problemsOf(error));
+    return undefined;
+  }
+}
+
+/** Reads everything but the weights' values; reports what is wrong under `problems` and never throws it. */
 export function inspectModel(directory: string): ModelReport {
   const problems: Problem[] = [];
-  const attempt = <T>(read: () => T): T | undefined => {
-    try {
-      return read();
-    } catch (error) {
-      problems.push(...(error instanceof UserError ? error.problems : [{ message: messageOf(error) }]));
-      return undefined;
-    }
-  };
-  const config = attempt(() => readDecoderConfig(directory));
-  const weights = config && attempt(() => openWeights(directory));
+  const config = attempt(() => readDecoderConfig(directory), problems);
+  const weights = config && attempt(() => openWeights(directory), problems);
   if (config !== undefined && weights !== undefined) problems.push(...tensorProblems(config, weights));
-  const tokenizer = config && attempt(() => openTokenizer(directory));
+  const tokenizer = config && attempt(() => openTokenizer(directory), problems);
   if (config !== undefined && tokenizer !== undefined)
     problems.push(...vocabularyProblems(config, tokenizer, directory));
   return {
@@ -61,15 +64,15 @@ export function inspectModel(directory: string): ModelReport {
 /** A token that the embedding has no row for would end a generation. */
 function vocabularyProblems(
   config: DecoderConfig,
-  tokenizer: { readonly largestId: number },
+  { largestId }: ChatTokenizer,
   directory: string,
 ): Problem[] {
-  if (tokenizer.largestId < config.vocabulary) return [];
+  if (largestId < config.vocabulary) return [];
   return [
     {
       file: path.join(directory, 'tokenizer.json'),
       field: 'added_tokens',
-      value: tokenizer.largestId,
+      value: largestId,
       message: `the tokenizer has a token of this id, but the model's embedding holds ${config.vocabulary} rows`,
       remedy: 'use the tokenizer that was published with these weights',
     },
@@ -108,20 +111,19 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
 
 function summarise(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
-  const elements = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
   const byDtype = new Map<string, number>();
-  for (const { dtype, shape } of tensors) byDtype.set(dtype, (byDtype.get(dtype) ?? 0) + elements(shape));
+  for (const { dtype, shape } of tensors) byDtype.set(dtype, (byDtype.get(dtype) ?? 0) + product(shape));
   return {
-    parameters: tensors.reduce((sum, { shape }) => sum + elements(shape), 0),
-    bytes: tensors.reduce((sum, { length }) => sum + length, 0),
+    parameters: sum([...byDtype.values()]),
+    bytes: sum(tensors.map(({ length }) => length)),
     dtypes: [...byDtype].sort((a, b) => b[1] - a[1]).map(([dtype]) => dtype),
     files: new Set(tensors.map(({ file }) => file)).size,
   };
 }
 
-function rendersSystem(template: {
-  render(messages: { role: 'system' | 'user'; content: string }[]): string;
-}): boolean {
+const product = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
+
+function rendersSystem(template: ChatTokenizer['template']): boolean {
   try {
     template.render([
       { role: 'system', content: 'a' },

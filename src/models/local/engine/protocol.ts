@@ -1,11 +1,10 @@
-/** What the parent and the model's process tell each other. */
+/** Messages between the parent and the model's process. */
 import type { Problem } from '../../../errors.js';
 import type { AnswerGrammar } from '../../answer-grammar.js';
 import type { ChatMessage, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
-import type { GeneratedAnswer } from './generation.js';
 
-/** What a process loads. An `adapter` is part of the model: every answer has it. */
+/** Settings of a process. An `adapter` is part of the model and applies to every answer. */
 export interface LoadSettings
   extends Pick<
     LocalConfig,
@@ -21,25 +20,40 @@ export interface GenerateJob {
   readonly adapter?: string;
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
+  /** Longest answer in tokens. */
   readonly maxTokens: number;
-  /** What is absent comes from the model's own recommendation. */
+  /** The model's own recommendation completes it. */
   readonly sampling: SamplingChoice;
+  /** Texts that end an answer. */
   readonly stop: readonly string[];
+  /** Whether the log-probability of each token is wanted. */
   readonly logProbabilities: boolean;
-  /** The form that is forced upon the answers, if any. */
+  /** The form that answers must have, if any. */
   readonly grammar?: AnswerGrammar;
 }
 
-export interface JobResult {
+export interface GeneratedAnswer {
+  readonly text: string;
+  /** Tokens of the answer, the one that ended it included. */
+  readonly ids: readonly number[];
+  readonly finishReason: 'stop' | 'length';
+  /** Natural logarithms, one a token, under the model itself. */
+  readonly logProbabilities?: readonly number[];
+}
+
+export interface Generation {
   readonly answers: readonly GeneratedAnswer[];
   readonly promptTokens: number;
-  /** Part of the prompt that had been computed for an earlier call. */
+  /** Part of the prompt whose keys and values an earlier call computed. */
   readonly cachedTokens: number;
+}
+
+export interface JobResult extends Generation {
   /** Memory of the process after the job, in bytes. */
   readonly residentBytes: number;
 }
 
-/** What was loaded, and how. */
+/** Where and how the model was loaded. */
 export interface LoadReport {
   readonly device: string;
   readonly threads: number;

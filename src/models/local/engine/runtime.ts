@@ -37,7 +37,7 @@ export interface DecoderSession {
   close(): Promise<void>;
 }
 
-/** A place that no query reaches, so that a spare slot of a cache is always masked. */
+/** No query stands this late, so a spare slot of a cache is always masked. */
 const beyondAnyContext = 2 ** 30;
 
 /** Loads the inference graph. Weights are mapped from their files; nothing is written. */

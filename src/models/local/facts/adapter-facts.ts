@@ -1,9 +1,10 @@
-/** What `policyloop models check` tells of a LoRA adapter's directory, as data. */
+/** The facts of a LoRA adapter's directory that `policyloop models check` prints. */
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { messageOf, type Problem, UserError } from '../../../errors.js';
+import type { Problem } from '../../../errors.js';
 import { formatBytes, formatCount } from '../../../format/numbers.js';
-import { checkModel } from '../engine/inspect.js';
+import { sum } from '../../../statistics/descriptive.js';
+import { attempt, checkModel } from '../engine/inspect.js';
 import {
   type Adapter,
   adaptableModules,
@@ -22,7 +23,7 @@ export interface AdapterFacts {
   readonly adapter?: {
     readonly rank: number;
     readonly alpha: number;
-    /** What the product of the factors is multiplied with. */
+    /** Factor of the product of A and B. */
     readonly scale: number;
     /** Changed modules by their last name, and in how many layers each is. */
     readonly modules: Readonly<Record<string, number>>;
@@ -41,7 +42,7 @@ export function isAdapter(directory: string): boolean {
 }
 
 /**
- * Never throws for what is wrong with the adapter or the model.
+ * Collects what is wrong with the adapter or the model under `problems`, and never throws it.
  * @param model that the adapter should fit; the one that it names, where that is a directory, when undefined
  */
 export function adapterFacts(directory: string, model: string | undefined, cwd: string): AdapterFacts {
@@ -66,15 +67,6 @@ export function adapterFacts(directory: string, model: string | undefined, cwd: 
   };
 }
 
-function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    problems.push(...(error instanceof UserError ? error.problems : [{ message: messageOf(error) }]));
-    return undefined;
-  }
-}
-
 function namedModel({ base }: Adapter, cwd: string): string | undefined {
   if (base === undefined) return undefined;
   const directory = resolve(cwd, base);
@@ -92,8 +84,8 @@ function summarise(adapter: Adapter): NonNullable<AdapterFacts['adapter']> {
     alpha: adapter.alpha,
     scale: loraScale(adapter),
     modules: Object.fromEntries(counts.filter(([, count]) => count > 0)),
-    parameters: tensors.reduce((sum, { shape }) => sum + shape[0]! * shape[1]!, 0),
-    bytes: tensors.reduce((sum, { length }) => sum + length, 0),
+    parameters: sum(tensors.map(({ shape }) => shape[0]! * shape[1]!)),
+    bytes: sum(tensors.map(({ length }) => length)),
     dtypes: [...new Set(tensors.map(({ dtype }) => dtype))],
   };
 }

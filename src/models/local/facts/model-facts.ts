@@ -1,7 +1,7 @@
-/** What `policyloop models check` tells of a model directory, as data. */
-import { messageOf, type Problem, UserError } from '../../../errors.js';
+/** The facts of a model directory that `policyloop models check` prints. */
+import { type Problem, problemsOf } from '../../../errors.js';
 import { type Devices, findDevices } from '../engine/find-devices.js';
-import { inspectModel, type ModelReport } from '../engine/inspect.js';
+import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
 import { type Quantization, quantizations } from '../settings.js';
@@ -32,19 +32,11 @@ export async function modelFacts(
 ): Promise<ModelFacts> {
   const report = inspectModel(directory);
   const problems: Problem[] = [...report.problems, ...templateProblems(report)];
-  const noted = (error: unknown) => {
-    problems.push(...(error instanceof UserError ? error.problems : [{ message: messageOf(error) }]));
-    return undefined;
-  };
-  const generation = report.config && attempt(() => readGenerationDefaults(directory), noted);
-  const devices = await findDevices().catch(noted);
-  const loss =
-    quantization === undefined || problems.length > 0
-      ? undefined
-      : await (await import('../engine/quantization-loss.js')).measureQuantizationLoss(
-          directory,
-          quantization,
-        );
+  const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
+  const devices = await findDevices().catch((error: unknown) => {
+    problems.push(...problemsOf(error));
+  });
+  const loss = quantization && problems.length === 0 ? await measureLoss(directory, quantization) : undefined;
   return {
     ...report,
     problems,
@@ -55,12 +47,9 @@ export async function modelFacts(
   };
 }
 
-function attempt<T>(read: () => T, noted: (error: unknown) => undefined): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    return noted(error);
-  }
+async function measureLoss(directory: string, quantization: Exclude<Quantization, 'none'>) {
+  const { measureQuantizationLoss } = await import('../engine/quantization-loss.js');
+  return measureQuantizationLoss(directory, quantization);
 }
 
 /** Every prompt of an experiment has a system message. */
@@ -84,8 +73,8 @@ const bytesPerWeight: Readonly<Record<Quantization, number>> = {
 };
 
 /**
- * What must be in memory. An embedding that is not the output layer too stays on disk, as its rows are looked up one by
- * one; vectors are always float32.
+ * The memory that a model needs. An embedding that is not also the output layer stays on disk, as its rows are looked up
+ * one by one; vectors are always float32.
  */
 export function memoryNeed(config: DecoderConfig): MemoryNeed {
   let matrices = 0;

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../errors.js';
-import { readJson } from '../../../storage/checked-json.js';
+import { checkedValue, readJson } from '../../../storage/checked-json.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import { readSafetensors, type StoredTensor, type StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
@@ -112,16 +112,7 @@ export function readAdapter(directory: string): Adapter {
         : 'there is no such directory',
       remedy: 'name the directory of a LoRA adapter: adapter_config.json and adapter_model.safetensors',
     });
-  const parsed = configSchema.safeParse(raw);
-  if (!parsed.success)
-    throw new UserError(
-      parsed.error.issues.map((issue) => ({
-        file,
-        field: issue.path.join('.'),
-        message: `this kind of adapter is not supported: ${issue.message}`,
-      })),
-    );
-  const config = parsed.data;
+  const config = checkedValue(configSchema, raw, file, { prefix: 'this kind of adapter is not supported: ' });
   const weights = path.join(directory, 'adapter_model.safetensors');
   if (!existsSync(weights))
     throw new UserError({
@@ -198,13 +189,9 @@ export function adapterParameters(
   base: ParameterSource,
   precision: Precision,
 ): ParameterSource {
-  const exact = (tensor: StoredTensor) =>
-    tensor.dtype === (precision === 'float32' ? 'F32' : 'F64')
-      ? g.stored(tensor)
-      : g.cast(g.stored(tensor), precision);
   const factors = factorsOf(adapter);
   return loraParameters(g, base, precision, loraScale(adapter), (module) => {
     const found = factors.get(module);
-    return found && { a: exact(found.a), b: exact(found.b) };
+    return found && { a: g.exact(found.a, precision), b: g.exact(found.b, precision) };
   });
 }

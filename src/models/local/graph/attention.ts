@@ -2,18 +2,22 @@ import type { DecoderConfig, LayerConfig, Rope } from '../weights/hf-config.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 import type { ParameterSource } from './parameters.js';
 
+/** The graph that a decoder is emitted into, and the decoder. */
+export interface DecoderBuild {
+  readonly g: GraphBuilder;
+  readonly config: DecoderConfig;
+  readonly parameters: ParameterSource;
+  /** The type that the graph computes in. */
+  readonly precision: Precision;
+}
+
 /** x / √(mean(x²) + ε) · scale, over the last axis (Zhang & Sennrich 2019). */
-export function rmsNorm(
-  g: GraphBuilder,
-  x: Value,
-  scale: Value,
-  config: DecoderConfig,
-  precision: Precision,
-): Value {
+export function rmsNorm({ g, config, parameters, precision }: DecoderBuild, x: Value, scale: string): Value {
+  const factors = parameters.vector(scale);
   const square = g.op('Pow', [x, g.floats(precision, [2], [])]);
   const mean = g.op('ReduceMean', [square], { axes: [-1], keepdims: 1 });
   const root = g.op('Sqrt', [g.op('Add', [mean, g.floats(precision, [config.normEpsilon], [])])]);
-  return g.op('Mul', [g.op('Div', [x, root]), scale]);
+  return g.op('Mul', [g.op('Div', [x, root]), factors]);
 }
 
 /**
@@ -43,9 +47,6 @@ export function ropeFrequencies(rope: Rope, headDim: number): number[] {
   }
 }
 
-// Grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021), over cached segments and the new
-// tokens. Shapes as in decoder.ts.
-
 /** Keys and values that were computed before, for one layer. */
 export interface CachedSegment {
   /** [kvHeads, B or 1, T, headDim]; with 1, all rows of the batch share them. */
@@ -58,16 +59,16 @@ export interface CachedSegment {
 
 /**
  * Which tokens of a row belong together. A token sees the earlier ones of its own segment and of one other, so that
- * sequences can share a row, and several continuations one copy of what they continue.
+ * sequences can share a row, and several continuations can share one prompt.
  */
-export interface Packing {
+interface Packing {
   /** int32 [B, S]: segment of each token; its number means something within the row only. */
   readonly segments: Value;
   /** int32 [B, S]: the segment that a token continues, its own where it continues none. */
   readonly prefixes: Value;
 }
 
-/** Large enough to vanish in any softmax, small enough never to overflow float32 when added to a score. */
+/** Vanishes in any softmax, and does not overflow float32 when it is added to a score. */
 const masked = -1e30;
 
 /** Shape vectors that depend on B and S, computed once. */
@@ -90,9 +91,9 @@ export interface Shapes {
   readonly newKeys: Value;
 }
 
-export function emitShapes(g: GraphBuilder, config: DecoderConfig, ids: Value): Shapes {
-  const { kvHeads, headDim } = config;
-  const group = config.heads / kvHeads;
+export function emitShapes({ g, config }: DecoderBuild, ids: Value): Shapes {
+  const { heads, hidden, kvHeads, headDim } = config;
+  const group = heads / kvHeads;
   const shape = g.op('Shape', [ids]);
   const batch = g.op('Slice', [shape, g.integers([0]), g.integers([1])]);
   const tokens = g.op('Slice', [shape, g.integers([1]), g.integers([2])]);
@@ -100,7 +101,7 @@ export function emitShapes(g: GraphBuilder, config: DecoderConfig, ids: Value): 
   return {
     batch,
     tokens,
-    flat: g.integers([-1, config.hidden]),
+    flat: g.integers([-1, hidden]),
     queries: concat(batch, tokens, g.integers([kvHeads, group, headDim])),
     keys: concat(batch, tokens, g.integers([kvHeads, 1, headDim])),
     grouped: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
@@ -116,13 +117,11 @@ export interface Rotation {
 }
 
 export function emitRotation(
-  g: GraphBuilder,
-  layer: LayerConfig,
-  headDim: number,
+  { g, config: { headDim }, precision }: DecoderBuild,
+  { rope }: LayerConfig,
   positions: Value,
-  precision: Precision,
 ): Rotation {
-  const frequencies = g.floats(precision, ropeFrequencies(layer.rope, headDim), [1, 1, 1, headDim / 2]);
+  const frequencies = g.floats(precision, ropeFrequencies(rope, headDim), [1, 1, 1, headDim / 2]);
   const places = g.op('Unsqueeze', [g.cast(positions, precision), g.integers([-3, -2, -1])]);
   const angles = g.op('Mul', [places, frequencies]);
   return { cos: g.op('Cos', [angles]), sin: g.op('Sin', [angles]) };
@@ -132,31 +131,35 @@ export function emitRotation(
 function rotate(g: GraphBuilder, x: Value, { cos, sin }: Rotation): Value {
   const [first, second] = g.split('Split', [x], 2, { axis: -1 }) as [Value, Value];
   const multiply = (a: Value, b: Value) => g.op('Mul', [a, b]);
-  return g.op(
-    'Concat',
-    [
-      g.op('Sub', [multiply(first, cos), multiply(second, sin)]),
-      g.op('Add', [multiply(second, cos), multiply(first, sin)]),
-    ],
-    { axis: -1 },
-  );
+  const turned = [
+    g.op('Sub', [multiply(first, cos), multiply(second, sin)]),
+    g.op('Add', [multiply(second, cos), multiply(first, sin)]),
+  ];
+  return g.op('Concat', turned, { axis: -1 });
+}
+
+/** Where the new tokens and the cached keys stand, and which tokens of a packed row belong together. */
+export interface Places {
+  /** int32 [S], or [B, S] where rows differ: place of each new token in its sequence. */
+  readonly positions: Value;
+  /** For rows that hold several sequences; positions are then [B, S] and nothing is cached. */
+  readonly packing?: Packing;
+  /**
+   * int32 [T₁ + T₂ + …]: place of each cached key, segment after segment. A key at a place later than a query is
+   * masked, so spare capacity is marked by a place beyond any context. Undefined without segments.
+   */
+  readonly cachedPositions?: Value;
 }
 
 /**
- * What is added to the scores [·, ·, g·S, T + S]: 0 where a query may look, else a huge negative number. A query looks
+ * The summand of the scores [·, ·, g·S, T + S]: 0 where a query may look, else a huge negative number. A query looks
  * at keys that are not later than itself, nearer than the window, and of the segments that it sees.
  */
 export function emitBias(
-  g: GraphBuilder,
-  config: DecoderConfig,
+  { g, config, precision }: DecoderBuild,
   window: number | undefined,
-  {
-    positions,
-    cachedPositions,
-    packing,
-  }: { positions: Value; cachedPositions?: Value | undefined; packing?: Packing | undefined },
+  { positions, cachedPositions, packing }: Places,
   shapes: Shapes,
-  precision: Precision,
 ): Value {
   const ofQueries = (value: Value) => g.op('Unsqueeze', [value, g.integers([-1])]);
   const ofKeys = (value: Value) => g.op('Unsqueeze', [value, g.integers([-2])]);
@@ -184,30 +187,30 @@ export function emitBias(
   return g.op('Reshape', [repeated, g.op('Concat', [...rows, g.integers([-1]), width], { axis: 0 })]);
 }
 
-export interface AttentionContext {
+interface AttentionContext {
   readonly shapes: Shapes;
   readonly rotation: Rotation;
   readonly bias: Value;
   readonly segments: readonly CachedSegment[];
-  readonly precision: Precision;
 }
 
+/**
+ * Grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021) over the cached segments and the
+ * new tokens. Shapes as in decoder.ts.
+ */
 export function attention(
-  g: GraphBuilder,
-  config: DecoderConfig,
-  parameters: ParameterSource,
+  build: DecoderBuild,
   module: string,
   x: Value,
   context: AttentionContext,
 ): { output: Value; keys: Value; values: Value } {
-  const { shapes, rotation, precision } = context;
+  const { g, config, parameters, precision } = build;
+  const { shapes, rotation } = context;
   const project = (name: 'q' | 'k' | 'v', shape: Value) => {
-    const projected = g.op('Reshape', [
-      parameters.linear(`${module}.${name}_proj`, x, config.bias.qkv),
-      shape,
-    ]);
+    const product = parameters.linear(`${module}.${name}_proj`, x, config.bias.qkv);
+    const projected = g.op('Reshape', [product, shape]);
     if (name === 'v' || !config.qkNorm) return projected;
-    return rmsNorm(g, projected, parameters.vector(`${module}.${name}_norm.weight`), config, precision);
+    return rmsNorm(build, projected, `${module}.${name}_norm.weight`);
   };
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
   const headsFirst = (value: Value) => g.op('Transpose', [value], { perm: [2, 0, 3, 1, 4] });
@@ -216,7 +219,7 @@ export function attention(
   const queries = g.op('Reshape', [headsFirst(scaled), shapes.grouped]);
   const keys = g.op('Reshape', [headsFirst(rotate(g, project('k', shapes.keys), rotation)), shapes.newKeys]);
   const values = g.op('Reshape', [headsFirst(project('v', shapes.keys)), shapes.newKeys]);
-  const mixed = g.op('Reshape', [attend(g, config, context, queries, keys, values), shapes.ungrouped]);
+  const mixed = g.op('Reshape', [attend(build, context, queries, keys, values), shapes.ungrouped]);
   // [kvHeads, B, g, S, headDim] → [B, S, kvHeads, g, headDim] → [N, heads·headDim]
   const merged = g.op('Reshape', [
     g.op('Transpose', [mixed], { perm: [1, 3, 0, 2, 4] }),
@@ -227,43 +230,33 @@ export function attention(
 
 /** Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */
 function attend(
-  g: GraphBuilder,
-  config: DecoderConfig,
+  { g, config: { kvHeads, headDim } }: DecoderBuild,
   { bias, segments, shapes }: AttentionContext,
   queries: Value,
   keys: Value,
   values: Value,
 ): Value {
+  const multiply = (a: Value, b: Value) => g.op('MatMul', [a, b]);
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
+  const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   // Against a shared segment the rows of all sequences are one matrix: its keys are read once for the whole batch.
-  const together = g.integers([config.kvHeads, 1, -1, config.headDim]);
-  const flatShape = (length: Value) =>
-    g.op('Concat', [g.integers([config.kvHeads, 1, -1]), length], { axis: 0 });
-  const rowShape = (length: Value) =>
-    g.op('Concat', [g.op('Slice', [g.op('Shape', [queries]), g.integers([0]), g.integers([3])]), length], {
-      axis: 0,
-    });
-  const scores = segments.map((segment) =>
-    segment.shared
-      ? g.op('Reshape', [
-          g.op('MatMul', [g.op('Reshape', [queries, together]), transposed(segment.keys)]),
-          rowShape(segment.length),
-        ])
-      : g.op('MatMul', [queries, transposed(segment.keys)]),
-  );
-  scores.push(g.op('MatMul', [queries, transposed(keys)]));
+  const together = g.integers([kvHeads, 1, -1, headDim]);
+  const scores = segments.map(({ keys: cached, length, shared }) => {
+    if (!shared) return multiply(queries, transposed(cached));
+    const product = multiply(g.op('Reshape', [queries, together]), transposed(cached));
+    const rows = g.op('Slice', [g.op('Shape', [queries]), g.integers([0]), g.integers([3])]);
+    return g.op('Reshape', [product, join(rows, length)]);
+  });
+  scores.push(multiply(queries, transposed(keys)));
   const joined = scores.length === 1 ? scores[0]! : g.op('Concat', scores, { axis: -1 });
   const weights = g.op('Softmax', [g.op('Add', [joined, bias])], { axis: -1 });
-  if (segments.length === 0) return g.op('MatMul', [weights, values]);
-  const lengths = g.op('Concat', [...segments.map((segment) => segment.length), shapes.tokens], { axis: 0 });
+  if (segments.length === 0) return multiply(weights, values);
+  const lengths = join(...segments.map(({ length }) => length), shapes.tokens);
   const parts = g.split('Split', [weights, lengths], segments.length + 1, { axis: -1 });
-  const sums = segments.map((segment, index) =>
-    segment.shared
-      ? g.op('Reshape', [
-          g.op('MatMul', [g.op('Reshape', [parts[index]!, flatShape(segment.length)]), segment.values]),
-          shapes.grouped,
-        ])
-      : g.op('MatMul', [parts[index]!, segment.values]),
-  );
-  return [...sums, g.op('MatMul', [parts.at(-1)!, values])].reduce((sum, part) => g.op('Add', [sum, part]));
+  const sums = segments.map(({ values: cached, length, shared }, index) => {
+    if (!shared) return multiply(parts[index]!, cached);
+    const flat = g.op('Reshape', [parts[index]!, join(g.integers([kvHeads, 1, -1]), length)]);
+    return g.op('Reshape', [multiply(flat, cached), shapes.grouped]);
+  });
+  return [...sums, multiply(parts.at(-1)!, values)].reduce((sum, part) => g.op('Add', [sum, part]));
 }

@@ -14,12 +14,12 @@ import {
 /** Name of a value that flows along the edges of a graph. */
 export type Value = string;
 
-/** What a graph computes in; float64 serves tests of gradients. */
+/** The type that a graph computes in; float64 serves tests of gradients. */
 export type Precision = 'float32' | 'float64';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
 
-/** What a session needs: the model's bytes, and the folder in which its external data lies. */
+/** The input of a session: the model's bytes, and the folder of its external data. */
 export interface BuiltGraph {
   readonly model: Uint8Array;
   /** Common ancestor of all files with external data; undefined when there are none. */
@@ -81,6 +81,12 @@ export class GraphBuilder {
     return tensor.name;
   }
 
+  /** A tensor on disk, cast to the type that the graph computes in. */
+  exact(tensor: StoredTensor, precision: Precision): Value {
+    const value = this.stored(tensor);
+    return storedType(tensor) === precision ? value : this.cast(value, precision);
+  }
+
   /** A constant of whole numbers (int64, as shapes and indices want them). Equal constants are shared. */
   integers(values: readonly number[], shape: readonly number[] = [values.length]): Value {
     return this.#constant('int64', new Uint8Array(BigInt64Array.from(values, BigInt).buffer), shape, values);
@@ -110,22 +116,9 @@ export class GraphBuilder {
     return name;
   }
 
-  /** The graph as far as it is written; what comes later does not change it. */
+  /** A snapshot of the graph as far as it is written. */
   describe(name: string): OnnxGraph {
-    return this.#describe(name, this.#folder());
-  }
-
-  build(name: string): BuiltGraph {
-    const folder = this.#folder();
-    const graph = this.#describe(name, folder);
-    return { model: writeOnnxModel(graph), folder, graph };
-  }
-
-  #folder(): string | undefined {
-    return commonAncestor([...this.#external.values()].map(({ tensor }) => tensor.file));
-  }
-
-  #describe(name: string, folder: string | undefined): OnnxGraph {
+    const folder = this.#folder;
     const external = [...this.#external.values()].map(
       ({ type, tensor }): OnnxInitializer => ({
         name: tensor.name,
@@ -147,6 +140,15 @@ export class GraphBuilder {
       outputs: [...this.#outputs],
     };
   }
+
+  build(name: string): BuiltGraph {
+    const graph = this.describe(name);
+    return { model: writeOnnxModel(graph), folder: this.#folder, graph };
+  }
+
+  get #folder(): string | undefined {
+    return commonAncestor([...this.#external.values()].map(({ tensor }) => tensor.file));
+  }
 }
 
 function typedAttribute(attribute: AttributeInput): Attribute {
@@ -164,7 +166,7 @@ const storedTypes: Readonly<Record<string, ElementType>> = {
   U8: 'uint8',
 };
 
-/** Element type of a stored tensor in ONNX's words; throws for those that no graph here uses. */
+/** ONNX's element type of a stored tensor; throws for types that no graph here uses. */
 function storedType(tensor: StoredTensor): ElementType {
   const type = storedTypes[tensor.dtype];
   if (type === undefined) throw new Error(`tensor ${tensor.name} has the unsupported dtype ${tensor.dtype}`);

@@ -1,6 +1,6 @@
 /**
- * Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9). Only what the graphs of this project
- * use is covered.
+ * Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9), as far as the graphs of this project need
+ * it.
  */
 import { float, integer, nested, text } from '../../../storage/protobuf.js';
 

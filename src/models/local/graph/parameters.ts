@@ -25,22 +25,18 @@ export function storedParameters(
   weights: StoredTensors,
   precision: Precision,
 ): ParameterSource {
-  const exact = (tensor: StoredTensor): Value => {
-    const value = g.stored(tensor);
-    return tensor.dtype === (precision === 'float32' ? 'F32' : 'F64') ? value : g.cast(value, precision);
-  };
+  const exact = (name: string) => g.exact(requireTensor(weights, name), precision);
   return {
     linear(module, x, bias) {
-      const weight = exact(requireTensor(weights, `${module}.weight`));
-      const inputs = bias ? [x, weight, exact(requireTensor(weights, `${module}.bias`))] : [x, weight];
-      return g.op('Gemm', inputs, { transB: 1 });
+      const weight = exact(`${module}.weight`);
+      return g.op('Gemm', bias ? [x, weight, exact(`${module}.bias`)] : [x, weight], { transB: 1 });
     },
     embed(module, ids) {
       const table = requireTensor(weights, `${module}.weight`);
       const rows = g.op('Gather', [g.stored(table), ids], { axis: 0 });
       return table.dtype === 'F32' && precision === 'float32' ? rows : g.cast(rows, precision);
     },
-    vector: (name) => exact(requireTensor(weights, name)),
+    vector: exact,
   };
 }
 

@@ -1,4 +1,4 @@
-/** Quantised weights on disk: made on first use, beside the model or, where that can't be written, in the home directory. */
+/** Quantised weights on disk: made on first use beside the model, or in the home directory where that is read-only. */
 import { createHash } from 'node:crypto';
 import {
   accessSync,
@@ -14,6 +14,7 @@ import {
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { messageOf, UserError } from '../../../errors.js';
+import { sum } from '../../../statistics/descriptive.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import { type Bits, blockSize, quantizeRows, toFloat32 } from '../weights/quantization.js';
 import {
@@ -37,23 +38,19 @@ export interface QuantizedWeights {
   readonly relativeError: number;
 }
 
-/**
- * The quantised matrices of a model, from the cache or made now (seconds to minutes).
- * @param onProgress told the share that is done, in (0, 1]
- */
+/** The quantised matrices of a model, from the cache or made now (seconds to minutes). */
 export function quantizedWeights(
   directory: string,
   config: DecoderConfig,
   weights: StoredTensors,
   bits: Bits,
-  onProgress: (share: number) => void = () => {},
 ): QuantizedWeights {
   const matrices = matricesOf(config, weights);
   const name = `int${bits}-block${blockSize}-${fingerprint(matrices)}.safetensors`;
   const folders = [path.join(directory, '.policyloop'), path.join(homedir(), '.cache', 'policyloop')];
   const known = folders.map((folder) => path.join(folder, name)).find(isWhole);
   const file = known ?? path.join(writableFolder(folders), name);
-  if (known === undefined) make(file, matrices, bits, onProgress);
+  if (known === undefined) make(file, matrices, bits);
   const { tensors, metadata } = readSafetensors(file);
   return {
     file,
@@ -70,10 +67,7 @@ function matricesOf(config: DecoderConfig, weights: StoredTensors): StoredTensor
     .map(({ name }) => requireTensor(weights, name));
 }
 
-/**
- * Of what the weights are, not of when they were written: weights that were replaced by others of the same size and
- * time are told apart by samples of every matrix.
- */
+/** Hashes names, shapes and samples of every matrix, so that other weights of the same size and time are noticed. */
 function fingerprint(matrices: readonly StoredTensor[]): string {
   const hash = createHash('sha256').update(`${formatVersion}`);
   for (const tensor of matrices) {
@@ -84,7 +78,7 @@ function fingerprint(matrices: readonly StoredTensor[]): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Whether a file of the cache is there and can be used; one that a crash or a full disk broke is made anew. */
+/** Whether the cache holds the file in full; one that a crash or a full disk cut short is made anew. */
 function isWhole(file: string): boolean {
   if (!existsSync(file)) return false;
   try {
@@ -96,18 +90,13 @@ function isWhole(file: string): boolean {
   }
 }
 
-/** @throws UserError when there is no room for it */
-function make(
-  file: string,
-  matrices: readonly StoredTensor[],
-  bits: Bits,
-  onProgress: (share: number) => void,
-): void {
+/** @throws UserError when the file can't be written */
+function make(file: string, matrices: readonly StoredTensor[], bits: Bits): void {
   try {
-    write(file, matrices, bits, onProgress);
+    write(file, matrices, bits);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
-    const weights = matrices.reduce((sum, { shape }) => sum + shape[0]! * shape[1]!, 0);
+    const weights = sum(matrices.map(({ shape }) => shape[0]! * shape[1]!));
     throw new UserError({
       field: 'model.quantization',
       message: `the quantised weights can't be written to ${path.dirname(file)} (${String(error.code)})`,
@@ -123,7 +112,7 @@ function writableFolder(folders: readonly string[]): string {
       accessSync(folder, constants.W_OK);
       return folder;
     } catch {
-      // The next one is tried.
+      // Tries the next one.
     }
   }
   const last = folders.at(-1)!;
@@ -143,15 +132,10 @@ function writableFolder(folders: readonly string[]): string {
 /** Bytes of a matrix that are read and quantised at once. */
 const chunkBytes = 1 << 24;
 
-/** Room for the figure that is known only at the end: the header comes first and its length is fixed. */
+/** Digits kept free in the header for the error, which is known last, while the header's length is fixed first. */
 const errorDigits = 12;
 
-function write(
-  file: string,
-  matrices: readonly StoredTensor[],
-  bits: Bits,
-  onProgress: (share: number) => void,
-): void {
+function write(file: string, matrices: readonly StoredTensor[], bits: Bits): void {
   const layout = layoutOf(matrices, bits);
   const temporary = `${file}.${process.pid}.tmp`;
   const descriptor = openSync(temporary, 'w');
@@ -159,8 +143,6 @@ function write(
     const dataStart = headerOf(layout, 0).length;
     let squaredError = 0;
     let squaredWeight = 0;
-    let done = 0;
-    const total = matrices.reduce((sum, { length }) => sum + length, 0);
     for (const { tensor, codes, scales } of layout) {
       const [rows, columns] = tensor.shape as [number, number];
       const rowBytes = tensor.length / rows;
@@ -175,8 +157,6 @@ function write(
         writeAll(descriptor, scaleBytes, dataStart + scales + row * blocks * 4);
         squaredError += quantized.squaredError;
         squaredWeight += quantized.squaredWeight;
-        done += count * rowBytes;
-        onProgress(done / total);
       }
     }
     writeAll(descriptor, headerOf(layout, Math.sqrt(squaredError / squaredWeight)), 0);
@@ -200,14 +180,14 @@ const codesName = (weight: string) => `${weight}.codes`;
 const scalesName = (weight: string) => `${weight}.scales`;
 
 function layoutOf(matrices: readonly StoredTensor[], bits: Bits): Placed[] {
-  let offset = 0;
+  let end = 0;
   return matrices.map((tensor) => {
     const [rows, columns] = tensor.shape as [number, number];
     const blocks = rows * Math.ceil(columns / blockSize);
-    const codes = offset;
+    const codes = end;
     const scales = codes + (blocks * blockSize * bits) / 8;
-    offset = scales + blocks * 4;
-    return { tensor, codes, scales, end: offset };
+    end = scales + blocks * 4;
+    return { tensor, codes, scales, end };
   });
 }
 
@@ -215,15 +195,9 @@ function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array 
   const entries = layout.flatMap(({ tensor, codes, scales, end }) => {
     const [rows, columns] = tensor.shape as [number, number];
     const blocks = Math.ceil(columns / blockSize);
+    const codesShape = [rows, blocks, (scales - codes) / (rows * blocks)];
     return [
-      [
-        codesName(tensor.name),
-        {
-          dtype: 'U8',
-          shape: [rows, blocks, (scales - codes) / (rows * blocks)],
-          data_offsets: [codes, scales],
-        },
-      ],
+      [codesName(tensor.name), { dtype: 'U8', shape: codesShape, data_offsets: [codes, scales] }],
       [scalesName(tensor.name), { dtype: 'F32', shape: [rows, blocks], data_offsets: [scales, end] }],
     ];
   });
@@ -241,8 +215,8 @@ function writeAll(descriptor: number, bytes: Uint8Array, position: number): void
 }
 
 /**
- * Multiplications with the quantised matrices; all else is left to `exact`. Activations are quantised to 8 bits, block
- * by block, for each product (accuracy level 4), which is what makes it fast.
+ * Multiplies with the quantised matrices and leaves all else to `exact`. Each product quantises its activations to 8
+ * bits, block by block (accuracy level 4), which makes it fast.
  */
 export function quantizedParameters(
   g: GraphBuilder,
@@ -255,13 +229,9 @@ export function quantizedParameters(
     linear(module, x, bias): Value {
       const weight = `${module}.weight`;
       const [rows, columns] = requireTensor(weights, weight).shape as [number, number];
-      const inputs = [
-        x,
-        g.stored(tensors.get(codesName(weight))!),
-        g.stored(tensors.get(scalesName(weight))!),
-      ];
+      const stored = [codesName(weight), scalesName(weight)].map((name) => g.stored(tensors.get(name)!));
       const attributes = { K: columns, N: rows, bits, block_size: blockSize, accuracy_level: 4 };
-      const product = g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
+      const product = g.split('MatMulNBits', [x, ...stored], 1, attributes, 'com.microsoft')[0]!;
       return bias ? g.op('Add', [product, exact.vector(`${module}.bias`)]) : product;
     },
   };

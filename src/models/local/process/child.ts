@@ -4,20 +4,18 @@ import { AbortedError } from '../engine/generation.js';
 import type { FailureReport, FromProcess, ToProcess } from '../engine/protocol.js';
 
 /**
- * Takes turns between lanes, first come, first served within each: many waiting jobs of one adapter do not keep those of
- * another waiting.
+ * Takes turns between lanes, first come, first served within each: many jobs of one adapter do not delay those of
+ * another.
  */
 export class TurnQueue<T> {
-  /** Lanes with someone waiting, the next one first. */
+  /** Lanes with waiting items, the next one first. */
   readonly #lanes = new Map<string, T[]>();
 
   add(lane: string, item: T): void {
-    const waiting = this.#lanes.get(lane);
-    if (waiting === undefined) this.#lanes.set(lane, [item]);
-    else waiting.push(item);
+    this.#lanes.set(lane, [...(this.#lanes.get(lane) ?? []), item]);
   }
 
-  /** The next one, undefined when nobody waits. */
+  /** The next item; undefined when none waits. */
   take(): T | undefined {
     const [next] = this.#lanes;
     if (next === undefined) return undefined;
@@ -29,13 +27,13 @@ export class TurnQueue<T> {
   }
 }
 
-// The model's own process: a crash, an abort or a kill never takes the experiment with it. Started by `model-process.ts`.
+// The model's own process, started by `model-process.ts`: a crash, an abort or a kill leaves the experiment running.
 
 let engine: Promise<Engine> | undefined;
 type Job = ToProcess & { readonly kind: 'generate' };
 const waiting = new TurnQueue<Job>();
 let working = false;
-/** Jobs that are waiting or running, and whether they were given up. */
+/** Jobs that wait or run, and whether they were aborted. */
 const jobs = new Map<number, { aborted: boolean }>();
 
 process.on('message', (message: ToProcess) => {
@@ -93,9 +91,9 @@ function send(message: FromProcess): void {
   if (process.connected) process.send?.(message);
 }
 
-// Without a parent there is nothing to wait for: once the jobs have ended, so does the process.
+// Without a parent the process ends with its jobs.
 process.on('disconnect', () => {
   for (const state of jobs.values()) state.aborted = true;
 });
-// Ctrl-C reaches the whole group: the parent decides what becomes of the call.
+// Ctrl-C reaches the whole process group, and the parent decides how the call ends.
 process.on('SIGINT', () => {});

@@ -4,12 +4,11 @@ import {
   type CompletionToken,
   chosenSampling,
   type LanguageModel,
-  smallest,
+  lowestLimit,
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
-import type { GeneratedAnswer } from '../engine/generation.js';
 import { checkModel } from '../engine/inspect.js';
-import type { JobResult } from '../engine/protocol.js';
+import type { GeneratedAnswer, JobResult } from '../engine/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory } from '../settings.js';
 import type { TokenBytes } from '../tokens/token-text.js';
@@ -32,15 +31,15 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
 /** Models that differ in their adapter alone. */
 export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'> {
   /**
-   * The base with one of the adapters, or as it is. Closing is up to `close` here.
+   * The base with one of the adapters, or as it is. `LocalModels.close` closes it.
    * @param adapter its directory, as it was given
    */
   model(adapter?: string): LanguageModel;
 }
 
 /**
- * One process, and the base in memory once, for several adapters and the base itself: runs of all of them can follow
- * each other, or go on at the same time, without loading anything again.
+ * One process with one copy of the base for several adapters and the base itself: runs of all of them can follow each
+ * other, or go on at the same time, without loading anything again.
  * @param adapters directories
  * @throws UserError when a directory holds no model that can be run, or no adapter of it
  */
@@ -68,20 +67,16 @@ function checkFiles(path: string, adapters: readonly string[]): void {
 }
 
 function modelId(path: string, adapter?: string): string {
-  return `local/${[path, adapter]
-    .filter((name) => name !== undefined)
-    .map(modelName)
-    .join('+')}`;
+  return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
 /** @param chosen adapter that each job asks for, where the process has several */
 function languageModel(config: LocalConfig, process: ModelProcess, chosen?: string): LanguageModel {
   const id = modelId(config.path, config.adapter);
-  let tokenizer: Promise<ChatTokenizer> | undefined;
-  const openTokenizer = () => {
-    tokenizer ??= import('../tokens/tokenizer.js').then((module) =>
-      module.openTokenizer(config.path, config.template),
-    );
+  let tokenizer: ChatTokenizer | undefined;
+  const openTokenizer = async () => {
+    const module = await import('../tokens/tokenizer.js');
+    tokenizer ??= module.openTokenizer(config.path, config.template);
     return tokenizer;
   };
   return {
@@ -95,7 +90,7 @@ function languageModel(config: LocalConfig, process: ModelProcess, chosen?: stri
           ...(chosen !== undefined && { adapter: chosen }),
           messages: messages.map(({ role, content }) => ({ role, content })),
           seeds,
-          maxTokens: smallest(config.maxTokens, options.maxTokens)!,
+          maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,
           sampling: chosenSampling(config, options.sampling),
           stop,
           logProbabilities,
@@ -110,7 +105,7 @@ function languageModel(config: LocalConfig, process: ModelProcess, chosen?: stri
       const { contextTokens: own } = readDecoderConfig(config.path);
       const tokenizer = await openTokenizer();
       return {
-        tokens: smallest(config.contextTokens, own)!,
+        tokens: lowestLimit(config.contextTokens, own)!,
         count: (messages) => tokenizer.encodePrompt(messages).length,
       };
     },
@@ -131,7 +126,7 @@ export function modelName(directory: string): string {
   return cached === null ? path.basename(resolved) : cached[1]!.replaceAll('--', '/');
 }
 
-/** What is known of the whole call stands on the first completion. */
+/** Usage and latency of the whole call stand on the first completion. */
 function completions(
   { answers, promptTokens, cachedTokens }: JobResult,
   latencyMs: number,

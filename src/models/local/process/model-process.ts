@@ -1,9 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { createRequire } from 'node:module';
+import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
-import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { UserError } from '../../../errors.js';
+import { startProcess } from '../../../storage/thread.js';
 import { ModelError } from '../../language-model.js';
 import type {
   FailureReport,
@@ -17,7 +15,7 @@ import type {
 
 interface JobOptions {
   readonly signal?: AbortSignal | undefined;
-  /** More text of a candidate. */
+  /** Receives more text of a candidate. */
   readonly onText?: ((candidate: number, text: string) => void) | undefined;
 }
 
@@ -34,7 +32,7 @@ interface Running {
   readonly jobs: Map<number, Pending>;
 }
 
-/** The parent's side of the model's process: starts it when needed, again after a crash, and speaks with it. */
+/** The parent's side of the model's process: starts it when needed and after a crash, and exchanges messages with it. */
 export class ModelProcess {
   readonly #id: string;
   readonly #settings: LoadSettings;
@@ -52,7 +50,7 @@ export class ModelProcess {
     return this.#running?.child.pid;
   }
 
-  /** Loads the model now instead of at the first job. */
+  /** Loads the model before the first job. */
   async load(): Promise<LoadReport> {
     const { child, jobs, report } = this.#start();
     holdOpen(child, true);
@@ -99,7 +97,7 @@ export class ModelProcess {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     holdOpen(child, true);
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    // It may be in the middle of a run, which nothing else interrupts; it owns nothing that must be put away.
+    // Nothing else interrupts a run of the model, and the process owns nothing that must be saved.
     child.kill('SIGKILL');
     await ended;
   }
@@ -115,7 +113,7 @@ export class ModelProcess {
     });
     const report = new Promise<LoadReport>((resolve, reject) => {
       const failed = (failure: FailureReport) => {
-        // What kept it from loading may be mended: the next call tries with a new process.
+        // The cause may be gone later: the next call tries with a new process.
         if (this.#running?.child === child) this.#running = undefined;
         reject(errorOf(this.#id, failure, 0));
         for (const job of jobs.values())
@@ -134,7 +132,7 @@ export class ModelProcess {
       child.on('error', (error) => ended(error.message));
       child.on('exit', (code, signal) => ended(signal === null ? `exit code ${code}` : `signal ${signal}`));
     });
-    // Whoever waits for the report or for a job learns of a failure; nobody else needs to.
+    // A failure reaches those who wait for the report or a job; it must not end the program.
     report.catch(() => {});
     tell(child, { kind: 'load', settings: this.#settings });
     this.#running = { child, report, jobs };
@@ -168,30 +166,20 @@ function tail(stderr: string): string {
 }
 
 function tell(child: ChildProcess, message: ToProcess): void {
-  // A child that just ended can't be told; its `exit` event rejects what is pending.
+  // A child that just ended takes no messages; its `exit` event rejects the pending jobs.
   if (child.connected) child.send(message, () => {});
 }
 
 /** Only a process with work to do keeps the parent alive. */
 function holdOpen(child: ChildProcess, open: boolean): void {
-  const handles = [child, child.channel, child.stderr instanceof Socket ? child.stderr : undefined];
-  for (const handle of handles) {
-    if (open) handle?.ref();
-    else handle?.unref();
-  }
+  const stderr = child.stderr instanceof Socket ? child.stderr : undefined;
+  for (const handle of [child, child.channel, stderr]) handle?.[open ? 'ref' : 'unref']();
 }
 
 function forkChild(): ChildProcess {
-  const self = fileURLToPath(import.meta.url);
-  const extension = path.extname(self);
-  const child = fork(path.join(path.dirname(self), `child${extension}`), {
+  const child = startProcess(new URL('./child', import.meta.url), {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    // From sources (tests, development) the child needs the TypeScript loader too.
-    execArgv:
-      extension === '.ts'
-        ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
-        : [],
   });
   holdOpen(child, false);
   return child;

@@ -72,7 +72,7 @@ export function openChatTemplate(
   };
 }
 
-/** What templates find beside the variables that they are given. */
+/** Values that every template finds beside its variables. */
 const globals = {
   true: true,
   false: false,
@@ -90,7 +90,7 @@ const globals = {
   strftime_now: fixedDate,
 };
 
-/** `Template.render` with globals of our own, since its own tell the time of day. */
+/** `Template.render` with the globals above, since its own give the time of day. */
 function renderTemplate(template: Template, variables: Readonly<Record<string, unknown>>): string {
   const environment = new Environment();
   for (const [name, value] of Object.entries({ ...globals, ...variables })) environment.set(name, value);
@@ -98,8 +98,8 @@ function renderTemplate(template: Template, variables: Readonly<Record<string, u
 }
 
 /**
- * Stands in for the day on which a template is rendered: the same run must give the same prompt on any day. It is the
- * date that Llama's own templates fall back to.
+ * Replaces the current date: the same run must give the same prompt on any day. It is the date that Llama's own templates
+ * fall back to.
  */
 function fixedDate(format: string): string {
   const parts: Readonly<Record<string, string>> = {
@@ -127,11 +127,10 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
   if (typeof inConfig === 'string') return { source: inConfig, file };
   const named = inConfig?.find(({ name }) => name === 'default') ?? inConfig?.[0];
   if (named !== undefined) return { source: named.template, file };
-  // An intermediate form of the format: a JSON file with a single field.
-  const json = readJson(path.join(directory, 'chat_template.json'));
-  const parsed = z.looseObject({ chat_template: z.string() }).safeParse(json);
-  if (parsed.success)
-    return { source: parsed.data.chat_template, file: path.join(directory, 'chat_template.json') };
+  // For a time, models had a JSON file with this single field.
+  const old = path.join(directory, 'chat_template.json');
+  const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(old));
+  if (parsed.success) return { source: parsed.data.chat_template, file: old };
   throw new UserError({
     field: 'model.path',
     value: directory,
@@ -155,7 +154,7 @@ export function tokenText(token: z.output<typeof tokenField>): string | undefine
 }
 
 /**
- * Noncharacters of Unicode, never part of a text: the first breaks up control tokens that a message spells out, the
+ * Noncharacters of Unicode, which no text contains. The first breaks up control tokens that a message spells out, the
  * second marks those that the template wrote.
  */
 const breaker = '\u{FDD0}';
@@ -167,7 +166,7 @@ export interface ControlTokens {
   shield(content: string): string;
   /** Rendered text with every true control token marked and the shields of the others taken away. */
   mark(rendered: string): string;
-  /** Rendered text without marks and shields, as people should read it. */
+  /** Rendered text without marks and shields, for people. */
   clean(rendered: string): string;
   /** The marked spelling of a control token. */
   marked(token: string): string;

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { UserError } from '../../../errors.js';
 
-/** The parts of `tokenizer.json` that say what a token's bytes are. */
+/** The parts of `tokenizer.json` that determine a token's bytes. */
 export const tokenizerSchema = z.looseObject({
   model: z.looseObject({ type: z.string().nullish() }),
   added_tokens: z.array(
@@ -33,8 +33,7 @@ export function tokenBytes(
   tokens: readonly (string | undefined)[],
   file: string,
 ): TokenBytes {
-  const steps = decoderSteps(json.decoder);
-  const kinds = steps.map((step) => step.type);
+  const kinds = decoderKinds(json.decoder);
   const added = new Map(json.added_tokens.map((token) => [token.id, token]));
   const byteLevel = kinds.includes('ByteLevel');
   if (!byteLevel && !kinds.includes('ByteFallback') && !kinds.includes('Metaspace'))
@@ -58,16 +57,16 @@ export function tokenBytes(
   };
 }
 
-interface DecoderStep {
-  readonly type: string;
-}
+const decoderSchema = z.looseObject({
+  type: z.string(),
+  decoders: z.array(z.looseObject({ type: z.string() })).optional(),
+});
 
-function decoderSteps(decoder: unknown): readonly DecoderStep[] {
-  const step = z
-    .looseObject({ type: z.string(), decoders: z.array(z.looseObject({ type: z.string() })).optional() })
-    .safeParse(decoder);
-  if (!step.success) return [];
-  return step.data.type === 'Sequence' ? (step.data.decoders ?? []) : [step.data];
+/** Kinds of the decoder's steps. */
+function decoderKinds(decoder: unknown): readonly string[] {
+  const { data } = decoderSchema.safeParse(decoder);
+  const steps = data?.type === 'Sequence' ? (data.decoders ?? []) : data === undefined ? [] : [data];
+  return steps.map(({ type }) => type);
 }
 
 const encoder = new TextEncoder();
@@ -135,12 +134,12 @@ export class TextStream {
     return this.#endRun() + this.#decoder.decode(bytes, { stream: true });
   }
 
-  /** What is left: a character that was never completed becomes U+FFFD. */
+  /** The rest: a character that was never completed becomes U+FFFD. */
   end(): string {
     return this.#endRun() + this.#decoder.decode();
   }
 
-  /** As Hugging Face decodes: a run of raw bytes is text as a whole, or one U+FFFD for each of its bytes. */
+  /** Follows Hugging Face: a run of raw bytes is valid as a whole, or one U+FFFD for each of its bytes. */
   #endRun(): string {
     const run = this.#run;
     if (run.length === 0) return '';
@@ -150,5 +149,54 @@ export class TextStream {
     } catch {
       return '\u{FFFD}'.repeat(run.length);
     }
+  }
+}
+
+/** Cuts a growing text at the first stop string; an end that may become one is held back. */
+export class StopStrings {
+  readonly #stops: readonly string[];
+  #held = '';
+  #stopped = false;
+
+  constructor(stops: readonly string[]) {
+    this.#stops = stops.filter((stop) => stop !== '');
+  }
+
+  /** Whether a stop string has been met. */
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Takes more text; returns the part that can be shown for certain. */
+  push(text: string): string {
+    if (this.#stopped) return '';
+    this.#held += text;
+    const cuts = this.#stops.map((stop) => this.#held.indexOf(stop)).filter((at) => at >= 0);
+    if (cuts.length > 0) {
+      this.#stopped = true;
+      return this.#release(Math.min(...cuts));
+    }
+    return this.#release(this.#held.length - this.#pendingLength());
+  }
+
+  /** The rest, when nothing more comes. */
+  end(): string {
+    return this.#stopped ? '' : this.#release(this.#held.length);
+  }
+
+  /** Length of the longest end of the held text that begins a stop string. */
+  #pendingLength(): number {
+    const longest = Math.max(0, ...this.#stops.map((stop) => stop.length - 1));
+    for (let length = Math.min(longest, this.#held.length); length > 0; length--) {
+      const end = this.#held.slice(-length);
+      if (this.#stops.some((stop) => stop.startsWith(end))) return length;
+    }
+    return 0;
+  }
+
+  #release(length: number): string {
+    const shown = this.#held.slice(0, length);
+    this.#held = this.#held.slice(length);
+    return shown;
   }
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { messageOf, UserError } from '../../../errors.js';
-import { readJson } from '../../../storage/checked-json.js';
+import { checkedValue, readJson } from '../../../storage/checked-json.js';
 import type { ChatMessage } from '../../language-model.js';
 import {
   type ChatTemplate,
@@ -27,12 +27,12 @@ export interface ChatTokenizer {
   promptText(messages: readonly ChatMessage[]): string;
   /** The prompt as the model reads it. Control tokens inside a message's content stay text. */
   encodePrompt(messages: readonly ChatMessage[]): number[];
-  /** Plain text: no control token, whatever it spells. */
+  /** Plain text: no part of it becomes a control token. */
   encodeText(text: string): number[];
   /** Text of tokens, without control tokens. */
   decode(ids: readonly number[]): string;
   readonly bytes: TokenBytes;
-  /** Ids that end an answer by the tokenizer's own account. */
+  /** Ids that end an answer according to the tokenizer. */
   readonly eosTokens: readonly number[];
   /** The largest id of any token. */
   readonly largestId: number;
@@ -82,9 +82,7 @@ export function openTokenizer(
   };
 }
 
-/**
- * A tokenizer that knows control tokens by their marked spelling only: nothing that a message can spell becomes one.
- */
+/** A tokenizer that knows control tokens by their marked spelling only, which no message can spell. */
 function markedTokenizer(
   json: TokenizerJson,
   config: TokenizerConfig,
@@ -118,12 +116,8 @@ export function readTokenizerJson(file: string): TokenizerJson {
         ? 'convert tokenizer.model once with Transformers: AutoTokenizer.from_pretrained(dir).save_pretrained(dir)'
         : 'download the whole model directory again',
     });
-  const parsed = tokenizerSchema.safeParse(raw);
-  if (!parsed.success)
-    throw new UserError(
-      parsed.error.issues.map((issue) => ({ file, field: issue.path.join('.'), message: issue.message })),
-    );
-  const { type } = parsed.data.model;
+  const json = checkedValue(tokenizerSchema, raw, file);
+  const { type } = json.model;
   if (type !== 'BPE' && type !== null && type !== undefined)
     throw new UserError({
       file,
@@ -133,15 +127,10 @@ export function readTokenizerJson(file: string): TokenizerJson {
       alternatives: ['BPE'],
       remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
     });
-  return parsed.data;
+  return json;
 }
 
 export function readTokenizerConfig(directory: string): TokenizerConfig {
   const file = path.join(directory, 'tokenizer_config.json');
-  const parsed = tokenizerConfigSchema.safeParse(readJson(file) ?? {});
-  if (!parsed.success)
-    throw new UserError(
-      parsed.error.issues.map((issue) => ({ file, field: issue.path.join('.'), message: issue.message })),
-    );
-  return parsed.data;
+  return checkedValue(tokenizerConfigSchema, readJson(file) ?? {}, file);
 }

@@ -2,19 +2,15 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../errors.js';
-import { readJson } from '../../../storage/checked-json.js';
+import { checkedValue, readJson } from '../../../storage/checked-json.js';
+import type { Sampling } from '../../language-model.js';
 
 /** One token id or a list of them, as configs have both. */
 const tokenIdsSchema = z.union([z.int(), z.array(z.int())]).nullish();
 
 /** Sampling defaults that the model's publisher recommends, and the tokens that end an answer. */
-export interface GenerationDefaults {
+export interface GenerationDefaults extends Partial<Sampling> {
   readonly eosTokens: readonly number[];
-  readonly temperature?: number;
-  readonly topP?: number;
-  readonly topK?: number;
-  readonly minP?: number;
-  readonly repetitionPenalty?: number;
 }
 
 const generationSchema = z.looseObject({
@@ -29,14 +25,10 @@ const generationSchema = z.looseObject({
 /** `generation_config.json`; empty where there is none. */
 export function readGenerationDefaults(directory: string): GenerationDefaults {
   const file = path.join(directory, 'generation_config.json');
-  const parsed = generationSchema.safeParse(readJson(file) ?? {});
-  if (!parsed.success)
-    throw new UserError(
-      parsed.error.issues.map((issue) => ({ file, field: issue.path.join('.'), message: issue.message })),
-    );
-  const { eos_token_id, temperature, top_p, top_k, min_p, repetition_penalty } = parsed.data;
+  const given = checkedValue(generationSchema, readJson(file) ?? {}, file);
+  const { temperature, top_p, top_k, min_p, repetition_penalty } = given;
   return {
-    eosTokens: tokenIds(eos_token_id),
+    eosTokens: tokenIds(given.eos_token_id),
     ...(temperature != null && { temperature }),
     ...(top_p != null && { topP: top_p }),
     ...(top_k != null && { topK: top_k }),
@@ -48,10 +40,6 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
 function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;
 }
-
-// Reads `config.json` of a Hugging Face model into what the decoder graph needs. Old and new spellings are both
-// understood: `torch_dtype` and `dtype`; `rope_theta` with `rope_scaling`, and `rope_parameters` (flat or one per layer
-// type). What the decoder cannot compute is refused by name, never approximated.
 
 const architectures = ['llama', 'mistral', 'qwen2', 'qwen3'] as const;
 type Architecture = (typeof architectures)[number];
@@ -149,7 +137,7 @@ type HfConfig = z.output<typeof schema>;
 
 /**
  * @param directory of a Hugging Face model
- * @throws UserError naming the field of config.json that is missing or asks for what the decoder lacks
+ * @throws UserError naming the field of config.json that is missing or that the decoder does not support
  */
 export function readDecoderConfig(directory: string): DecoderConfig {
   const file = path.join(directory, 'config.json');
@@ -164,30 +152,30 @@ export function readDecoderConfig(directory: string): DecoderConfig {
   return parseDecoderConfig(raw, file);
 }
 
-/** @param file named in errors */
+/**
+ * Reads `config.json` into what the decoder graph needs. Takes old and new spellings: `torch_dtype` and `dtype`;
+ * `rope_theta` with `rope_scaling`, and `rope_parameters` (flat or one per layer type). Refuses by name what the decoder
+ * cannot compute.
+ * @param file named in errors
+ */
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const architecture = readArchitecture(raw, file);
-  const parsed = schema.safeParse(raw);
-  if (!parsed.success)
-    throw new UserError(
-      parsed.error.issues.map((issue) => ({ file, field: issue.path.join('.'), message: issue.message })),
-    );
-  const config = parsed.data;
+  const config = checkedValue(schema, raw, file);
   refuseUnsupported(config, file);
   const heads = config.num_attention_heads;
   const kvHeads = config.num_key_value_heads ?? (architecture === 'mistral' ? 8 : heads);
   if (heads % kvHeads !== 0)
     throw unsupported(file, 'num_key_value_heads', kvHeads, [`a divisor of ${heads}`]);
   const allBiased = config.attention_bias ?? false;
+  // The default of Qwen3 holds where the key is absent, not where it is null.
+  const needsQwen3Default = architecture === 'qwen3' && !('head_dim' in config);
   return {
     architecture,
     layers: readLayers(config, architecture, file),
     hidden: config.hidden_size,
     heads,
     kvHeads,
-    headDim:
-      config.head_dim ??
-      (architecture === 'qwen3' && !('head_dim' in config) ? 128 : config.hidden_size / heads),
+    headDim: config.head_dim ?? (needsQwen3Default ? 128 : config.hidden_size / heads),
     intermediate: config.intermediate_size,
     vocabulary: config.vocab_size,
     normEpsilon: config.rms_norm_eps,
@@ -242,17 +230,14 @@ function refuseUnsupported(config: HfConfig, file: string): void {
 function readLayers(config: HfConfig, architecture: Architecture, file: string): LayerConfig[] {
   const windowed =
     architecture === 'mistral' || (architecture.startsWith('qwen') && config.use_sliding_window === true);
-  // Where the key is absent (not null), the architecture's own default of 4,096 holds.
-  const window = windowed
-    ? config.sliding_window === undefined
-      ? 4096
-      : (config.sliding_window ?? undefined)
-    : undefined;
+  // The architecture's own default of 4,096 holds where the key is absent, not where it is null.
+  const { sliding_window = 4096 } = config;
+  const window = windowed ? (sliding_window ?? undefined) : undefined;
   const firstWindowed = architecture === 'mistral' ? 0 : (config.max_window_layers ?? 28);
   if (config.layer_types && config.layer_types.length !== config.num_hidden_layers)
     throw unsupported(file, 'layer_types', config.layer_types, [`a list of ${config.num_hidden_layers}`]);
   return Array.from({ length: config.num_hidden_layers }, (_, layer) => {
-    const byDefault = windowed && window !== undefined && layer >= firstWindowed ? 'sliding' : 'full';
+    const byDefault = window !== undefined && layer >= firstWindowed ? 'sliding' : 'full';
     const type = config.layer_types?.[layer] ?? `${byDefault}_attention`;
     if (type !== 'full_attention' && type !== 'sliding_attention')
       throw unsupported(file, `layer_types.${layer}`, type, ['full_attention', 'sliding_attention']);
@@ -307,25 +292,10 @@ function ropeFields(
   const parameters = config.rope_parameters;
   if (parameters == null) return { fields: config.rope_scaling ?? {}, field: 'rope_scaling' };
   const perLayer = parameters[layerType];
-  const nested = perLayer !== undefined && perLayer !== null;
-  const field = nested ? `rope_parameters.${layerType}` : 'rope_parameters';
-  const parsed = ropeSchema.safeParse(nested ? perLayer : parameters);
-  if (!parsed.success)
-    throw new UserError(
-      parsed.error.issues.map((issue) => ({
-        file,
-        field: [field, ...issue.path].join('.'),
-        message: issue.message,
-      })),
-    );
-  return { fields: parsed.data, field };
+  const section = perLayer == null ? ['rope_parameters'] : ['rope_parameters', layerType];
+  const fields = checkedValue(ropeSchema, perLayer ?? parameters, file, { section });
+  return { fields, field: section.join('.') };
 }
 
-function unsupported(
-  file: string,
-  field: string,
-  value: unknown,
-  alternatives: readonly string[],
-): UserError {
-  return new UserError({ file, field, value, message: 'is not supported', alternatives });
-}
+const unsupported = (file: string, field: string, value: unknown, alternatives: readonly string[]) =>
+  new UserError({ file, field, value, message: 'is not supported', alternatives });

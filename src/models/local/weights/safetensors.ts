@@ -1,6 +1,6 @@
 /**
  * Reads the headers of safetensors files: a u64 little-endian header length, a JSON header, raw little-endian data.
- * The data itself is left where it is; the runtime maps it from the file.
+ * The data stays where it is; the runtime maps it from the file.
  */
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
 import path from 'node:path';
@@ -60,13 +60,11 @@ export function readSafetensors(file: string): SafetensorsFile {
       throw broken(file, 'its header is longer than the file');
     const header = parseHeader(file, readBytes(descriptor, 8, headerLength).toString('utf8'));
     const dataStart = 8 + headerLength;
-    const tensors: StoredTensor[] = [];
-    let metadata: Record<string, string> = {};
-    for (const [name, entry] of Object.entries(header)) {
-      if (name === '__metadata__') metadata = entry as Record<string, string>;
-      else tensors.push(storedTensor(file, real, name, entry as HeaderEntry, dataStart, size));
-    }
-    return { tensors, metadata };
+    const { __metadata__: metadata = {}, ...entries } = header;
+    const tensors = Object.entries(entries).map(([name, entry]) =>
+      storedTensor(file, real, name, entry as HeaderEntry, dataStart, size),
+    );
+    return { tensors, metadata: metadata as SafetensorsFile['metadata'] };
   } finally {
     closeSync(descriptor);
   }
@@ -103,14 +101,8 @@ function storedTensor(
   const width = bytesPerElement[entry.dtype];
   if (width !== undefined && elements * width !== end - begin)
     throw broken(file, `tensor ${name} holds ${end - begin} bytes, its shape needs ${elements * width}`);
-  return {
-    name,
-    dtype: entry.dtype,
-    shape: entry.shape,
-    file: real,
-    offset: dataStart + begin,
-    length: end - begin,
-  };
+  const { dtype, shape } = entry;
+  return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
 }
 
 /**
@@ -123,43 +115,30 @@ export function openWeights(directory: string): StoredTensors {
   if (existsSync(single)) return byName(readSafetensors(single).tensors);
   const index = path.join(directory, 'model.safetensors.index.json');
   if (!existsSync(index)) throw noWeights(directory);
+  const wrong = (message: string, place: { readonly field?: string } = {}) =>
+    new UserError({ file: index, ...place, message, remedy: 'download the whole model directory again' });
   const content = z.looseObject({ weight_map: z.record(z.string(), z.string()) }).safeParse(readJson(index));
   if (!content.success)
-    throw new UserError({
-      file: index,
-      field: 'weight_map',
-      message: 'this index does not tell which shard holds which tensor',
-      remedy: 'download the whole model directory again',
-    });
-  const map = content.data.weight_map;
+    throw wrong('this index does not tell which shard holds which tensor', { field: 'weight_map' });
+  const places = Object.entries(content.data.weight_map);
   const shards = new Map<string, StoredTensors>();
-  for (const shard of new Set(Object.values(map))) {
+  for (const shard of new Set(places.map(([, file]) => file))) {
     const file = path.join(directory, path.basename(shard));
-    if (!existsSync(file))
-      throw new UserError({
-        file: index,
-        message: `the shard ${shard} is missing`,
-        remedy: 'download the whole model directory again',
-      });
+    if (!existsSync(file)) throw wrong(`the shard ${shard} is missing`);
     shards.set(shard, byName(readSafetensors(file).tensors));
   }
-  const tensors = new Map<string, StoredTensor>();
-  for (const [name, shard] of Object.entries(map)) {
-    const tensor = shards.get(shard)?.get(name);
-    if (tensor === undefined)
-      throw new UserError({
-        file: index,
-        message: `${shard} does not hold the tensor ${name} that the index promises`,
-        remedy: 'download the whole model directory again',
-      });
-    tensors.set(name, tensor);
-  }
-  return tensors;
+  return new Map(
+    places.map(([name, shard]) => {
+      const tensor = shards.get(shard)!.get(name);
+      if (tensor === undefined)
+        throw wrong(`${shard} does not hold the tensor ${name} that the index promises`);
+      return [name, tensor];
+    }),
+  );
 }
 
-function byName(tensors: readonly StoredTensor[]): StoredTensors {
-  return new Map(tensors.map((tensor) => [tensor.name, tensor]));
-}
+const byName = (tensors: readonly StoredTensor[]): StoredTensors =>
+  new Map(tensors.map((tensor) => [tensor.name, tensor]));
 
 /** The bytes of one tensor, or of a part of it (`start` and `length` in bytes within the tensor). */
 export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor.length - start): Buffer {
@@ -172,8 +151,8 @@ export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor
 }
 
 /**
- * The parts of a tensor of `bytes` bytes, as start and length, that tell whether it was replaced by another of the same
- * shape: 4 KiB each of its beginning, middle and end.
+ * The parts of a tensor of `bytes` bytes, as start and length, by which another of the same shape is told from it: 4 KiB
+ * each of its beginning, middle and end.
  */
 export function sampledParts(bytes: number): readonly (readonly [start: number, length: number])[] {
   const length = Math.min(4096, bytes);
