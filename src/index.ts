@@ -1,4 +1,4 @@
-/** What `import … from 'policyloop'` offers. */
+/** The library: `import … from 'policyloop'`. */
 import process from 'node:process';
 import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './studies/library-run.js';
 

@@ -20,7 +20,7 @@ import { replaceFile } from '../storage/replace-file.js';
 import type { Assembly } from './assemble.js';
 import { bestEntries } from './stages.js';
 
-/** What the policies of a run are played with. */
+/** The setting in which policies of a run are played again. */
 export interface ReplaySetting {
   readonly config: Config;
   /** Root seed of the run. */
@@ -36,7 +36,7 @@ export type EpisodeChoice =
 
 export interface DrawnEpisode {
   readonly seed: number;
-  /** Which of the evaluation's episodes this is. */
+  /** Its number among the episodes of the evaluation. */
   readonly episode?: number;
   /** The return that the evaluation recorded for it. */
   readonly recorded?: number;
@@ -74,7 +74,7 @@ export function drawEpisode(
   return {
     seed,
     ...(episode >= 0 && { episode }),
-    // None where the evaluation was cut short before it.
+    // An evaluation that was cut short may lack it.
     ...(entry.returns[episode] !== undefined && { recorded: entry.returns[episode] }),
     replay: played,
     animation: { title, moments: played.moments, pace: played.pace },
@@ -155,14 +155,17 @@ export interface IterationAnimations {
 
 const width = 480; // pixels
 
-/** Undefined when the config wants none. @throws UserError when it wants pictures of an environment that can't be drawn */
+/**
+ * Opens the pictures of a run that is about to be played; undefined where its config asks for none.
+ * @throws UserError when it asks for pictures of an environment that can't be drawn
+ */
 export async function openIterationAnimations(
   { config, family }: Assembly,
   { path, manifest, recorded }: RunDirectory,
 ): Promise<IterationAnimations | undefined> {
   const { every } = config.render;
   if (every === undefined) return undefined;
-  // Of an iteration that was not recorded whole, and may go otherwise this time.
+  // An iteration that was not recorded whole may go another way this time.
   for (const { iteration, file } of drawnIterations(path)) {
     if (iteration > recorded.iteration) rmSync(join(path, file));
   }

@@ -28,27 +28,27 @@ import { createProposer } from './create-model.js';
 import type { SharedBudget } from './limits.js';
 import type { Proposer } from './proposer.js';
 
-/** What a config names, made and checked: nothing has run or been written yet. */
+/** Everything that a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly {
-  /** With the policy filled in. */
+  /** The config with its policy filled in. */
   readonly config: Config & { readonly policy: PolicyConfig };
   readonly environment: Environment | RemoteEnvironment;
   /** Threads for episodes, started when they pay; undefined where there shall be none. */
   readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
-  /** How evaluations are cut short; undefined where all episodes are played. */
+  /** The rule that cuts evaluations short; undefined where all episodes are played. */
   readonly racing: Racing | undefined;
   readonly model: Proposer;
   /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
   readonly counted: ModelConfig;
   readonly prompts: PromptSet;
-  /** Of what must not change within a run. */
+  /** SHA-256 of the parts that must not change within a run. */
   readonly fingerprint: string;
-  /** Of the files of users that the config names; absent without any. */
+  /** SHA-256 of each user module that the config names; absent without any. */
   readonly modules?: ModuleHashes;
   /** Parameters from the replay buffer that `warmup.from` names. */
   readonly imported: readonly ParameterVector[];
-  /** Of runs that share limits. */
+  /** Only for runs that share limits. */
   readonly sharedBudget?: SharedBudget;
 }
 
@@ -71,7 +71,7 @@ export async function assemble(
   own: OwnParts = {},
 ): Promise<Assembly> {
   const problems: Problem[] = [];
-  /** What is wrong with one part doesn't hide what is wrong with another. */
+  /** Collects the problems of a part, so that they don't hide those of another. */
   const part = async <T>(make: () => T | Promise<T>): Promise<T | undefined> => {
     try {
       return await make();
@@ -87,18 +87,7 @@ export async function assemble(
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = await part(() => openPolicyFamily(config.policy, environment));
   const racing = await part(() => racingOf(config, environment));
-  const prompts = await part(async () =>
-    loadPromptSet({
-      set: config.prompts.set,
-      description: config.prompts.description,
-      environment,
-      options: config.environment.options,
-      maxSteps: config.evaluation.maxSteps,
-      ownPolicy: config.policy.kind === 'module',
-      userHelpers:
-        config.prompts.helpers === undefined ? undefined : await loadHelpers(config.prompts.helpers),
-    }),
-  );
+  const prompts = await part(() => loadPrompts(config, environment));
   const taken = family && (await part(() => imported ?? importedParameters(config, family, environment.id)));
   const incomplete =
     model === undefined || family === undefined || prompts === undefined || taken === undefined;
@@ -107,7 +96,7 @@ export async function assemble(
     throw new UserError(problems);
   }
   const paths = modulesOf(config);
-  const modules = paths.length === 0 ? undefined : hashModules(paths);
+  const modules = paths.length > 0 ? hashModules(paths) : undefined;
   return {
     config,
     environment,
@@ -120,6 +109,16 @@ export async function assemble(
     ...(modules && { modules }),
     imported: taken,
   };
+}
+
+async function loadPrompts(
+  { environment: { options }, evaluation: { maxSteps }, policy, prompts }: Assembly['config'],
+  environment: EnvironmentSpec,
+): Promise<PromptSet> {
+  const { description, helpers, set } = prompts;
+  const userHelpers = helpers === undefined ? undefined : await loadHelpers(helpers);
+  const ownPolicy = policy.kind === 'module';
+  return loadPromptSet({ set, description, environment, options, maxSteps, ownPolicy, userHelpers });
 }
 
 async function openModel(
@@ -224,6 +223,6 @@ function importedParameters(
   return [...distinct.values()];
 }
 
-/** What the parameters of two runs must share to mean the same. */
+/** Parameters of two runs mean the same where this is the same. */
 const subspaceOf = (policy: PolicyConfig | undefined) =>
   JSON.stringify(policy?.kind === 'linear' ? policy.projection : undefined);

@@ -18,7 +18,7 @@ export interface Recording {
 }
 
 /**
- * Of repeats, each replays the run that has its seed, so that they are the same experiments.
+ * Opens the recorded run that has the seed of the config: each repeat replays the run of its own seed.
  * @throws UserError naming `model.run` when there is no such run, or none with a seed of this config
  */
 export function openRecording(

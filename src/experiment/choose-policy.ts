@@ -1,4 +1,4 @@
-/** Which of the policies that a run has evaluated. */
+/** Chooses one of the policies that a run has evaluated. */
 import { UserError } from '../errors.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { finalConfirmation } from '../runs/events.js';
@@ -62,7 +62,7 @@ export function choosePolicy(
       remedy: `the run has iterations 0 (warm-up) to ${recorded.iteration}`,
     });
   }
-  // All of them may have been cut short.
+  // An iteration may hold nothing but evaluations that were cut short.
   if (candidate === undefined) return bestEntries(entries, 1)[0] ?? entries[0]!;
   const found = entries.find((entry) => entry.candidate === candidate - 1);
   if (found !== undefined) return found;

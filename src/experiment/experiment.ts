@@ -102,7 +102,7 @@ function emitStart(experiment: Experiment): void {
   });
 }
 
-/** What racing has saved up to now; nothing where there is none. */
+/** The savings of racing so far; empty without racing. */
 const savings = ({ buffer, racing }: Experiment) =>
   racing === undefined ? {} : { racing: racingTotals(buffer.entries) };
 

@@ -7,7 +7,7 @@ import { worstOf } from './usage.js';
 /** Longest completion that is asked for where a limit counts completions and nothing says how long they may be. */
 export const longestUnknown = 8192;
 
-/** What calls may still use: of a run's own budget, of the one it shares, and each for itself. */
+/** The room that is left for calls: in a run's own budget, in the shared one, and for each call. */
 export class Headroom {
   readonly #limits: LimitsConfig;
   readonly #price: PriceConfig | undefined;

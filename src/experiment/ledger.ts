@@ -37,7 +37,7 @@ type Reservation =
     }
   | { readonly kind: 'refused'; readonly limit: LimitName };
 
-/** What the calls of a run count for its limits. */
+/** The amounts that the calls of a run count for its limits. */
 export function spentBy(
   calls: readonly CallRecord[],
   { limits, model }: Pick<Config, 'limits' | 'model'>,
@@ -48,7 +48,7 @@ export function spentBy(
   return sharedBudget.all.spent;
 }
 
-/** What a ledger has to know of the model whose calls it counts. */
+/** The part of a model's config that a ledger needs. */
 export const countedBy = (model: ModelConfig) => ({
   price: 'price' in model ? model.price : undefined,
   maxTokens: 'maxTokens' in model ? model.maxTokens : undefined,
@@ -70,7 +70,7 @@ export class Ledger {
   #totals: UsageTotals;
   #largestCall = nothing;
   #longestCompletion = assumedCompletion;
-  /** How far prompts have been longer than the bound says. */
+  /** The largest ratio of reported prompt tokens to the estimated bound; 1 while none was larger. */
   #promptFactor = 1;
 
   constructor(options: {
@@ -80,7 +80,7 @@ export class Ledger {
     readonly maxTokens: number | undefined;
     /** Controls use no tokens. */
     readonly usesTokens: boolean;
-    /** Of all runs, where they share limits. */
+    /** Left out for a run that shares its limits with none. */
     readonly sharedBudget?: SharedBudget | undefined;
   }) {
     const { limits, maxTokens, price, usesTokens, sharedBudget = createSharedBudget() } = options;
@@ -190,7 +190,7 @@ export class Ledger {
     };
   }
 
-  /** What tries of the call may have used whose answer was lost, at worst. */
+  /** The most that tries of the call may have used whose answer was lost. */
   #lostTries(call: CallRecord): readonly Amounts[] {
     if (!this.#usesTokens) return [];
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));

@@ -1,8 +1,8 @@
-/** What a run may use: of each amount, in all, in one call, and over all runs of a command together. */
+/** Limits of calls, tokens and cost: of a run, of one call, and of all runs of a command together. */
 import type { LimitsConfig } from '../config/config.js';
 import type { Cap, LimitName } from '../runs/events.js';
 
-/** What calls use, counted or at worst. */
+/** The use of calls, counted or at worst. */
 export interface Amounts {
   readonly calls: number;
   readonly promptTokens: number;
@@ -48,7 +48,7 @@ export function passed(limits: ScopeLimits, amounts: Amounts): keyof ScopeLimits
   return scopeKeys.find((key) => limits[key] !== undefined && amountOf(amounts, key) > limits[key]);
 }
 
-/** How far the limits are used, in the order of the config. */
+/** The use of each limit, in the order of the config. */
 export function capsOf(
   limits: LimitsConfig,
   used: {
@@ -77,7 +77,7 @@ export function capsOf(
   ];
 }
 
-/** What calls have used, and what is set aside for those under way. */
+/** The amounts that calls have used, and those set aside for calls under way. */
 export interface Budget {
   spent: Amounts;
   reserved: Amounts;
@@ -85,9 +85,9 @@ export interface Budget {
 
 export const createBudget = (): Budget => ({ spent: nothing, reserved: nothing });
 
-/** What runs that share limits use, as one of them sees it. */
+/** The budget of runs that share limits, as one of them sees it. */
 export interface SharedBudget {
-  /** Of all runs together. */
+  /** The budget of all runs together. */
   readonly all: Budget;
   /** Wall time of the other runs. */
   readonly otherMs: number;

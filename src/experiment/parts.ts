@@ -1,4 +1,4 @@
-/** What the outer loop works with, made from an assembly and a run directory. */
+/** The parts that the outer loop works with, made from an assembly and a run directory. */
 import type { Config } from '../config/config.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
@@ -47,7 +47,7 @@ export interface Experiment {
   readonly now: () => Date;
 }
 
-/** How a user ends a run early. */
+/** The two ways in which a user ends a run early. */
 export interface StopRequests {
   /** Finish the iteration, then close. */
   readonly finish: AbortSignal;
@@ -80,7 +80,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
-/** What a run keeps of an environment that may not be there when the run is looked at. */
+/** The description of an environment, kept for a reader of the run who may not have the environment. */
 function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {
   return { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) };
 }
@@ -121,7 +121,7 @@ export function experimentIn(
   };
 }
 
-/** Nothing is counted yet. */
+/** A ledger that has counted nothing yet. */
 export function ledgerOf({
   config,
   counted: model,

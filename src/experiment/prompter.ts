@@ -18,7 +18,7 @@ import type { Proposal } from './proposal.js';
 /** An exchange that the next iteration goes on with. */
 interface Conversation {
   readonly messages: readonly ChatMessage[];
-  /** How many entries of the memory it has shown. */
+  /** The number of entries of the memory that it has shown. */
   readonly shown: number;
   readonly turns: number;
 }

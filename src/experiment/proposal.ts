@@ -32,7 +32,7 @@ export interface ProposalRequest {
   readonly corrections: number;
   /** The prompt that all candidates answer. */
   readonly messages: readonly ChatMessage[];
-  /** What a proposal may be. */
+  /** The parameters that a proposal must have. */
   readonly parameters: ParameterSpec;
   readonly seen: (parameters: ParameterVector) => SeenParameters | undefined;
   /** Sampling seed of a call. */
@@ -49,7 +49,7 @@ export interface ProposalRequest {
   readonly ledger: Ledger;
   readonly signal: AbortSignal;
   readonly now: () => Date;
-  /** Told of every call as soon as its outcome is known. */
+  /** Receives every call as soon as its outcome is known. */
   readonly onCall: (call: CallRecord) => void;
 }
 
@@ -112,7 +112,7 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
           { role: 'user', content: request.formatCorrection(call.outcome.failure) },
         ];
       }
-      // Of the same prompt the same filter would say the same.
+      // The same filter would refuse the same prompt again.
       if (call.outcome.kind === 'error' && call.outcome.error === 'content-filter') done.push(reject(item));
       else again.push(item);
     }

@@ -3,7 +3,7 @@ import { formatParameters } from '../prompting/answer/format.js';
 import { createGenerator } from '../random/generator.js';
 import type { Control, Task } from '../search/control.js';
 
-/** Who proposes parameters: a language model, or a control, which needs no opening and no closing. */
+/** Proposes parameters: a language model, or a control, which needs no opening and no closing. */
 export type Proposer = LanguageModel | ControlProposer;
 
 interface ControlProposer extends Control, Absent<LanguageModel> {
@@ -12,7 +12,7 @@ interface ControlProposer extends Control, Absent<LanguageModel> {
 
 type Absent<T> = { readonly [K in Exclude<keyof T, 'id'>]?: undefined };
 
-/** Who answers the prompts of this task: a control does so in the answer format, drawing from the call's seed alone. */
+/** Answers the prompts of a task: a control does so in the answer format, drawing from the call's seed alone. */
 export function answering(proposer: Proposer, task: Task): LanguageModel {
   if (proposer.generate !== undefined) return proposer;
   const { id } = proposer;

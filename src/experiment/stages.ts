@@ -141,7 +141,7 @@ export async function evaluateProposals(
     const place = { iteration, group: iteration, candidate, source: 'proposal' } as const;
     measured.push(await measure(setting, proposal.parameters, seeds, place, abort, race));
   }
-  // Only now, so that an iteration is recorded whole.
+  // An iteration is recorded whole or not at all, so recording waits for the last evaluation.
   for (const { entry, episodes } of measured) {
     const improved = buffer.best === undefined || entry.score > buffer.best.score;
     buffer.append([entry]);

@@ -30,7 +30,7 @@ export function heldFor(entries: readonly BufferEntry[], target: number, lastIte
   return held;
 }
 
-/** What is left of the limits of wall time. */
+/** The limits of wall time, with the milliseconds that are left. */
 function minuteLimits({ activeMs, config: { limits }, otherMs }: Experiment) {
   const usedMs = activeMs();
   const left = (limit: 'minutes' | 'total.minutes', minutes: number | undefined, used: number) =>

@@ -39,7 +39,7 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
 }
 
 /**
- * What one call adds to the totals of its run.
+ * The usage of one call, to be added to the totals of its run.
  * @param unreported tokens that limits count beside those that the provider reported
  */
 export function usageOfCall(call: CallRecord, unreported: number, hasPrice: boolean): UsageTotals {
@@ -68,7 +68,7 @@ function costOf(price: PriceConfig | undefined, prompt: number, cached: number, 
   return ((prompt - cached) * input + cached * cachedInput + completion * output) / 1e6;
 }
 
-/** What a call used, where what was not reported is in it as estimated; the call itself is not counted. */
+/** The amounts that a call used, with estimates where nothing was reported; the call itself is not counted. */
 export function amountsOf({ unreported, ...usage }: Usage, price: PriceConfig | undefined): Amounts {
   const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
   const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);

@@ -31,7 +31,7 @@ export function createRunDirectory(
     begin(path, {
       [runFiles.config]: content.configYaml,
       ...(content.imported.length > 0 && { [runFiles.imported]: JSON.stringify(content.imported) }),
-      // Last and at once: from here on there is a run to resume.
+      // The manifest comes last, in one step: from here on there is a run to resume.
       [runFiles.manifest]: JSON.stringify(content.manifest, null, 2),
     });
     const { manifest, now, durability } = content;
@@ -90,7 +90,7 @@ export function requireEmpty(path: string): void {
   });
 }
 
-/** What a process wrote that was killed before there was a run. Its lock, or a draft of it, tells it from a user's files. */
+/** Whether all files are of a process that was killed before there was a run: its lock tells them from a user's files. */
 function isCutOffStart(path: string, names: readonly string[]): boolean {
   const begun = [runFiles.config, runFiles.imported, runFiles.manifest, groupFile].flatMap((name) => [
     name,

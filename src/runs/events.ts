@@ -5,7 +5,7 @@ import type { ParseFailure, ParseFailureKind } from '../prompting/answer/format.
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, RacingTotals } from '../rollout/replay-buffer.js';
 
-/** Which call of a run this is. */
+/** The place of a model call in a run. */
 export interface CallPosition {
   readonly iteration: number;
   readonly candidate: number;
@@ -29,7 +29,7 @@ export interface CallRecord extends CallPosition {
         readonly error: ModelErrorKind;
         readonly message: string;
         readonly retries: number;
-        /** What went wrong with the tries before the last, in order. */
+        /** The errors of the tries before the last one, in order. */
         readonly failedTries?: readonly ModelErrorKind[];
         readonly latencyMs: number;
       };
@@ -43,7 +43,7 @@ export interface CallRecord extends CallPosition {
   readonly time: string;
 }
 
-/** What was wrong with the tries of a call, the last one included, and with its reply. */
+/** The faults of all tries of a call, and of its reply. */
 export function faultsOf({ completion, outcome }: CallRecord): readonly string[] {
   const tries = outcome.kind === 'error' ? outcome.failedTries : completion?.failedTries;
   return [
@@ -53,7 +53,7 @@ export function faultsOf({ completion, outcome }: CallRecord): readonly string[]
   ];
 }
 
-/** What calls have used. */
+/** The sums over the calls of a run. */
 export interface UsageTotals {
   readonly calls: number;
   /** Calls that gave no completion. */
@@ -71,7 +71,7 @@ export interface UsageTotals {
    * whose answer was lost. Estimated, on the high side; absent where there are none.
    */
   readonly unreported?: number;
-  /** How often tries and replies went wrong, by kind (ModelErrorKind, ReplyFault); absent where none did. */
+  /** The number of faults of tries and replies by kind (ModelErrorKind, ReplyFault); absent where there are none. */
   readonly faults?: Readonly<Record<string, number>>;
 }
 
@@ -91,10 +91,10 @@ export type LimitName =
   | `perCall.${Exclude<AmountLimit, 'calls'> | 'seconds'}`
   | `total.${AmountLimit | 'minutes'}`;
 
-/** How far a limit is used. */
+/** The use of one limit. */
 export interface Cap {
   readonly limit: LimitName;
-  /** Of `perCall` limits: by the largest call. */
+  /** For `perCall` limits: by the largest call. */
   readonly used: number;
   readonly cap: number;
 }
@@ -143,7 +143,7 @@ export type RunEvent =
       readonly parameters: number;
       readonly iterations: number;
       readonly resumedAt?: number;
-      /** Of a resumed run. */
+      /** Only of a resumed run. */
       readonly best?: BufferEntry;
       /** Saved so far; absent without `evaluation.racing`. */
       readonly racing?: RacingTotals;
@@ -175,7 +175,7 @@ export type RunEvent =
       readonly score?: number;
       readonly best?: number;
       readonly usage: UsageTotals;
-      /** How far the limits are used; absent without any. */
+      /** The use of each limit; absent without any. */
       readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
@@ -187,7 +187,7 @@ export type RunEvent =
       readonly confirmed?: Confirmation;
       readonly racing?: RacingTotals;
       readonly usage: UsageTotals;
-      /** How far the limits are used; absent without any. */
+      /** The use of each limit; absent without any. */
       readonly caps?: readonly Cap[];
     };
 
@@ -195,6 +195,6 @@ export type RunEvent =
 export type LoggedEvent = {
   /** ISO 8601. */
   readonly time: string;
-  /** With `iteration-finished`: how many lines the other files had. With fewer, the iteration is not complete. */
+  /** `iteration-finished` has the numbers of lines of the other files; with fewer, the iteration is not complete. */
   readonly lines?: { readonly evaluations: number; readonly episodes: number; readonly calls: number };
 } & RunEvent;

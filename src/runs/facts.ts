@@ -18,9 +18,9 @@ import type { Manifest } from './manifest.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 import { formatCaps, formatFaults, formatUsage, racingText } from './usage-text.js';
 
-/** What a run reached, as its manifest tells it: no log is opened for it. */
+/** The result of a run, read from its manifest alone. */
 export interface RunFacts {
-  /** Of the run directory. */
+  /** Path of the run directory. */
   readonly path: string;
   readonly manifest: Manifest;
   /** As it is now: a run that no process holds any more crashed. */
@@ -66,10 +66,10 @@ export interface RunResult {
   readonly best: NonNullable<Manifest['best']> | null;
   /** The best candidate measured on untouched seeds. */
   readonly confirmed: Confirmation | null;
-  /** What racing saved; absent without `evaluation.racing`, and before the run's end. */
+  /** The savings of racing; absent without `evaluation.racing`, and before the run's end. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
-  /** How far the limits are used; absent without any. */
+  /** The use of each limit; absent without any. */
   readonly caps?: readonly Cap[];
   readonly report: string;
 }
@@ -90,7 +90,7 @@ export function resultOf({ path, manifest, status, confirmed }: RunFacts, cwd: s
   };
 }
 
-/** What a person reads at the end of a run. */
+/** The result of a run in words. */
 export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const { best, confirmed, racing } = result;
   const lines = [`${styleText('bold', describeReason(result))} after ${result.iterations} iterations`];

@@ -1,4 +1,4 @@
-/** Which runs the names on a command line mean. */
+/** Finds the runs that names on a command line mean. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { UserError } from '../errors.js';

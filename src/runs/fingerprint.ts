@@ -115,7 +115,7 @@ export function requireSame(
 }
 
 /**
- * Undefined when there is something left to do for a run, else how to have it go on.
+ * Tells how a complete run can go on; undefined while something is left to do for it.
  * @param was the config that it ran with
  * @param now the config that it would go on with
  */

@@ -24,7 +24,7 @@ export interface Manifest {
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
-  /** Of an environment that is not built in, so that the run can be read without it. */
+  /** Only for an environment that is not built in, so that the run can be read without it. */
   readonly spec?: RecordedSpec;
   readonly model: string;
   /** SHA-256 of what must not change between a run and its resumption. */
@@ -43,14 +43,14 @@ export interface Manifest {
     readonly parameters: ParameterVector;
   };
   readonly confirmations: readonly Confirmation[];
-  /** What racing saved, at the end; absent without `evaluation.racing`. */
+  /** The savings of racing, at the end; absent without `evaluation.racing`. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
-  /** How far the limits are used; absent without any. */
+  /** The use of each limit; absent without any. */
   readonly caps?: readonly Cap[];
 }
 
-/** What must be there for a manifest to be one; the rest is ours to trust. */
+/** The parts that make a file a manifest; the others are not checked. */
 export const manifestShape = z.looseObject({
   version: z.literal(1),
   run: z.string(),
@@ -76,6 +76,6 @@ export const groupShape = z.looseObject({
   seeds: z.array(z.number()),
   /** Sub-directory of each repeat. */
   runs: z.array(z.string().regex(/^repeat-\d+$/)),
-  /** What the user was told of the config that they were imported from. */
+  /** Notes of the import of the config. */
   notes: z.array(z.string()).optional(),
 });

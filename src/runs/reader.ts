@@ -30,14 +30,14 @@ export const runFiles = {
 export interface RecordedRun {
   readonly entries: readonly BufferEntry[];
   readonly episodes: readonly EpisodeRecord[];
-  /** All of them, of an unfinished iteration too: they were paid for. */
+  /** All calls, those of an unfinished iteration too: they were paid for. */
   readonly calls: readonly CallRecord[];
   readonly events: readonly LoggedEvent[];
   /** The last complete iteration; 0 before the first. */
   readonly iteration: number;
 }
 
-/** What a new run holds. */
+/** The content of a new run. */
 export const nothingRecorded: RecordedRun = {
   entries: [],
   episodes: [],
@@ -94,7 +94,7 @@ export function readEvaluations(path: string, { iterations }: Manifest): readonl
 
 const place = { iteration: 'number', candidate: 'number' } as const;
 
-/** What every line of a log has to hold. */
+/** The fields that every line of a log must have. */
 const logFields = {
   events: { kind: 'string' },
   evaluations: { ...place, 'parameters.0': 'number' },
@@ -107,7 +107,7 @@ function readLog<T>(path: string, log: keyof typeof logFields, options: { readon
   return readJsonLines<T>(join(path, runFiles[log]), { ...options, problem }) ?? [];
 }
 
-/** A damaged line, or one of another file, must not pass for one that says nothing. */
+/** The first missing field: a damaged line, or one of another file, must not pass for an empty one. */
 function lacking(item: unknown, fields: Readonly<Record<string, 'number' | 'string'>>): string | undefined {
   for (const [field, type] of Object.entries(fields)) {
     const value = field
@@ -156,7 +156,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   throw damaged(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
 }
 
-/** That there is no run at `path`, and what is there instead. */
+/** An error that says that there is no run at `path`, and what is there instead. */
 export function noRun(path: string): UserError {
   if (existsSync(join(path, groupFile))) {
     return new UserError({

@@ -37,7 +37,7 @@ function requireWhole(path: string, { entries, iteration }: RecordedRun): void {
   });
 }
 
-/** All files are in the order of their writing, so what to keep is always a beginning. */
+/** Cuts each log after its last complete iteration: lines stand in the order of their writing. */
 function keepOnly(path: string, recorded: RecordedRun): void {
   const lengths = [
     [runFiles.evaluations, recorded.entries.length],

@@ -24,7 +24,7 @@ export type Durability = 'iteration' | 'run';
 export interface RunDirectory {
   readonly path: string;
   readonly manifest: Manifest;
-  /** What the run holds already: nothing for a new one. */
+  /** The content of the run when it was opened. */
   readonly recorded: RecordedRun;
   /** Writes one event to the file it belongs to. */
   record(event: RunEvent): void;
@@ -46,7 +46,7 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
   readManifest(path);
   const release = lockRun(join(path, runFiles.lock));
   try {
-    // Only now: another process may have written till then.
+    // Reads them with the lock held: another process may have written before.
     const manifest = readManifest(path);
     const recorded = repairRun(path);
     return new RunWriter({ path, manifest, recorded, release, now, durability });
@@ -139,7 +139,7 @@ export class RunWriter implements RunDirectory {
   async close(): Promise<void> {
     const files = Object.values(this.#files);
     try {
-      // What the manifest will say of a run whose logs are not yet on disk has to follow them.
+      // The manifest must not say more than the logs on disk.
       if (this.#atEnd) await Promise.all(files.map((file) => file.flush()));
       await this.#flush();
       await this.#committing;

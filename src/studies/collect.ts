@@ -109,7 +109,7 @@ const recordShape = z.looseObject({
 /** Where a collection is played; its record throws a UserError where the runs that are there would be others now. */
 export function collectionPlace(collection: Collection): PlanPlace {
   const { output, runs, seed, experiment, tasks, proposers } = collection;
-  // All that runs are drawn from, as JSON has it.
+  // The settings that runs are drawn from, without what JSON leaves out.
   const settings: unknown = JSON.parse(JSON.stringify({ seed, experiment, tasks, proposers }));
   const record = (written: unknown) => {
     const before = written === undefined ? undefined : recordOf(written, output);

@@ -55,7 +55,7 @@ const settings = z.strictObject({
 
 let layered: SchemaNode | undefined;
 
-/** How a collection's config is read: its layers are parts of an experiment's, in which a number may be a range. */
+/** The kind of a collection's config: its layers are parts of an experiment's, in which a number may be a range. */
 export const collectionKind: SettingsKind<z.output<typeof settings>> = {
   schema: settings,
   get json() {
@@ -105,7 +105,7 @@ function partOf({
 }: SchemaNode): SchemaNode {
   if (anyOf !== undefined) {
     const parts = anyOf.map(partOf).flatMap((part) => part.anyOf ?? [part]);
-    // Last, for `from` is a key of its own in `warmup`.
+    // The range comes last, for `from` is a key of its own in `warmup`.
     const [last, others] = [parts.filter((part) => part === range), parts.filter((part) => part !== range)];
     return { ...node, anyOf: [...others, ...last.slice(0, 1)] };
   }
@@ -184,7 +184,7 @@ export function loadCollection(file: string, overrides: readonly string[] = [], 
   };
 }
 
-/** What a run can't say of itself, and ranges that hold nothing. */
+/** Problems of layers: keys that a layer can't set, and empty ranges. */
 function layerProblems(content: Readonly<Record<string, unknown>>, where: Where): readonly Problem[] {
   const layers = [['experiment'], ...['tasks', 'proposers'].flatMap((list) => indices(content[list], list))];
   return layers.flatMap((path) => {

@@ -1,4 +1,4 @@
-/** What each run of a collection is: a pure function of the collection's config and the run's number. */
+/** Makes the runs of a collection: each is a pure function of the collection's config and the run's number. */
 import { type Config, experimentKind } from '../config/config.js';
 import { parseConfig } from '../config/load.js';
 import { type Problem, UserError } from '../errors.js';
@@ -9,7 +9,7 @@ import { plainName } from '../storage/new-directory.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
 import type { Plan } from './plan.js';
 
-/** What a run has drawn. */
+/** The choices that a run has drawn. */
 export interface Draw {
   /** From 0. */
   readonly index: number;

@@ -1,4 +1,4 @@
-/** What controls reached: the table that a language model's runs are held against. */
+/** The results of controls: the table that a language model's runs are held against. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../package.js';
@@ -48,7 +48,7 @@ export interface ControlRow {
   readonly control: ControlName;
   /** Complete runs. */
   readonly runs: number;
-  /** Of the confirmed returns over them; intervals are 95 %, null for a single run. */
+  /** Statistics of their confirmed returns; intervals are 95 %, null for a single run. */
   readonly confirmed: Summary | null;
   /** Mean number of evaluations of a complete run, of the warm-up too. */
   readonly evaluations: number | null;

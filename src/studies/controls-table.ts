@@ -19,7 +19,7 @@ import type { Budget, ControlRow, ControlsResult } from './controls-result.js';
 export const controlsOnTerminal = (result: ControlsResult): string =>
   [terminalTable(result.rows, columns(result)), ...differences(result), budgetText(result)].join('\n\n');
 
-/** Nothing of so few repeats that none has a verdict. */
+/** The tested differences; empty where there are too few repeats for any verdict. */
 function differences({ differences }: ControlsResult): readonly string[] {
   const tested = differences.filter(({ p }) => p !== null).length;
   if (tested === 0) return [];
@@ -30,7 +30,7 @@ function differences({ differences }: ControlsResult): readonly string[] {
   return [terminalTable(rows, differenceColumns), styleText('dim', verdictRule(tested).join('\n'))];
 }
 
-/** With what it is of below. */
+/** The table with its budget and seeds below. */
 export const controlsMarkdown = (result: ControlsResult): string =>
   `${markdownTable(result.rows, columns(result))}\n\n${budgetText(result)}\n`;
 

@@ -92,7 +92,7 @@ class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   }
 }
 
-/** All runs together: a line for each, and how far they are; of thousands only that. */
+/** Shows all runs together: the progress, and a line for each run unless they are thousands. */
 class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   readonly #plan: Plan<Entry>;
   readonly #shown: Shown;

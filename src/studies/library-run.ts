@@ -18,11 +18,11 @@ import { claimDirectory, plainName } from '../storage/new-directory.js';
 import { beginRun, type OpenedRun, openRun, runAndReport } from './single-run.js';
 
 export interface RunOptions {
-  /** Proposes parameters, in the place of the config's model. It is never closed. */
+  /** Replaces the config's model. It is never closed. */
   readonly model?: UserModel;
-  /** What policies act in, in the place of the config's environment; played in this thread. It is never closed. */
+  /** Replaces the config's environment; played in this thread. It is never closed. */
   readonly environment?: UserEnvironment;
-  /** Told of everything that happens, in order: what the console and the logs show. */
+  /** Receives every event in order: the events that the console and the logs show. */
   readonly onEvent?: (event: RunEvent) => void;
   /** Directory of the run; one that holds a run already goes on with it. Default: a new one in `runsDir`. */
   readonly directory?: string;
@@ -36,7 +36,7 @@ export interface RunOptions {
 export type RunConfig = Omit<ConfigInput, 'model' | 'environment'> &
   Partial<Pick<ConfigInput, 'model' | 'environment'>>;
 
-/** What a run reached, and the directory that it left. */
+/** The result of a run, and its directory. */
 export interface RunOutcome extends RunResult {
   /** Absolute path. */
   readonly directory: string;
@@ -80,7 +80,7 @@ export async function runLibrary(
   return { directory, ...resultOf(factsOf(directory), outside.cwd) };
 }
 
-/** Undefined where nothing is left to do. */
+/** Opens a run to go on with it; undefined where nothing is left to do. */
 function reopen(
   path: string,
   config: Config,

@@ -9,7 +9,7 @@ import { makeDirectory } from '../storage/new-directory.js';
 import { replaceFile } from '../storage/replace-file.js';
 import type { Plan } from './plan.js';
 
-/** Where the record of a plan lies, what locks it, and what a person calls it. */
+/** The file of a plan's record, its lock, and its name in words. */
 const kinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
   controls: { record: planFile, lock: 'controls.lock', name: 'a table of controls' },
@@ -20,9 +20,9 @@ const kinds = {
 /** Where a plan is played. */
 export interface PlanPlace {
   readonly directory: string;
-  /** What to write there of the plan, given what is written there; throws where that is of another plan. */
+  /** Makes the new record of the plan from the written one; throws where that is of another plan. */
   readonly record: (written: unknown) => object;
-  /** What names the directory, for errors; `--out` where it is not said. */
+  /** The option or field that names the directory, for errors (default: `--out`). */
   readonly field?: string;
 }
 

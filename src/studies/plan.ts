@@ -8,7 +8,7 @@ export interface PlanEntry {
   readonly path: string;
   /** Resolved, with the run's own seed and `repeats: 1`. A collection computes it when it is read. */
   readonly config: Config;
-  /** What tells it from other runs of a study. */
+  /** Labels that tell it from other runs of a study. */
   readonly experiment?: string;
   readonly arm?: string;
   /** From 0; results are written whenever all runs of a repeat have ended. */
@@ -23,13 +23,13 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   readonly sharesLimits: boolean;
   /** After a failure, runs with the same value of this label are left out; `others` names those that go on. */
   readonly afterFailure?: { readonly label: 'experiment' | 'arm'; readonly others: string };
-  /** How the number of runs comes about, for the first line of progress. */
+  /** The factors of the number of runs, for the first line of progress. */
   readonly shape?: string;
-  /** What the user was told of the config, for the log of each run. */
+  /** Notes of the import of the config, for the log of each run. */
   readonly notes?: readonly string[] | undefined;
 }
 
-/** How the runs of a plan are played and shown. */
+/** Options that say how runs are played and shown. */
 export interface PlayArguments {
   /** Runs that are played at once; 1 where it is not said. */
   readonly jobs?: number | undefined;

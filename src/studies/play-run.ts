@@ -12,9 +12,9 @@ import { readManifest, readRun, runFiles } from '../runs/reader.js';
 import type { SharedLimits } from './shared-limits.js';
 import { openRun, runAndReport } from './single-run.js';
 
-/** What a thread is told of a run. */
+/** A run as a thread receives it. */
 export interface Job {
-  /** Of the run's directory. */
+  /** Path of the run's directory. */
   readonly path: string;
   readonly config: Config;
   /** See `isBulk`. */

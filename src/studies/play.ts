@@ -15,15 +15,15 @@ interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
   readonly message: string;
 }
 
-/** What a command has played of a plan. */
+/** The outcome of a command that played a plan. */
 export interface Played<Entry extends PlanEntry = PlanEntry> {
   /** `completed` where a limit of all runs left out the rest, too. */
   readonly status: 'completed' | 'interrupted' | 'failed';
   /** Runs that are complete now. */
   readonly complete: number;
-  /** Of them, those that this command brought to their end. */
+  /** The number of them that this command brought to their end. */
   readonly played: number;
-  /** This command's. */
+  /** The evaluations that this command played. */
   readonly evaluations: number;
   readonly seconds: number;
   readonly failures: readonly PlanFailure<Entry>[];
@@ -70,7 +70,7 @@ class Player<Entry extends PlanEntry> {
   readonly #upcoming: Iterator<Entry> & Iterable<Entry>;
   /** The number of runs of each repeat that have not ended. */
   readonly #open = new Map<number, number>();
-  /** What no run should throw ends all. */
+  /** Ends all runs after an error that no run should throw. */
   readonly #broken = new AbortController();
   readonly #failures: PlanFailure<Entry>[] = [];
   #limit: LimitName | undefined;

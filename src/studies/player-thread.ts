@@ -28,7 +28,7 @@ parentPort?.on('message', (message: ToThread) => {
     return;
   }
   play(message.job).catch((error: unknown) => {
-    // Nothing else would hear of it; the thread ends, and the command with it.
+    // An error that nothing catches ends the thread, and with it the command.
     setImmediate(() => {
       throw error;
     });

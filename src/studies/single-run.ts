@@ -39,7 +39,7 @@ interface Opening {
   readonly durability?: Durability;
   /** Objects of a program in the place of what the config names. */
   readonly own?: OwnParts;
-  /** What the user was told of its config, for the log of a new run. */
+  /** Notes of the import of the config, for the log of a new run. */
   readonly notes?: readonly string[] | undefined;
 }
 
@@ -126,7 +126,7 @@ export async function finishRun(
   return exitCodeOf(result.status);
 }
 
-/** What machines get when a run ends in an error of ours or of the system. */
+/** The last line of `--json` when a run ends in an error of ours or of the system. */
 function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown) {
   return { ...resultOf(factsOf(path, manifest), cwd), status: 'failed', error: messageOf(error) } as const;
 }

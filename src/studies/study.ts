@@ -8,7 +8,7 @@ import { isControl } from '../search/controls.js';
 import { plainName } from '../storage/new-directory.js';
 import type { Plan, PlanEntry } from './plan.js';
 
-/** Who plays all experiments. */
+/** A model or control that plays all experiments. */
 export interface StudyArm {
   readonly name: string;
   readonly provider: ModelConfig['provider'];
@@ -34,7 +34,7 @@ export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name
   readonly seeds: readonly number[];
 }
 
-/** What is counted, and what a failure leaves out: a task, as the budget or the environment is wrong, or a model. */
+/** The factors of the number of runs, and the label whose runs a failure leaves out. */
 const kinds = {
   controls: {
     counted: 'tasks, controls, seeds',
@@ -103,7 +103,7 @@ export function planStudy<Arm extends StudyArm>(request: {
         ? overrides.filter((text) => !text.startsWith('model.'))
         : overrides;
       const loaded = loadConfig({ file, overrides: [...arm.overrides, ...own], cwd });
-      // That a config's own model gives way is what was asked for.
+      // The arms replace each config's own model: a note of it says nothing new.
       for (const note of loaded.notes) if (!note.startsWith('model.provider=')) notes.add(note);
       requireConfirmation(loaded.config, loaded.file);
       return [arm.name, loaded.config];

@@ -5,7 +5,7 @@ import type { RunEvent } from '../runs/events.js';
 import { startThread } from '../storage/thread.js';
 import type { Job, RunEnd } from './play-run.js';
 
-/** What a thread is told at its start. */
+/** The setting of a thread, given at its start. */
 export interface ThreadSetting {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
