@@ -8,30 +8,10 @@ import type { LanguageModel } from '../models/language-model.js';
 import { createLocalModel } from '../models/local/process/local-model.js';
 import { type LocalConfig, modelDirectory } from '../models/local/settings.js';
 import { type Cassette, createReplayed } from '../models/replayed.js';
-import type { CustomModelConfig, ReplayedConfig } from '../models/settings.js';
 import { findControl } from '../search/controls.js';
 import type { Proposer } from './proposer.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-interface Provider {
-  /** As `model.provider` has it. */
-  readonly name: string;
-  create(
-    config: { readonly provider: string },
-    environment: Environment,
-    wait: Wait,
-    cassette: Cassette | undefined,
-  ): LanguageModel;
-}
-
-const providers: readonly Provider[] = [
-  { name: 'openai', create: createOpenAI },
-  { name: 'ollama', create: createOllama },
-  { name: 'local', create: createLocal },
-  { name: 'replayed', create: createRecorded },
-  { name: 'custom', create: createCustom },
-];
 
 /**
  * The language model that a config names.
@@ -46,9 +26,21 @@ export function createModel(
   wait: Wait = waitOnClock,
   cassette?: Cassette,
 ): LanguageModel {
-  const provider = providers.find(({ name }) => name === config.provider);
-  if (provider === undefined) throw new Error(`${config.provider} is no language model`);
-  return provider.create(config, environment, wait, cassette);
+  switch (config.provider) {
+    case 'openai':
+      return createOpenAI(config, environment, wait);
+    case 'ollama':
+      return createOllama(config, environment, wait);
+    case 'local':
+      return createLocal(config);
+    case 'replayed':
+      if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
+      return createReplayed(config, cassette);
+    case 'custom':
+      throw notAtHand(config.id);
+    default:
+      throw new Error(`${config.provider} is no language model`);
+  }
 }
 
 /** The language model or the control that a config names; see createModel. */
@@ -59,26 +51,15 @@ export function createProposer(...given: Parameters<typeof createModel>): Propos
   return { id: `control/${control.name}`, ...control.create(config) };
 }
 
-function createRecorded(
-  config: ReplayedConfig,
-  _environment: Environment,
-  _wait: Wait,
-  cassette: Cassette | undefined,
-): LanguageModel {
-  if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
-  return createReplayed(config, cassette);
-}
-
-/** `run(config, {model})` puts its object in the place of this one. */
-function createCustom({ id }: CustomModelConfig): LanguageModel {
-  throw new UserError({
+/** The error of a run whose model is an object of the program that started it. */
+const notAtHand = (id: string) =>
+  new UserError({
     field: 'model',
     message: 'this model was an object of the program that started the run, and is not at hand here',
     value: id,
     remedy:
       'call run(config, {model, directory}) with it in that program; a model in a module (model: {provider: ./my-model.js}) is at hand everywhere',
   });
-}
 
 /** Reports problems inside the model's directory under the field that names the directory. */
 function createLocal(config: LocalConfig): LanguageModel {

@@ -55,7 +55,7 @@ export class Prompter {
     this.#buffer = buffer;
     this.#maximumTurns = conversation === 'fresh' ? 0 : conversation.turns;
     this.#task = taskContext({ config, environment, family, description: prompts.description });
-    this.#keep(recorded.episodes);
+    this.remember(recorded.episodes);
     this.#history = createHistory({
       spec: this.#spec,
       memory: config.memory,
@@ -78,22 +78,18 @@ export class Prompter {
     return this.#prompts.formatCorrection(this.#context, failure);
   }
 
-  /** Keeps what a prompt may show of a new entry's episodes. */
-  remember(_entry: BufferEntry, episodes: readonly EpisodeRecord[]): void {
-    this.#keep(episodes);
+  /** Keeps the trajectories that a prompt may show. */
+  remember(episodes: readonly EpisodeRecord[]): void {
+    if (this.#config.memory.trajectories === 'none') return;
+    for (const episode of episodes) {
+      if (episode.episode === 0) this.#trajectories.set(place(episode), episode);
+    }
   }
 
   /** Takes note of a finished iteration: its proposals, and the entries of those that were evaluated. */
   finish(proposals: readonly AskedProposal[], entries: readonly BufferEntry[]): void {
     const before = this.#buffer.entries.length - entries.length;
     this.#advance(proposals, entries, this.#buffer.entries.slice(0, before));
-  }
-
-  #keep(episodes: readonly EpisodeRecord[]): void {
-    if (this.#config.memory.trajectories === 'none') return;
-    for (const episode of episodes) {
-      if (episode.episode === 0) this.#trajectories.set(place(episode), episode);
-    }
   }
 
   #contextOf(iteration: number): PromptContext {

@@ -96,8 +96,7 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
       const call = judge(request, item, attempt, reply, accepted);
       item.calls.push(call);
       if (reply.kind !== 'recorded') request.onCall(call);
-      if (reply.kind === 'error' && (reply.error.fatal || reply.error.kind === 'aborted'))
-        fatal = reply.error;
+      if (reply.kind === 'error' && isFinal(reply.error)) fatal = reply.error;
       if (call.outcome.kind === 'accepted') {
         const { parameters } = call.outcome;
         accepted.set(vectorKey(parameters), parameters);
@@ -230,9 +229,11 @@ function judge(
   }
   const { completion } = reply;
   const cost = request.ledger.cost(completion.usage);
-  const result = parse(completion, request.parameters, (parameters) =>
-    accepted.has(vectorKey(parameters)) ? { iteration: request.iteration } : request.seen(parameters),
-  );
+  const result = parseParameters(completion.text, request.parameters, {
+    seen: (parameters) =>
+      accepted.has(vectorKey(parameters)) ? { iteration: request.iteration } : request.seen(parameters),
+    finishReason: completion.finishReason,
+  });
   return {
     ...base,
     outcome: result.ok
@@ -241,8 +242,4 @@ function judge(
     completion,
     ...(cost !== undefined && { cost }),
   };
-}
-
-function parse(completion: Completion, spec: ParameterSpec, seen: ProposalRequest['seen']) {
-  return parseParameters(completion.text, spec, { seen, finishReason: completion.finishReason });
 }

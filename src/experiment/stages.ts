@@ -32,7 +32,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     const race = raceAgainst(buffer.best, racing, seeds.length);
     const measured = await measure(setting, parameters, seeds, place, stop.abort, race);
     buffer.append([measured.entry]);
-    experiment.prompter.remember(measured.entry, measured.episodes);
+    experiment.prompter.remember(measured.episodes);
     emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
     await yieldToEventLoop();
   }
@@ -145,7 +145,7 @@ export async function evaluateProposals(
   for (const { entry, episodes } of measured) {
     const improved = buffer.best === undefined || entry.score > buffer.best.score;
     buffer.append([entry]);
-    prompter.remember(entry, episodes);
+    prompter.remember(episodes);
     emit({ kind: 'candidate-evaluated', entry, episodes, improved });
   }
   const entries = measured.map(({ entry }) => entry);

@@ -114,7 +114,7 @@ function conversationAt(parts: Parts, begin: number, { entry, episode, reply, ro
       candidate,
     }));
     buffer.append(added);
-    for (const one of added) prompter.remember(one, [{ ...episode, iteration, candidate: one.candidate }]);
+    for (const one of added) prompter.remember([{ ...episode, iteration, candidate: one.candidate }]);
     prompter.finish([{ candidate: 0, calls: [accepted(messages, reply, iteration)] }], added);
   }
   return { asked, correction: prompter.formatCorrection({ kind: 'missing' }) };

@@ -22,27 +22,21 @@ export interface PlanDisplay<Entry extends PlanEntry> {
   close(): void;
 }
 
-interface Shown extends PlayArguments {
+interface Shown<Entry extends PlanEntry> extends PlayArguments {
+  readonly plan: Plan<Entry>;
   /** Runs at once. */
   readonly jobs: number;
   readonly directory: string;
   /** Runs that were complete before, and are not shown. */
   readonly done: number;
+  readonly context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds' | 'cwd'>;
 }
 
-type Outside = Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds' | 'cwd'>;
-
-export function createPlanDisplay<Entry extends PlanEntry>(
-  plan: Plan<Entry>,
-  shown: Shown,
-  context: Outside,
-): PlanDisplay<Entry> {
-  const { json, jobs, quiet } = shown;
+export function createPlanDisplay<Entry extends PlanEntry>(shown: Shown<Entry>): PlanDisplay<Entry> {
+  const { context, jobs, json, plan, quiet } = shown;
   const isBar = !json && !quiet && context.terminal !== undefined;
   // Repeats of one experiment are followed closely, as a single run is; a terminal has room for one of them.
-  return plan.kind === 'repeats' && !(isBar && jobs > 1)
-    ? new RepeatsDisplay(plan, shown, context)
-    : new RunsDisplay(plan, shown, context);
+  return plan.kind === 'repeats' && !(isBar && jobs > 1) ? new RepeatsDisplay(shown) : new RunsDisplay(shown);
 }
 
 const failureText = ({ afterFailure }: Plan, { path }: PlanEntry, message: string) =>
@@ -50,27 +44,25 @@ const failureText = ({ afterFailure }: Plan, { path }: PlanEntry, message: strin
 
 /** The display of a single run, for each; what it says is labelled where several go at once. */
 class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
-  readonly #plan: Plan<Entry>;
-  readonly #shown: Shown;
-  readonly #context: Outside;
+  readonly #shown: Shown<Entry>;
   readonly #displays = new Map<Entry, Display>();
 
-  constructor(plan: Plan<Entry>, shown: Shown, context: Outside) {
-    this.#plan = plan;
+  constructor(shown: Shown<Entry>) {
     this.#shown = shown;
-    this.#context = context;
   }
 
   begin(entry: Entry) {
-    const { json, jobs, quiet } = this.#shown;
-    const { entries } = this.#plan;
+    const { context, jobs, json, plan, quiet } = this.#shown;
     if (!json && !quiet) {
-      this.note(`repeat ${entries.indexOf(entry) + 1} of ${entries.length}, seed ${entry.config.seed}`);
+      const number = plan.entries.indexOf(entry) + 1;
+      this.note(`repeat ${number} of ${plan.entries.length}, seed ${entry.config.seed}`);
     }
-    const label = jobs > 1 ? entry.path : undefined;
     const note = (text: string) => this.note(`${entry.path}  ${text}`);
-    const context = label === undefined ? this.#context : { ...this.#context, note };
-    this.#displays.set(entry, createDisplay({ json, quiet }, context, label));
+    const display =
+      jobs > 1
+        ? createDisplay({ json, quiet }, { ...context, note }, entry.path)
+        : createDisplay({ json, quiet }, context);
+    this.#displays.set(entry, display);
   }
 
   event(entry: Entry, event: RunEvent) {
@@ -80,11 +72,11 @@ class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   end(entry: Entry, end: RunEnd) {
     this.#displays.get(entry)?.close();
     this.#displays.delete(entry);
-    if (end.kind === 'failed') this.note(failureText(this.#plan, entry, end.message));
+    if (end.kind === 'failed') this.note(failureText(this.#shown.plan, entry, end.message));
   }
 
   note(text: string) {
-    this.#context.note(text);
+    this.#shown.context.note(text);
   }
 
   close() {
@@ -94,9 +86,7 @@ class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
 
 /** Shows all runs together: the progress, and a line for each run unless they are thousands. */
 class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
-  readonly #plan: Plan<Entry>;
-  readonly #shown: Shown;
-  readonly #context: Outside;
+  readonly #shown: Shown<Entry>;
   readonly #progress: Progress;
   readonly #started: number;
   /** Iterations of each run that is played now, in all and done. */
@@ -104,17 +94,14 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   #ended: number;
   #evaluations = 0;
 
-  constructor(plan: Plan<Entry>, shown: Shown, context: Outside) {
-    this.#plan = plan;
+  constructor(shown: Shown<Entry>) {
     this.#shown = shown;
-    this.#context = context;
-    this.#progress = createProgress(shown, context);
-    this.#started = context.milliseconds();
+    this.#progress = createProgress(shown, shown.context);
+    this.#started = shown.context.milliseconds();
     this.#ended = shown.done;
-    const total = plan.entries.length;
     this.#progress.begin({
       label: 'runs',
-      total,
+      total: shown.plan.entries.length,
       value: shown.done,
       amount: (value) => `${Math.floor(value)}`,
     });
@@ -135,36 +122,39 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   }
 
   end(entry: Entry, end: RunEnd) {
+    const { plan } = this.#shown;
     this.#playing.delete(entry);
     this.#ended++;
-    if (end.kind === 'failed') this.note(failureText(this.#plan, entry, end.message));
-    if (isBulk(this.#plan)) {
+    if (end.kind === 'failed') this.note(failureText(plan, entry, end.message));
+    if (isBulk(plan)) {
       const error = 'message' in end ? { error: end.message } : {};
       this.#progress.emit({ kind: 'run', run: entry.path, status: end.kind, ...error });
     } else if (end.kind !== 'failed') {
       this.#tell(entry);
     }
     // The last line of others has said that all is done.
-    if (isBulk(this.#plan) || this.#ended < this.#plan.entries.length) this.#update([entry.path]);
+    if (isBulk(plan) || this.#ended < plan.entries.length) this.#update([entry.path]);
   }
 
   #tell(entry: Entry) {
-    const result = resultOf(factsOf(join(this.#shown.directory, entry.path)), this.#context.cwd);
+    const { context, directory, plan } = this.#shown;
+    const result = resultOf(factsOf(join(directory, entry.path)), context.cwd);
     const { arm, config, experiment, repeat } = entry;
     this.#progress.emit({ kind: 'run', experiment, arm, repeat, seed: config.seed, ...result });
     const { confirmed, iterations } = result;
     const score = confirmed === null ? 'not confirmed' : `confirmed ${formatReturn(confirmed.mean)}`;
-    const place = `run ${this.#ended}/${this.#plan.entries.length}`;
+    const place = `run ${this.#ended}/${plan.entries.length}`;
     this.#progress.say(`${place}  ${entry.path}  ${iterations} iterations, ${score}`);
   }
 
   /** A run counts by its iterations, and its confirmation as one, so that the time left is even. */
   #update(figures: readonly string[]) {
+    const { context, plan } = this.#shown;
     let value = this.#ended;
     for (const { done, of } of this.#playing.values()) value += done / (of + 1);
-    const seconds = Math.max(1, this.#context.milliseconds() - this.#started) / 1000;
+    const seconds = Math.max(1, context.milliseconds() - this.#started) / 1000;
     const rate = `${formatCompact(this.#evaluations / seconds)} evaluations/s`;
-    this.#progress.update(value, isBulk(this.#plan) ? [rate] : figures);
+    this.#progress.update(value, isBulk(plan) ? [rate] : figures);
   }
 
   note(text: string) {

@@ -15,7 +15,7 @@ import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { claimDirectory, plainName } from '../storage/new-directory.js';
-import { beginRun, type OpenedRun, openRun, runAndReport } from './single-run.js';
+import { beginRun, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export interface RunOptions {
   /** Replaces the config's model. It is never closed. */
@@ -86,11 +86,11 @@ function reopen(
   config: Config,
   own: OwnParts,
   outside: Outside,
-): Promise<OpenedRun | undefined> {
+): Promise<ReadyRun | undefined> {
   const was = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
   const wanted = { ...config, policy: config.policy ?? was.policy };
   refuseDifferences(was, wanted);
-  return openRun(path, wanted, outside, { own });
+  return reopenRun(path, wanted, outside, { own });
 }
 
 function ownParts({ environment, model }: RunOptions): OwnParts {

@@ -22,7 +22,7 @@ import { replaceFile } from '../storage/replace-file.js';
 import { runName } from './library-run.js';
 import { type PlayArguments, requireJobs } from './plan.js';
 import { createGroup, finishGroup } from './repeats.js';
-import { beginRun, finishRun, openRun } from './single-run.js';
+import { beginRun, finishRun, reopenRun } from './single-run.js';
 
 interface ConfigArguments extends PlayArguments {
   readonly overrides: readonly string[];
@@ -89,7 +89,7 @@ export async function resumeRun(
     replaceFile(file, resolvedYaml(config));
     return finishGroup(path, config, args, context);
   }
-  const opened = await openRun(path, config, context);
+  const opened = await reopenRun(path, config, context);
   if (opened === undefined) {
     const manifest = readManifest(path);
     throw new UserError({

@@ -6,11 +6,12 @@ import { loadConfig } from '../config/load.js';
 import type { CommandContext } from '../context.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { messageOf, UserError } from '../errors.js';
+import { assemble } from '../experiment/assemble.js';
 import { runInDirectory } from '../experiment/session.js';
 import type { LimitName, RunEvent } from '../runs/events.js';
 import { readManifest, readRun, runFiles } from '../runs/reader.js';
 import type { SharedLimits } from './shared-limits.js';
-import { openRun, runAndReport } from './single-run.js';
+import { beginRun, reopenRun, runAndReport } from './single-run.js';
 
 /** A run as a thread receives it. */
 export interface Job {
@@ -51,7 +52,9 @@ export async function playRun(
     if (bulk && existsSync(path) && !isReadable(path)) rmSync(path, { recursive: true });
     // Calls of a language model are not to be paid for twice; those of a control cost nothing.
     const durability = bulk && !isLanguageModel(config.model) ? 'run' : 'iteration';
-    const opened = await openRun(path, config, context, { durability, notes });
+    const opened = existsSync(join(path, runFiles.manifest))
+      ? await reopenRun(path, config, context, { durability })
+      : await beginRun(await assemble(config, context.env), () => path, context, { durability, notes });
     played = opened !== undefined;
     if (opened !== undefined) {
       const { directory } = opened;

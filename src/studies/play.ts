@@ -91,24 +91,25 @@ class Player<Entry extends PlanEntry> {
     this.#directory = directory;
     this.#write = write;
     this.#shared = plan.sharesLimits ? new SharedLimits(plan, directory) : undefined;
-    const done = plan.entries.filter(({ path }) => isComplete(join(directory, path)));
-    const skipped = new Set(isBulk(plan) ? done : []);
+    const complete = plan.entries.filter(({ path }) => isComplete(join(directory, path)));
+    const skipped = new Set(isBulk(plan) ? complete : []);
     const left = plan.entries.filter((entry) => !skipped.has(entry));
     this.#upcoming = left.values();
     for (const { repeat } of left) {
       if (repeat !== undefined) this.#open.set(repeat, (this.#open.get(repeat) ?? 0) + 1);
     }
-    this.#complete = skipped.size;
+    const done = skipped.size;
+    this.#complete = done;
     this.#jobs = Math.max(1, Math.min(args.jobs ?? 1, left.length));
-    const shown = { ...args, jobs: this.#jobs, directory, done: skipped.size };
-    this.#display = createPlanDisplay(plan, shown, context);
+    const { json, quiet } = args;
+    this.#display = createPlanDisplay({ plan, directory, context, json, quiet, jobs: this.#jobs, done });
     this.#context = this.#contextOfRuns(context);
-    if (!args.json && !args.quiet && plan.kind !== 'repeats') {
-      const complete = done.length > 0 ? `, ${done.length} of them complete` : '';
+    if (!json && !quiet && plan.kind !== 'repeats') {
+      const before = complete.length > 0 ? `, ${complete.length} of them complete` : '';
       const beside = this.#jobs > 1 ? `; ${this.#jobs} at once` : '';
       const shape = plan.shape === undefined ? '' : ` (${plan.shape})`;
       const place = shownPath(directory, context.cwd);
-      context.note(`${plan.entries.length} runs${shape} in ${place}${complete}${beside}`);
+      context.note(`${plan.entries.length} runs${shape} in ${place}${before}${beside}`);
     }
   }
 

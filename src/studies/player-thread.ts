@@ -1,7 +1,6 @@
 /** A thread that plays runs of a plan for `thread.ts`, one after the other. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CommandContext } from '../context.js';
-import type { Completion } from '../models/language-model.js';
 import type { RunEvent } from '../runs/events.js';
 import { type Job, playRun } from './play-run.js';
 import type { FromThread, ThreadSetting, ToThread } from './thread.js';
@@ -43,26 +42,11 @@ async function play(job: Job): Promise<void> {
     events = [];
   };
   const show = (event: RunEvent) => {
-    events.push(withoutBulk(event));
+    // No display shows trajectories, which may be large.
+    events.push('episodes' in event ? { ...event, episodes: [] } : event);
     if (event.kind === 'iteration-finished' || event.kind === 'run-finished') tellEvents();
   };
   const end = await playRun(job, show, context);
   if (events.length > 0) tellEvents();
   tell({ kind: 'ended', end });
-}
-
-/** No display shows trajectories, messages or replies. */
-function withoutBulk(event: RunEvent): RunEvent {
-  switch (event.kind) {
-    case 'call-finished': {
-      const { completion, ...call } = event.call;
-      const { reasoning: _, ...slim } = { ...completion, text: '' } as Completion;
-      return { ...event, call: { ...call, messages: [], ...(completion && { completion: slim }) } };
-    }
-    case 'warmup-evaluated':
-    case 'candidate-evaluated':
-      return { ...event, episodes: [] };
-    default:
-      return event;
-  }
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
@@ -30,13 +29,13 @@ export async function runAndReport(
 }
 
 /** A run that is about to be played. */
-export interface OpenedRun {
+export interface ReadyRun {
   readonly assembly: Assembly;
   readonly directory: RunDirectory;
 }
 
 interface Opening {
-  readonly durability?: Durability;
+  readonly durability?: Durability | undefined;
   /** Objects of a program in the place of what the config names. */
   readonly own?: OwnParts;
   /** Notes of the import of the config, for the log of a new run. */
@@ -54,7 +53,7 @@ export async function beginRun(
   place: () => string,
   context: Outside,
   opening?: Opening,
-): Promise<OpenedRun> {
+): Promise<ReadyRun> {
   await openModel(assembly, context);
   return { assembly, directory: startRun(assembly, place(), context, opening) };
 }
@@ -82,36 +81,28 @@ export function startRun(
   return directory;
 }
 
-/** Begins the run at `path`, or opens it to go on; undefined where `config` leaves nothing to do. */
-export async function openRun(
+/** Opens a run to go on with it as `config` says; undefined where that leaves nothing to do. */
+export async function reopenRun(
   path: string,
   config: Config,
   context: Outside & Pick<CommandContext, 'env'>,
-  opening: Opening = {},
-): Promise<OpenedRun | undefined> {
-  if (!existsSync(join(path, runFiles.manifest))) {
-    return beginRun(
-      await assemble(config, context.env, undefined, opening.own),
-      () => path,
-      context,
-      opening,
-    );
-  }
+  { durability, own }: Opening = {},
+): Promise<ReadyRun | undefined> {
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const manifest = readManifest(path);
   if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
-  const assembly = await assemble(config, context.env, readImported(path), opening.own);
+  const assembly = await assemble(config, context.env, readImported(path), own);
   requireSame(assembly, manifest, file);
   await openModel(assembly, context);
-  const directory = resumeRunDirectory(path, context.now, opening.durability);
+  const directory = resumeRunDirectory(path, context.now, durability);
   replaceFile(file, resolvedYaml(assembly.config));
   return { assembly, directory };
 }
 
 /** Runs from wherever the directory stands to the end, and prints the result. */
 export async function finishRun(
-  { assembly, directory }: OpenedRun,
+  { assembly, directory }: ReadyRun,
   { json, quiet }: Pick<PlayArguments, 'json' | 'quiet'>,
   context: CommandContext,
 ): Promise<number> {

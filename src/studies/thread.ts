@@ -16,7 +16,7 @@ export interface ThreadSetting {
 export type ToThread = { readonly kind: 'play'; readonly job: Job } | { readonly kind: 'finish' | 'abort' };
 
 export type FromThread =
-  /** Without trajectories and texts. */
+  /** Without trajectories. */
   | { readonly kind: 'events'; readonly events: readonly RunEvent[] }
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'ended'; readonly end: RunEnd };
