@@ -19,6 +19,11 @@ export interface Outcome {
   readonly usage: UsageTotals;
 }
 
+/**
+ * Plays a run from wherever it stands to its end. Failures of the model or of an environment outside this program end it
+ * with a reason.
+ * @throws any other error, such as one of the file system
+ */
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {
   const { buffer, commit, config, emit, ledger } = experiment;
   emitStart(experiment);

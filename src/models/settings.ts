@@ -108,6 +108,5 @@ export const customModelSchema = z.strictObject({
 export type OpenAIConfig = z.output<typeof openaiSchema>;
 export type OllamaConfig = z.output<typeof ollamaSchema>;
 export type ModuleModelConfig = z.output<typeof moduleModelSchema>;
-export type CustomModelConfig = z.output<typeof customModelSchema>;
 export type ReplayedConfig = z.output<typeof replayedSchema>;
 export type PriceConfig = z.output<typeof price>;
