@@ -2,7 +2,6 @@
 import type { Argv } from 'yargs';
 import { type Arguments, kinds, studyOptions } from '../../src/command.js';
 import { type CommandContext, requireCount } from '../../src/context.js';
-import { controlNames } from '../../src/search/controls.js';
 
 export const options = (y: Argv) =>
   studyOptions(
@@ -32,8 +31,7 @@ export const options = (y: Argv) =>
         ...kinds.text,
         array: true,
         default: [],
-        choices: controlNames,
-        describe: 'Searches that play beside them with the same budget',
+        describe: 'Searches that play beside them with the same budget, e.g. random hill-climb cma-es',
       })
       .option('repeats', {
         ...kinds.number,

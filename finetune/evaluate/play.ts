@@ -6,7 +6,7 @@ import { type CommandContext, exitCodeOf, shownPath } from '../../src/context.js
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
-import type { ControlName } from '../../src/search/controls.js';
+import { requireControl } from '../../src/search/controls.js';
 import { replaceFile } from '../../src/storage/replace-file.js';
 import type { PlayArguments } from '../../src/studies/plan.js';
 import { playPlan } from '../../src/studies/play.js';
@@ -23,7 +23,7 @@ interface EvaluationRequest extends PlayArguments {
   /** A directory, `ollama:NAME`, `openai:NAME` or a control; see `openArms`. */
   readonly tuned: string;
   readonly base?: string | undefined;
-  readonly control: readonly ControlName[];
+  readonly control: readonly string[];
   readonly configs: readonly string[];
   readonly overrides: readonly string[];
   /** First root seed; left out, that of the first config. */
@@ -41,7 +41,12 @@ const files = { result: 'evaluation.json', page: 'index.html' } as const;
 /** Plays what is left of an evaluation, and prints what changed. Returns the exit code. */
 export async function playEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
-  const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
+  const { arms, notes } = openArms(
+    args.base,
+    args.tuned,
+    args.control.map((name) => requireControl('--control', name)),
+    context.cwd,
+  );
   const given = withoutOverrides(args.configs);
   const { plan, notes: configNotes } = planEvaluation({
     arms,

@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import type { Arguments } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { UserError } from '../errors.js';
-import { isModulePath, type ModuleKind } from '../modules/user-module.js';
+import type { ModuleKind } from '../modules/user-module.js';
 import { packageRoot } from '../package.js';
 
 /** How a config names a module of each kind. */
@@ -27,7 +27,11 @@ export const options = (y: Argv) =>
     .example('$0 init environment my-env.js', 'an environment that plays as it is');
 
 /** `policyloop init <kind> <file>`. */
-export function execute({ kind, file }: Arguments<typeof options>, context: CommandContext): number {
+export async function execute(
+  { kind, file }: Arguments<typeof options>,
+  context: CommandContext,
+): Promise<number> {
+  const { isModulePath } = await import('../modules/user-module.js');
   if (!isModulePath(`./${file}`)) {
     throw new UserError({
       field: 'file',

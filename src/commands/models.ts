@@ -3,10 +3,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../command.js';
 import { type CommandContext, exitCodes } from '../context.js';
 import { formatProblem, type Problem, UserError } from '../errors.js';
-import { adapterFacts, adapterRows, isAdapter } from '../models/local/facts/adapter-facts.js';
-import { modelFacts } from '../models/local/facts/model-facts.js';
-import { modelRows } from '../models/local/facts/model-rows.js';
-import { embeddedModel, modelDirectory, type Quantization, quantizations } from '../models/local/settings.js';
+import type { Quantization } from '../models/local/settings.js';
 
 export const options = (y: Argv) =>
   y
@@ -27,7 +24,9 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop models check [directory]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const quantization = readQuantization(args.quantization);
+  const { embeddedModel, modelDirectory, quantizations } = await import('../models/local/settings.js');
+  const { adapterFacts, adapterRows, isAdapter } = await import('../models/local/facts/adapter-facts.js');
+  const quantization = readQuantization(args.quantization, quantizations);
   const directory = resolve(context.cwd, modelDirectory(args.directory ?? embeddedModel));
   if (isAdapter(directory)) {
     const base = args.base === undefined ? undefined : resolve(context.cwd, args.base);
@@ -41,6 +40,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       remedy: 'name the directory of the adapter: adapter_config.json and adapter_model.safetensors',
     });
   if (quantization !== undefined) context.note(`measuring what ${quantization} loses …`);
+  const { modelFacts } = await import('../models/local/facts/model-facts.js');
+  const { modelRows } = await import('../models/local/facts/model-rows.js');
   return explain(await modelFacts(directory, quantization), modelRows, args.json, context);
 }
 
@@ -67,7 +68,10 @@ function screen(
   ].join('\n');
 }
 
-function readQuantization(given: string | undefined): Exclude<Quantization, 'none'> | undefined {
+function readQuantization(
+  given: string | undefined,
+  quantizations: readonly Quantization[],
+): Exclude<Quantization, 'none'> | undefined {
   const known = quantizations.filter((name) => name !== 'none');
   if (given === undefined) return undefined;
   const found = known.find((name) => name === given);

@@ -1,13 +1,11 @@
 import { resolve } from 'node:path';
-import { parse } from 'yaml';
 import type { Argv } from 'yargs';
 import { type Arguments, kinds } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { type Problem, UserError } from '../errors.js';
-import { modelName } from '../models/local/process/local-model.js';
-import { embeddedModel, type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
+import type { LocalConfig } from '../models/local/settings.js';
 import { type LoopbackHost, loopbackHosts } from '../serve/http.js';
-import { type NamedAdapter, serveModels } from '../serve/serve-models.js';
+import type { NamedAdapter } from '../serve/serve-models.js';
 
 export const options = (y: Argv) =>
   y
@@ -51,9 +49,11 @@ export const finishing = 'answering what was asked for (Ctrl-C again stops at on
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const host = readHost(args.host);
   const port = readPort(args.port);
-  const settings = readSettings(args, context.cwd);
+  const settings = await readSettings(args, context.cwd);
+  const { modelName } = await import('../models/local/process/local-model.js');
+  const { serveModels } = await import('../serve/serve-models.js');
   const name = modelName(settings.path);
-  const adapters = readAdapters(args.adapter, name, context.cwd);
+  const adapters = readAdapters(args.adapter, name, modelName, context.cwd);
   try {
     await serveModels({ settings, name, adapters, host, port }, context, (ready) =>
       context.print(args.json ? JSON.stringify(ready) : ready.url),
@@ -64,7 +64,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
 }
 
-function readSettings(args: Args, cwd: string): LocalConfig {
+async function readSettings(args: Args, cwd: string): Promise<LocalConfig> {
+  const { parse } = await import('yaml');
+  const { embeddedModel, localSchema, modelDirectory } = await import('../models/local/settings.js');
   const { device, quantization, threads, contextTokens } = args;
   const parsed = localSchema.safeParse({
     provider: 'local',
@@ -73,7 +75,9 @@ function readSettings(args: Args, cwd: string): LocalConfig {
     quantization,
     ...(threads !== undefined && { threads }),
     ...(contextTokens !== undefined && { contextTokens }),
-    template: Object.fromEntries(args.template.map(readVariable)),
+    template: Object.fromEntries(
+      args.template.map(readVariable).map(([name, value]) => [name, parse(value) as unknown]),
+    ),
   });
   // A request says how long an answer may be, and whether it must have a form.
   if (parsed.success) return { ...parsed.data, maxTokens: Number.MAX_SAFE_INTEGER, format: 'constrained' };
@@ -87,12 +91,17 @@ function readSettings(args: Args, cwd: string): LocalConfig {
 }
 
 /** @throws UserError when two models would have one name */
-function readAdapters(given: readonly string[], base: string, cwd: string): NamedAdapter[] {
+function readAdapters(
+  given: readonly string[],
+  base: string,
+  nameOf: (directory: string) => string,
+  cwd: string,
+): NamedAdapter[] {
   const adapters = given.map((text) => {
     // In runs/lr=3/adapter, the sign is part of the path.
     const [, name, directory] = /^([^=/\\]+)=(.+)$/s.exec(text) ?? [];
     const adapter = resolve(cwd, directory ?? text);
-    return { name: name ?? modelName(adapter), adapter };
+    return { name: name ?? nameOf(adapter), adapter };
   });
   const names = [base, ...adapters.map(({ name }) => name)];
   const twice = adapters.find(({ name }) => names.indexOf(name) !== names.lastIndexOf(name));
@@ -108,7 +117,7 @@ function readAdapters(given: readonly string[], base: string, cwd: string): Name
   });
 }
 
-function readVariable(text: string): readonly [string, unknown] {
+function readVariable(text: string): readonly [name: string, value: string] {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined)
     throw new UserError({
@@ -117,7 +126,7 @@ function readVariable(text: string): readonly [string, unknown] {
       message: 'is no name=value',
       remedy: 'e.g. --template enable_thinking=false',
     });
-  return [name, parse(value)];
+  return [name, value];
 }
 
 function readHost(given: string): LoopbackHost {

@@ -1,5 +1,6 @@
 /** Searches that see only parameters and returns: the baselines of a language model. */
 import type { z } from 'zod';
+import { UserError } from '../errors.js';
 import { createCmaEs } from './cma-es.js';
 import type { Control } from './control.js';
 import { createHillClimb, createOnePlusOneEs, createRandomSearch } from './local-search.js';
@@ -25,12 +26,24 @@ export const controls = [
 ] as const satisfies readonly ControlRecord[];
 
 export type ControlName = (typeof controls)[number]['name'];
+
 export const controlNames: readonly ControlName[] = controls.map(({ name }) => name);
 
 export const findControl = (name: string): ControlRecord | undefined =>
   controls.find((control) => control.name === name);
 
 export const isControl = (name: string): name is ControlName => findControl(name) !== undefined;
+
+/** @throws UserError for a name that no control has */
+export function requireControl(field: string, name: string): ControlName {
+  if (isControl(name)) return name;
+  throw new UserError({
+    field,
+    message: 'there is no such control',
+    value: name,
+    alternatives: [...controlNames],
+  });
+}
 
 /** The arm of a study in which this control plays; its settings are the defaults. */
 export const controlArm = <Name extends ControlName>(name: Name) => ({

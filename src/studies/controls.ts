@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { withoutOverrides } from '../command.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../context.js';
 import { UserError } from '../errors.js';
-import { type ControlName, controlArm, controlNames, isControl } from '../search/controls.js';
+import { controlArm, requireControl } from '../search/controls.js';
 import { replaceFile } from '../storage/replace-file.js';
 import {
   type Budget,
@@ -95,8 +95,8 @@ function planControls(request: ControlsRequest, cwd: string) {
   ];
   return planStudy({
     kind: 'controls',
-    arms: namedControls(request.controls).map((name) => {
-      const arm = controlArm(name);
+    arms: [...new Set(request.controls.split(','))].map((name) => {
+      const arm = controlArm(requireControl('--controls', name.trim()));
       return { ...arm, overrides: [...arm.overrides, ...same] };
     }),
     ...withoutOverrides(request.configs),
@@ -105,19 +105,6 @@ function planControls(request: ControlsRequest, cwd: string) {
     cwd,
     field: 'configs',
     reserved,
-  });
-}
-
-function namedControls(list: string): readonly ControlName[] {
-  const names = [...new Set(list.split(',').map((name) => name.trim()))];
-  return names.map((name) => {
-    if (isControl(name)) return name;
-    throw new UserError({
-      field: '--controls',
-      message: 'there is no such control',
-      value: name,
-      alternatives: [...controlNames],
-    });
   });
 }
 

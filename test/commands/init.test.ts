@@ -9,9 +9,9 @@ const cwd = temporaryDirectory();
 // The loader of TypeScript in the tests' threads asks for it; Node finds out by itself.
 writeFileSync(join(cwd, 'package.json'), '{"type": "module"}');
 
-function init(kind: Parameters<typeof initCommand>[0]['kind'], file: string) {
+async function init(kind: Parameters<typeof initCommand>[0]['kind'], file: string) {
   const { context, printed } = recordingContext(cwd);
-  initCommand({ kind, file }, context);
+  await initCommand({ kind, file }, context);
   return printed.join('\n');
 }
 
@@ -27,7 +27,7 @@ const quick = { iterations: 2, warmup: 2, confirmation: { candidates: 1, episode
 
 describe('policyloop init', () => {
   it('writes an environment that imports nothing and plays as it is, in threads too', async () => {
-    expect(init('environment', 'my-env.js')).toContain('environment: ./my-env.js');
+    expect(await init('environment', 'my-env.js')).toContain('environment: ./my-env.js');
     expect(readFileSync(join(cwd, 'my-env.js'), 'utf8')).not.toMatch(/^import|require\(/m);
     const config = { ...quick, environment: './my-env.js', model: { provider: 'hill-climb' } };
     const alone = await play('alone', { ...config, evaluation: { episodes: 3, workers: 1 } });
@@ -37,10 +37,10 @@ describe('policyloop init', () => {
   });
 
   it('writes a model, a policy, a reward and helpers that play together as they are', async () => {
-    init('model', 'model.js');
-    init('policy', 'policy.mjs');
-    init('reward', 'reward.js');
-    init('helpers', 'helpers.js');
+    await init('model', 'model.js');
+    await init('policy', 'policy.mjs');
+    await init('reward', 'reward.js');
+    await init('helpers', 'helpers.js');
     mkdirSync(join(cwd, 'mine'));
     writeFileSync(
       join(cwd, 'mine', 'system.hbs'),
@@ -62,9 +62,9 @@ describe('policyloop init', () => {
     expect(first).toContain('Laboratory 7 CARTPOLE-V1 The last action is taken');
   });
 
-  it('overwrites nothing, and refuses what is no name of a module', () => {
-    init('environment', 'twice.js');
-    expect(() => init('environment', 'twice.js')).toThrow('is there already');
-    expect(() => init('environment', 'my-env.py')).toThrow('is no name of a module');
+  it('overwrites nothing, and refuses what is no name of a module', async () => {
+    await init('environment', 'twice.js');
+    await expect(init('environment', 'twice.js')).rejects.toThrow('is there already');
+    await expect(init('environment', 'my-env.py')).rejects.toThrow('is no name of a module');
   });
 });

@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import yargs, { type Argv } from 'yargs';
 import { type Arguments, type Command, common } from '../../src/command.js';
@@ -25,6 +25,30 @@ describe.each(files)('%s', (file) => {
 
   it('prints JSON where it prints more than a path', async () => {
     expect((await helpOf(file)).includes('--json')).toBe(!/\/(report|init)\.ts$/.test(file));
+  });
+});
+
+/** The packages that a module loads with all that it imports when it is loaded itself: types and `import()` are not. */
+function packagesOf(path: string, seen = new Set<string>()): ReadonlySet<string> {
+  if (seen.has(path)) return new Set();
+  seen.add(path);
+  const imports = /^(?:import|export) (?!type\b)[^;]*? from '([^']+)';/gm;
+  const named = [...readFileSync(path, 'utf8').matchAll(imports)].map(([, name]) => name!);
+  const own = named.filter((name) => name.startsWith('.')).map((name) => join(dirname(path), name));
+  return new Set([
+    ...named.filter((name) => !name.startsWith('.') && !name.startsWith('node:')),
+    ...own.flatMap((name) => [...packagesOf(name.replace(/\.js$/, '.ts'), seen)]),
+  ]);
+}
+
+describe('--help is quick', () => {
+  it.each(files)('%s loads no schema, SDK or native module before it is executed', (file) => {
+    const light = ['cli-progress', 'fastest-levenshtein', 'yargs'];
+    expect([...packagesOf(join(root, file))].filter((name) => !light.includes(name))).toEqual([]);
+  });
+
+  it('would tell of one that does', () => {
+    expect([...packagesOf(join(root, 'src/studies/play-config.ts'))]).toContain('zod');
   });
 });
 
