@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import type { z } from 'zod';
 import type { ModelConfig } from '../config/config.js';
 import { type Problem, UserError } from '../errors.js';
 import { createOllama } from '../models/hosted/ollama.js';
@@ -6,12 +7,47 @@ import { createOpenAI } from '../models/hosted/openai.js';
 import { type Wait, waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { createLocalModel } from '../models/local/process/local-model.js';
-import { type LocalConfig, modelDirectory } from '../models/local/settings.js';
+import { type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
 import { type Cassette, createReplayed } from '../models/replayed.js';
+import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
 import { findControl } from '../search/controls.js';
 import type { Proposer } from './proposer.js';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** What a model is made from, beside its section of the config. */
+interface Surroundings {
+  /** Environment variables, for keys and server addresses. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** How hosted models wait before they try a failed call again. */
+  readonly wait: Wait;
+  /** What a replayed run was answered. */
+  readonly cassette: Cassette | undefined;
+}
+
+/** The providers of language models; a user's module is opened by `moduleModel`, for it takes time. */
+const providers = [
+  provider(openaiSchema, (config, { environment, wait }) => createOpenAI(config, environment, wait)),
+  provider(ollamaSchema, (config, { environment, wait }) => createOllama(config, environment, wait)),
+  provider(localSchema, createLocal),
+  provider(replayedSchema, (config, { cassette }) => {
+    if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
+    return createReplayed(config, cassette);
+  }),
+  provider(customModelSchema, ({ id }) => {
+    throw notAtHand(id);
+  }),
+];
+
+/** A record of `providers`; its name is the one that its schema has for `model.provider`. */
+function provider<Schema extends z.ZodObject<{ provider: z.ZodLiteral<string> }>>(
+  schema: Schema,
+  create: (config: z.output<Schema>, surroundings: Surroundings) => LanguageModel,
+) {
+  return {
+    name: schema.shape.provider.value,
+    schema,
+    create: (config: unknown, surroundings: Surroundings) => create(schema.parse(config), surroundings),
+  };
+}
 
 /**
  * The language model that a config names.
@@ -22,25 +58,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function createModel(
   config: ModelConfig,
-  environment: Environment,
+  environment: Surroundings['environment'],
   wait: Wait = waitOnClock,
   cassette?: Cassette,
 ): LanguageModel {
-  switch (config.provider) {
-    case 'openai':
-      return createOpenAI(config, environment, wait);
-    case 'ollama':
-      return createOllama(config, environment, wait);
-    case 'local':
-      return createLocal(config);
-    case 'replayed':
-      if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
-      return createReplayed(config, cassette);
-    case 'custom':
-      throw notAtHand(config.id);
-    default:
-      throw new Error(`${config.provider} is no language model`);
-  }
+  const record = providers.find(({ name }) => name === config.provider);
+  if (record === undefined) throw new Error(`${config.provider} is no language model`);
+  return record.create(config, { environment, wait, cassette });
 }
 
 /** The language model or the control that a config names; see createModel. */
@@ -52,14 +76,15 @@ export function createProposer(...given: Parameters<typeof createModel>): Propos
 }
 
 /** The error of a run whose model is an object of the program that started it. */
-const notAtHand = (id: string) =>
-  new UserError({
+function notAtHand(id: string): UserError {
+  return new UserError({
     field: 'model',
     message: 'this model was an object of the program that started the run, and is not at hand here',
     value: id,
     remedy:
       'call run(config, {model, directory}) with it in that program; a model in a module (model: {provider: ./my-model.js}) is at hand everywhere',
   });
+}
 
 /** Reports problems inside the model's directory under the field that names the directory. */
 function createLocal(config: LocalConfig): LanguageModel {
