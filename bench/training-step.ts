@@ -6,7 +6,7 @@
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { makeBatch } from '../finetune/engine/batch.js';
-import { initialAdapter } from '../finetune/engine/lora.js';
+import { initialAdapter } from '../finetune/engine/first-values.js';
 import { adamWStep, zeroMoments } from '../finetune/engine/optimisers.js';
 import { type Trainable, trainedParameters } from '../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../finetune/engine/training-graph.js';

@@ -9,7 +9,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { randomModel } from '../finetune/engine/initial-model.js';
+import { randomModel } from '../finetune/engine/first-values.js';
 import { tensorOf, writeSafetensors } from '../finetune/engine/safetensors-writer.js';
 import { parseDecoderConfig } from '../src/models/local/weights/hf-config.js';
 import { createGenerator } from '../src/random/generator.js';

@@ -52,7 +52,7 @@ export { type Problem, UserError } from './errors.js';
 export { type Assembly, assemble } from './experiment/assemble.js';
 export { type Outcome, runExperiment } from './experiment/experiment.js';
 export { type Experiment, experimentIn, newManifest, type StopRequests } from './experiment/parts.js';
-export type { AnswerGrammar, NumberKind } from './models/answer-grammar.js';
+export type { AnswerGrammar, NumberKind } from './models/language-model.js';
 export {
   type ChatMessage,
   type Completion,

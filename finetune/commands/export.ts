@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/command.js';
 import { type CommandContext, requireCount, shownPath } from '../../src/context.js';
-import { plainName } from '../../src/storage/new-directory.js';
+import { plainName } from '../../src/storage/files.js';
 
 export const options = (y: Argv) =>
   y

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/errors.js';
 import { version } from '../../src/package.js';
-import { replaceFile } from '../../src/storage/replace-file.js';
+import { replaceFile } from '../../src/storage/files.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
 /** In the output directory of a training, and in the adapter or model directory that it wrote. */

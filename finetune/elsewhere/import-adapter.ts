@@ -8,7 +8,7 @@ import { openAdapter } from '../../src/models/local/graph/adapter.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { readJson } from '../../src/storage/checked-json.js';
-import { replaceFile } from '../../src/storage/replace-file.js';
+import { replaceFile } from '../../src/storage/files.js';
 import { contentHash, type TrainingLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
 import { makeRoom, type WriteHooks, writeParts } from '../export/file-parts.js';
 import { makeModelDirectory } from '../export/model-directory.js';

@@ -7,7 +7,7 @@ import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { requireControl } from '../../src/search/controls.js';
-import { replaceFile } from '../../src/storage/replace-file.js';
+import { replaceFile } from '../../src/storage/files.js';
 import type { PlayArguments } from '../../src/studies/plan.js';
 import { playPlan } from '../../src/studies/play.js';
 import { openArms, trainedOn } from './arms.js';

@@ -11,8 +11,13 @@ import { openWeights } from '../../src/models/local/weights/safetensors.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import type { TokenExample } from '../engine/batch.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
-import { initializerRange, randomModel, storedModel } from '../engine/initial-model.js';
-import { initialAdapter, writeAdapter } from '../engine/lora.js';
+import {
+  initialAdapter,
+  initializerRange,
+  randomModel,
+  storedModel,
+  writeAdapter,
+} from '../engine/first-values.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
 import { writeModel } from '../export/model-directory.js';

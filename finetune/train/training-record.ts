@@ -1,6 +1,6 @@
 /** The record of a training beside its result: the log of metrics, event files for TensorBoard, a page. */
 import { join } from 'node:path';
-import { replaceFile } from '../../src/storage/replace-file.js';
+import { replaceFile } from '../../src/storage/files.js';
 import { type Metric, MetricsLog } from './metrics.js';
 import { EventFile } from './tensorboard.js';
 import { renderTrainingPage, type TrainingReport, type TrainingStatus } from './training-page.js';

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from '../../src/storage/replace-file.js';
+import { replaceFile } from '../../src/storage/files.js';
 
 const validity = z.object({
   asked: z.number(),

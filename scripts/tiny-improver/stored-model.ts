@@ -11,7 +11,7 @@ import { UserError } from '../../src/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { readJson } from '../../src/storage/checked-json.js';
-import { replaceFile } from '../../src/storage/replace-file.js';
+import { replaceFile } from '../../src/storage/files.js';
 
 /** Bytes that a model may have in the package. */
 export const mostBytes = 12_000_000;

@@ -26,7 +26,7 @@ type Args = Arguments<typeof options>;
 /** `policyloop import <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { loadConfig } = await import('../config/load.js');
-  const { importedYaml } = await import('../config/import/imported-yaml.js');
+  const { importedYaml } = await import('../config/import/import-config.js');
   const { file, imported, notes } = loadConfig({
     file: args.config,
     overrides: args.overrides,

@@ -3,7 +3,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../context.js';
 import { UserError } from '../errors.js';
 import { findRuns } from '../runs/finder.js';
-import { replaceFile } from '../storage/replace-file.js';
+import { replaceFile } from '../storage/files.js';
 import { type ComparedRun, readComparedRuns } from './compared-runs.js';
 import { renderComparisonPage } from './page.js';
 import { compareGroups, type LeftOut } from './run-comparison.js';

@@ -1,8 +1,7 @@
 import { UserError } from '../errors.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
-import type { Action, DiscreteSpace, Environment, Observation, Space, Step } from './environment.js';
+import type { Action, DiscreteSpace, Environment, Observation, Space, Step, Task } from './environment.js';
 import type { Frame } from './frame.js';
-import type { Task } from './task.js';
 
 /** Makes an environment of a task: random stream, checked calls, and truncation after `maxSteps` steps. */
 export function limitedEnvironment(id: string, task: Task, maxSteps: number | undefined): Environment {

@@ -16,7 +16,7 @@ import { makeTask } from '../rollout/task.js';
 import { placeName } from '../runs/facts.js';
 import { runFiles } from '../runs/reader.js';
 import type { RunDirectory } from '../runs/writer.js';
-import { replaceFile } from '../storage/replace-file.js';
+import { replaceFile } from '../storage/files.js';
 import type { Assembly } from './assemble.js';
 import { bestEntries } from './stages.js';
 

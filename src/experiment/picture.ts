@@ -9,7 +9,7 @@ import { svgAnimation } from '../render/svg-animation.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { placeName } from '../runs/facts.js';
 import { type OpenedRun, openRun } from '../runs/open-run.js';
-import { replaceFile } from '../storage/replace-file.js';
+import { replaceFile } from '../storage/files.js';
 import {
   type DrawnEpisode,
   drawEpisode,

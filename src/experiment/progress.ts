@@ -3,7 +3,7 @@ import { formatCompact, formatCost, formatReturn, plural } from '../format/numbe
 import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
 import type { RunEvent } from '../runs/events.js';
-import { formatCaps } from '../runs/usage-text.js';
+import { formatCaps } from '../runs/facts.js';
 import type { Display } from './session.js';
 
 /**

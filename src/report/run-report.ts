@@ -1,14 +1,14 @@
+import type { Config } from '../config/config.js';
 import { type Html, html, preformatted } from '../format/html.js';
-import { formatReturn, formatTime } from '../format/numbers.js';
+import { formatReturn, formatTime, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import { placeName } from '../runs/facts.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve, timelineOf } from './charts/learning-curve.js';
 import { loggedProposals } from './data/proposals.js';
-import type { RunData } from './data/run-data.js';
+import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
 import { gridMap, type TaskLabels, taskLabels } from './data/task-labels.js';
 import { page, type Section } from './page/page.js';
-import { animationView } from './views/animation-view.js';
 import { callLog } from './views/call-log.js';
 import { failureView } from './views/failure-view.js';
 import { confirmationTable, headline, runHeader, warnings } from './views/overview.js';
@@ -61,4 +61,33 @@ ${policyView(best.parameters, data.policy, data.parameters, labels, grid)}
 ${confirmationTable(data.manifest.confirmations, data.config)}
 </div>
 <details><summary>As a parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`;
+}
+
+/** The episodes side by side; undefined where there are no pictures. */
+export function animationView(
+  { episodes, files }: Animations,
+  config: Pick<Config, 'candidates' | 'render'>,
+): Html | undefined {
+  if (episodes.length === 0 && files.length === 0) return undefined;
+  return html`${
+    episodes.length > 0 &&
+    html`<div class="animations">${episodes.map((episode) => animation(episode, config))}</div>
+<p class="note">Each plays the first episode of its evaluation.</p>`
+  }
+${files.length > 0 && html`<p class="note">Drawn as the run went, the best candidate of iteration ${files.map(({ iteration, file }, i) => html`${i > 0 && ', '}<a href="${file}">${iteration}</a>`)}.</p>`}`;
+}
+
+function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): Html {
+  const { name, score, length, recorded, svg } = episode;
+  const place = placeName(episode, config);
+  const outcome = `return ${formatReturn(episode.return)} in ${plural(length, 'step')}`;
+  return html`<figure>
+<img src="${svgDataUri(svg)}" alt="Animation of ${name.toLowerCase()} policy, ${place}: ${outcome}">
+<figcaption><b>${name}</b>, ${place}: ${outcome}; its mean over the evaluation is ${formatReturn(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${formatReturn(recorded)} for this episode: the environment is not what it was then.</span>`}</figcaption>
+</figure>`;
+}
+
+/** An image of the document: nearly as short, and without a character that HTML would have to escape. */
+function svgDataUri(svg: string): string {
+  return `data:image/svg+xml,${svg.replace(/[%#"'`<>&\n]|[^ -~]/gu, (character) => encodeURIComponent(character).replace("'", '%27'))}`;
 }

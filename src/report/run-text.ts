@@ -7,10 +7,8 @@ import { linearWeights, type PolicyDescription, type PolicyFamily } from '../pol
 import { formatParameters } from '../prompting/answer/format.js';
 import { racingTotals } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
-import { factsOf, resultOf } from '../runs/facts.js';
+import { factsOf, formatCaps, formatFaults, formatUsage, racingText, resultOf } from '../runs/facts.js';
 import type { OpenedRun } from '../runs/open-run.js';
-import { formatCaps, formatFaults, formatUsage, racingText } from '../runs/usage-text.js';
-import { sparkline } from './charts/sparkline.js';
 
 interface Shown {
   /** Evaluations that are listed, the best first. */
@@ -141,4 +139,31 @@ function policyLines(
     `${weights.length} weights in a random subspace of rank ${projection.rank} (seed ${projection.seed}) follow from them:`,
     table,
   ];
+}
+
+const blocks = '▁▂▃▄▅▆▇█';
+
+/**
+ * The values as a line of block characters, lowest to highest of them. More values than `width` are averaged over
+ * equal stretches; values that are not finite leave a gap.
+ */
+export function sparkline(values: readonly number[], width = 40): string {
+  const columns = Math.min(values.length, Math.max(1, Math.floor(width)));
+  const heights = Array.from({ length: columns }, (_, column) => {
+    const from = Math.floor((column * values.length) / columns);
+    const to = Math.floor(((column + 1) * values.length) / columns);
+    const finite = values.slice(from, to).filter(Number.isFinite);
+    return finite.reduce((sum, value) => sum + value / finite.length, finite.length === 0 ? Number.NaN : 0);
+  });
+  const finite = heights.filter(Number.isFinite);
+  const low = finite.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
+  const high = finite.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
+  return heights
+    .map((value) => {
+      if (!Number.isFinite(value)) return ' ';
+      // Divided first: the difference of two large values could overflow.
+      const share = high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
+      return blocks[Math.min(blocks.length - 1, Math.floor(share * blocks.length))];
+    })
+    .join('');
 }

@@ -7,7 +7,7 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { factsOf } from '../runs/facts.js';
 import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';
-import { replaceFile } from '../storage/replace-file.js';
+import { replaceFile } from '../storage/files.js';
 import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
 import { renderGroupReport } from './group-report.js';
 import { renderReport } from './run-report.js';

@@ -4,7 +4,7 @@
  * parameters.
  */
 import { z } from 'zod';
-import type { AnswerGrammar, NumberKind } from '../models/answer-grammar.js';
+import type { AnswerGrammar, NumberKind } from '../models/language-model.js';
 import { multiplesBetween } from '../models/local/constraint/number-grammar.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';
 import { answerText } from '../prompting/answer/reply-text.js';

@@ -5,7 +5,7 @@ import { type Problem, UserError } from '../errors.js';
 import { createGenerator, deriveSeeds } from '../random/generator.js';
 import { oneScreen } from '../settings/issues.js';
 import { discriminatorOf, isMapping } from '../settings/schema.js';
-import { plainName } from '../storage/new-directory.js';
+import { plainName } from '../storage/files.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
 import type { Plan } from './plan.js';
 

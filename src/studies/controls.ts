@@ -5,7 +5,7 @@ import { withoutOverrides } from '../command.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../context.js';
 import { UserError } from '../errors.js';
 import { controlArm, requireControl } from '../search/controls.js';
-import { replaceFile } from '../storage/replace-file.js';
+import { replaceFile } from '../storage/files.js';
 import {
   type Budget,
   type ControlsPlan,

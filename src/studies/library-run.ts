@@ -14,7 +14,7 @@ import { factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
-import { claimDirectory, plainName } from '../storage/new-directory.js';
+import { claimDirectory, plainName } from '../storage/files.js';
 import { beginRun, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export interface RunOptions {

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { UserError } from '../errors.js';
 import { collectionFile, groupFile, planFile, readManifest, runFiles } from '../runs/reader.js';
 import { readJson } from '../storage/checked-json.js';
+import { makeDirectory, replaceFile } from '../storage/files.js';
 import { lockRun } from '../storage/lock.js';
-import { makeDirectory } from '../storage/new-directory.js';
-import { replaceFile } from '../storage/replace-file.js';
 import type { Plan } from './plan.js';
 
 /** The file of a plan's record, its lock, and its name in words. */

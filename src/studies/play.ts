@@ -6,8 +6,7 @@ import type { LimitName, RunEvent } from '../runs/events.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
 import { isComplete, openPlan, type PlanPlace } from './open.js';
 import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
-import { type Job, playRun } from './play-run.js';
-import { SharedLimits } from './shared-limits.js';
+import { type Job, playRun, SharedLimits } from './play-run.js';
 import { PlayerThread } from './thread.js';
 
 interface PlanFailure<Entry extends PlanEntry = PlanEntry> {

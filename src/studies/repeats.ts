@@ -8,9 +8,15 @@ import { addUsage } from '../experiment/usage.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { writeReport } from '../report/write-report.js';
 import { createGroupDirectory } from '../runs/create.js';
-import { describeRepeats, factsOf, resultOf, summarizeRepeats } from '../runs/facts.js';
+import {
+  describeRepeats,
+  factsOf,
+  formatFaults,
+  formatUsage,
+  resultOf,
+  summarizeRepeats,
+} from '../runs/facts.js';
 import { readGroup, runFiles } from '../runs/reader.js';
-import { formatFaults, formatUsage } from '../runs/usage-text.js';
 import type { Plan, PlayArguments } from './plan.js';
 import { failureLines, type Played, playPlan } from './play.js';
 

@@ -14,7 +14,7 @@ import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readImported, readManifest, runFiles } from '../runs/reader.js';
 import { type Durability, type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
-import { replaceFile } from '../storage/replace-file.js';
+import { replaceFile } from '../storage/files.js';
 import type { PlayArguments } from './plan.js';
 
 /** Runs an experiment in its directory, from wherever it stands, to its end, and writes its report. */

@@ -5,7 +5,7 @@ import { loadConfig } from '../config/load.js';
 import { UserError } from '../errors.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { isControl } from '../search/controls.js';
-import { plainName } from '../storage/new-directory.js';
+import { plainName } from '../storage/files.js';
 import type { Plan, PlanEntry } from './plan.js';
 
 /** A model or control that plays all experiments. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { linearScale, robustDomain } from '../../src/report/charts/scale.js';
-import { sparkline } from '../../src/report/charts/sparkline.js';
+import { sparkline } from '../../src/report/run-text.js';
 import { quantile } from '../../src/statistics/descriptive.js';
 
 describe('scales', () => {

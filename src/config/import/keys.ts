@@ -1,6 +1,6 @@
 /** The keys that both programs have, and what their tables of keys are made of. */
 import type { PolicyConfig } from '../../policies/settings.js';
-import { plainName } from '../../storage/new-directory.js';
+import { plainName } from '../../storage/files.js';
 import { carry, change, type Draft, drop, given, isOn } from './draft.js';
 import { type EnvironmentChoice, importEnvironment, noWindow } from './environment.js';
 import type { ModelChoice } from './model.js';

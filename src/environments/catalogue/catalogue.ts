@@ -4,7 +4,7 @@ import { CartPole } from '../classic-control/cart-pole.js';
 import { MountainCar } from '../classic-control/mountain-car.js';
 import { MountainCarContinuous } from '../classic-control/mountain-car-continuous.js';
 import { Pendulum } from '../classic-control/pendulum.js';
-import type { Environment } from '../environment.js';
+import type { Environment, Task } from '../environment.js';
 import { limitedEnvironment } from '../limited-environment.js';
 import {
   halfCheetah,
@@ -37,7 +37,6 @@ import { NavigationTrack } from '../props/navigation-track.js';
 import { Nim } from '../props/nim.js';
 import { Pong } from '../props/pong.js';
 import { isSyntheticId, syntheticEntry, syntheticIds } from '../synthetic/families.js';
-import type { Task } from '../task.js';
 import { Blackjack } from '../toy-text/blackjack.js';
 import { cliffWalking } from '../toy-text/cliff-walking.js';
 import { frozenLake, frozenLakeOptions } from '../toy-text/frozen-lake.js';

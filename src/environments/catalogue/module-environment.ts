@@ -9,11 +9,12 @@ import {
   type Observation,
   recordedSpace,
   type Space,
+  type Task,
+  type TaskStep,
 } from '../environment.js';
 import type { Frame } from '../frame.js';
 import { isMember, limitedEnvironment } from '../limited-environment.js';
 import { EnvironmentError } from '../remote/remote-environment.js';
-import type { Task, TaskStep } from '../task.js';
 
 type Member = (...given: readonly unknown[]) => unknown;
 

@@ -1,7 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
+import type { BoxSpace, DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { circle, type Frame, line, type Point } from '../frame.js';
-import type { Task, TaskStep } from '../task.js';
 import { singleCos, singleSin } from './single-precision.js';
 
 const { PI, cos, sin, fround } = Math;

@@ -1,7 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { BoxSpace, DiscreteSpace, Observation } from '../environment.js';
+import type { BoxSpace, DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { circle, type Frame, line, type Point, rectangle } from '../frame.js';
-import type { Task, TaskStep } from '../task.js';
 
 const { fround } = Math;
 const gravity = 9.8; // m/s²

@@ -1,7 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { BoxSpace, Observation } from '../environment.js';
+import type { BoxSpace, Observation, Task, TaskStep } from '../environment.js';
 import type { Frame } from '../frame.js';
-import type { Task, TaskStep } from '../task.js';
 import { drawMountainCar } from './mountain-car.js';
 import { isSingle } from './single-precision.js';
 

@@ -1,7 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import { type BoxSpace, type Observation, symmetricBox } from '../environment.js';
+import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
 import { circle, type Frame, line } from '../frame.js';
-import type { Task, TaskStep } from '../task.js';
 import { isSingle } from './single-precision.js';
 
 const maxSpeed = 8; // rad/s

@@ -3,7 +3,7 @@
  * reward = forward_reward_weight · vx + (healthy ? healthy_reward : 0) − ctrl_cost_weight · Σ action².
  */
 import { z } from 'zod';
-import type { Task } from '../task.js';
+import type { Task } from '../environment.js';
 import { addNormal, addUniform, controlCost, limited, MujocoTask } from './mujoco-task.js';
 import type { Scene } from './scene.js';
 import { loadModel, type ModelName, Simulation, type State } from './simulation.js';

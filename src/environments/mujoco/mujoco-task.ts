@@ -1,8 +1,7 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import { isSingle } from '../classic-control/single-precision.js';
-import { type BoxSpace, type Observation, symmetricBox } from '../environment.js';
+import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
 import type { Frame } from '../frame.js';
-import type { Task, TaskStep } from '../task.js';
 import { drawScene, type Scene } from './scene.js';
 import type { Simulation, State } from './simulation.js';
 

@@ -1,6 +1,6 @@
 /** Poles on a cart that is pushed along a rail, which ends at ±1 m. */
 import { z } from 'zod';
-import type { Task } from '../task.js';
+import type { Task } from '../environment.js';
 import { addNormal, addUniform, limited, MujocoTask } from './mujoco-task.js';
 import { loadModel, Simulation } from './simulation.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Task } from '../task.js';
+import type { Task } from '../environment.js';
 import { addUniform, controlCost, MujocoTask } from './mujoco-task.js';
 import { loadModel, Simulation, type State } from './simulation.js';
 

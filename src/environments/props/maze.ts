@@ -1,7 +1,6 @@
-import type { Observation, TupleSpace } from '../environment.js';
+import type { Observation, Task, TaskStep, TupleSpace } from '../environment.js';
 import { type Frame, line, type Shape } from '../frame.js';
 import { gridLines, gridView, tile, token } from '../grid.js';
-import type { Task, TaskStep } from '../task.js';
 import { type Cell, directions, isOpen, type Maze } from './maze-layout.js';
 
 /**

@@ -1,7 +1,12 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import { type DiscreteSpace, type Observation, symmetricBox } from '../environment.js';
+import {
+  type DiscreteSpace,
+  type Observation,
+  symmetricBox,
+  type Task,
+  type TaskStep,
+} from '../environment.js';
 import { circle, type Frame, line, type Point, polygon, polyline } from '../frame.js';
-import type { Task, TaskStep } from '../task.js';
 
 /** A place in m and a direction in rad: 0 along y, positive clockwise. */
 interface Pose {

@@ -1,7 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { DiscreteSpace, Observation } from '../environment.js';
+import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { type Frame, line, type Role, text } from '../frame.js';
-import type { Task, TaskStep } from '../task.js';
 
 const allSticks = 10;
 const mostTaken = 3;

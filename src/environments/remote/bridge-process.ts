@@ -2,8 +2,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import process from 'node:process';
-import { Exchange } from './exchange.js';
-import type { EnvironmentError } from './remote-environment.js';
+import { type EnvironmentError, Exchange } from './remote-environment.js';
 
 interface BridgeCommand {
   /** Name of what is played, for messages. */

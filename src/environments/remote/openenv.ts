@@ -1,9 +1,13 @@
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { UserError } from '../../errors.js';
-import { Exchange } from './exchange.js';
 import { observationOf, parseOpenEnvOptions, spaceOf, withAction } from './openenv-options.js';
-import { EnvironmentError, type EpisodeBatch, type RemoteEnvironment } from './remote-environment.js';
+import {
+  EnvironmentError,
+  type EpisodeBatch,
+  Exchange,
+  type RemoteEnvironment,
+} from './remote-environment.js';
 
 export interface OpenEnvSettings {
   /** Longest wait for the connection and for an answer. */

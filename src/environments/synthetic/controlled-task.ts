@@ -1,6 +1,12 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import { type Action, type Observation, type Space, symmetricBox } from '../environment.js';
-import type { Task, TaskStep } from '../task.js';
+import {
+  type Action,
+  type Observation,
+  type Space,
+  symmetricBox,
+  type Task,
+  type TaskStep,
+} from '../environment.js';
 import { type Actuators, actionSpace, applyAction } from './actuators.js';
 import type { Plant } from './plant.js';
 import type { Sensors } from './sensors.js';

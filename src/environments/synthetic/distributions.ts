@@ -1,5 +1,5 @@
 import { type RandomGenerator, shuffled } from '../../random/generator.js';
-import type { Task } from '../task.js';
+import type { Task } from '../environment.js';
 
 /** A drawn task and its step limit. */
 export interface DrawnTask {

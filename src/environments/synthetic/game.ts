@@ -1,6 +1,5 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { DiscreteSpace, Observation } from '../environment.js';
-import type { Task, TaskStep } from '../task.js';
+import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { chance, type Draw, integerBetween } from './distributions.js';
 
 interface Rules {

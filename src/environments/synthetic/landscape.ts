@@ -1,6 +1,5 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import { type BoxSpace, type Observation, symmetricBox } from '../environment.js';
-import type { Task, TaskStep } from '../task.js';
+import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
 import {
   chance,
   type Draw,

@@ -1,7 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { DiscreteSpace, Observation, TupleSpace } from '../environment.js';
+import type { DiscreteSpace, Observation, Task, TaskStep, TupleSpace } from '../environment.js';
 import { type Frame, type Point, polyline, type Role, type Shape, text } from '../frame.js';
-import type { Task, TaskStep } from '../task.js';
 
 /** Ace to ten, then jack, queen and king; drawn with replacement. */
 const deck = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10] as const;

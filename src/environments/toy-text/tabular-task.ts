@@ -1,7 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
-import type { DiscreteSpace, Observation } from '../environment.js';
+import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import type { Frame } from '../frame.js';
-import type { Task, TaskStep } from '../task.js';
 
 /** What may follow when an action is taken in a state. */
 export interface Outcome {

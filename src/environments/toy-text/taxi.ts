@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { RandomGenerator } from '../../random/generator.js';
-import type { DiscreteSpace, Observation } from '../environment.js';
+import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { circle, type Frame, line } from '../frame.js';
 import { gridLines, gridView, tile, tileCentre, tileText } from '../grid.js';
-import type { Task, TaskStep } from '../task.js';
 
 const probability = z.number().min(0).max(1);
 

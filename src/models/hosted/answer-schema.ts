@@ -1,4 +1,4 @@
-import type { AnswerGrammar, NumberKind } from '../answer-grammar.js';
+import type { AnswerGrammar, NumberKind } from '../language-model.js';
 
 /**
  * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for servers that constrain decoding. The reason comes first,

@@ -1,4 +1,4 @@
-import type { AnswerGrammar } from '../../models/answer-grammar.js';
+import type { AnswerGrammar } from '../../models/language-model.js';
 import type { ParameterSpec } from '../../policies/policy.js';
 
 /** The answer format as data, for models that enforce it; `parseParameters` reads every answer of this grammar. */

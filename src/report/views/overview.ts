@@ -15,8 +15,7 @@ import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
 import type { Confirmation, LoggedEvent, StopReason } from '../../runs/events.js';
-import { placeName } from '../../runs/facts.js';
-import { racingText } from '../../runs/usage-text.js';
+import { placeName, racingText } from '../../runs/facts.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { importConfig, isForeignConfig } from '../../../src/config/import/import-config.js';
-import { importedYaml } from '../../../src/config/import/imported-yaml.js';
+import { importConfig, importedYaml, isForeignConfig } from '../../../src/config/import/import-config.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { UserError } from '../../../src/errors.js';
 import { assemble } from '../../../src/experiment/assemble.js';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeBatch, totalWeight } from '../../../finetune/engine/batch.js';
-import { initialAdapter, writeAdapter } from '../../../finetune/engine/lora.js';
+import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { adamWStep, zeroMoments } from '../../../finetune/engine/optimisers.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { gradients } from '../../../finetune/engine/autodiff.js';
 import { makeBatch, type TokenExample, totalWeight } from '../../../finetune/engine/batch.js';
-import { initialAdapter, writeAdapter } from '../../../finetune/engine/lora.js';
+import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { execute as evaluateCommand } from '../../../finetune/commands/evaluate.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
-import { initialAdapter, writeAdapter } from '../../../finetune/engine/lora.js';
+import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { trainedParameters } from '../../../finetune/engine/trainable.js';
 import { openArms, trainedOn } from '../../../finetune/evaluate/arms.js';
 import type { Evaluation } from '../../../finetune/evaluate/evaluation.js';

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { writeAdapter } from '../../../finetune/engine/lora.js';
+import { writeAdapter } from '../../../finetune/engine/first-values.js';
 import type { AdaptableModule } from '../../../src/models/local/graph/adapter.js';
 import { decoderTensors } from '../../../src/models/local/graph/parameters.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';

@@ -1,4 +1,4 @@
-import type { AnswerGrammar } from '../../answer-grammar.js';
+import type { AnswerGrammar } from '../../language-model.js';
 import { type NumberGrammar, numberGrammar } from './number-grammar.js';
 
 /** One step of a pattern matcher. State 0 is the start; `role` is that of a pattern which ends with this byte. */

@@ -3,7 +3,7 @@
  * tokenizer whose tokens are byte strings will do, however it cuts numbers and punctuation.
  */
 import { UserError } from '../../../errors.js';
-import type { AnswerGrammar } from '../../answer-grammar.js';
+import type { AnswerGrammar } from '../../language-model.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import {
   type AnswerAutomaton,

@@ -1,5 +1,5 @@
 import { smallest } from '../../../statistics/descriptive.js';
-import type { NumberKind } from '../../answer-grammar.js';
+import type { NumberKind } from '../../language-model.js';
 
 /** Which texts are, or can become, one allowed value. */
 export interface NumberGrammar {

@@ -1,6 +1,5 @@
 /** A loaded model: messages in, answers out. Lives in the model's own process. */
-import type { AnswerGrammar } from '../../answer-grammar.js';
-import { chosenSampling, plainSampling, type Sampling } from '../../language-model.js';
+import { type AnswerGrammar, chosenSampling, plainSampling, type Sampling } from '../../language-model.js';
 import {
   type Constraint,
   type ConstraintVocabulary,

@@ -1,7 +1,6 @@
 /** Messages between the parent and the model's process. */
 import type { Problem } from '../../../errors.js';
-import type { AnswerGrammar } from '../../answer-grammar.js';
-import type { ChatMessage, SamplingChoice } from '../../language-model.js';
+import type { AnswerGrammar, ChatMessage, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 
 /** Settings of a process. An `adapter` is part of the model and applies to every answer. */
