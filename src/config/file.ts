@@ -50,7 +50,7 @@ export type ConfigKindName = keyof typeof configKinds;
 export const configKindNames = Object.keys(configKinds) as readonly ConfigKindName[];
 
 /** The one other kind whose required keys all stand there, where those of the expected kind do not. */
-export function otherKind(
+function otherKind(
   content: Readonly<Record<string, unknown>>,
   expected: ConfigKindName,
 ): ConfigKindName | undefined {

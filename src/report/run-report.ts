@@ -64,7 +64,7 @@ ${confirmationTable(data.manifest.confirmations, data.config)}
 }
 
 /** The episodes side by side; undefined where there are no pictures. */
-export function animationView(
+function animationView(
   { episodes, files }: Animations,
   config: Pick<Config, 'candidates' | 'render'>,
 ): Html | undefined {
