@@ -57,7 +57,7 @@ export const common = {
   jobs: { ...number, describe: 'Runs that are played at once (default: 1)' },
   quiet: { ...flag, describe: 'No progress' },
   json: { ...flag, describe: 'Print JSON for machines' },
-  /** Of commands that take their time. */
+  /** For commands that take their time. */
   jsonLines: { ...flag, describe: 'Events as JSON lines; the last line is the result' },
 } as const;
 

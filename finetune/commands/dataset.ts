@@ -23,11 +23,7 @@ export const options = (y: Argv) =>
       requiresArg: true,
       describe: 'What is learnt from a run',
     })
-    .option('out', {
-      ...kinds.text,
-      demandOption: true,
-      describe: 'Directory of the dataset, a new one',
-    })
+    .option('out', { ...kinds.text, demandOption: true, describe: 'Directory of the dataset, a new one' })
     .option('validation', {
       ...kinds.text,
       default: '0.1',
@@ -39,11 +35,7 @@ export const options = (y: Argv) =>
       requiresArg: true,
       describe: 'Format of the rows; finetune train reads jsonl',
     })
-    .option('seed', {
-      ...kinds.number,
-      default: 0,
-      describe: 'Fixes what is drawn',
-    })
+    .option('seed', { ...kinds.number, default: 0, describe: 'Fixes what is drawn' })
     .option('samples', {
       ...kinds.number,
       describe: 'Prompts a run (recipe hindsight; default: its iterations)',

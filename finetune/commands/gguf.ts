@@ -46,15 +46,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const out = resolve(context.cwd, args.out);
   const name = basename(out, extname(out));
   const modelfile = join(dirname(out), `${name}.Modelfile`);
-  if (extname(out) !== '.gguf')
-    throw new UserError({ field: '--out', value: args.out, message: 'give a file name that ends in .gguf' });
-  if (existsSync(modelfile))
-    throw new UserError({
-      field: '--out',
-      value: args.out,
-      message: `${basename(modelfile)} is there already`,
-      remedy: 'name another file, or move it away',
-    });
+  requireFree(args.out, modelfile);
   const progress = writingProgress(args, context);
   try {
     const type = args.dtype.toUpperCase() as GgufTensorType;
@@ -98,6 +90,19 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   } finally {
     progress.close();
   }
+}
+
+/** @throws UserError for another ending, and where the Modelfile would replace one */
+function requireFree(out: string, modelfile: string): void {
+  if (extname(out) !== '.gguf')
+    throw new UserError({ field: '--out', value: out, message: 'give a file name that ends in .gguf' });
+  if (existsSync(modelfile))
+    throw new UserError({
+      field: '--out',
+      value: out,
+      message: `${basename(modelfile)} is there already`,
+      remedy: 'name another file, or move it away',
+    });
 }
 
 /** The model to write, and what is merged into it. */

@@ -2,7 +2,7 @@
  * `npm run shape [-- <checkout> …]`: the shape of the code as a table, a column a checkout: how many files and lines,
  * how long, how deep, how often the same. Without a checkout, of this one.
  */
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { type Node, Visitor } from 'oxc-parser';
 import { repeatedLines } from './duplication.js';
 import {
@@ -37,7 +37,7 @@ function shapeOf(checkout: string): Shape {
     'files over 300 lines': String(lines.filter((count) => count > 300).length),
     'longest function': `${functions[0]!.lines} (${functions[0]!.name})`,
     'functions over 60 lines': String(functions.filter((one) => one.lines > 60).length),
-    folders: String(folders.size),
+    folders: String(new Set(modules.map(({ path }) => dirname(path))).size),
     'most files in a folder': `${largest[1]} (${largest[0]})`,
     'circles of files (files in them)': `${fileCircles.length} (${sum(fileCircles.map(({ length }) => length))})`,
     'circles of folders (folders in them)': `${folderCircles.length} (${sum(folderCircles.map(({ length }) => length))})`,

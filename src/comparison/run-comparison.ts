@@ -64,7 +64,7 @@ export interface GroupFigures {
   readonly tokens: number;
   /** Mean of a run, in the currency of `model.price`; null where one has none. */
   readonly cost: number | null;
-  /** Of all runs that race; null where none does. */
+  /** What racing saved over all runs that race; null where none does. */
   readonly racing: RacingTotals | null;
 }
 

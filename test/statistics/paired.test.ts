@@ -6,7 +6,7 @@ import { type Verdict, verdicts } from '../../src/statistics/verdict.js';
 const random = createGenerator(3);
 const base = Array.from({ length: 10 }, () => random.normal(100, 20));
 
-/** Of one difference alone. */
+/** The verdict of one difference alone. */
 const verdictOf = (a: readonly number[], b: readonly number[]): Verdict =>
   verdicts([comparePairs(a, b)!])[0]!.verdict;
 
