@@ -6,7 +6,7 @@ import { UserError } from '../../src/errors.js';
 import type { Adapter } from '../../src/models/local/graph/adapter.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../../src/models/local/weights/safetensors.js';
-import { readJson } from '../../src/storage/checked-json.js';
+import { readJson } from '../../src/storage/files.js';
 import { places } from './trl-settings.js';
 
 export interface TrainedDirectory {

@@ -9,7 +9,7 @@ import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js'
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensors } from '../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../src/random/generator.js';
-import { readJson } from '../../src/storage/checked-json.js';
+import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import { elementCount, type LoraSettings, type ParameterShape } from './trainable.js';
 import type { Parameter } from './training-session.js';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { UserError } from '../../src/errors.js';
 import { type Adapter, openAdapter } from '../../src/models/local/graph/adapter.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
-import { readJson } from '../../src/storage/checked-json.js';
+import { readJson } from '../../src/storage/files.js';
 import { readLineage } from '../dataset/lineage.js';
 
 export interface AdaptedModel {

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/errors.js';
-import { readJson } from '../../src/storage/checked-json.js';
+import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
 import type { Parameter } from '../engine/training-session.js';
 import { writeWhole } from './file-parts.js';

@@ -7,7 +7,7 @@ import { contentHash, fileHash, readLineage } from '../../finetune/dataset/linea
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { UserError } from '../../src/errors.js';
 import { packageRoot } from '../../src/package.js';
-import { readJson } from '../../src/storage/checked-json.js';
+import { readJson } from '../../src/storage/files.js';
 import { collectionPlace } from '../../src/studies/collect.js';
 import { loadCollection } from '../../src/studies/collection-config.js';
 import { drawRun } from '../../src/studies/collection-plan.js';

@@ -10,8 +10,7 @@ import { encodeFloats } from '../../finetune/export/merged-rows.js';
 import { UserError } from '../../src/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
-import { readJson } from '../../src/storage/checked-json.js';
-import { replaceFile } from '../../src/storage/files.js';
+import { readJson, replaceFile } from '../../src/storage/files.js';
 
 /** Bytes that a model may have in the package. */
 export const mostBytes = 12_000_000;

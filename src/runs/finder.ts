@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { UserError } from '../errors.js';
-import { foldersMatching, isPattern } from '../storage/folder-patterns.js';
+import { foldersMatching, isPattern } from '../storage/files.js';
 import { collectionFile, groupFile, noRun, planFile, runFiles } from './reader.js';
 
 /** Where names are looked up: from the working directory, then below the runs directory. */

@@ -1,6 +1,17 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { UserError } from '../errors.js';
+/** Patterns of paths: `*` and `?` within a name, `**` for any depth. */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { isAbsolute, join, parse } from 'node:path';
+import type { z } from 'zod';
+import { messageOf, UserError } from '../errors.js';
 import { withPath } from './json-lines.js';
 
 /**
@@ -53,4 +64,70 @@ export function makeDirectory(path: string): void {
  */
 export function plainName(text: string, otherwise: string): string {
   return text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
+}
+
+/**
+ * A JSON file of a model directory, or undefined where there is none.
+ * @throws UserError when it is not JSON
+ */
+export function readJson(file: string): unknown {
+  if (!existsSync(file)) return undefined;
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new UserError({ file, message: `this is not JSON: ${messageOf(error)}` });
+  }
+}
+
+/**
+ * @param section path of the value within the file
+ * @param prefix of the messages
+ * @throws UserError naming file and field of everything that does not fit the schema
+ */
+export function checkedValue<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  file: string,
+  { section = [], prefix = '' }: { readonly section?: readonly string[]; readonly prefix?: string } = {},
+): z.output<S> {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return data as z.output<S>;
+  throw new UserError(
+    error.issues.map(({ path, message }) => ({
+      file,
+      field: [...section, ...path].join('.'),
+      message: prefix + message,
+    })),
+  );
+}
+
+export const isPattern = (text: string): boolean => /[*?]/.test(text);
+
+/** Paths of the folders that fit a pattern, looked up from `from` where it is relative. */
+export function foldersMatching(pattern: string, from: string): readonly string[] {
+  const parts = pattern.split('/').filter((part) => part !== '' && part !== '.');
+  return expand(isAbsolute(pattern) ? parse(pattern).root : from, parts);
+}
+
+function expand(folder: string, parts: readonly string[]): readonly string[] {
+  const [part, ...rest] = parts;
+  if (part === undefined) return [folder];
+  if (part === '..') return expand(join(folder, part), rest);
+  if (!isFolder(folder)) return [];
+  const inner = readdirSync(folder).filter((name) => isFolder(join(folder, name)));
+  if (part === '**') {
+    return [...expand(folder, rest), ...inner.flatMap((name) => expand(join(folder, name), parts))];
+  }
+  return inner.filter((name) => matches(part, name)).flatMap((name) => expand(join(folder, name), rest));
+}
+
+const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+/** Whether a name fits a pattern in which `*` stands for any characters and `?` for one. */
+export function matches(pattern: string, name: string): boolean {
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replace(/\*+/g, '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${source}$`, 's').test(name);
 }

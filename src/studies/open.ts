@@ -3,8 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../errors.js';
 import { collectionFile, groupFile, planFile, readManifest, runFiles } from '../runs/reader.js';
-import { readJson } from '../storage/checked-json.js';
-import { makeDirectory, replaceFile } from '../storage/files.js';
+import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
 import { lockRun } from '../storage/lock.js';
 import type { Plan } from './plan.js';
 

@@ -13,7 +13,7 @@ import {
   readDecoderConfig,
   readGenerationDefaults,
 } from '../../../src/models/local/weights/hf-config.js';
-import { checkedValue, readJson } from '../../../src/storage/checked-json.js';
+import { checkedValue, readJson } from '../../../src/storage/files.js';
 import { type GgufMetadata, ggufValue } from './format.js';
 import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
 

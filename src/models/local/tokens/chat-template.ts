@@ -7,7 +7,7 @@ import path from 'node:path';
 import { Environment, Interpreter, Template } from '@huggingface/jinja';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../errors.js';
-import { readJson } from '../../../storage/checked-json.js';
+import { readJson } from '../../../storage/files.js';
 import type { ChatMessage } from '../../language-model.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { messageOf, UserError } from '../../../errors.js';
-import { checkedValue, readJson } from '../../../storage/checked-json.js';
+import { checkedValue, readJson } from '../../../storage/files.js';
 import type { ChatMessage } from '../../language-model.js';
 import {
   type ChatTemplate,

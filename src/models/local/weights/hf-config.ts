@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../errors.js';
-import { checkedValue, readJson } from '../../../storage/checked-json.js';
+import { checkedValue, readJson } from '../../../storage/files.js';
 import type { Sampling } from '../../language-model.js';
 
 /** One token id or a list of them, as configs have both. */

@@ -6,7 +6,7 @@ import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, real
 import path from 'node:path';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../errors.js';
-import { readJson } from '../../../storage/checked-json.js';
+import { readJson } from '../../../storage/files.js';
 
 /** Where one tensor lies on disk. */
 export interface StoredTensor {
