@@ -145,7 +145,7 @@ async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): 
  * Plays one episode for each task as `rollout` does, many at a time. A batch that is done takes the next tasks.
  * @throws EnvironmentError as soon as one episode fails; what else was played is lost
  */
-export async function playRemotely(
+async function playRemotely(
   environment: RemoteEnvironment,
   policy: Policy,
   tasks: readonly EpisodeTask[],

@@ -172,7 +172,7 @@ export class RunWriter implements RunDirectory {
  * stay). Only the one writer of a run may do so.
  * @throws UserError with path and byte when a log is damaged so that more would be lost than that
  */
-export function repairRun(path: string): RecordedRun {
+function repairRun(path: string): RecordedRun {
   const recorded = readRun(path, { repair: true });
   requireWhole(path, recorded);
   keepOnly(path, recorded);

@@ -1,4 +1,4 @@
-/** Patterns of paths: `*` and `?` within a name, `**` for any depth. */
+/** Files that are replaced whole, directories of their own, JSON that is checked, and patterns of paths. */
 import {
   existsSync,
   mkdirSync,
