@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface, type Interface } from 'node:readline';
 import { writeRandomModel } from '../scripts/random-model.js';
+import { packageRoot } from '../src/base/package.js';
 import { terminalTable } from '../src/format/table.js';
-import { packageRoot } from '../src/package.js';
 import type { StepTime } from './training-step.js';
 
 const [threads, tokens, completion] = ['1', '256', '64'];

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { packageRoot } from '../src/package.js';
+import { packageRoot } from '../src/base/package.js';
 import type { Finding } from './finding.js';
 import { median } from './rollouts.js';
 

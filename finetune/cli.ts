@@ -1,5 +1,5 @@
 /** `policyloop finetune …`: its commands, as `--help` lists them. */
-import type { ListedCommand } from '../src/command.js';
+import type { ListedCommand } from '../src/base/command.js';
 
 export const finetuneCommands: readonly ListedCommand[] = [
   [

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { trainingKind } from '../finetune/train/train-config.js';
+import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
 import { configReference, configSummary, schemaJson, withReference } from '../src/config/reference.js';
-import { packageRoot } from '../src/package.js';
 import { collectionKind } from '../src/studies/collection-config.js';
 
 const references = () => ({

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { isDeepStrictEqual } from 'node:util';
-import { packageRoot } from '../src/package.js';
+import { packageRoot } from '../src/base/package.js';
 import { formatParameters } from '../src/prompting/answer/format.js';
 import { createGenerator } from '../src/random/generator.js';
 import type { RunEvent } from '../src/runs/events.js';

@@ -2,9 +2,9 @@
 import { closeSync, cpSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { packageRoot } from '../src/base/package.js';
 import { decoderTensors } from '../src/models/local/graph/parameters.js';
 import { parseDecoderConfig } from '../src/models/local/weights/hf-config.js';
-import { packageRoot } from '../src/package.js';
 
 /** Sizes of published models. */
 export const shapes = {

@@ -5,11 +5,11 @@ import { styleText } from 'node:util';
 import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { finetuneCommands } from '../finetune/cli.js';
-import type { Arguments, Command, ListedCommand } from './command.js';
-import { type CommandContext, exitCodes } from './context.js';
+import type { Arguments, Command, ListedCommand } from './base/command.js';
+import { type CommandContext, exitCodes } from './base/context.js';
+import { UserError } from './base/errors.js';
+import { version } from './base/package.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
-import { UserError } from './errors.js';
-import { version } from './package.js';
 
 const finish = new AbortController();
 const abort = new AbortController();

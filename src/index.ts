@@ -19,6 +19,7 @@ export function run(config: RunConfig | string, options: RunOptions = {}): Promi
   });
 }
 
+export { type Problem, UserError } from './base/errors.js';
 export type { Config, ConfigInput } from './config/config.js';
 export { loadConfig, parseConfig, resolvedYaml } from './config/load.js';
 export type { UserEnvironment } from './environments/catalogue/module-environment.js';
@@ -48,7 +49,6 @@ export {
   type Move,
   type RemoteEnvironment,
 } from './environments/remote/remote-environment.js';
-export { type Problem, UserError } from './errors.js';
 export { type Assembly, assemble } from './experiment/assemble.js';
 export { type Outcome, runExperiment } from './experiment/experiment.js';
 export { type Experiment, experimentIn, newManifest, type StopRequests } from './experiment/parts.js';

@@ -1,7 +1,7 @@
 /** `policyloop finetune collect <config>`: many runs of many tasks by many proposers, to be learnt from. */
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/command.js';
-import type { CommandContext } from '../../src/context.js';
+import { type Arguments, common, kinds } from '../../src/base/command.js';
+import type { CommandContext } from '../../src/base/context.js';
 
 export const options = (y: Argv) =>
   y

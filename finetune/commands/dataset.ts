@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, exitCodes, requireCount, shownPath } from '../../src/context.js';
+import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type CommandContext, exitCodes, requireCount, shownPath } from '../../src/base/context.js';
 import { formatCompact } from '../../src/format/numbers.js';
 import { number, terminalTable, text } from '../../src/format/table.js';
 import type { DatasetManifest } from '../dataset/dataset.js';

@@ -1,7 +1,7 @@
 /** `policyloop finetune evaluate`: the same experiments with the base and the tuned model, and what changed. */
 import type { Argv } from 'yargs';
-import { type Arguments, kinds, studyOptions } from '../../src/command.js';
-import { type CommandContext, requireCount } from '../../src/context.js';
+import { type Arguments, kinds, studyOptions } from '../../src/base/command.js';
+import { type CommandContext, requireCount } from '../../src/base/context.js';
 
 export const options = (y: Argv) =>
   studyOptions(

@@ -2,8 +2,8 @@
 import { basename, resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, requireCount, shownPath } from '../../src/context.js';
+import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type CommandContext, requireCount, shownPath } from '../../src/base/context.js';
 import { plainName } from '../../src/storage/files.js';
 
 export const options = (y: Argv) =>

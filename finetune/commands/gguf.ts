@@ -2,9 +2,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, exitCodes, shownPath } from '../../src/context.js';
-import { UserError } from '../../src/errors.js';
+import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
+import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import type { GgufTensorType } from '../export/gguf/format.js';

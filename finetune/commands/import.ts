@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, exitCodes, shownPath } from '../../src/context.js';
+import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import type { Imported } from '../elsewhere/import-adapter.js';
 
 export const options = (y: Argv) =>

@@ -1,8 +1,8 @@
 /** `policyloop finetune merge <adapter>`: an adapter and its base as one model directory. */
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, exitCodes, shownPath } from '../../src/context.js';
+import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import { writingProgress } from '../export/writing.js';

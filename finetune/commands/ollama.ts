@@ -2,9 +2,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/command.js';
-import { type CommandContext, shownPath } from '../../src/context.js';
-import { UserError } from '../../src/errors.js';
+import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type CommandContext, shownPath } from '../../src/base/context.js';
+import { UserError } from '../../src/base/errors.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 
 export const options = (y: Argv) =>

@@ -3,7 +3,7 @@
  * actions. Returns do not change, so an evaluation of parameters is one of the transformed parameters, too.
  */
 
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { ParameterVector, PolicyFamily } from '../../src/policies/policy.js';
 import { createGenerator, type RandomGenerator, shuffled } from '../../src/random/generator.js';

@@ -1,6 +1,6 @@
 /** Makes training examples of logged runs. */
 import { resolve } from 'node:path';
-import { unreachable } from '../../src/errors.js';
+import { unreachable } from '../../src/base/errors.js';
 import type { Manifest } from '../../src/runs/manifest.js';
 import { type Alarm, findAlarms } from './alarms.js';
 import { augmented } from './augmentation.js';

@@ -1,5 +1,5 @@
 /** Examples as rows of a file, in our own format and in those of other trainers. */
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { type Example, type Lineage, type Recipe, sha256 } from './example.js';
 import type { Column, Columns } from './parquet.js';
 import {

@@ -1,4 +1,4 @@
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { remembered } from '../../src/prompting/context/history.js';

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../src/errors.js';
-import { version } from '../../src/package.js';
+import { UserError } from '../../src/base/errors.js';
+import { version } from '../../src/base/package.js';
 import { replaceFile } from '../../src/storage/files.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 

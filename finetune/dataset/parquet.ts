@@ -1,6 +1,6 @@
 /** Rows as Parquet files: columns that Arrow, pandas and Hugging Face's datasets load with their nested messages. */
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import { version } from '../../src/package.js';
+import { version } from '../../src/base/package.js';
 
 export type Column =
   | { readonly kind: 'text' | 'number' | 'count' | 'boolean' | 'messages' }

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Problem, UserError } from '../../src/errors.js';
+import { type Problem, UserError } from '../../src/base/errors.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { type DecoderConfig, readGenerationDefaults } from '../../src/models/local/weights/hf-config.js';

@@ -2,8 +2,8 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
-import { UserError } from '../../src/errors.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { formatParameters, formatValue, parseParameters } from '../../src/prompting/answer/format.js';

@@ -1,5 +1,5 @@
 /** Divides training from validation by whole runs, never by rows. */
-import { type Problem, UserError } from '../../src/errors.js';
+import { type Problem, UserError } from '../../src/base/errors.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { matches } from '../../src/storage/files.js';
 

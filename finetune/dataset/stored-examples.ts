@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { readJsonLines } from '../../src/storage/json-lines.js';
 import type { Imitation, Preference } from './example.js';
 import { checkedRow, promptSchema } from './read-dataset.js';

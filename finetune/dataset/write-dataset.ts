@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../../src/errors.js';
-import { version } from '../../src/package.js';
+import { UserError } from '../../src/base/errors.js';
+import { version } from '../../src/base/package.js';
 import { weightsDropped } from './alarms.js';
 import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';

@@ -1,5 +1,5 @@
 /** The config of Hugging Face Accelerate, which spreads a training over devices. */
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 
 /** One device; a copy of the model on each; optimiser states spread (DeepSpeed ZeRO-2); all spread (PyTorch FSDP2). */
 type Strategy = 'single_gpu' | 'multi_gpu' | 'zero2' | 'fsdp2';

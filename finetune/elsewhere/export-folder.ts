@@ -1,7 +1,7 @@
 /** A folder with which TRL runs a training elsewhere: for models that outgrow this machine. */
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { readStoredDataset, type StoredExample } from '../dataset/stored-examples.js';
 import { requireNewDirectory, writeRows } from '../dataset/write-dataset.js';
 import type { TrainConfig } from '../train/train-config.js';

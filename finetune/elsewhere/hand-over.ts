@@ -2,8 +2,8 @@
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../src/errors.js';
-import { version } from '../../src/package.js';
+import { UserError } from '../../src/base/errors.js';
+import { version } from '../../src/base/package.js';
 import { contentHash, datasetLineage, datasetSchema } from '../dataset/lineage.js';
 import type { TrainConfig } from '../train/train-config.js';
 import type { RowKind } from './trl-rows.js';

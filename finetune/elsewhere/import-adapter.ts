@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { openAdapter } from '../../src/models/local/graph/adapter.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';

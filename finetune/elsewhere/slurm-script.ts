@@ -1,5 +1,5 @@
 /** `slurm.sh` of the folder. */
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import type { Machines } from './accelerate.js';
 import { fillTemplate } from './texts.js';
 import type { TrlTrainer } from './trl-settings.js';

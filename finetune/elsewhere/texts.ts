@@ -1,8 +1,8 @@
 /** Texts of the folder's files: filled templates, words of a shell, and YAML that Python reads. */
 import Handlebars from 'handlebars';
 import { Document, type ScalarTag, visit } from 'yaml';
+import { packageText } from '../../src/base/package.js';
 import { plural } from '../../src/format/numbers.js';
-import { packageText } from '../../src/package.js';
 
 const handlebars = Handlebars.create();
 handlebars.registerHelper({

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import type { Adapter } from '../../src/models/local/graph/adapter.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../../src/models/local/weights/safetensors.js';

@@ -1,5 +1,5 @@
 /** A training's config in the words of `trl sft --config` and `trl dpo --config`. */
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import type { TrainConfig } from '../train/train-config.js';
 import { accumulation, type Machines } from './accelerate.js';
 

@@ -1,6 +1,6 @@
 /** Stores the whole state of a training in one safetensors file: going on from it equals never having stopped. */
 import { existsSync } from 'node:fs';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readSafetensors, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import type { Moments } from './optimisers.js';

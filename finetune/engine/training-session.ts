@@ -1,5 +1,5 @@
 /** Runs training graphs: parameters and a batch in, loss and gradients out. */
-import { messageOf, UserError } from '../../src/errors.js';
+import { messageOf, UserError } from '../../src/base/errors.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import type { BuiltGraph, Precision } from '../../src/models/local/graph/graph.js';
 import { createGenerator } from '../../src/random/generator.js';

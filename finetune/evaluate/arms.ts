@@ -1,8 +1,8 @@
 /** The arms of an evaluation: which models play, named by directories, or by a provider and a name. */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { UserError } from '../../src/base/errors.js';
 import type { ModelConfig } from '../../src/config/config.js';
-import { UserError } from '../../src/errors.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { type ControlName, controlArm, isControl } from '../../src/search/controls.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';

@@ -1,6 +1,6 @@
 /** Did the training help? Runs of base, tuned model and controls, compared pair by pair. */
 
-import { version } from '../../src/package.js';
+import { version } from '../../src/base/package.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { comparePairs, type PairedDifference, summarize } from '../../src/statistics/paired.js';

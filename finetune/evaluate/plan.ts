@@ -1,6 +1,6 @@
 /** What an evaluation will run: every config, with every arm's model, under every seed. */
 import { createHash } from 'node:crypto';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import type { PlanPlace } from '../../src/studies/open.js';
 import { planStudy, type StudyPlan } from '../../src/studies/study.js';
 import type { Arm } from './arms.js';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { type Adapter, openAdapter } from '../../src/models/local/graph/adapter.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { readJson } from '../../src/storage/files.js';

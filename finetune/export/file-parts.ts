@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { lockRun } from '../../src/storage/lock.js';
 

@@ -1,5 +1,5 @@
 /** A model's weights with an adapter's change added, W + s·B·A, in blocks of rows, and the bytes that they are stored as. */
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { type Adapter, loraScale } from '../../src/models/local/graph/adapter.js';
 import { requireTensor } from '../../src/models/local/graph/parameters.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';

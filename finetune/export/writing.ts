@@ -1,4 +1,4 @@
-import type { CommandContext } from '../../src/context.js';
+import type { CommandContext } from '../../src/base/context.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { createProgress, type ProgressMode } from '../../src/format/progress.js';
 import type { MergeHooks } from './merge.js';

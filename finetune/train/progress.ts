@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { CommandContext } from '../../src/context.js';
+import type { CommandContext } from '../../src/base/context.js';
 import { formatBytes, formatCompact, formatDuration, plural } from '../../src/format/numbers.js';
 import { createProgress, type Progress, type ProgressMode } from '../../src/format/progress.js';
 import type { StepLoss } from '../engine/checkpoint.js';

@@ -1,7 +1,7 @@
 /** Supervised fine-tuning (SFT) of a model directory: conversations in, an adapter or a model out. */
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { freeCores } from '../../src/models/local/engine/device.js';
 import { quantizedWeights } from '../../src/models/local/graph/quantized-weights.js';
 import type { Quantization } from '../../src/models/local/settings.js';

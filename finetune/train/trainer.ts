@@ -1,6 +1,6 @@
 /** The training loop: seeded order, accumulated batches, clipping, schedule, validation, checkpoints. */
 
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
 import {
   type CheckpointOwner,

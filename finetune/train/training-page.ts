@@ -1,6 +1,7 @@
 /** `index.html` of a training: its settings, its course, its result. */
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
+import { version } from '../../src/base/package.js';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
   formatBytes,
@@ -12,7 +13,6 @@ import {
   plural,
 } from '../../src/format/numbers.js';
 import { htmlTable, number, text } from '../../src/format/table.js';
-import { version } from '../../src/package.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';

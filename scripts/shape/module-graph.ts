@@ -45,20 +45,14 @@ function readModule(root: string, path: string): SourceModule {
   return { path, text, program, imports: [...new Set(own)] };
 }
 
-/** A folder, but files beside the rooms stand for themselves: `src/errors.ts` is a room of one file. */
-export function folderOf(path: string): string {
-  const folder = dirname(path);
-  return folder.includes('/') ? folder : path;
-}
-
 /** Who imports whom, folder by folder. */
 export function folderGraph(modules: readonly SourceModule[]): ReadonlyMap<string, ReadonlySet<string>> {
   const graph = new Map<string, Set<string>>();
   for (const { path, imports } of modules) {
-    const from = folderOf(path);
+    const from = dirname(path);
     const targets = graph.get(from) ?? new Set();
     graph.set(from, targets);
-    for (const target of imports) if (folderOf(target) !== from) targets.add(folderOf(target));
+    for (const target of imports) if (dirname(target) !== from) targets.add(dirname(target));
   }
   return graph;
 }

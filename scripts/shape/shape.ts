@@ -5,15 +5,7 @@
 import { basename, dirname, resolve } from 'node:path';
 import { type Node, Visitor } from 'oxc-parser';
 import { repeatedLines } from './duplication.js';
-import {
-  circles,
-  fileGraph,
-  floors,
-  folderGraph,
-  folderOf,
-  readModules,
-  type SourceModule,
-} from './module-graph.js';
+import { circles, fileGraph, floors, folderGraph, readModules, type SourceModule } from './module-graph.js';
 
 interface Shape {
   readonly [measure: string]: string;
@@ -24,7 +16,7 @@ function shapeOf(checkout: string): Shape {
   const lines = modules.map(({ text }) => lineCount(text)).toSorted((a, b) => a - b);
   const functions = modules.flatMap(functionsOf).toSorted((a, b) => b.lines - a.lines);
   const folders = new Map<string, number>();
-  for (const { path } of modules) folders.set(folderOf(path), (folders.get(folderOf(path)) ?? 0) + 1);
+  for (const { path } of modules) folders.set(dirname(path), (folders.get(dirname(path)) ?? 0) + 1);
   const largest = [...folders].toSorted(([, a], [, b]) => b - a)[0]!;
   const fileCircles = circles(fileGraph(modules));
   const folderCircles = circles(folderGraph(modules));
@@ -37,7 +29,7 @@ function shapeOf(checkout: string): Shape {
     'files over 300 lines': String(lines.filter((count) => count > 300).length),
     'longest function': `${functions[0]!.lines} (${functions[0]!.name})`,
     'functions over 60 lines': String(functions.filter((one) => one.lines > 60).length),
-    folders: String(new Set(modules.map(({ path }) => dirname(path))).size),
+    folders: String(folders.size),
     'most files in a folder': `${largest[1]} (${largest[0]})`,
     'circles of files (files in them)': `${fileCircles.length} (${sum(fileCircles.map(({ length }) => length))})`,
     'circles of folders (folders in them)': `${folderCircles.length} (${sum(folderCircles.map(({ length }) => length))})`,

@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
-import { exitCodes } from '../../src/context.js';
-import { packageRoot } from '../../src/package.js';
+import { exitCodes } from '../../src/base/context.js';
+import { packageRoot } from '../../src/base/package.js';
 
 /** Megabytes that a command's heap may have: datasets are held in memory as a whole. */
 export const heapMegabytes = 8000;

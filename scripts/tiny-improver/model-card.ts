@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { loadCollection } from '../../src/studies/collection-config.js';
 import { type Recipe, readRecipe, recipeFile, shippedModel } from './recipe.js';

@@ -7,7 +7,7 @@ import {
   writeSafetensors,
 } from '../../finetune/engine/safetensors-writer.js';
 import { encodeFloats } from '../../finetune/export/merged-rows.js';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { readJson, replaceFile } from '../../src/storage/files.js';

@@ -1,8 +1,8 @@
 /** `policyloop compare`: groups of repeats against each other. */
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../command.js';
-import type { CommandContext } from '../context.js';
-import { UserError } from '../errors.js';
+import { type Arguments, common, kinds } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 
 export const options = (y: Argv) =>
   y

@@ -1,7 +1,7 @@
 /** `policyloop controls`: random search, hill climbing and CMA-ES on many tasks, with repeats. */
 import type { Argv } from 'yargs';
-import { type Arguments, kinds, studyOptions } from '../command.js';
-import { type CommandContext, requireCount } from '../context.js';
+import { type Arguments, kinds, studyOptions } from '../base/command.js';
+import { type CommandContext, requireCount } from '../base/context.js';
 import { requireJobs } from '../studies/plan.js';
 
 export const options = (y: Argv) =>

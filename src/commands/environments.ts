@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common } from '../command.js';
-import type { CommandContext } from '../context.js';
+import { type Arguments, common } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
 import type { Space } from '../environments/environment.js';
 import { number, terminalTable, text } from '../format/table.js';
 

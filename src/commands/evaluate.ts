@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../command.js';
-import { type CommandContext, requireCount } from '../context.js';
+import { type Arguments, common, kinds } from '../base/command.js';
+import { type CommandContext, requireCount } from '../base/context.js';
 import { formatInterval, formatReturn } from '../format/numbers.js';
 
 export const options = (y: Argv) =>

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../command.js';
-import type { CommandContext } from '../context.js';
-import { UserError } from '../errors.js';
+import { type Arguments, common, kinds } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 
 export const options = (y: Argv) =>
   y

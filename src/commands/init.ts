@@ -1,11 +1,11 @@
 import { constants, copyFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import type { Arguments } from '../command.js';
-import type { CommandContext } from '../context.js';
-import { UserError } from '../errors.js';
+import type { Arguments } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
+import { packageRoot } from '../base/package.js';
 import type { ModuleKind } from '../modules/user-module.js';
-import { packageRoot } from '../package.js';
 
 /** How a config names a module of each kind. */
 const uses = {

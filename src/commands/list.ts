@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common } from '../command.js';
-import type { CommandContext } from '../context.js';
+import { type Arguments, common } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
 
 export const options = (y: Argv) =>
   y

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../command.js';
-import { type CommandContext, exitCodes } from '../context.js';
-import { formatProblem, type Problem, UserError } from '../errors.js';
+import { type Arguments, common, kinds } from '../base/command.js';
+import { type CommandContext, exitCodes } from '../base/context.js';
+import { formatProblem, type Problem, UserError } from '../base/errors.js';
 import type { Quantization } from '../models/local/settings.js';
 
 export const options = (y: Argv) =>

@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, extname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../command.js';
-import { type CommandContext, requireCount } from '../context.js';
-import { UserError } from '../errors.js';
+import { type Arguments, common, kinds } from '../base/command.js';
+import { type CommandContext, requireCount } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 import type { NotablePolicy } from '../experiment/choose-policy.js';
 import { formatBytes, formatReturn } from '../format/numbers.js';
 import { type PictureFormat, pictureFormats } from '../render/animation.js';

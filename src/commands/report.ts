@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common } from '../command.js';
-import { type CommandContext, shownPath } from '../context.js';
+import { type Arguments, common } from '../base/command.js';
+import { type CommandContext, shownPath } from '../base/context.js';
 
 export const options = (y: Argv) =>
   y

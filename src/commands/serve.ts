@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, kinds } from '../command.js';
-import type { CommandContext } from '../context.js';
-import { type Problem, UserError } from '../errors.js';
+import { type Arguments, kinds } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+import { type Problem, UserError } from '../base/errors.js';
 import type { LocalConfig } from '../models/local/settings.js';
 import { type LoopbackHost, loopbackHosts } from '../serve/http.js';
 import type { NamedAdapter } from '../serve/serve-models.js';

@@ -1,7 +1,7 @@
 /** Finds the runs of a comparison, leaves out what does not count, and writes what is asked for. */
 import { dirname, relative, resolve } from 'node:path';
-import { type CommandContext, shownPath } from '../context.js';
-import { UserError } from '../errors.js';
+import { type CommandContext, shownPath } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 import { findRuns } from '../runs/finder.js';
 import { replaceFile } from '../storage/files.js';
 import { type ComparedRun, readComparedRuns } from './compared-runs.js';

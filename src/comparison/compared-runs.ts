@@ -1,8 +1,8 @@
 /** What a comparison reads of each run. */
 import { basename, isAbsolute, join } from 'node:path';
+import { messageOf, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
-import { messageOf, UserError } from '../errors.js';
 import { type BufferEntry, type RacingTotals, racingTotals } from '../rollout/replay-buffer.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { requireConfig } from '../runs/open-run.js';

@@ -1,6 +1,6 @@
 /** Groups of repeats, each in figures, and what chance says of the differences between them. */
 
-import { version } from '../package.js';
+import { version } from '../base/package.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import { bootstrapMedian95, type Interval } from '../statistics/bootstrap.js';
 import { mean, median } from '../statistics/descriptive.js';

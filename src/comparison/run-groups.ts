@@ -1,7 +1,7 @@
 /** Which runs are repeats of one experiment, and what a person calls them. */
 
+import { nearest, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { nearest, UserError } from '../errors.js';
 import { isControl } from '../search/controls.js';
 import { isMapping } from '../settings/schema.js';
 import { type ComparedRun, shortModel, shortPath } from './compared-runs.js';

@@ -1,5 +1,5 @@
+import type { Problem } from '../base/errors.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
-import type { Problem } from '../errors.js';
 import { plural } from '../format/numbers.js';
 import { isVariableName, noVariable } from '../models/hosted/openai-access.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
-import { messageOf, nearest, type Problem, UserError } from '../errors.js';
+import { messageOf, nearest, type Problem, UserError } from '../base/errors.js';
+import { packageRoot } from '../base/package.js';
 import { formatBytes } from '../format/numbers.js';
-import { packageRoot } from '../package.js';
 import { isMapping } from '../settings/schema.js';
 import type { SettingsSource } from '../settings/settings.js';
 import { type ConfigSource, parseSource } from '../settings/yaml-source.js';

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { type Problem, UserError } from '../errors.js';
+import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path } from '../settings/issues.js';
 import { isFromFile, type Override } from '../settings/overrides.js';
 import { withAbsolutePaths } from '../settings/paths.js';

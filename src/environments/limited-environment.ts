@@ -1,4 +1,4 @@
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { Action, DiscreteSpace, Environment, Observation, Space, Step, Task } from './environment.js';
 import type { Frame } from './frame.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest, type Problem, UserError } from '../errors.js';
+import { nearest, type Problem, UserError } from '../base/errors.js';
 
 /** Every environment takes this beside its own options. */
 const limitSchema = z.strictObject({

@@ -1,10 +1,10 @@
 /** Pictures of the episodes of a run: which policy, which episode, and the files that they go to. */
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { isRemoteId } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
-import { messageOf, UserError } from '../errors.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import { evaluationSeeds } from '../random/seeds.js';

@@ -1,11 +1,11 @@
 /** Composition root: config → experiment. */
 import { join } from 'node:path';
+import { type Problem, UserError } from '../base/errors.js';
 import { type Config, type ModelConfig, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import { customPrefix, isRemoteId } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
 import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
-import { type Problem, UserError } from '../errors.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { moduleModel } from '../models/user-model.js';

@@ -1,9 +1,9 @@
 /** Finds what `model: {provider: replayed}` replays. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { UserError } from '../base/errors.js';
 import type { Config, ModelConfig } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
-import { UserError } from '../errors.js';
 import type { Cassette } from '../models/replayed.js';
 import type { ReplayedConfig } from '../models/settings.js';
 import { repeatSeeds } from '../random/seeds.js';

@@ -1,5 +1,5 @@
 /** Chooses one of the policies that a run has evaluated. */
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { finalConfirmation } from '../runs/events.js';
 import type { Manifest } from '../runs/manifest.js';

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import type { z } from 'zod';
+import { type Problem, UserError } from '../base/errors.js';
 import type { ModelConfig } from '../config/config.js';
-import { type Problem, UserError } from '../errors.js';
 import { createOllama } from '../models/hosted/ollama.js';
 import { createOpenAI } from '../models/hosted/openai.js';
 import { type Wait, waitOnClock } from '../models/hosted/retry.js';

@@ -1,6 +1,7 @@
 /** `policyloop evaluate`: a policy of a run on other episodes. */
+
+import type { CommandContext } from '../base/context.js';
 import { modulesPlayed } from '../config/config.js';
-import type { CommandContext } from '../context.js';
 import { warningText } from '../format/progress.js';
 import { changedSince } from '../modules/sources.js';
 import type { ParameterVector } from '../policies/policy.js';

@@ -1,8 +1,9 @@
 /** The parts that the outer loop works with, made from an assembly and a run directory. */
+
+import { commit, version } from '../base/package.js';
 import type { Config } from '../config/config.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { commit, version } from '../package.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';

@@ -1,7 +1,7 @@
 /** `policyloop render`: the picture of one episode of a run. */
 import { join } from 'node:path';
-import { type CommandContext, requireCount, shownPath } from '../context.js';
-import { UserError } from '../errors.js';
+import { type CommandContext, requireCount, shownPath } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 import { createProgress } from '../format/progress.js';
 import { durationOf, type PictureFormat } from '../render/animation.js';
 import { gifAnimation } from '../render/gif-animation.js';

@@ -1,4 +1,4 @@
-import type { CommandContext } from '../context.js';
+import type { CommandContext } from '../base/context.js';
 import { formatCompact, formatCost, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';

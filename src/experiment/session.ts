@@ -1,4 +1,4 @@
-import type { CommandContext } from '../context.js';
+import type { CommandContext } from '../base/context.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { RunEvent } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
-import type { CommandContext } from '../context.js';
+import type { CommandContext } from '../base/context.js';
 import { formatCount, formatDuration } from './numbers.js';
 
 export interface ProgressMode {

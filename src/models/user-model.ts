@@ -1,6 +1,6 @@
 /** Models of users: from a module that a config names, or an object of the calling program. */
 import { basename } from 'node:path';
-import { messageOf, UserError } from '../errors.js';
+import { messageOf, UserError } from '../base/errors.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import {
   type ChatMessage,

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { messageOf, type Problem, UserError } from '../errors.js';
+import { messageOf, type Problem, UserError } from '../base/errors.js';
 import { isPathOf } from '../settings/paths.js';
 
 export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { UserError } from '../errors.js';
 import { linearPolicies } from './linear.js';
 import { modulePolicies } from './module-policy.js';
 import type { PolicyFamily } from './policy.js';

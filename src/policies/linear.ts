@@ -1,5 +1,5 @@
+import { UserError } from '../base/errors.js';
 import { dimensionsOf, type EnvironmentSpec, type Space } from '../environments/environment.js';
-import { UserError } from '../errors.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { firstLargest } from '../statistics/descriptive.js';
 import {

@@ -1,9 +1,9 @@
 /** Policies that a user's module makes. */
 import { basename } from 'node:path';
 import { z } from 'zod';
+import { messageOf, UserError } from '../base/errors.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
-import { messageOf, UserError } from '../errors.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { toGrid } from './linear.js';

@@ -1,6 +1,6 @@
 import { Matrix, QrDecomposition } from 'ml-matrix';
+import { UserError } from '../base/errors.js';
 import type { Action, Observation } from '../environments/environment.js';
-import { UserError } from '../errors.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { ProjectionConfig } from './settings.js';
 

@@ -1,10 +1,10 @@
+import { UserError } from '../base/errors.js';
 import {
   type Action,
   dimensionsOf,
   type EnvironmentSpec,
   type Observation,
 } from '../environments/environment.js';
-import { UserError } from '../errors.js';
 import { plural } from '../format/numbers.js';
 import { firstLargest } from '../statistics/descriptive.js';
 import { toGrid } from './linear.js';

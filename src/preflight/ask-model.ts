@@ -1,6 +1,7 @@
 /** What the model itself says before a run. */
+
+import type { CommandContext } from '../base/context.js';
 import { isLanguageModel, type ModelConfig } from '../config/config.js';
-import type { CommandContext } from '../context.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { createModel } from '../experiment/create-model.js';
 import { formatDuration } from '../format/numbers.js';

@@ -1,6 +1,6 @@
+import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
-import type { CommandContext } from '../context.js';
-import { UserError } from '../errors.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { askModel, contextOf } from './ask-model.js';
 import { type Finding, found } from './findings.js';

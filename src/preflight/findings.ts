@@ -1,5 +1,5 @@
 /** What the check of a config found. */
-import { formatProblem, type Problem } from '../errors.js';
+import { formatProblem, type Problem } from '../base/errors.js';
 
 /** With `ok` the message says what was found in order; otherwise what is wrong, as a problem does. */
 export interface Finding extends Problem {

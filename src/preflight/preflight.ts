@@ -1,10 +1,10 @@
 /** What can be known of a run before it costs anything. What `assemble` refuses is not repeated here. */
 import { basename, extname } from 'node:path';
+import type { Problem } from '../base/errors.js';
 import { type Config, isLanguageModel } from '../config/config.js';
 import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
 import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
-import type { Problem } from '../errors.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { ledgerOf } from '../experiment/parts.js';
 import type { ModelContext } from '../models/language-model.js';

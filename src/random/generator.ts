@@ -3,7 +3,7 @@
  * `numpy.random.Generator(PCG64(SeedSequence(seed)))` draws (checked against NumPy 2.4.6).
  */
 import { randomBytes } from 'node:crypto';
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import { Pcg64, stripCore, stripHeight, stripWidth, tailStart } from './pcg64.js';
 import { seedWords } from './seed-sequence.js';
 

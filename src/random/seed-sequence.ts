@@ -2,7 +2,7 @@
  * NumPy's SeedSequence: hashes a seed of any size, and a path of spawn keys below it, into independent streams.
  * The algorithm is Melissa O'Neill's seed_seq_fe with a pool of four words; the constants are hers.
  */
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 
 const poolSize = 4;
 const initialHashA = 0x43b0d7e5;

@@ -1,7 +1,7 @@
 /** An animation as a GIF: frames and captions painted on a raster. */
 import { createRequire } from 'node:module';
+import { unreachable } from '../base/errors.js';
 import type { Frame, Point, Shape } from '../environments/frame.js';
-import { unreachable } from '../errors.js';
 import {
   type Animation,
   type Caption,

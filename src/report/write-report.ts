@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import { drawBounded, drawEpisode, drawnIterations, openDrawable } from '../experiment/animations.js';
 import { notablePolicies } from '../experiment/choose-policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';

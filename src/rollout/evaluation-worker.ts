@@ -1,7 +1,7 @@
 /** A thread that plays episodes for `evaluation-workers.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { UserError } from '../base/errors.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { UserError } from '../errors.js';
 import { openPolicyFamily } from '../policies/families.js';
 import { playEpisode } from './episode.js';
 import type { WorkerAnswer, WorkerJob, WorkerSetting } from './evaluation-workers.js';

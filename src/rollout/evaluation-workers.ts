@@ -1,9 +1,9 @@
 /** Threads that play episodes, with the same results as in this thread; they start when that pays. */
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
+import { type Problem, UserError } from '../base/errors.js';
 import { EnvironmentError, type EnvironmentFailure } from '../environments/remote/remote-environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
-import { type Problem, UserError } from '../errors.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { startThread } from '../storage/thread.js';

@@ -2,10 +2,11 @@
  * Cuts an evaluation short when it can no longer, or hardly, reach the incumbent's mean return.
  * Racing candidates goes back to Maron & Moore (1994), "Hoeffding races".
  */
+
+import { UserError } from '../base/errors.js';
 import { highestReturn } from '../environments/catalogue/known-bounds.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
-import { UserError } from '../errors.js';
 import { largest, mean } from '../statistics/descriptive.js';
 import type { BufferEntry } from './replay-buffer.js';
 import type { EvaluationConfig } from './settings.js';

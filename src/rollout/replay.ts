@@ -1,5 +1,5 @@
+import { UserError } from '../base/errors.js';
 import type { Environment } from '../environments/environment.js';
-import { UserError } from '../errors.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type Animation, isShown, type Moment, paceOf } from '../render/animation.js';
 import { type Episode, rollout } from './episode.js';

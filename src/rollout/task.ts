@@ -1,5 +1,6 @@
 /** The environment that a config names, with the rewards that it gives. */
 import { basename } from 'node:path';
+import { messageOf, UserError } from '../base/errors.js';
 import { type EnvironmentSource, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
 import type { Action, Environment, Observation, Step } from '../environments/environment.js';
 import {
@@ -8,7 +9,6 @@ import {
   isRemote,
   type RemoteEnvironment,
 } from '../environments/remote/remote-environment.js';
-import { messageOf, UserError } from '../errors.js';
 import { loadModule, thrownIn } from '../modules/user-module.js';
 
 /** A step as a reward function sees it. */

@@ -1,7 +1,7 @@
 /** New run directories. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { makeDirectory, replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';

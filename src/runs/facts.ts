@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { shownPath } from '../context.js';
+import { shownPath } from '../base/context.js';
 import {
   formatCompact,
   formatCost,

@@ -1,7 +1,7 @@
 /** Finds the runs that names on a command line mean. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import { foldersMatching, isPattern } from '../storage/files.js';
 import { collectionFile, groupFile, noRun, planFile, runFiles } from './reader.js';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { UserError } from '../errors.js';
 import { changedModules, type ModuleHashes } from '../modules/sources.js';
 import type { Manifest } from './manifest.js';
 

@@ -1,7 +1,7 @@
 /** The runs below a directory, and their table. */
 import { statSync } from 'node:fs';
 import { basename, relative } from 'node:path';
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import { formatReturn } from '../format/numbers.js';
 import { type Cell, number, terminalTable, text } from '../format/table.js';
 import { factsOf, type RunFacts } from './facts.js';

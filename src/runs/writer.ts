@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Low, LowSync } from 'lowdb';
 import { JSONFile } from 'lowdb/node';
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { endOfLine, JsonLinesFile, keepFirstLines, readJsonLines, withPath } from '../storage/json-lines.js';

@@ -1,6 +1,6 @@
 /** Searches that see only parameters and returns: the baselines of a language model. */
 import type { z } from 'zod';
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import { createCmaEs } from './cma-es.js';
 import type { Control } from './control.js';
 import { createHillClimb, createOnePlusOneEs, createRandomSearch } from './local-search.js';

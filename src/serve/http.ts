@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { messageOf, UserError } from '../errors.js';
+import { messageOf, UserError } from '../base/errors.js';
 import { ModelError } from '../models/language-model.js';
 
 export type HttpErrorType =

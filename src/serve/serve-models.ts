@@ -1,4 +1,4 @@
-import type { CommandContext } from '../context.js';
+import type { CommandContext } from '../base/context.js';
 import { plural } from '../format/numbers.js';
 import { openLocalModels } from '../models/local/process/local-model.js';
 import type { LocalConfig } from '../models/local/settings.js';

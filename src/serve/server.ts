@@ -1,7 +1,7 @@
 /** A local model behind an OpenAI-compatible endpoint, for programs of this machine. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { redact, UserError } from '../errors.js';
+import { redact, UserError } from '../base/errors.js';
 import { type ChatService, createChatHandler } from './chat-completions.js';
 import { type ServedModel, unknownModel } from './chat-request.js';
 import { authority, HttpError, httpErrorOf, type LoopbackHost, requireLocal } from './http.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nearest, type Problem, redactAddresses } from '../errors.js';
+import { nearest, type Problem, redactAddresses } from '../base/errors.js';
 import {
   discriminatorOf,
   expectation,

@@ -1,4 +1,4 @@
-import { nearest, type Problem, UserError } from '../errors.js';
+import { nearest, type Problem, UserError } from '../base/errors.js';
 import { fieldName, oneScreen, type Path, printable } from './issues.js';
 import {
   declaredChild,

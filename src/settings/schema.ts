@@ -1,6 +1,6 @@
 /** A schema as plain data (JSON Schema), for what looks into it: error messages, overrides, editors, the reference. */
 import { z } from 'zod';
-import { nearest } from '../errors.js';
+import { nearest } from '../base/errors.js';
 
 /** The part of JSON Schema 2020-12 that zod writes for settings. */
 export interface SchemaNode {

@@ -1,5 +1,5 @@
 /** Settings of any kind: what a file says with `key=value` over it, checked by a schema, with the place of all that is wrong. */
-import { type Problem, UserError } from '../errors.js';
+import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path, schemaProblems } from './issues.js';
 import { applyOverrides, type Overridden, overrideOf } from './overrides.js';
 import { withAbsolutePaths } from './paths.js';

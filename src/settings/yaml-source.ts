@@ -10,7 +10,7 @@ import {
   visit,
   type YAMLError,
 } from 'yaml';
-import { type Problem, UserError } from '../errors.js';
+import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path, printable } from './issues.js';
 
 /** Where something stands in a file. */

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { isAbsolute, join, parse } from 'node:path';
 import type { z } from 'zod';
-import { messageOf, UserError } from '../errors.js';
+import { messageOf, UserError } from '../base/errors.js';
 import { withPath } from './json-lines.js';
 
 /**

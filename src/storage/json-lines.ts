@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { appendFileSync, closeSync, fdatasync, ftruncateSync, openSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { SyncAdapter } from 'lowdb';
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 
 const sync = promisify(fdatasync);
 

@@ -2,7 +2,7 @@ import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import { withPath } from './json-lines.js';
 
 /**

@@ -1,9 +1,9 @@
 /** The only definition of a collection's config: runs of many tasks by many proposers. */
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { type Problem, UserError } from '../base/errors.js';
 import { experimentKind } from '../config/config.js';
 import { openConfig } from '../config/file.js';
-import { type Problem, UserError } from '../errors.js';
 import { fieldName, oneScreen, type Path } from '../settings/issues.js';
 import {
   depthAt,

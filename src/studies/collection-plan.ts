@@ -1,7 +1,8 @@
 /** Makes the runs of a collection: each is a pure function of the collection's config and the run's number. */
+
+import { type Problem, UserError } from '../base/errors.js';
 import { type Config, experimentKind } from '../config/config.js';
 import { parseConfig } from '../config/load.js';
-import { type Problem, UserError } from '../errors.js';
 import { createGenerator, deriveSeeds } from '../random/generator.js';
 import { oneScreen } from '../settings/issues.js';
 import { discriminatorOf, isMapping } from '../settings/schema.js';

@@ -1,7 +1,7 @@
 /** The results of controls: the table that a language model's runs are held against. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { version } from '../package.js';
+import { version } from '../base/package.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
 import type { ControlName } from '../search/controls.js';

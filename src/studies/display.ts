@@ -1,6 +1,6 @@
 /** Shows the runs of a plan as they go: a bar on a terminal, lines elsewhere, JSON lines for machines. */
 import { join } from 'node:path';
-import type { CommandContext } from '../context.js';
+import type { CommandContext } from '../base/context.js';
 import { createDisplay } from '../experiment/progress.js';
 import type { Display } from '../experiment/session.js';
 import { formatCompact, formatReturn } from '../format/numbers.js';

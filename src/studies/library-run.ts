@@ -1,12 +1,12 @@
 /** A run that a program starts, with objects of its own where it likes. */
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
+import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 import type { Config, ConfigInput } from '../config/config.js';
 import { loadConfig, parseConfig } from '../config/load.js';
-import type { CommandContext } from '../context.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
-import { UserError } from '../errors.js';
 import { assemble, type OwnParts } from '../experiment/assemble.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
 import type { RunEvent } from '../runs/events.js';

@@ -1,7 +1,7 @@
 /** The directory of a plan: what it says of the plan, and its one writer. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../errors.js';
+import { UserError } from '../base/errors.js';
 import { collectionFile, groupFile, planFile, readManifest, runFiles } from '../runs/reader.js';
 import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
 import { lockRun } from '../storage/lock.js';

@@ -1,6 +1,7 @@
 /** Many runs that belong together: repeats, controls, an evaluation, a collection. */
+
+import { requireCount } from '../base/context.js';
 import type { Config } from '../config/config.js';
-import { requireCount } from '../context.js';
 
 /** One run of a plan. It is data, so that any thread or process can play it. */
 export interface PlanEntry {

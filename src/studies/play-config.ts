@@ -1,10 +1,10 @@
 /** Plays what a config says: one run, or its repeats. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { withWorkers } from '../command.js';
+import { withWorkers } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+import { formatProblem, UserError } from '../base/errors.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
-import type { CommandContext } from '../context.js';
-import { formatProblem, UserError } from '../errors.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
 import { Prompter } from '../experiment/prompter.js';
 import { warningText } from '../format/progress.js';

@@ -1,11 +1,11 @@
 /** Plays one run of a plan; `limits.total` holds what the runs of a plan, at once or in turn, may use together. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CommandContext } from '../base/context.js';
+import { messageOf, UserError } from '../base/errors.js';
 import { type Config, isLanguageModel } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
-import type { CommandContext } from '../context.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { messageOf, UserError } from '../errors.js';
 import { assemble } from '../experiment/assemble.js';
 import { spentBy } from '../experiment/ledger.js';
 import { createBudget, plus, type SharedBudget } from '../experiment/limits.js';

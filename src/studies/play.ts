@@ -1,6 +1,6 @@
 /** The one engine for many runs: plays what is left of a plan, some runs at once. */
 import { join } from 'node:path';
-import { type CommandContext, shownPath } from '../context.js';
+import { type CommandContext, shownPath } from '../base/context.js';
 import { plural } from '../format/numbers.js';
 import type { LimitName, RunEvent } from '../runs/events.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';

@@ -1,6 +1,6 @@
 /** A thread that plays runs of a plan for `thread.ts`, one after the other. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { CommandContext } from '../context.js';
+import type { CommandContext } from '../base/context.js';
 import type { RunEvent } from '../runs/events.js';
 import { type Job, playRun } from './play-run.js';
 import type { FromThread, ThreadSetting, ToThread } from './thread.js';

@@ -1,9 +1,9 @@
 /** Repeats of one experiment: the same config under several seeds. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import type { Config } from '../config/config.js';
 import { resolvedYaml } from '../config/load.js';
-import { type CommandContext, exitCodeOf, shownPath } from '../context.js';
 import { addUsage } from '../experiment/usage.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { writeReport } from '../report/write-report.js';

@@ -1,8 +1,8 @@
 import { basename, join } from 'node:path';
+import { type CommandContext, exitCodeOf } from '../base/context.js';
+import { messageOf } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
-import { type CommandContext, exitCodeOf } from '../context.js';
-import { messageOf } from '../errors.js';
 import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
 import { newManifest } from '../experiment/parts.js';
 import { createDisplay } from '../experiment/progress.js';

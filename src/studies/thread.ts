@@ -1,6 +1,6 @@
 /** A thread that plays runs, one after the other; `player-thread.ts` is its other side. */
 import type { Worker } from 'node:worker_threads';
-import type { CommandContext } from '../context.js';
+import type { CommandContext } from '../base/context.js';
 import type { RunEvent } from '../runs/events.js';
 import { startThread } from '../storage/thread.js';
 import type { Job, RunEnd } from './play-run.js';

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../../src/base/package.js';
 import { execute as checkCommand } from '../../src/commands/check.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { bundledConfigs } from '../../src/config/file.js';
-import { packageRoot } from '../../src/package.js';
 import type { Finding } from '../../src/preflight/findings.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOllama } from '../support/fake-ollama.js';

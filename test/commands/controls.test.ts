@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { CommandContext } from '../../src/base/context.js';
+import { UserError } from '../../src/base/errors.js';
 import { execute as controlsCommand } from '../../src/commands/controls.js';
-import type { CommandContext } from '../../src/context.js';
-import { UserError } from '../../src/errors.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { lockRun } from '../../src/storage/lock.js';

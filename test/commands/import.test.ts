@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { CommandContext } from '../../src/base/context.js';
 import { execute as importCommand } from '../../src/commands/import.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { loadConfig } from '../../src/config/load.js';
-import type { CommandContext } from '../../src/context.js';
 import { readGroup, readRun } from '../../src/runs/reader.js';
 import { finetuneLinear, propsLinear } from '../config/import/fixtures.js';
 import { temporaryDirectory } from '../support/experiments.js';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import yargs, { type Argv } from 'yargs';
-import { type Arguments, type Command, common } from '../../src/command.js';
+import { type Arguments, type Command, common } from '../../src/base/command.js';
 
 const root = resolve(import.meta.dirname, '../..');
 const files = ['src/commands', 'finetune/commands'].flatMap((folder) =>

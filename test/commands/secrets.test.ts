@@ -4,11 +4,11 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
 import { execute as checkCommand } from '../../src/commands/check.js';
 import { execute as listCommand } from '../../src/commands/list.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { execute as showCommand } from '../../src/commands/show.js';
-import { UserError } from '../../src/errors.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 

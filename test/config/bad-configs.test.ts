@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
 import { loadConfig } from '../../src/config/load.js';
-import { UserError } from '../../src/errors.js';
 
 const valid = "environment: CartPole-v1\nmodel: {provider: ollama, name: 'qwen3:8b'}\n";
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { UserError } from '../../src/base/errors.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
-import { UserError } from '../../src/errors.js';
 
 const valid: ConfigInput = {
   name: 'cartpole',

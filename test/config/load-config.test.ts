@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
+import { packageRoot } from '../../src/base/package.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
-import { UserError } from '../../src/errors.js';
-import { packageRoot } from '../../src/package.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const load = (text: string, ...overrides: readonly string[]) =>

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../../src/base/package.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/assemble.js';
-import { packageRoot } from '../../src/package.js';
 import { controlNames } from '../../src/search/controls.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
 import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { UserError } from '../../src/errors.js';
 import { describeEnvironment } from '../contracts/environment-contract.js';
 import { mujocoScenarios, scenarios } from './scenarios.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
 import { environmentInfo, makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { UserError } from '../../src/errors.js';
 
 async function problemsOf(id: string, options: unknown): Promise<UserError['problems']> {
   const error = await makeEnvironment(id, options as Record<string, unknown>).catch(

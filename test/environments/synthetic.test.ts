@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
 import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Action, Environment } from '../../src/environments/environment.js';
-import { UserError } from '../../src/errors.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { PolicyFamily } from '../../src/policies/policy.js';
 import { createGenerator } from '../../src/random/generator.js';

@@ -1,12 +1,12 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
+import { packageRoot } from '../../src/base/package.js';
 import { execute as resumeCommand } from '../../src/commands/resume.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import type { ConfigInput } from '../../src/config/config.js';
-import { UserError } from '../../src/errors.js';
 import { type LanguageModel, ModelError, type ModelErrorKind } from '../../src/models/language-model.js';
-import { packageRoot } from '../../src/package.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import {
   quick,

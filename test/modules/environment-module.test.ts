@@ -1,6 +1,8 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
+import { packageRoot } from '../../src/base/package.js';
 import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
 import { execute as listCommand } from '../../src/commands/list.js';
 import { execute as renderCommand } from '../../src/commands/render.js';
@@ -10,8 +12,6 @@ import { execute as runCommand } from '../../src/commands/run.js';
 import { execute as showCommand } from '../../src/commands/show.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { EnvironmentError } from '../../src/environments/remote/remote-environment.js';
-import { UserError } from '../../src/errors.js';
-import { packageRoot } from '../../src/package.js';
 import { rollout } from '../../src/rollout/episode.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 

@@ -1,10 +1,10 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
+import { packageRoot } from '../../src/base/package.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
-import { UserError } from '../../src/errors.js';
-import { packageRoot } from '../../src/package.js';
 import {
   correctionContextSchema,
   promptContextSchema,

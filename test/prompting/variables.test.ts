@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../../src/base/package.js';
 import { environmentFacts, environmentFamily } from '../../src/environments/catalogue/facts.js';
 import { environmentIds } from '../../src/environments/catalogue/open.js';
-import { packageRoot } from '../../src/package.js';
 import {
   correctionContextSchema,
   descriptionSchema,

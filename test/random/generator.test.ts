@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { createGenerator, deriveSeeds } from '../../src/random/generator.js';
 import { seedWords } from '../../src/random/seed-sequence.js';
 

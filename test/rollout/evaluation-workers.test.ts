@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { UserError } from '../../src/errors.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { PolicyConfig } from '../../src/policies/settings.js';
 import { createGenerator } from '../../src/random/generator.js';

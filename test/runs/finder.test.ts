@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { findRun, findRuns } from '../../src/runs/finder.js';
 import { temporaryDirectory } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';

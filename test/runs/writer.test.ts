@@ -1,7 +1,7 @@
 import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../../src/errors.js';
+import { UserError } from '../../src/base/errors.js';
 import { createGroupDirectory, createRunDirectory, requireEmpty } from '../../src/runs/create.js';
 import { readManifest } from '../../src/runs/reader.js';
 import {

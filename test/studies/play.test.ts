@@ -2,9 +2,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CommandContext } from '../../src/base/context.js';
 import { execute as resume } from '../../src/commands/resume.js';
 import { execute as run } from '../../src/commands/run.js';
-import type { CommandContext } from '../../src/context.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { readRunFile, recordingContext, temporaryDirectory } from '../support/experiments.js';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CommandContext } from '../../src/base/context.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
-import type { CommandContext } from '../../src/context.js';
 import { type Assembly, assemble } from '../../src/experiment/assemble.js';
 import type { Proposer } from '../../src/experiment/proposer.js';
 import { formatValue } from '../../src/prompting/answer/format.js';

@@ -1,7 +1,7 @@
 /** Writes a model directory as one GGUF file, for llama.cpp and what is built on it (Ollama, LM Studio). */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { UserError } from '../../../src/errors.js';
+import { UserError } from '../../../src/base/errors.js';
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
 import { type DecoderConfig, readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/safetensors.js';

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../../src/errors.js';
+import { UserError } from '../../../src/base/errors.js';
 
 /**
  * Scores by token: those of `tokenizer.model` where it exists, else those that follow from the order of the merges.

@@ -1,5 +1,5 @@
 /** A decoder's weights as llama.cpp names, orders and encodes them. */
-import { UserError } from '../../../src/errors.js';
+import { UserError } from '../../../src/base/errors.js';
 import { ropeFrequencies } from '../../../src/models/local/graph/attention.js';
 import { decoderTensors, requireTensor } from '../../../src/models/local/graph/parameters.js';
 import type { DecoderConfig, Rope } from '../../../src/models/local/weights/hf-config.js';

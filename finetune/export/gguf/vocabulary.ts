@@ -1,7 +1,7 @@
 /** A model's tokenizer as metadata of a GGUF file. */
 import path from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../../src/errors.js';
+import { UserError } from '../../../src/base/errors.js';
 import {
   type TokenizerConfig,
   templateSource,

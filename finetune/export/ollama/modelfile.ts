@@ -1,6 +1,6 @@
 /** Modelfiles, of which `ollama create` makes models. */
 import path from 'node:path';
-import { UserError } from '../../../src/errors.js';
+import { UserError } from '../../../src/base/errors.js';
 import { openChatTemplate, tokenText } from '../../../src/models/local/tokens/chat-template.js';
 import { readTokenizerConfig, readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
 import { readDecoderConfig, readGenerationDefaults } from '../../../src/models/local/weights/hf-config.js';

@@ -1,5 +1,5 @@
 /** How LLM-RL-finetune divides the observations, and the actions, of a continuous environment for its tables. */
-import { UserError } from '../../errors.js';
+import { UserError } from '../../base/errors.js';
 import { given, type TheirConfig } from './draft.js';
 
 /** The usual range of an observation dimension, and the key that counts its bins. */

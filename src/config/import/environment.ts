@@ -1,5 +1,5 @@
+import { UserError } from '../../base/errors.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
-import { UserError } from '../../errors.js';
 import { isMapping } from '../../settings/schema.js';
 import { carry, change, type Draft, drop, given, type TheirConfig } from './draft.js';
 

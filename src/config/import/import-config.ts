@@ -1,7 +1,7 @@
 /** Configs of ProPS (Prompted Policy Search) and of LLM-RL-finetune, read as configs of ours. */
 
 import { Document, isMap, isScalar, type Pair } from 'yaml';
-import { nearest, UserError } from '../../errors.js';
+import { nearest, UserError } from '../../base/errors.js';
 import { parseOverride } from '../../settings/overrides.js';
 import { isMapping } from '../../settings/schema.js';
 import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';

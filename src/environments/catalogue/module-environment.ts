@@ -1,6 +1,6 @@
 /** Environments of users: of a module that a config names, or an object of the program that plays. */
 import { basename } from 'node:path';
-import { messageOf, UserError } from '../../errors.js';
+import { messageOf, UserError } from '../../base/errors.js';
 import { isRecord, loadModule, thrownIn } from '../../modules/user-module.js';
 import type { RandomGenerator } from '../../random/generator.js';
 import {

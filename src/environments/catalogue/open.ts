@@ -1,4 +1,4 @@
-import { nearest, UserError } from '../../errors.js';
+import { nearest, UserError } from '../../base/errors.js';
 import { isModulePath } from '../../modules/user-module.js';
 import type { Environment } from '../environment.js';
 import type { RemoteEnvironment } from '../remote/remote-environment.js';

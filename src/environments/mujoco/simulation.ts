@@ -1,5 +1,5 @@
 import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
-import { packageText } from '../../package.js';
+import { packageText } from '../../base/package.js';
 
 export type ModelName =
   | 'half_cheetah'

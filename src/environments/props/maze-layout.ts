@@ -12,7 +12,7 @@
  */
 
 import { z } from 'zod';
-import { UserError } from '../../errors.js';
+import { UserError } from '../../base/errors.js';
 import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 
 /** Columns and rows of cells, and where an episode starts and ends. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Problem, UserError } from '../../errors.js';
+import { type Problem, UserError } from '../../base/errors.js';
 import type { Action, Observation, Space } from '../environment.js';
 import { EnvironmentError } from './remote-environment.js';
 

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import { UserError } from '../../errors.js';
+import { UserError } from '../../base/errors.js';
 import { observationOf, parseOpenEnvOptions, spaceOf, withAction } from './openenv-options.js';
 import {
   EnvironmentError,

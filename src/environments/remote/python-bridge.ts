@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../errors.js';
-import { packageRoot } from '../../package.js';
+import { UserError } from '../../base/errors.js';
+import { packageRoot } from '../../base/package.js';
 import { type Observation, recordedSpace } from '../environment.js';
 import { BridgeProcess, lastLines } from './bridge-process.js';
 import {

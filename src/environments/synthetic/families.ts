@@ -1,6 +1,6 @@
 /** The families of synthetic tasks, and their ids: `synthetic:survival?seed=7&observations=4`. */
 import { z } from 'zod';
-import { nearest, UserError } from '../../errors.js';
+import { nearest, UserError } from '../../base/errors.js';
 import { createGenerator } from '../../random/generator.js';
 import type { Environment } from '../environment.js';
 import { limitedEnvironment } from '../limited-environment.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UserError } from '../../errors.js';
+import { UserError } from '../../base/errors.js';
 import type { Frame, Shape } from '../frame.js';
 import { gridLines, gridView, moveOnGrid, tile, tileText, token } from '../grid.js';
 import { type Outcome, TabularTask } from './tabular-task.js';

@@ -1,7 +1,7 @@
 import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
-import type { CommandContext } from '../../context.js';
-import { UserError } from '../../errors.js';
+import type { CommandContext } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
 import {
   type ChatMessage,
   type Completion,

@@ -1,6 +1,6 @@
 import type { ClientOptions } from 'openai';
-import type { CommandContext } from '../../context.js';
-import { hideSecrets, UserError } from '../../errors.js';
+import type { CommandContext } from '../../base/context.js';
+import { hideSecrets, UserError } from '../../base/errors.js';
 import type { Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
 

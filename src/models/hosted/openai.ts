@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
-import type { CommandContext } from '../../context.js';
+import type { CommandContext } from '../../base/context.js';
 import {
   type ChatMessage,
   chosenSampling,

@@ -3,7 +3,7 @@
  * Retry-After without a limit, and some can't be interrupted while they wait.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { redact } from '../../errors.js';
+import { redact } from '../../base/errors.js';
 import { createGenerator } from '../../random/generator.js';
 import { ModelError, type ModelErrorKind } from '../language-model.js';
 

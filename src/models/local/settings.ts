@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../errors.js';
-import { packageRoot } from '../../package.js';
+import { UserError } from '../../base/errors.js';
+import { packageRoot } from '../../base/package.js';
 
 const scheme = 'package:';
 

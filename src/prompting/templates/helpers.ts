@@ -1,4 +1,4 @@
-import { UserError } from '../../errors.js';
+import { UserError } from '../../base/errors.js';
 import { isRecord, loadModule } from '../../modules/user-module.js';
 
 type Helper = string | number | boolean | ((...given: unknown[]) => unknown);

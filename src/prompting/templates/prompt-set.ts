@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Handlebars from 'handlebars';
+import { messageOf, nearest, type Problem, UserError } from '../../base/errors.js';
+import { packageRoot } from '../../base/package.js';
 import { environmentFacts, environmentFamily, environmentName } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
-import { messageOf, nearest, type Problem, UserError } from '../../errors.js';
-import { packageRoot } from '../../package.js';
 import type { ParseFailure } from '../answer/format.js';
 import { failureContext } from '../context/failure-context.js';
 import {

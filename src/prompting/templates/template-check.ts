@@ -2,7 +2,7 @@
  * Checks a template against the shape of its context before anything is rendered. Handlebars' own strict mode sees
  * an unknown variable only when it gets there, and not within the arguments of a block.
  */
-import { nearest, type Problem } from '../../errors.js';
+import { nearest, type Problem } from '../../base/errors.js';
 import type { TemplateHelpers } from './helpers.js';
 import {
   assured,

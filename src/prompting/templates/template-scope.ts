@@ -1,7 +1,7 @@
 /** The shape of a template's context: the variables that it may use, and where their paths lead. */
 import { z } from 'zod';
+import { nearest, type Problem } from '../../base/errors.js';
 import type { Fact } from '../../environments/catalogue/facts.js';
-import { nearest, type Problem } from '../../errors.js';
 
 export type Shape =
   | { readonly kind: 'value'; readonly optional: boolean }

@@ -1,4 +1,4 @@
-import { unreachable } from '../../errors.js';
+import { unreachable } from '../../base/errors.js';
 import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../../models/language-model.js';
 import type { IndexedText, ParseFailure, ParseFailureKind } from '../../prompting/answer/format.js';

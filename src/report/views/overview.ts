@@ -1,5 +1,5 @@
+import { unreachable } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
-import { unreachable } from '../../errors.js';
 import { type Content, type Html, html } from '../../format/html.js';
 import {
   formatCompact,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { UserError } from '../../../src/base/errors.js';
 import { importConfig, importedYaml, isForeignConfig } from '../../../src/config/import/import-config.js';
 import { loadConfig } from '../../../src/config/load.js';
-import { UserError } from '../../../src/errors.js';
 import { assemble } from '../../../src/experiment/assemble.js';
 import { readRun } from '../../../src/runs/reader.js';
 import { runAndReport, startRun } from '../../../src/studies/single-run.js';

@@ -14,7 +14,7 @@ import { execute as ggufCommand } from '../../../finetune/commands/gguf.js';
 import { execute as mergeCommand } from '../../../finetune/commands/merge.js';
 import { execute as ollamaCommand } from '../../../finetune/commands/ollama.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
-import { UserError } from '../../../src/errors.js';
+import { UserError } from '../../../src/base/errors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { openWeights, readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { lockRun } from '../../../src/storage/lock.js';

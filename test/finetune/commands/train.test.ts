@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import { execute as trainCommand } from '../../../finetune/commands/train.js';
-import { UserError } from '../../../src/errors.js';
+import { UserError } from '../../../src/base/errors.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { lockRun } from '../../../src/storage/lock.js';
 import { visibleText } from '../../report/markup.js';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
-import { UserError } from '../../../src/errors.js';
+import { UserError } from '../../../src/base/errors.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

@@ -7,8 +7,8 @@ import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-val
 import { trainedParameters } from '../../../finetune/engine/trainable.js';
 import { openArms, trainedOn } from '../../../finetune/evaluate/arms.js';
 import type { Evaluation } from '../../../finetune/evaluate/evaluation.js';
-import type { CommandContext } from '../../../src/context.js';
-import { UserError } from '../../../src/errors.js';
+import type { CommandContext } from '../../../src/base/context.js';
+import { UserError } from '../../../src/base/errors.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/safetensors.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';

@@ -6,7 +6,7 @@ import { Pace, SmoothedMean } from '../../../finetune/train/pace.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import type { TrainingEvent } from '../../../finetune/train/trainer.js';
 import { TrainingRecord } from '../../../finetune/train/training-record.js';
-import { packageText } from '../../../src/package.js';
+import { packageText } from '../../../src/base/package.js';
 import { elementsOf, visibleText } from '../../report/markup.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redact } from '../../../src/errors.js';
+import { redact } from '../../../src/base/errors.js';
 import { callWithRetries } from '../../../src/models/hosted/retry.js';
 import { recordWaits } from '../model-configs.js';
 

@@ -10,7 +10,7 @@ import { referenceDirectory } from './fixture.js';
 
 /** Where the package is taken to be. */
 const installed = vi.hoisted(() => ({ root: '' }));
-vi.mock('../../../src/package.js', () => ({ packageRoot: () => installed.root }));
+vi.mock('../../../src/base/package.js', () => ({ packageRoot: () => installed.root }));
 beforeEach(() => {
   installed.root = temporaryDirectory();
 });

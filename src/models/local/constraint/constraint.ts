@@ -2,7 +2,7 @@
  * Constrained decoding: which tokens keep a reply on its way to one valid answer. The automaton reads bytes, so any
  * tokenizer whose tokens are byte strings will do, however it cuts numbers and punctuation.
  */
-import { UserError } from '../../../errors.js';
+import { UserError } from '../../../base/errors.js';
 import type { AnswerGrammar } from '../../language-model.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
-import { messageOf, UserError } from '../../../errors.js';
+import { messageOf, UserError } from '../../../base/errors.js';
 import { GraphBuilder } from '../graph/graph.js';
 import type { Device, LocalConfig } from '../settings.js';
 import { ort } from './onnx-runtime.js';

@@ -1,4 +1,4 @@
-import { UserError } from '../../../errors.js';
+import { UserError } from '../../../base/errors.js';
 import { startProcess } from '../../../storage/thread.js';
 import type { Device } from '../settings.js';
 

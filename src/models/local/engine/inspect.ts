@@ -1,6 +1,6 @@
 /** Inspects a model directory without loading the model. */
 import path from 'node:path';
-import { type Problem, problemsOf, UserError } from '../../../errors.js';
+import { type Problem, problemsOf, UserError } from '../../../base/errors.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { decoderTensors, requireTensor } from '../graph/parameters.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';

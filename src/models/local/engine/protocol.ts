@@ -1,5 +1,5 @@
 /** Messages between the parent and the model's process. */
-import type { Problem } from '../../../errors.js';
+import type { Problem } from '../../../base/errors.js';
 import type { AnswerGrammar, ChatMessage, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 

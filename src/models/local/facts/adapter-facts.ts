@@ -1,7 +1,7 @@
 /** The facts of a LoRA adapter's directory that `policyloop models check` prints. */
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import type { Problem } from '../../../errors.js';
+import type { Problem } from '../../../base/errors.js';
 import { formatBytes, formatCount } from '../../../format/numbers.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { attempt, checkModel } from '../engine/inspect.js';

@@ -1,5 +1,5 @@
 /** The facts of a model directory that `policyloop models check` prints. */
-import { type Problem, problemsOf } from '../../../errors.js';
+import { type Problem, problemsOf } from '../../../base/errors.js';
 import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';

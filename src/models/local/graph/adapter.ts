@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../../errors.js';
+import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import { readSafetensors, type StoredTensor, type StoredTensors } from '../weights/safetensors.js';

@@ -1,4 +1,4 @@
-import { UserError } from '../../../errors.js';
+import { UserError } from '../../../base/errors.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';

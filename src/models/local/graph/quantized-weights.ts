@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { messageOf, UserError } from '../../../errors.js';
+import { messageOf, UserError } from '../../../base/errors.js';
 import { sum } from '../../../statistics/descriptive.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import { type Bits, blockSize, quantizeRows, toFloat32 } from '../weights/quantization.js';

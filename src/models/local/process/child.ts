@@ -1,4 +1,4 @@
-import { messageOf, UserError } from '../../../errors.js';
+import { messageOf, UserError } from '../../../base/errors.js';
 import { type Engine, loadEngine, RequestError } from '../engine/engine.js';
 import { AbortedError } from '../engine/generation.js';
 import type { FailureReport, FromProcess, ToProcess } from '../engine/protocol.js';

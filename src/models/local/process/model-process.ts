@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
-import { UserError } from '../../../errors.js';
+import { UserError } from '../../../base/errors.js';
 import { startProcess } from '../../../storage/thread.js';
 import { ModelError } from '../../language-model.js';
 import type {

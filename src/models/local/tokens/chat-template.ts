@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Environment, Interpreter, Template } from '@huggingface/jinja';
 import { z } from 'zod';
-import { messageOf, UserError } from '../../../errors.js';
+import { messageOf, UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 import type { ChatMessage } from '../../language-model.js';
 

@@ -3,7 +3,7 @@
  * character; working in bytes makes streaming, stop strings and constrained decoding exact.
  */
 import { z } from 'zod';
-import { UserError } from '../../../errors.js';
+import { UserError } from '../../../base/errors.js';
 
 /** The parts of `tokenizer.json` that determine a token's bytes. */
 export const tokenizerSchema = z.looseObject({

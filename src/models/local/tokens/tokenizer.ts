@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { messageOf, UserError } from '../../../errors.js';
+import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import type { ChatMessage } from '../../language-model.js';
 import {

@@ -5,7 +5,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { messageOf, UserError } from '../../../errors.js';
+import { messageOf, UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 
 /** Where one tensor lies on disk. */
