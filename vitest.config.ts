@@ -20,6 +20,14 @@ const shared = [
 ].map((room) => `test/${room}/**/*.test.ts`);
 
 export default defineConfig({
+  resolve: {
+    alias: [
+      {
+        find: /^\.[./]*\/storage\/thread\.js$/,
+        replacement: `${import.meta.dirname}/test/support/threads.ts`,
+      },
+    ],
+  },
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/setup.ts'],

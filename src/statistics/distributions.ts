@@ -3,11 +3,18 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
+/** Few counts of runs occur, and the search for a quantile takes longer than the resampling around it. */
+const quantiles = new Map<number, number>();
+
 /** The 0.975 quantile of Student's t with any positive degrees of freedom. */
 export function studentQuantile975(degrees: number): number {
+  const known = quantiles.get(degrees);
+  if (known !== undefined) return known;
   const quantile =
     require('@stdlib/stats-base-dists-t-quantile') as typeof import('@stdlib/stats-base-dists-t-quantile');
-  return quantile(0.975, degrees);
+  const value = quantile(0.975, degrees);
+  quantiles.set(degrees, value);
+  return value;
 }
 
 /** P(|T| ≥ |t|) of Student's t with any positive degrees of freedom. */
