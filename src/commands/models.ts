@@ -3,7 +3,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
 import { formatProblem, type Problem, UserError } from '../base/errors.js';
-import type { Quantization } from '../models/local/settings.js';
+import type { Quantization } from '../models/local/weights/quantization.js';
 
 export const options = (y: Argv) =>
   y

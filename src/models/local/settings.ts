@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
+import { quantizations } from './weights/quantization.js';
 
 const scheme = 'package:';
 
@@ -34,16 +35,13 @@ const count = (minimum: number) => z.int().min(minimum);
 const devices = ['cpu', 'cuda', 'webgpu', 'dml', 'coreml'] as const;
 export type Device = (typeof devices)[number];
 
-export const quantizations = ['none', 'int8', 'int4'] as const;
-export type Quantization = (typeof quantizations)[number];
-
 export const localSchema = z.strictObject({
   provider: z.literal('local').describe('A Hugging Face model directory, run here on onnxruntime'),
   path: z
     .string()
     .default(embeddedModel)
     .describe(
-      'Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights; `package:` and a path stands for one in the package (default: the embedded model)',
+      'Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights, or a GGUF file; `package:` and a path stands for one in the package (default: the embedded model)',
     )
     .meta({ format: 'path' }),
   adapter: z
@@ -58,7 +56,9 @@ export const localSchema = z.strictObject({
   quantization: z
     .enum(quantizations)
     .default('none')
-    .describe('Weights in 8 or 4 bits: smaller and faster, a little less exact. Made once, then kept'),
+    .describe(
+      'Weights in 8 or 4 bits: smaller and faster, a little less exact. Made once, then kept. `float32` unpacks a quantised GGUF file: larger and slower, exact',
+    ),
   threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
   contextTokens: count(16)
     .optional()

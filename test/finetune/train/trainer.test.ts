@@ -8,7 +8,7 @@ import type { TrainingEvent } from '../../../finetune/train/trainer.js';
 import type { TrainingSettings } from '../../../finetune/train/training-run.js';
 import { adaptableModules, readAdapter } from '../../../src/models/local/graph/adapter.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { adapterValues, values } from '../reference-training.js';

@@ -5,7 +5,8 @@ import { sum } from '../../../statistics/descriptive.js';
 import { decoderTensors, requireTensor } from '../graph/parameters.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
-import { openWeights, type StoredTensors } from '../weights/safetensors.js';
+import { openWeights } from '../weights/open-weights.js';
+import type { StoredTensors } from '../weights/safetensors.js';
 
 export interface ModelReport {
   readonly directory: string;

@@ -4,9 +4,8 @@ import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
-import { type Quantization, quantizations } from '../settings.js';
 import { type DecoderConfig, type GenerationDefaults, readGenerationDefaults } from '../weights/hf-config.js';
-import { blockSize } from '../weights/quantization.js';
+import { blockSize, type Quantization, quantizations } from '../weights/quantization.js';
 
 export interface ModelFacts extends ModelReport {
   readonly memory?: MemoryNeed;
@@ -68,6 +67,7 @@ function templateProblems({ tokenizer }: ModelReport): Problem[] {
 /** Bytes of a weight, the scale of its block included. */
 const bytesPerWeight: Readonly<Record<Quantization, number>> = {
   none: 4,
+  float32: 4,
   int8: 1 + 4 / blockSize,
   int4: 0.5 + 4 / blockSize,
 };

@@ -2,8 +2,8 @@
 import { basename } from 'node:path';
 import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
-import { quantizations } from '../settings.js';
 import type { DecoderConfig, GenerationDefaults } from '../weights/hf-config.js';
+import { quantizations } from '../weights/quantization.js';
 import type { ModelFacts } from './model-facts.js';
 
 export function modelRows(facts: ModelFacts): (readonly [string, string])[] {

@@ -4,6 +4,9 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import type { Sampling } from '../../language-model.js';
+import { ggufConfig, ropeDivisors } from './gguf/config.js';
+import { type GgufFile, isGguf, openGguf } from './gguf/container.js';
+import { ggufEndTokens } from './gguf/end-tokens.js';
 
 /** One token id or a list of them, as configs have both. */
 const tokenIdsSchema = z.union([z.int(), z.array(z.int())]).nullish();
@@ -22,8 +25,9 @@ const generationSchema = z.looseObject({
   repetition_penalty: z.number().nullish(),
 });
 
-/** `generation_config.json`; empty where there is none. */
+/** `generation_config.json`; empty where there is none. A GGUF file names end tokens only. */
 export function readGenerationDefaults(directory: string): GenerationDefaults {
+  if (isGguf(directory)) return { eosTokens: ggufEndTokens(openGguf(directory)) };
   const file = path.join(directory, 'generation_config.json');
   const given = checkedValue(generationSchema, readJson(file) ?? {}, file);
   const { temperature, top_p, top_k, min_p, repetition_penalty } = given;
@@ -50,6 +54,8 @@ export type Rope = { readonly theta: number } & (
   /** Positions divided by `factor`. */
   | { readonly scaling: 'linear'; readonly factor: number }
   /** Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, those between interpolated. */
+  /** Frequency i divided by `divisors[i]`, headDim / 2 of them: GGUF files hold the llama3 scaling so. */
+  | { readonly scaling: 'divided'; readonly divisors: readonly number[] }
   | {
       readonly scaling: 'llama3';
       readonly factor: number;
@@ -136,10 +142,11 @@ const schema = z.looseObject({
 type HfConfig = z.output<typeof schema>;
 
 /**
- * @param directory of a Hugging Face model
+ * @param directory of a Hugging Face model, or a GGUF file
  * @throws UserError naming the field of config.json that is missing or that the decoder does not support
  */
 export function readDecoderConfig(directory: string): DecoderConfig {
+  if (isGguf(directory)) return readGgufConfig(openGguf(directory));
   const file = path.join(directory, 'config.json');
   const raw = readJson(file);
   if (raw === undefined)
@@ -150,6 +157,18 @@ export function readDecoderConfig(directory: string): DecoderConfig {
       remedy: 'name the directory of a Hugging Face model: config.json, tokenizer.json, model.safetensors',
     });
   return parseDecoderConfig(raw, file);
+}
+
+function readGgufConfig(gguf: GgufFile): DecoderConfig {
+  const config = parseDecoderConfig(ggufConfig(gguf), gguf.file);
+  const divisors = ropeDivisors(gguf);
+  if (divisors === undefined) return config;
+  if (divisors.length !== config.headDim / 2 || !divisors.every((divisor) => divisor > 0))
+    throw unsupported(gguf.file, 'rope_freqs.weight', divisors.slice(0, 4), [
+      `${config.headDim / 2} positive numbers`,
+    ]);
+  const divided = (rope: Rope): Rope => ({ theta: rope.theta, scaling: 'divided', divisors });
+  return { ...config, layers: config.layers.map((layer) => ({ ...layer, rope: divided(layer.rope) })) };
 }
 
 /**
