@@ -24,7 +24,8 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop models check [directory]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { embeddedModel, modelDirectory, quantizations } = await import('../models/local/settings.js');
+  const { embeddedModel, modelDirectory } = await import('../models/local/settings.js');
+  const { quantizations } = await import('../models/local/weights/quantization.js');
   const { adapterFacts, adapterRows, isAdapter } = await import('../models/local/facts/adapter-facts.js');
   const quantization = readQuantization(args.quantization, quantizations);
   const directory = resolve(context.cwd, modelDirectory(args.directory ?? embeddedModel));
