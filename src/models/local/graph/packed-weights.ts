@@ -3,7 +3,7 @@
  * blocks of GGUF files become them without loss. Made on first use, then kept on disk.
  */
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { blockType, type Packing } from '../weights/gguf/blocks.js';
+import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { type Bits, quantizeRows } from '../weights/quantization.js';
 import { emptyBlock, readRows, rowOrder } from '../weights/rows.js';
 import {

@@ -1,5 +1,5 @@
 import { UserError } from '../../../base/errors.js';
-import { blockType } from '../weights/gguf/blocks.js';
+import { blockType } from '../weights/gguf-blocks.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import { rowOrder } from '../weights/rows.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 import type { ChatMessage } from '../../language-model.js';
-import { isGguf } from '../weights/gguf/container.js';
+import { isGguf } from '../weights/gguf.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
 export const tokenizerConfigSchema = z.looseObject({

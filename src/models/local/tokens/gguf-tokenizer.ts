@@ -1,6 +1,6 @@
 /** The tokenizer in a GGUF file's metadata, in the words of `tokenizer.json` and `tokenizer_config.json`. */
 import { UserError } from '../../../base/errors.js';
-import type { GgufFile } from '../weights/gguf/container.js';
+import type { GgufFile } from '../weights/gguf.js';
 import { preTokenizers } from './pre-tokenizers.js';
 
 /** Kinds of tokens in GGUF. */

@@ -5,7 +5,7 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import type { ChatMessage } from '../../language-model.js';
-import { isGguf, openGguf } from '../weights/gguf/container.js';
+import { isGguf, openGguf } from '../weights/gguf.js';
 import {
   type ChatTemplate,
   type ControlTokens,

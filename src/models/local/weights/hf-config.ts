@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import type { Sampling } from '../../language-model.js';
-import { ggufConfig, ropeDivisors } from './gguf/config.js';
-import { type GgufFile, isGguf, openGguf } from './gguf/container.js';
-import { ggufEndTokens } from './gguf/end-tokens.js';
+import { type GgufFile, isGguf, openGguf } from './gguf.js';
+import { ggufConfig, ropeDivisors } from './gguf-config.js';
+import { ggufEndTokens } from './gguf-end-tokens.js';
 
 /** One token id or a list of them, as configs have both. */
 const tokenIdsSchema = z.union([z.int(), z.array(z.int())]).nullish();

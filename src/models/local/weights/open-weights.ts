@@ -1,5 +1,5 @@
-import { isGguf, openGguf } from './gguf/container.js';
-import { ggufTensors } from './gguf/tensors.js';
+import { isGguf, openGguf } from './gguf.js';
+import { ggufTensors } from './gguf-tensors.js';
 import { readDecoderConfig } from './hf-config.js';
 import { directoryWeights, type StoredTensors } from './safetensors.js';
 

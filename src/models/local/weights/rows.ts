@@ -1,5 +1,5 @@
 /** Rows of a stored matrix as float32, whatever the file holds them as. */
-import { blockType, type Unpacked } from './gguf/blocks.js';
+import { blockType, type Unpacked } from './gguf-blocks.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes, type StoredTensor } from './safetensors.js';
 

@@ -1,8 +1,8 @@
 /** Tensors of a GGUF file under the names that Hugging Face gives them, which the decoder asks for. */
-import { UserError } from '../../../../base/errors.js';
-import type { StoredTensor, StoredTensors } from '../safetensors.js';
-import { ggufArchitecture } from './config.js';
-import type { GgufFile } from './container.js';
+import { UserError } from '../../../base/errors.js';
+import type { GgufFile } from './gguf.js';
+import { ggufArchitecture } from './gguf-config.js';
+import type { StoredTensor, StoredTensors } from './safetensors.js';
 
 /** Modules of a layer: Hugging Face's name by llama.cpp's. */
 const layerModules: Readonly<Record<string, string>> = {

@@ -2,10 +2,10 @@
  * What a GGUF file says of its model, in the words of Hugging Face's `config.json`, so that one reader understands both.
  * Keys and their meaning: gguf-py/gguf/constants.py and src/llama-model.cpp of llama.cpp.
  */
-import { UserError } from '../../../../base/errors.js';
-import { toFloat32 } from '../quantization.js';
-import { readTensorBytes } from '../safetensors.js';
-import type { GgufFile, GgufValue } from './container.js';
+import { UserError } from '../../../base/errors.js';
+import type { GgufFile, GgufValue } from './gguf.js';
+import { toFloat32 } from './quantization.js';
+import { readTensorBytes } from './safetensors.js';
 
 /** Architectures of llama.cpp that can be run; Mistral's is Llama's. */
 const architectures = ['llama', 'qwen2', 'qwen3'] as const;

@@ -2,7 +2,7 @@
  * The blocks of GGUF's quantised tensors, and what they say: value = scale·(code − middle) + offset. Layouts from
  * ggml-quants.c of llama.cpp; d, m and dmin are float16.
  */
-import type { Bits } from '../quantization.js';
+import type { Bits } from './quantization.js';
 
 /** How the values of a type are held for the runtime's product of quantised weights. */
 export interface Packing {

@@ -2,25 +2,25 @@
 import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
-import type { GgufTensorType } from '../../../finetune/export/gguf/format.js';
-import { ggufValue } from '../../../finetune/export/gguf/format.js';
-import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
-import { formatProblem, problemsOf } from '../../../src/base/errors.js';
-import { buildGraph } from '../../../src/models/local/engine/engine.js';
-import { inspectModel } from '../../../src/models/local/engine/inspect.js';
-import { KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
-import { openSession } from '../../../src/models/local/engine/runtime.js';
-import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
-import { blockType, blockTypes } from '../../../src/models/local/weights/gguf/blocks.js';
-import { openGguf } from '../../../src/models/local/weights/gguf/container.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
-import type { Quantization } from '../../../src/models/local/weights/quantization.js';
-import { readRows } from '../../../src/models/local/weights/rows.js';
-import { createGenerator } from '../../../src/random/generator.js';
-import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { readReference, referenceDirectory, referenceModels } from './fixture.js';
+import { tensorOf, writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
+import type { GgufTensorType } from '../../../../finetune/export/gguf/format.js';
+import { ggufValue } from '../../../../finetune/export/gguf/format.js';
+import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
+import { formatProblem, problemsOf } from '../../../../src/base/errors.js';
+import { buildGraph } from '../../../../src/models/local/engine/engine.js';
+import { inspectModel } from '../../../../src/models/local/engine/inspect.js';
+import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
+import { openSession } from '../../../../src/models/local/engine/runtime.js';
+import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
+import { openGguf } from '../../../../src/models/local/weights/gguf.js';
+import { blockType, blockTypes } from '../../../../src/models/local/weights/gguf-blocks.js';
+import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
+import { readRows } from '../../../../src/models/local/weights/rows.js';
+import { createGenerator } from '../../../../src/random/generator.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 import { ggufBytes, type TestTensor, text, tokenizerMetadata, writeTestGguf } from './gguf-writer.js';
 
 const folder = temporaryDirectory();
@@ -28,7 +28,7 @@ let files = 0;
 const newFile = () => path.join(folder, `${files++}.gguf`);
 
 const golden = JSON.parse(
-  readFileSync(new URL('../../fixtures/gguf/blocks.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../fixtures/gguf/blocks.json', import.meta.url), 'utf8'),
 ) as Readonly<Record<string, { readonly bytes: string; readonly values: string }>>;
 
 const packedTypes = blockTypes.filter(({ packing }) => packing !== undefined);
@@ -268,8 +268,11 @@ describe('files that are wrong', () => {
       /unknown type 9/,
     ],
     'an unknown kind of value': [value('general.x', Buffer.from([77, 0, 0, 0])), /unknown type 77/],
-    'an unknown tensor type': [withFirst({ dtype: '99' }), /token_embd.*no tensor type of this number[^]*99/],
-    'a type that can’t be run': [withFirst({ dtype: '19' }), /token_embd.*can’t be run[^]*IQ1_S/],
+    'an unknown tensor type': [
+      withFirst({ dtype: '99' }),
+      /token_embd.*no tensor type of this number[\s\S]*99/,
+    ],
+    'a type that can’t be run': [withFirst({ dtype: '19' }), /token_embd.*can’t be run[\s\S]*IQ1_S/],
     'no dimensions': [patched((bytes) => bytes.writeUInt32LE(0, infoOf(first.name))), /0 dimensions/],
     'a thousand dimensions': [
       patched((bytes) => bytes.writeUInt32LE(1000, infoOf(first.name))),
@@ -300,7 +303,7 @@ describe('files that are wrong', () => {
     'no architecture': [ggufBytes(without('general.architecture'), tensors), /general\.architecture/],
     'another architecture': [
       value('general.architecture', ggufValue.string('mamba')),
-      /general\.architecture.*not supported[^]*mamba/,
+      /general\.architecture.*not supported[\s\S]*mamba/,
     ],
     'no count of layers': [
       ggufBytes(without('llama.block_count'), tensors),
@@ -314,7 +317,7 @@ describe('files that are wrong', () => {
     'no tokens': [ggufBytes(without('tokenizer.ggml.tokens'), tensors), /tokenizer\.ggml\.tokens.*missing/],
     'an unknown pre-tokenizer': [
       value('tokenizer.ggml.pre', ggufValue.string('constructor')),
-      /tokenizer\.ggml\.pre[^]*constructor/,
+      /tokenizer\.ggml\.pre[\s\S]*constructor/,
     ],
     'no chat template': [ggufBytes(without('tokenizer.chat_template'), tensors), /no chat template/],
     'a missing tensor': [

@@ -4,9 +4,9 @@
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { UserError } from '../../../../base/errors.js';
-import type { StoredTensor } from '../safetensors.js';
-import { blockTypes, foreignTypes } from './blocks.js';
+import { UserError } from '../../../base/errors.js';
+import { blockTypes, foreignTypes } from './gguf-blocks.js';
+import type { StoredTensor } from './safetensors.js';
 
 type GgufScalar = number | string | boolean;
 export type GgufValue = GgufScalar | readonly GgufScalar[];

@@ -1,4 +1,4 @@
-import type { GgufFile } from './container.js';
+import type { GgufFile } from './gguf.js';
 
 /** Spellings of tokens that end an answer; the file names one of them. */
 const endSpellings = new Set([

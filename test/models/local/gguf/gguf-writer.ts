@@ -1,7 +1,7 @@
 /** Small GGUF files for tests: any metadata, tensors of any type, and whatever damage a test wants. */
 import { writeFileSync } from 'node:fs';
-import { ggufValue } from '../../../finetune/export/gguf/format.js';
-import { blockType } from '../../../src/models/local/weights/gguf/blocks.js';
+import { ggufValue } from '../../../../finetune/export/gguf/format.js';
+import { blockType } from '../../../../src/models/local/weights/gguf-blocks.js';
 
 export interface TestTensor {
   readonly name: string;
