@@ -1,5 +1,4 @@
 /** Inspects a model directory without loading the model. */
-import path from 'node:path';
 import { type Problem, problemsOf, UserError } from '../../../base/errors.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { decoderTensors, requireTensor } from '../graph/parameters.js';
@@ -19,6 +18,7 @@ export interface ModelReport {
     readonly files: number;
   };
   readonly tokenizer?: {
+    readonly file: string;
     readonly templateFile: string;
     /** Whether messages of all roles are rendered. */
     readonly takesSystem: boolean;
@@ -46,13 +46,14 @@ export function inspectModel(directory: string): ModelReport {
   if (config !== undefined && weights !== undefined) problems.push(...tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
   if (config !== undefined && tokenizer !== undefined)
-    problems.push(...vocabularyProblems(config, tokenizer, directory));
+    problems.push(...vocabularyProblems(config, tokenizer));
   return {
     directory,
     ...(config && { config }),
     ...(weights && { weights: summarise(weights) }),
     ...(tokenizer && {
       tokenizer: {
+        file: tokenizer.file,
         templateFile: tokenizer.template.file,
         takesSystem: rendersSystem(tokenizer.template),
         eosTokens: tokenizer.eosTokens,
@@ -65,13 +66,12 @@ export function inspectModel(directory: string): ModelReport {
 /** A token that the embedding has no row for would end a generation. */
 function vocabularyProblems(
   config: DecoderConfig,
-  { largestId }: ChatTokenizer,
-  directory: string,
+  { file: tokenizerPath, largestId }: ChatTokenizer,
 ): Problem[] {
   if (largestId < config.vocabulary) return [];
   return [
     {
-      file: path.join(directory, 'tokenizer.json'),
+      file: tokenizerPath,
       field: 'added_tokens',
       value: largestId,
       message: `the tokenizer has a token of this id, but the model's embedding holds ${config.vocabulary} rows`,

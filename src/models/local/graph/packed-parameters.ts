@@ -61,7 +61,8 @@ export function packedParameters(
     const known = sums.get(key);
     if (known !== undefined) return known;
     const blocks = g.op('Reshape', [x, g.integers([-1, columns / block, block])]);
-    const sum = g.op('ReduceSum', [blocks, g.integers([2])], { keepdims: 0 });
+    const total = g.op('ReduceSum', [blocks, g.integers([2])], { keepdims: 1 });
+    const sum = g.op('Reshape', [total, g.integers([-1, columns / block])]);
     sums.set(key, sum);
     return sum;
   };

@@ -41,6 +41,8 @@ export interface ChatTokenizer {
   /** Ids of control tokens (special tokens). */
   readonly controlIds: ReadonlySet<number>;
   readonly template: ChatTemplate;
+  /** File that it was read from. */
+  readonly file: string;
 }
 
 /**
@@ -81,6 +83,7 @@ export function openTokenizer(
     eosTokens: json.added_tokens.filter((token) => token.content === eosText).map((token) => token.id),
     controlIds: new Set(special.map((token) => token.id)),
     template,
+    file,
   };
 }
 

@@ -1,8 +1,7 @@
 /** GGUF files: their blocks, their tokenizers, models run from them, and files that are wrong. */
-import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tensorOf, writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
 import type { GgufTensorType } from '../../../../finetune/export/gguf/format.js';
 import { ggufValue } from '../../../../finetune/export/gguf/format.js';
 import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
@@ -13,15 +12,15 @@ import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cac
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import { openGguf } from '../../../../src/models/local/weights/gguf.js';
-import { blockType, blockTypes } from '../../../../src/models/local/weights/gguf-blocks.js';
+import { blockTypes } from '../../../../src/models/local/weights/gguf-blocks.js';
 import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
 import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 import { readRows } from '../../../../src/models/local/weights/rows.js';
-import { createGenerator } from '../../../../src/random/generator.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 import { ggufBytes, type TestTensor, text, tokenizerMetadata, writeTestGguf } from './gguf-writer.js';
+import { architectureMetadata, asDirectory, decoderTensors, hidden, randomTensor } from './random-gguf.js';
 
 const folder = temporaryDirectory();
 let files = 0;
@@ -88,107 +87,6 @@ describe.each(referenceModels)('%s written as GGUF', (name) => {
   });
 });
 
-const random = createGenerator(5);
-const randomBytes = (count: number) =>
-  Uint8Array.from({ length: count }, () => Math.floor(random.uniform(0, 256)));
-
-/** Places of the float16 scales in a block. */
-const scalePlaces: Readonly<Record<string, readonly number[]>> = {
-  Q4_1: [0, 2],
-  Q5_1: [0, 2],
-  Q2_K: [80, 82],
-  Q3_K: [108],
-  Q4_K: [0, 2],
-  Q5_K: [0, 2],
-  Q6_K: [208],
-  MXFP4: [],
-};
-
-/** A matrix of random blocks whose values are about as large as a trained model's. */
-function randomTensor(name: string, shape: readonly number[], dtype: string): TestTensor {
-  const { elements, bytes: size } = blockType(dtype)!;
-  const blocks = shape.reduce((a, b) => a * b, 1) / elements;
-  if (dtype === 'F32') {
-    const values = Float32Array.from({ length: blocks }, () => 1 + random.normal(0, 0.1));
-    return { name, shape, dtype, bytes: new Uint8Array(values.buffer) };
-  }
-  const bytes = randomBytes(blocks * size);
-  const view = new DataView(bytes.buffer);
-  for (let block = 0; block < blocks; block++) {
-    // A float16 of 2⁻¹² to 2⁻¹¹: the other factors are 7 to 127.
-    for (const place of scalePlaces[dtype] ?? [0])
-      view.setUint16(block * size + place, 0x0c00 | ((block * 37) % 1024), true);
-    if (dtype === 'MXFP4') bytes[block * size] = 120;
-  }
-  return { name, shape, dtype, bytes };
-}
-
-const [hidden, width, vocabulary] = [256, 512, 258];
-
-function architectureMetadata(architecture = 'llama'): Record<string, Buffer> {
-  const own = (values: Readonly<Record<string, Buffer>>) =>
-    Object.fromEntries(Object.entries(values).map(([key, value]) => [`${architecture}.${key}`, value]));
-  return {
-    'general.architecture': ggufValue.string(architecture),
-    ...own({
-      block_count: ggufValue.uint32(1),
-      context_length: ggufValue.uint32(128),
-      embedding_length: ggufValue.uint32(hidden),
-      feed_forward_length: ggufValue.uint32(width),
-      'attention.head_count': ggufValue.uint32(4),
-      'attention.head_count_kv': ggufValue.uint32(2),
-      'attention.layer_norm_rms_epsilon': ggufValue.float32(1e-5),
-    }),
-  };
-}
-
-function decoderTensors(dtype: string, head?: string): TestTensor[] {
-  return [
-    randomTensor('token_embd.weight', [vocabulary, hidden], dtype),
-    randomTensor('blk.0.attn_norm.weight', [hidden], 'F32'),
-    randomTensor('blk.0.attn_q.weight', [hidden, hidden], dtype),
-    randomTensor('blk.0.attn_k.weight', [hidden / 2, hidden], dtype),
-    randomTensor('blk.0.attn_v.weight', [hidden / 2, hidden], dtype),
-    randomTensor('blk.0.attn_output.weight', [hidden, hidden], dtype),
-    randomTensor('blk.0.ffn_norm.weight', [hidden], 'F32'),
-    randomTensor('blk.0.ffn_gate.weight', [width, hidden], dtype),
-    randomTensor('blk.0.ffn_up.weight', [width, hidden], dtype),
-    randomTensor('blk.0.ffn_down.weight', [hidden, width], dtype),
-    randomTensor('output_norm.weight', [hidden], 'F32'),
-    ...(head === undefined ? [] : [randomTensor('output.weight', [vocabulary, hidden], head)]),
-  ];
-}
-
-/** The same model as a directory of float32 weights. */
-function asDirectory(file: string): string {
-  const directory = path.join(folder, `directory-${files++}`);
-  mkdirSync(directory);
-  const tensors = [...openWeights(file).values()].map((tensor) => {
-    return tensorOf(tensor, readRows(tensor));
-  });
-  writeSafetensors(
-    path.join(directory, 'model.safetensors'),
-    tensors.sort((a, b) => (a.name < b.name ? -1 : 1)),
-  );
-  const { tied, heads, kvHeads, intermediate, contextTokens, normEpsilon } = readDecoderConfig(file);
-  writeFileSync(
-    path.join(directory, 'config.json'),
-    JSON.stringify({
-      model_type: 'llama',
-      hidden_size: hidden,
-      num_hidden_layers: 1,
-      num_attention_heads: heads,
-      num_key_value_heads: kvHeads,
-      intermediate_size: intermediate,
-      vocab_size: vocabulary,
-      rms_norm_eps: normEpsilon,
-      tie_word_embeddings: tied,
-      max_position_embeddings: contextTokens,
-    }),
-  );
-  return directory;
-}
-
 describe('models of blocks', () => {
   const ids = [1, 104, 20, 33, 250, 7, 7, 91, 12, 200, 3];
 
@@ -197,7 +95,7 @@ describe('models of blocks', () => {
     async (dtype) => {
       const tensors = decoderTensors(dtype, dtype === 'Q4_K' ? 'Q6_K' : undefined);
       const file = writeTestGguf(newFile(), { ...architectureMetadata(), ...tokenizerMetadata() }, tensors);
-      const exact = await lastLogits(asDirectory(file), ids);
+      const exact = await lastLogits(asDirectory(file, path.join(folder, `directory-${files++}`)), ids);
       const spread = Math.max(...exact) - Math.min(...exact);
       expect(largestDifference(await lastLogits(file, ids, 'float32'), exact)).toBeLessThan(spread * 1e-5);
       expect(largestDifference(await lastLogits(file, ids), exact)).toBeLessThan(spread * 0.05);
