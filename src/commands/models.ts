@@ -9,7 +9,8 @@ export const options = (y: Argv) =>
   y
     .positional('directory', {
       type: 'string',
-      describe: 'Directory of a Hugging Face model, or of a LoRA adapter (default: the embedded model)',
+      describe:
+        'Directory of a Hugging Face model or of a LoRA adapter, a GGUF file, `ollama:…` or `hf:…` (default: the embedded model)',
     })
     .option('quantization', { ...kinds.text, describe: 'Measure what int8 or int4 weights lose' })
     .option('base', {

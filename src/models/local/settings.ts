@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
+import { isReference, storedModelPath } from './stores/stored-models.js';
 import { quantizations } from './weights/quantization.js';
 
 const scheme = 'package:';
@@ -18,6 +19,7 @@ export const isPackaged = (path: string): boolean => path.startsWith(scheme);
  * @throws UserError when the package holds no such directory
  */
 export function modelDirectory(path: string): string {
+  if (isReference(path)) return storedModelPath(path);
   if (!isPackaged(path)) return path;
   const directory = join(packageRoot(), path.slice(scheme.length));
   if (existsSync(directory)) return directory;
@@ -41,7 +43,7 @@ export const localSchema = z.strictObject({
     .string()
     .default(embeddedModel)
     .describe(
-      'Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights, or a GGUF file; `package:` and a path stands for one in the package (default: the embedded model)',
+      'Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights, or a GGUF file; `ollama:NAME:TAG` and `hf:ORG/NAME[:FILE.gguf]` stand for models of those stores, `package:` and a path stands for one in the package (default: the embedded model)',
     )
     .meta({ format: 'path' }),
   adapter: z

@@ -50,7 +50,7 @@ export function inspectModel(directory: string): ModelReport {
   return {
     directory,
     ...(config && { config }),
-    ...(weights && { weights: summarise(weights) }),
+    ...(weights && { weights: summariseWeights(weights) }),
     ...(tokenizer && {
       tokenizer: {
         file: tokenizer.file,
@@ -110,7 +110,8 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
   return problems;
 }
 
-function summarise(weights: StoredTensors): NonNullable<ModelReport['weights']> {
+/** What all tensors together are. */
+export function summariseWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
   const byDtype = new Map<string, number>();
   for (const { dtype, shape } of tensors) byDtype.set(dtype, (byDtype.get(dtype) ?? 0) + product(shape));

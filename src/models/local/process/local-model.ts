@@ -11,6 +11,7 @@ import { checkModel } from '../engine/inspect.js';
 import type { GeneratedAnswer, JobResult } from '../engine/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory } from '../settings.js';
+import { withStoreDefaults } from '../stores/stored-models.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { readDecoderConfig } from '../weights/hf-config.js';
@@ -22,7 +23,7 @@ import { ModelProcess } from './model-process.js';
  * @throws UserError when the directory holds no model that can be run
  */
 export function createLocalModel(config: LocalConfig): LanguageModel {
-  const located = { ...config, path: modelDirectory(config.path) };
+  const located = { ...withStoreDefaults(config), path: modelDirectory(config.path) };
   checkFiles(located.path, config.adapter === undefined ? [] : [config.adapter]);
   const process = new ModelProcess(modelId(located.path, config.adapter), located);
   return { ...languageModel(located, process), close: () => process.close() };
@@ -47,7 +48,7 @@ export function openLocalModels(
   config: Omit<LocalConfig, 'adapter'>,
   adapters: readonly string[],
 ): LocalModels {
-  const base = { ...config, path: modelDirectory(config.path) };
+  const base = { ...withStoreDefaults(config), path: modelDirectory(config.path) };
   checkFiles(base.path, adapters);
   const process = new ModelProcess(modelId(base.path), { ...base, adapters });
   return {

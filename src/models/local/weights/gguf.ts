@@ -19,8 +19,9 @@ export interface GgufFile {
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
 
-/** Whether a model's path names a GGUF file. */
-export const isGguf = (file: string): boolean => /\.gguf$/i.test(file);
+/** Whether a model's path names a GGUF file: other models are directories, and Ollama's files have no ending. */
+export const isGguf = (model: string): boolean =>
+  /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 
 const most = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;
 
