@@ -162,6 +162,16 @@ const commands: readonly (ListedCommand | readonly [string, string, readonly Lis
         'List the models of Ollama, the Hugging Face cache and LM Studio, and whether they can be run',
         () => import('./commands/models-list.js'),
       ],
+      [
+        'pull <model>',
+        'Download a model of Hugging Face into its cache',
+        () => import('./commands/models-pull.js'),
+      ],
+      [
+        'remove <model>',
+        'Remove a model that `models pull` downloaded',
+        () => import('./commands/models-remove.js'),
+      ],
     ],
   ],
   [

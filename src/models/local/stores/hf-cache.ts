@@ -33,6 +33,23 @@ export function parseHfReference(reference: string): HfReference {
   return { repository: match[1]!, revision: match[2] ?? 'main', file: match[3] };
 }
 
+/**
+ * `ORG/NAME…` of `hf:ORG/NAME…`.
+ * @throws UserError for what is no model of Hugging Face
+ */
+export function withoutScheme(model: string): string {
+  if (model.startsWith(hfScheme)) return model.slice(hfScheme.length);
+  throw new UserError({
+    field: 'model',
+    value: model,
+    message: model.startsWith('ollama:')
+      ? 'Ollama keeps its models itself'
+      : 'this is no model of Hugging Face',
+    alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME:FILE.gguf'],
+    ...(model.startsWith('ollama:') && { remedy: `use \`ollama pull\` or \`ollama rm\`` }),
+  });
+}
+
 /** The cache's folder, found as huggingface_hub finds it. */
 export function hfCache(env: Variables): string {
   const cache = env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache');

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 
-/** Environment variables, as `process.env` has them. */
+/** Environment variables by their names. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 export const ollamaScheme = 'ollama:';
