@@ -90,10 +90,13 @@ ${experiments.length > 1 && html`<p class="note">The last rows put experiments t
 function experimentSection(evaluation: Evaluation, experiment: ExperimentResult): Html {
   const { arms, runs } = evaluation;
   const own = runs.filter((run) => run.experiment === experiment.name);
+  const [low, high] = experiment.returns;
+  const range = [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY] as const;
   const curves = arms.map(({ name }) => {
     const confirmed = experiment.arms[name]!.confirmed;
     return {
       name,
+      range,
       curves: own.flatMap(({ arm, figures }) =>
         arm === name && figures !== null && figures.curve.length > 0 ? [figures.curve] : [],
       ),

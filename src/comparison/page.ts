@@ -7,7 +7,7 @@ import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
 import { relativeLink } from '../report/group-report.js';
 import { page } from '../report/page/page.js';
 import { runFiles } from '../runs/reader.js';
-import type { ComparedRun } from './compared-runs.js';
+import { type ComparedRun, commonRange } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import type { RunGroup, TaskGroups } from './run-groups.js';
 import { confirmedColumns, differenceColumns, effortColumns, groupColumn, groupsOf } from './table.js';
@@ -90,6 +90,7 @@ function learningCurves(task: TaskComparison, groups: readonly RunGroup[]): Html
     return {
       name,
       curves: runs.map(sampled).filter((curve) => curve.length > 0),
+      range: commonRange(runs),
       confirmed: confirmed
         ? {
             mean: confirmed.mean,

@@ -74,7 +74,8 @@ export function verdictSentence(
     const needed = `${fewestForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
     return `Too few for a verdict: ${measured} over ${count}, and at least ${needed} are needed.`;
   }
-  const half = (interval[1] - interval[0]) / 2;
+  // A clipped interval has two different halves.
+  const half = Math.max(interval[1] - found.difference, found.difference - interval[0]);
   const noise =
     verdict === 'no-evidence' && half > 0
       ? ` A difference below about ${formatReturn(half)} can't be told from noise here.`

@@ -1,5 +1,6 @@
 import { type Html, html } from '../../format/html.js';
 import { formatReturn, plural } from '../../format/numbers.js';
+import { clipped, type Interval } from '../../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../../statistics/descriptive.js';
 import { bandPath, figure, iterationTicks, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
@@ -9,6 +10,8 @@ export interface CurveArm {
   readonly name: string;
   /** Best return so far of each repeat, from iteration 0 (or by another axis); an unfinished one's ends earlier. */
   readonly curves: readonly (readonly number[])[];
+  /** What a return can be. */
+  readonly range: Interval;
   /** Its confirmed return; absent where no repeat was confirmed. */
   readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
 }
@@ -52,7 +55,7 @@ export const armClass = (index: number) => `arm-${index % colours}`;
 
 /** Mean best-so-far of each arm with its 95 % interval, and what was confirmed, at the right edge. */
 export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iterationAxis): Html {
-  const summaries = arms.map(({ curves }) => meanCurve(curves));
+  const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
   const last = Math.max(0, ...summaries.map((points) => points.length - 1));
   if (summaries.every((points) => points.length === 0)) {
     return html`<p class="empty">Nothing was evaluated.</p>`;
@@ -96,12 +99,13 @@ interface CurvePoint {
   readonly count: number;
 }
 
-/** Mean of the curves and its 95 % interval (Student's t) at each value, up to the end of the longest. */
-export function meanCurve(curves: readonly (readonly number[])[]): readonly CurvePoint[] {
+/** Mean of the curves and its 95 % interval (Student's t, within `range`) at each value, up to the end of the longest. */
+export function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
   const length = Math.max(0, ...curves.map((curve) => curve.length));
   return Array.from({ length }, (_, i) => {
     const values = curves.flatMap((curve) => curve[i] ?? []);
-    return { mean: mean(values), interval: meanInterval95(values), count: values.length };
+    const centre = mean(values);
+    return { mean: centre, interval: clipped(meanInterval95(values), range, centre), count: values.length };
   });
 }
 
