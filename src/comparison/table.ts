@@ -21,7 +21,7 @@ import {
 import type { GroupDifference } from './differences.js';
 import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
 import {
-  conclusion,
+  conclusionOf,
   countText,
   iterationsText,
   pText,
@@ -107,7 +107,6 @@ export function comparisonTables(comparison: RunComparison): string {
     ...(task.differences.length === 0 ? [] : [terminalTable(task.differences, differenceColumns)]),
     ...task.cautions.map((text) => `${styleText('yellow', 'note')} ${text}`),
   ]);
-  const differences = tasks.flatMap((task) => task.differences);
   const targets = tasks.some(({ groups }) => groups.some(({ target }) => target !== null));
   blocks.push(
     styleText(
@@ -128,8 +127,8 @@ export function comparisonTables(comparison: RunComparison): string {
       ].join('\n'),
     );
   }
-  const [only] = differences;
-  if (only !== undefined && differences.length === 1) blocks.push(styleText('bold', conclusion(only)));
+  const conclusion = conclusionOf(tasks);
+  if (conclusion !== undefined) blocks.push(styleText('bold', conclusion));
   return blocks.join('\n\n');
 }
 

@@ -102,7 +102,10 @@ export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): stri
   return [header, ...lines].map((line) => `${line.map(csvText).join(',')}\n`).join('');
 }
 
-/** A table of a page, which scrolls where it is wide; `tall` ones also scroll down. */
+/** Columns that a phone shows side by side; with more, each row becomes a list of its cells. */
+const mostOnPhone = 4;
+
+/** A table of a page, which scrolls where it is wide, and restacks on a phone; `tall` ones also scroll down. */
 export function htmlTable<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
@@ -110,15 +113,19 @@ export function htmlTable<Row>(
 ): Html {
   const shown = columns.filter(({ title }) => title !== undefined);
   const number = ({ kind = 'text' }: Column<Row>) => kind !== 'text' && html` class="number"`;
-  return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table>
+  const stacks = shown.length > mostOnPhone;
+  return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table${stacks && html` class="stack"`}>
 <thead><tr>${shown.map((column) => html`<th scope="col"${number(column)}>${column.title}</th>`)}</tr></thead>
 <tbody>${rows.map((row, r) => {
     const repeated = repetitions(shown, rows, r);
     return html`<tr>${shown.map((column, c) => {
-      const content = repeated[c] ? '' : htmlCell(column, column.cell(row));
+      const cell = htmlCell(column, column.cell(row));
+      // Each list of a restacked table stands for itself.
+      const content = repeated[c] ? stacks && html`<span class="repeated">${cell}</span>` : cell;
+      const label = stacks && column.title !== '' && html` data-label="${column.title}"`;
       return c === 0
         ? html`<th scope="row"${number(column)}>${content}</th>`
-        : html`<td${number(column)}>${content}</td>`;
+        : html`<td${number(column)}${label}>${content}</td>`;
     })}</tr>
 `;
   })}</tbody></table></div>`;

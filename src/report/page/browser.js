@@ -1,6 +1,7 @@
 /*
- * What the page does beyond HTML: unpacks prompts when they are opened, repeats tooltips beneath a figure, reads
- * cells of the heat map, opens the log entry that a link leads to. Texts enter as text nodes only.
+ * What the page does beyond HTML: unpacks prompts when they are opened, repeats tooltips beneath a figure, shows and
+ * hides lines and bands, reads cells of the heat map, opens the log entry that a link leads to, follows a training that
+ * goes on. Texts enter as text nodes only.
  */
 (() => {
   // biome-ignore lint/suspicious/noRedundantUseStrict: the page runs it as a script, not as a module
@@ -72,6 +73,23 @@
       const title = event.target.querySelector?.(':scope > title');
       if (title) readout.textContent = title.textContent;
     });
+  }
+
+  for (const boxes of document.querySelectorAll('.arms')) {
+    const figure = boxes.closest('figure');
+    const show = () => {
+      for (const { checked, dataset } of boxes.querySelectorAll('input')) {
+        const drawn = `svg [data-arm="${dataset.arm}"][data-part="${dataset.part}"]`;
+        for (const part of figure.querySelectorAll(drawn)) part.toggleAttribute('hidden', !checked);
+      }
+    };
+    boxes.addEventListener('change', ({ target: { checked, dataset } }) => {
+      const others = `input[data-part="${dataset.part}"]`;
+      if (dataset.arm === 'all') for (const box of boxes.querySelectorAll(others)) box.checked = checked;
+      show();
+    });
+    // A browser keeps the boxes as they were when the page is loaded again.
+    show();
   }
 
   const target = byId('heat-target');
