@@ -118,6 +118,8 @@ async function recorded(
         onEvent(event) {
           const metric = measured(event);
           record.add(metric);
+          if (metric.kind === 'start' && !args.json && !args.quiet)
+            context.note(`follow it in ${shownPath(join(output, recordFiles.page), context.cwd)}`);
           display.show(metric);
         },
         onMemory: (estimate) => showMemory(estimate, args, context),

@@ -100,7 +100,7 @@ const bandsWait = (arms: readonly CurveArm[]) => arms.length > 1;
 /** A row an arm: what it is called, and boxes that show and hide its line and its band. */
 function armLegend(arms: readonly CurveArm[]): Html {
   const box = (arm: number | 'all', part: 'line' | 'band', name: string) =>
-    html`<label><input type="checkbox" data-arm="${arm}" data-part="${part}" aria-label="${part} of ${name}"${(part === 'line' || !bandsWait(arms)) && html` checked=""`}> ${part}</label>`;
+    html`<label class="scripted"><input type="checkbox" data-arm="${arm}" data-part="${part}" aria-label="${part} of ${name}"${(part === 'line' || !bandsWait(arms)) && html` checked=""`}> ${part}</label>`;
   return html`<ul class="arms">
 ${arms.map(
   ({ name, curves }, i) =>

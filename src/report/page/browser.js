@@ -118,6 +118,26 @@
     target.addEventListener('pointerdown', show);
   }
 
+  const follow = byId('follow');
+  if (follow) {
+    const written = byId('written');
+    const atTime = written.textContent;
+    const tell = () => {
+      const seconds = Math.max(0, Math.round((Date.now() - Date.parse(written.dataset.time)) / 1000));
+      const silent = seconds > Number(written.dataset.silence);
+      const ago = seconds < 100 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+      written.textContent = `${atTime}, ${ago} ago${silent ? ': it may have ended without notice' : ''}`;
+      written.classList.toggle('warn-text', silent);
+    };
+    tell();
+    setInterval(tell, 1000);
+    setInterval(() => {
+      // What a reader has marked or opened would be lost.
+      const isRead = !getSelection().isCollapsed || document.querySelector('main details[open]');
+      if (follow.checked && !isRead) location.reload();
+    }, 1000 * Number(follow.dataset.every));
+  }
+
   const openTarget = () => {
     const entry = byId(location.hash.slice(1));
     if (!(entry instanceof HTMLDetailsElement)) return;
