@@ -22,12 +22,16 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     context.print(JSON.stringify(described));
   } else if (args.id === undefined) {
     context.print(
-      terminalTable(described, [
-        text('environment', ({ id }) => id),
-        text('observation', ({ observation }) => observation),
-        text('action', ({ action }) => action),
-        number('step limit', ({ maxSteps }) => maxSteps ?? 'none'),
-      ]),
+      terminalTable(
+        described,
+        [
+          text('environment', ({ id }) => id),
+          text('observation', ({ observation }) => observation),
+          text('action', ({ action }) => action),
+          number('step limit', ({ maxSteps }) => maxSteps ?? 'none'),
+        ],
+        context.columns,
+      ),
     );
   } else {
     for (const { id, observation, action, maxSteps, options } of described) {

@@ -181,6 +181,8 @@ export async function confirmBest(
   const finalists = bestEntries(buffer.entries, candidates);
   const of = finalists.length === 1 ? 1 : finalists.length + 1;
   let chosen = finalists[0];
+  if (chosen === undefined) return undefined;
+  emit({ kind: 'confirmation-started', candidates: finalists.length, episodesEach: episodes, of });
   if (finalists.length > 1) {
     let highest = Number.NEGATIVE_INFINITY;
     for (const entry of finalists) {
@@ -192,7 +194,6 @@ export async function confirmBest(
       if (confirmation.mean > highest) [chosen, highest] = [entry, confirmation.mean];
     }
   }
-  if (chosen === undefined) return undefined;
   const seeds = confirmationSeeds(seed, 'final', episodes);
   const confirmation = await confirm({ setting, range }, chosen, seeds, 'final', signal);
   if (confirmation === undefined) return undefined;

@@ -127,19 +127,24 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
 /**
  * The table of repeats and what they say together.
  * @param range what an episode can return
+ * @param width see `CommandContext`
  */
-export function describeRepeats(results: readonly RunResult[], range: Interval): string {
+export function describeRepeats(results: readonly RunResult[], range: Interval, width?: number): string {
   const summary = summarizeRepeats(results, range);
   const lines = [
-    terminalTable(results, [
-      number('repeat', (result) => results.indexOf(result) + 1),
-      number('iterations', ({ iterations }) => iterations),
-      number('observed', ({ best }) => best?.return, { format: formatReturn }),
-      estimate(
-        'confirmed',
-        ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
-      ),
-    ]),
+    terminalTable(
+      results,
+      [
+        number('repeat', (result) => results.indexOf(result) + 1),
+        number('iterations', ({ iterations }) => iterations),
+        number('observed', ({ best }) => best?.return, { format: formatReturn }),
+        estimate(
+          'confirmed',
+          ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
+        ),
+      ],
+      width,
+    ),
   ];
   if (summary !== undefined) {
     const spread = summary.ci95 && `, 95 % interval ${formatInterval(summary.ci95)}`;

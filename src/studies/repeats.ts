@@ -6,6 +6,7 @@ import type { Config } from '../config/config.js';
 import { resolvedYaml } from '../config/load.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { addUsage } from '../experiment/usage.js';
+import { fitted } from '../format/width.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { writeReport } from '../report/write-report.js';
 import { createGroupDirectory } from '../runs/create.js';
@@ -59,15 +60,18 @@ export async function finishGroup(
   context.print(
     args.json
       ? JSON.stringify(result)
-      : [
-          describeRepeats(result.repeats, range),
-          ...failureLines(played),
-          ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
-          `usage       ${formatUsage(result.usage)}`,
-          ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
-          `runs        ${result.run}`,
-          `report      ${result.report}`,
-        ].join('\n'),
+      : fitted(
+          [
+            describeRepeats(result.repeats, range, context.columns),
+            ...failureLines(played),
+            ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
+            `usage       ${formatUsage(result.usage)}`,
+            ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
+            `runs        ${result.run}`,
+            `report      ${result.report}`,
+          ].join('\n'),
+          context.columns,
+        ),
   );
   return exitCodeOf(played.status);
 }
