@@ -103,7 +103,7 @@ describe('a run on a terminal', () => {
     const { stream, lines } = fakeTerminal(columns);
     shown(stream);
     const left = lines();
-    expect(left.filter((line) => /best \d/.test(line))).toEqual([
+    expect(left.filter((line) => /best \d+\./.test(line))).toEqual([
       'warm-up  best 10.00',
       'iteration 1  best 12.00, before 10.00',
       'iteration 2  best 20.50, before 12.00',
