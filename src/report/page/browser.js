@@ -125,7 +125,14 @@
     const tell = () => {
       const seconds = Math.max(0, Math.round((Date.now() - Date.parse(written.dataset.time)) / 1000));
       const silent = seconds > Number(written.dataset.silence);
-      const ago = seconds < 100 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+      const units = [
+        [86_400, 'days'],
+        [3600, 'h'],
+        [60, 'min'],
+        [1, 's'],
+      ];
+      const [size, unit] = units.find(([least]) => seconds >= 2 * least) ?? [1, 's'];
+      const ago = `${Math.floor(seconds / size)} ${unit}`;
       written.textContent = `${atTime}, ${ago} ago${silent ? ': it may have ended without notice' : ''}`;
       written.classList.toggle('warn-text', silent);
     };
