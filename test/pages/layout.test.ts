@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { elementsOf } from '../report/markup.js';
 import { type Browser, findChromium, openBrowser } from '../support/browser.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { everyPage } from './every-page.js';
@@ -16,11 +17,62 @@ if (chromium === undefined)
 /** An expression: what a reader can't see, in words. */
 const hiddenParts = readFileSync(join(import.meta.dirname, 'hidden-parts.js'), 'utf8');
 
+let pages: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  pages = await everyPage(temporaryDirectory());
+});
+
+describe('as they are written', () => {
+  it('all tables stand where they can scroll, and wide ones say in each cell what it is of', () => {
+    let wide = 0;
+    for (const [name, file] of Object.entries(pages)) {
+      const page = readFileSync(file, 'utf8');
+      for (const [whole, before, attributes, head] of page.matchAll(
+        /(<div class="scroll[^>]*>)?<table([^>]*)>\s*(?:<thead>(.*?)<\/thead>)?/gs,
+      )) {
+        expect(before, `${name}: ${whole.slice(0, 200)}`).toBeDefined();
+        const columns = head?.match(/<th /g)?.length ?? 0;
+        if (columns <= 4 || /class="(states|weights|grid-world|failures)/.test(attributes!)) continue;
+        expect(attributes, name).toBe(' class="stack"');
+        wide++;
+      }
+      for (const [cell] of page.matchAll(/<td class="number"[^>]*>/g)) expect(cell).not.toContain('label=""');
+    }
+    expect(wide).toBeGreaterThan(8);
+  });
+
+  it('several bands wait to be asked for, and boxes for lines and bands are controls of the keyboard', () => {
+    const elements = elementsOf(readFileSync(pages['a comparison']!, 'utf8'));
+    const bands = elements.filter(({ attributes }) => attributes.class?.startsWith('arm-band'));
+    expect(bands).toHaveLength(20);
+    expect(bands.every(({ attributes }) => 'hidden' in attributes)).toBe(true);
+    const boxes = elements.filter(({ name, attributes }) => name === 'input' && 'data-arm' in attributes);
+    // A line and a band for each of ten groups and for all, on two tasks.
+    expect(boxes).toHaveLength(2 * 2 * 11);
+    for (const { attributes } of boxes) {
+      expect(attributes.type).toBe('checkbox');
+      expect('checked' in attributes).toBe(attributes['data-part'] === 'line');
+      expect(attributes['aria-label']).toMatch(/^(line|band) of /);
+    }
+    // More groups than colours: the next ones are dashed.
+    const lines = elements.filter(({ attributes }) => attributes.class?.startsWith('arm-line'));
+    expect(new Set(lines.map(({ attributes }) => attributes.class)).size).toBe(10);
+  });
+
+  it('nothing is loaded from anywhere', () => {
+    for (const [name, file] of Object.entries(pages)) {
+      const page = readFileSync(file, 'utf8');
+      expect(page, name).toContain("default-src 'none'");
+      for (const { attributes } of elementsOf(page))
+        for (const address of [attributes.src, attributes.href])
+          expect(address ?? '#', name).toMatch(/^(#|\.\/|data:)/);
+    }
+  });
+});
+
 describe.skipIf(chromium === undefined)('in a browser', () => {
   let browser: Browser;
-  let pages: Readonly<Record<string, string>>;
   beforeAll(async () => {
-    pages = await everyPage(temporaryDirectory());
     browser = await openBrowser(chromium!);
   });
   afterAll(() => browser?.close());
