@@ -135,9 +135,10 @@ class ProgressBar implements Progress {
   emit() {}
 
   say(text: string) {
-    if (this.#bars === undefined) this.#terminal.write(`${text}\n`);
     // A terminal that shows a bar breaks no lines by itself.
-    else this.#bars.log(`${wrapped(text, this.#width()).join('\n')}\n`);
+    const lines = `${wrapped(text, this.#width()).join('\n')}\n`;
+    if (this.#bars === undefined) this.#terminal.write(lines);
+    else this.#bars.log(lines);
   }
 
   keep(text: string) {

@@ -175,7 +175,12 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
   return htmlTable(repeats, [
     text('repeat', ({ data, href }) => ({ text: data.manifest.run, href: relativeLink(href) })),
     number('seed', (repeat) => String(manifest(repeat).seed)),
-    text('status', ({ data: { status } }) => ({ text: status, mark: `status ${status}` })),
+    text('status', ({ data: { ended, status, stoppedEarly } }) => ({
+      text: status,
+      mark: `status ${status}`,
+      // The terminal says why a repeat came to no regular end.
+      ...((status !== 'completed' || stoppedEarly) && ended !== status && { detail: ended }),
+    })),
     number('iterations', (repeat) => manifest(repeat).iterations.done),
     number('evaluations', ({ data }) => data.entries.length),
     number('observed', ({ data }) => bestEntry(data.entries)?.score, { format: formatReturn }),

@@ -100,8 +100,9 @@ describe('a run on a terminal', () => {
   });
 
   it.each([60, 80, 120])('of %i columns keeps improvements and warnings when the bar has gone', (columns) => {
-    const { stream, lines } = fakeTerminal(columns);
+    const { stream, lines, widest } = fakeTerminal(columns);
     shown(stream);
+    expect(widest()).toBeLessThan(columns);
     const left = lines();
     expect(left.filter((line) => /best \d+\./.test(line))).toEqual([
       'warm-up  best 10.00',

@@ -33,7 +33,7 @@ export function page(options: {
   readonly following?: Following | undefined;
 }): string {
   const { following } = options;
-  const style = [...['page.css', 'charts.css', 'log.css'].map(file), paletteStyle()].join('\n');
+  const style = [...['page.css', 'charts.css', 'arms.css', 'log.css'].map(file), paletteStyle()].join('\n');
   const script = file('browser.js');
   const policy = [
     "default-src 'none'",
