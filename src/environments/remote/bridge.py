@@ -1,6 +1,6 @@
 """Plays Gymnasium environments for policyloop: a request is a line of JSON, and so is its answer.
 
-{"make": {"id", "options"}}        -> {"observation": space, "action": space, "maxSteps": number or null}
+{"make": {"id", "options", "modules"}} -> {"observation": space, "action": space, "maxSteps": number or null}
 {"reset": [seed, ...]}              -> {"observations": [...]}: an episode for each seed, in slots 0, 1, ...
 {"step": [[slot, action], ...]}     -> {"steps": [[observation, reward, terminated, truncated], ...]}
 What fails is answered with         {"failure": {"kind", "message", "details"}}
@@ -238,6 +238,9 @@ def traceback_of(error):
 
 
 def make(request):
+    folder = request.get("modules")
+    if folder is not None:
+        sys.path.insert(0, folder)
     try:
         return Episodes(request["id"], request["options"])
     except Failure:
