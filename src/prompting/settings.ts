@@ -9,7 +9,7 @@ export const promptsSchema = z.strictObject({
   set: text
     .default('semantic')
     .describe(
-      '`numeric` (only f(params)), `semantic` (with the task described), `compact` (few tokens, for small models), or the path of a folder of your own',
+      '`numeric` (only f(params)), `semantic` (with the task described), `compact` (few tokens, for small models), or the path of a folder of your own (what it holds: prompts/README.md)',
     )
     .meta({ format: 'name-or-path' }),
   description: text

@@ -61,7 +61,7 @@ export const tableActions: KeyImport = (draft, key, _value, { policy, environmen
   } else drop(draft, key, `follows from ${id}`);
 };
 
-export const actionBins: KeyImport = (draft, key, value, { policy, environment: { id } }) => {
+const actionBins: KeyImport = (draft, key, value, { policy, environment: { id } }) => {
   if (policy === 'linear') drop(draft, key, 'a linear policy gives the action itself');
   else if (!hasContinuousActions(id)) drop(draft, key, `the actions of ${id} are discrete`);
   else {
