@@ -3,7 +3,17 @@
  * and the buffer holds `max_traj_count` evaluations.
  */
 import { UserError } from '../../base/errors.js';
-import { assign, carry, change, type Draft, drop, type Fields, given, isOn } from './draft.js';
+import {
+  assign,
+  carry,
+  change,
+  type Draft,
+  drop,
+  type Fields,
+  given,
+  isOn,
+  type TheirConfig,
+} from './draft.js';
 import { chooseEnvironment, observesStates } from './environment.js';
 import {
   carried,
@@ -17,14 +27,18 @@ import {
   warmUp,
   wholeHistory,
 } from './keys.js';
-import { binImports, tableActions, tableStates } from './llm-rl-finetune.js';
+import { binImports, projection, tableActions, tableStates } from './llm-rl-finetune.js';
 import { chooseModel, type ModelChoice } from './model.js';
 
 const taskNames =
   /^(mountaincar_continuous|swimmer_continuous|halfcheetah_continuous|pendulum_(continuous|grid|llm)|mujoco_|nav_track_|pong_llm|panda_reach_|cliff_walking$|maze_\dx\d$|frozen_lake$|nim$|llm_num_optim_q_table$)/;
 
-/** Whether `task` is one of these. */
-export const isEarlier = (task: unknown): boolean => taskNames.test(String(task));
+/** Keys that came after them. */
+const laterKeys = ['experiments', 'llm_ui_template_name', 'model_type', 'use_replay_buffer'];
+
+/** Whether a config is of one of these tasks. */
+export const isEarlier = (theirs: TheirConfig): boolean =>
+  taskNames.test(String(given(theirs, 'task'))) && !laterKeys.some((key) => Object.hasOwn(theirs, key));
 
 const taskOf = ({ theirs }: Draft): string => String(given(theirs, 'task'));
 const isRandomSearch = (draft: Draft): boolean => taskOf(draft).endsWith('_random_search');
@@ -106,16 +120,6 @@ const history: KeyImport = (draft, key, value) => {
     ? ', each with memory.rows sampled steps of its first episode'
     : ', as there';
   change(draft, key, `the last so many evaluations, all in the prompt${steps}`, { 'memory.recent': value });
-};
-
-const projection: KeyImport = (draft, key, value, { policy }) => {
-  if (policy === 'linear') return carry(draft, key, { 'policy.projection.rank': value });
-  throw new UserError({
-    field: key,
-    message: 'projects the values of a table, which only the weights of a linear policy are here',
-    value,
-    remedy: `${key}= leaves it out: the model then proposes every entry of the table`,
-  });
 };
 
 /** The step of a random search; of a model, the step that its prompt tells, where it is above 0. */

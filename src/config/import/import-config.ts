@@ -93,7 +93,7 @@ export function applyTheirOverrides(
 /** The program that has more of the keys as its own; the tasks of LLM-RL-finetune are its runners. */
 function dialectOf(theirs: TheirConfig): Dialect {
   const task = given(theirs, 'task');
-  if (isEarlier(task)) return earlier;
+  if (isEarlier(theirs)) return earlier;
   if (runnerOf(task) !== undefined) return llmRlFinetune;
   const own = (dialect: Dialect, other: Dialect) =>
     Object.keys(theirs).filter((key) => Object.hasOwn(dialect.keys, key) && !Object.hasOwn(other.keys, key))

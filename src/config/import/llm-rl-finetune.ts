@@ -1,4 +1,5 @@
 /** LLM-RL-finetune: linear policies and Q-tables, one runner a task. */
+import { UserError } from '../../base/errors.js';
 import { actionVectors, binKeys, binsOf, dimensionsOf, hasContinuousActions } from './bins.js';
 import { assign, carry, change, type Draft, drop, given, isOn } from './draft.js';
 import { chooseEnvironment, importGridSize, observesStates, stepLimit } from './environment.js';
@@ -101,6 +102,17 @@ export const binImports: Readonly<Record<string, KeyImport>> = {
   ...Object.fromEntries(binKeys.map((key) => [key, bins])),
 };
 
+/** A random subspace of the weights. */
+export const projection: KeyImport = (draft, key, value, { policy }) => {
+  if (policy === 'linear') return carry(draft, key, { 'policy.projection.rank': value });
+  throw new UserError({
+    field: key,
+    message: 'projects the values of a table, which only the weights of a linear policy are here',
+    value,
+    remedy: `${key}= leaves it out: the model then proposes every entry of the table`,
+  });
+};
+
 const showsBuffer = ({ theirs }: Draft): boolean => {
   const use = given(theirs, 'use_replay_buffer');
   return use === undefined || isOn(use);
@@ -170,6 +182,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   actions: tableActions,
   states: tableStates,
   ...binImports,
+  rank: projection,
   grid_size: (draft, key, value, { environment }) => importGridSize(draft, key, value, environment.id),
   max_traj_length: bufferSize,
   max_traj_count: trajectories,
@@ -179,6 +192,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   model_type: saysModel,
   base_model: baseModel,
   warmup_episodes: warmUp,
+  optimum: carried('prompts.optimum'),
   step_size: carried('prompts.stepSize'),
   record_video: droppedIfOn(
     'policyloop render draws an episode of a run, render.every: N one every N iterations',

@@ -21,6 +21,7 @@ const runners: Readonly<Record<string, Runner>> = {
   pendulum: { environment: 'Pendulum-v1' },
   blackjack: { environment: 'Blackjack-v1' },
   grid_world: { environment: 'FrozenLake-v1' },
+  frozen_lake: { environment: 'FrozenLake-v1' },
 };
 
 /** `double_ip`, `dbl_inv_pendulum`, `inverted_double_pendulum`, … */
