@@ -11,6 +11,7 @@ import {
   snakeCased,
 } from './facts.js';
 import { environmentInfo, isBuiltInId, isRemoteId } from './open.js';
+import { standFor } from './versions.js';
 
 export interface ReturnBound {
   /** No policy's mean return is higher. */
@@ -23,7 +24,7 @@ export function bestReturn(
   { id, options }: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
 ): ReturnBound | undefined {
-  const bare = id.replace(/^gymnasium:/, '');
+  const bare = standFor(id)?.id ?? id.replace(/^gymnasium:/, '');
   const bound = bounds[environmentName(bare)] ?? bounds[environmentFamily(bare)];
   return bound?.(snakeCased(options), steps);
 }
@@ -39,7 +40,7 @@ export function highestReturn(
 ): number | undefined {
   const { id, options } = environment;
   if (isRemoteId(id)) return undefined;
-  const lucky = luckiest[environmentName(id)];
+  const lucky = luckiest[environmentName(standFor(id)?.id ?? id)];
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
