@@ -13,7 +13,7 @@ import { makeRoom, type WriteHooks, writeParts } from '../export/file-parts.js';
 import { makeModelDirectory } from '../export/model-directory.js';
 import { findHandOver, type HandOver } from './hand-over.js';
 import { readOutcome, type TrlOutcome } from './outcome.js';
-import { checkFactors, type TrainedDirectory } from './trained-directory.js';
+import { checkTrained, type TrainedDirectory } from './trained-directory.js';
 
 export interface Import {
   readonly trained: TrainedDirectory;
@@ -21,6 +21,8 @@ export interface Import {
   readonly base: string | undefined;
   /** undefined takes `adapter` or `model` below the output of the exported config. */
   readonly out: string | undefined;
+  /** Keys of the configs that are read as if they were not there. */
+  readonly ignoredKeys?: readonly string[] | undefined;
 }
 
 export interface Imported {
@@ -50,9 +52,9 @@ export async function importTrained(job: Import, hooks: WriteHooks = {}): Promis
   const outcome = readOutcome(from);
   const bytes = files.reduce((sum, name) => sum + plainSize(from, name), 0);
   if (base !== undefined) {
-    checkFactors(openAdapter(from, readDecoderConfig(base)));
+    checkTrained(openAdapter(from, readDecoderConfig(base, job.ignoredKeys), job.ignoredKeys));
   } else {
-    checkModel(from);
+    checkModel(from, job.ignoredKeys);
     openTokenizer(from);
   }
   return makeModelDirectory(output, async (directory) => {

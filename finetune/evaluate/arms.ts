@@ -6,7 +6,7 @@ import type { ModelConfig } from '../../src/config/config.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { type ControlName, controlArm, isControl } from '../../src/search/controls.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
-import { isAdapter, openBase, trainedVariables } from '../export/base-model.js';
+import { findBase, isAdapter, trainedVariables } from '../export/base-model.js';
 
 /** A model that plays all experiments. */
 export interface Arm {
@@ -173,10 +173,10 @@ function weightsIn(directory: string, field: string): string {
 /** The model that an adapter names, else the base arm's. */
 function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): string {
   try {
-    return openBase(adapter, undefined, cwd, 'name the model that it was trained on: --base models/…').model;
+    return findBase(adapter, undefined, cwd, 'name the model that it was trained on: --base models/…');
   } catch (error) {
     if (!(error instanceof UserError) || base?.local === undefined) throw error;
-    return openBase(adapter, base.local.model, cwd).model;
+    return findBase(adapter, base.local.model, cwd);
   }
 }
 

@@ -3,7 +3,12 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { openConfig } from '../../src/config/file.js';
 import { adaptableModules } from '../../src/models/local/graph/adapter.js';
-import { isPackaged, modelDirectory, quantizations } from '../../src/models/local/settings.js';
+import {
+  ignoreKeysSchema,
+  isPackaged,
+  modelDirectory,
+  quantizations,
+} from '../../src/models/local/settings.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { overlaid, parseSettings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
@@ -75,7 +80,11 @@ const settings = z.strictObject({
     .default(0)
     .describe('Share of the learning rate at which linear and cosine end'),
   optimizer: optimizerSchema.prefault({ kind: 'adamw' }).describe('How the weights follow the gradients'),
-  weightDecay: z.number().min(0).default(0.01).describe('Decoupled weight decay, of AdamW and Muon'),
+  weightDecay: z
+    .number()
+    .min(0)
+    .default(0.01)
+    .describe('Decoupled weight decay, of AdamW and Muon; norms and biases have none'),
   betas: z
     .tuple([z.number().gt(0).lt(1), z.number().gt(0).lt(1)])
     .default([0.9, 0.999])
@@ -98,6 +107,7 @@ const settings = z.strictObject({
     .record(z.string(), z.unknown())
     .default({})
     .describe('Variables of the chat template, as serving has them'),
+  ignoreKeys: ignoreKeysSchema,
   device: z.string().default('cpu').describe('Where it trains'),
   threads: count(1)
     .optional()

@@ -105,7 +105,7 @@ async function recorded(
   args: TrainArguments,
   context: CommandContext,
 ): Promise<FineTuned> {
-  const { device, model, output, template, threads } = config;
+  const { device, ignoreKeys: ignoredKeys, model, output, template, threads } = config;
   const method = methodOf(config);
   const settings = settingsOf(config);
   const display = createTrainingDisplay(args, config, context);
@@ -113,7 +113,7 @@ async function recorded(
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   try {
     return await fineTune(
-      { model, method, training, validation, settings, template, output, device, threads },
+      { model, method, training, validation, settings, template, output, ignoredKeys, device, threads },
       {
         onEvent(event) {
           const metric = measured(event);

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, kinds } from '../base/command.js';
+import { type Arguments, common, kinds, listed } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { LocalConfig } from '../models/local/settings.js';
@@ -34,6 +34,7 @@ export const options = (y: Argv) =>
       default: [],
       describe: 'name=value for the chat template, e.g. enable_thinking=false',
     })
+    .option('ignore-keys', common.ignoreKeys)
     .option('json', { ...kinds.flag, describe: 'One JSON line when it is ready' })
     .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', 'in less memory')
     .example(
@@ -73,6 +74,7 @@ async function readSettings(args: Args, cwd: string): Promise<LocalConfig> {
     path: resolve(cwd, modelDirectory(args.model ?? embeddedModel)),
     device,
     quantization,
+    ...(args.ignoreKeys !== undefined && { ignoreKeys: listed(args.ignoreKeys) }),
     ...(threads !== undefined && { threads }),
     ...(contextTokens !== undefined && { contextTokens }),
     template: Object.fromEntries(

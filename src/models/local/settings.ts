@@ -37,6 +37,14 @@ export type Device = (typeof devices)[number];
 export const quantizations = ['none', 'int8', 'int4'] as const;
 export type Quantization = (typeof quantizations)[number];
 
+/** Optional rather than empty by default, so that runs of earlier versions can be resumed. */
+export const ignoreKeysSchema = z
+  .array(z.string().min(1))
+  .optional()
+  .describe(
+    "Keys of the model's config.json and the adapter's adapter_config.json that are not understood and change nothing; a dot leads to keys of keys",
+  );
+
 export const localSchema = z.strictObject({
   provider: z.literal('local').describe('A Hugging Face model directory, run here on onnxruntime'),
   path: z
@@ -49,7 +57,7 @@ export const localSchema = z.strictObject({
   adapter: z
     .string()
     .optional()
-    .describe('Directory of a LoRA adapter of that model, as PEFT and the fine-tuner write it')
+    .describe('Directory of a LoRA or DoRA adapter of that model, as PEFT and the fine-tuner write it')
     .meta({ format: 'path' }),
   device: z
     .enum(['auto', ...devices])
@@ -92,6 +100,7 @@ export const localSchema = z.strictObject({
     .record(z.string(), z.unknown())
     .default({})
     .describe("Variables for the model's chat template, e.g. `{enable_thinking: false}`"),
+  ignoreKeys: ignoreKeysSchema,
 });
 
 export type LocalConfig = z.output<typeof localSchema>;
