@@ -146,6 +146,7 @@ function changeOf(
 /**
  * The rows of a weight (a vector counts as one row). The change is summed in float64.
  * @param multiple every block but the last has a multiple of this many rows
+ * @throws UserError when the change is not finite, as that of a row of zeros whose length DoRA sets
  * @returns blocks of `values` [rows, columns], each with the sum of the squares of its change
  */
 export function* mergedRows(
@@ -160,6 +161,13 @@ export function* mergedRows(
     const count = Math.min(step, rows - start);
     const values = toFloat32(readTensorBytes(weight, start * rowBytes, count * rowBytes), weight.dtype);
     const squaredChange = added === undefined ? 0 : addRows(values, added, start, count);
+    if (!Number.isFinite(squaredChange))
+      throw new UserError({
+        file: weight.file,
+        field: weight.name,
+        message: 'with the adapter this matrix would hold numbers that are not finite',
+        remedy: 'the adapter and the model may not belong together, or the training diverged',
+      });
     yield { values, squaredChange };
   }
 }

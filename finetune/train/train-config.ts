@@ -1,6 +1,7 @@
 /** The only definition of a training's config. */
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
 import { adaptableModules } from '../../src/models/local/graph/adapter.js';
 import {
@@ -152,9 +153,17 @@ export function loadTrainConfig(
   const parsed = parseSettings(trainingKind, read.content, read.where);
   for (const text of read.notes) note(text);
   const config = read.absolute(parsed, source.folder, cwd);
+  if (config.output !== undefined && isPackaged(config.output))
+    throw new UserError({
+      ...read.where(['output'], 'value'),
+      field: 'output',
+      value: config.output,
+      message: 'nothing is written into the package',
+      remedy: 'name a directory of your own, e.g. tuned/mine',
+    });
   return {
     ...config,
-    model: isPackaged(config.model) ? modelDirectory(config.model) : config.model,
+    model: modelDirectory(config.model),
     output: config.output ?? resolve(cwd, join('tuned', source.stem)),
   };
 }

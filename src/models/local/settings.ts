@@ -1,7 +1,8 @@
 /** Models that come with the package. Configs name them by their path in it, which holds on every machine. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { z } from 'zod';
+import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 
@@ -26,6 +27,12 @@ export function modelDirectory(path: string): string {
     value: path,
     remedy: 'install the package again, or name the directory of a Hugging Face model',
   });
+}
+
+/** The directory of a model as commands print it: that of the package by its name there. */
+export function shownModel(directory: string, cwd: string): string {
+  const inPackage = relative(packageRoot(), directory);
+  return inPackage.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + inPackage;
 }
 
 const count = (minimum: number) => z.int().min(minimum);

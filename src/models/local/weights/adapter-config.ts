@@ -34,7 +34,7 @@ const schema = z.looseObject({
   base_model_name_or_path: z.string().nullish(),
   r: z.int().positive(),
   lora_alpha: z.number(),
-  target_modules: names,
+  target_modules: names.nullish(),
   exclude_modules: names.nullish(),
   layers_to_transform: z.union([z.int(), z.array(z.int())]).nullish(),
   layers_pattern: names.nullish(),
@@ -60,6 +60,12 @@ export function parseAdapterConfig(
   const fields = checkedValue(schema, content, file, { prefix: 'this kind of adapter is not supported: ' });
   refuseChangedBase(fields, file);
   refuseUnknownKeys(fields, { read: Object.keys(schema.shape), harmless: harmlessAdapterKeys }, file);
+  if (fields.target_modules == null)
+    throw new UserError({
+      file,
+      field: 'target_modules',
+      message: 'is missing: nothing says what is changed',
+    });
   const scaling = {
     rank: fields.r,
     alpha: fields.lora_alpha,

@@ -72,7 +72,7 @@ export const harmlessModelKeys: Readonly<Record<string, string>> = {
   ),
   ...because(
     'says how other programs compute the same',
-    'attn_implementation _attn_implementation _attn_implementation_autoset _attn_implementation_internal _flash_attn_2_enabled use_flash_attention use_flash_attn use_flash_attention_2 flash_attention pretraining_tp gradient_checkpointing use_cache chunk_size_feed_forward torchscript use_bfloat16 tf_legacy_loss is_decoder',
+    'attn_implementation _attn_implementation _attn_implementation_autoset _attn_implementation_internal _flash_attn_2_enabled use_flash_attention use_flash_attn use_flash_attention_2 flash_attention pretraining_tp gradient_checkpointing use_cache chunk_size_feed_forward torchscript use_bfloat16 tf_legacy_loss is_decoder experts_implementation _experts_implementation base_model_tp_plan base_model_pp_plan',
   ),
   ...because(
     'is used in training only',
@@ -89,6 +89,10 @@ export const harmlessModelKeys: Readonly<Record<string, string>> = {
   ...because(
     'names tokens, which the tokenizer has',
     'bos_token_id pad_token_id sep_token_id unk_token_id decoder_start_token_id tokenizer_class',
+  ),
+  ...because(
+    'says how long texts may be, as max_position_embeddings does',
+    'max_sequence_length model_max_length max_seq_len seq_length',
   ),
   ...because(
     'is for generation, which generation_config.json and the experiment say; Transformers 5 leaves it out, too',
