@@ -26,6 +26,8 @@ export interface AdapterConfig extends LoraScaling {
 }
 
 const names = z.union([z.string(), z.array(z.string())]);
+/** Far within what float32 holds. */
+const alpha = z.number().min(-1e30).max(1e30);
 const ranks = z.record(z.string(), z.int().positive());
 
 const schema = z.looseObject({
@@ -33,13 +35,13 @@ const schema = z.looseObject({
   task_type: z.literal('CAUSAL_LM').nullish(),
   base_model_name_or_path: z.string().nullish(),
   r: z.int().positive(),
-  lora_alpha: z.number(),
+  lora_alpha: alpha,
   target_modules: names.nullish(),
   exclude_modules: names.nullish(),
   layers_to_transform: z.union([z.int(), z.array(z.int())]).nullish(),
   layers_pattern: names.nullish(),
   rank_pattern: ranks.nullish(),
-  alpha_pattern: z.record(z.string(), z.number()).nullish(),
+  alpha_pattern: z.record(z.string(), alpha).nullish(),
   use_rslora: z.boolean().nullish(),
   use_dora: z.boolean().nullish(),
   init_lora_weights: z.union([z.boolean(), z.string()]).nullish(),

@@ -43,6 +43,8 @@ export interface DecoderConfig {
   readonly eosTokens: readonly number[];
 }
 
+const defaultKvHeads: Readonly<Partial<Record<Architecture, number>>> = { mistral: 8, qwen2: 32, qwen3: 32 };
+
 const whole = z.int().positive();
 
 const schema = z.looseObject({
@@ -116,7 +118,9 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   refuseUnknownKeys(config, knownKeys(architecture), file);
   refuseUnsupported(config, architecture, file);
   const heads = config.num_attention_heads;
-  const kvHeads = config.num_key_value_heads ?? (architecture === 'mistral' ? 8 : heads);
+  // The architecture's own default holds where the key is absent, not where it is null.
+  const absent = 'num_key_value_heads' in config ? undefined : defaultKvHeads[architecture];
+  const kvHeads = config.num_key_value_heads ?? absent ?? heads;
   if (heads % kvHeads !== 0)
     throw unsupported(file, 'num_key_value_heads', kvHeads, [`a divisor of ${heads}`]);
   const allBiased = config.attention_bias ?? false;

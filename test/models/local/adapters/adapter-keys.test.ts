@@ -114,6 +114,9 @@ describe('keys of adapter_config.json that change what is computed', () => {
     ['task_type', 'SEQ_CLS'],
     ['peft_type', 'LOHA'],
     ['a_key_of_tomorrow', 0.5],
+    ['target_modules', null],
+    ['lora_alpha', 1e300],
+    ['r', 0],
   ])('%s: %j is refused by its name', async (key, value) => {
     const directory = adapterWith({ config: { [key]: value } });
     for (const said of await refusals(directory)) expect(said).toMatch(new RegExp(key));
