@@ -114,7 +114,8 @@ function requireFree(out: string, modelfile: string): void {
 
 /** The model to write, and what is merged into it. */
 async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: string) {
-  const { isAdapter, openBase, placeOf } = await import('../export/base-model.js');
+  const { isAdapter, openBase } = await import('../export/base-model.js');
+  const { modelDirectory } = await import('../../src/models/local/settings.js');
   const given = directory ?? model ?? adapter;
   if (given === undefined)
     throw new UserError({
@@ -122,8 +123,10 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
       message: 'name a model or an adapter',
       remedy: 'policyloop finetune gguf models/… --out model.gguf',
     });
-  const place = placeOf(given, cwd);
-  const base = directory === undefined || model === undefined ? undefined : placeOf(model, cwd);
+  const field = directory !== undefined ? 'directory' : model !== undefined ? '--model' : '--adapter';
+  const place = modelDirectory(given, cwd, field);
+  const base =
+    directory === undefined || model === undefined ? undefined : modelDirectory(model, cwd, '--model');
   const ignored = listed(ignoreKeys);
   if (isAdapter(place)) {
     if (adapter !== undefined && adapter !== given) throw twice('--adapter', adapter, 'an adapter');
@@ -131,7 +134,7 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
     return openBase(place, base, cwd, ignored, remedy);
   }
   if (base !== undefined) throw twice('--model', model, 'a model');
-  if (adapter !== undefined) return openBase(placeOf(adapter, cwd), place, cwd, ignored);
+  if (adapter !== undefined) return openBase(modelDirectory(adapter, cwd, '--adapter'), place, cwd, ignored);
   return { model: place, adapter: undefined };
 }
 

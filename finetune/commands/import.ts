@@ -31,15 +31,15 @@ export const finishing = 'stopping';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { importTrained } = await import('../elsewhere/import-adapter.js');
-  const { placeOf } = await import('../export/base-model.js');
   const { findTrained } = await import('../elsewhere/trained-directory.js');
+  const { modelDirectory } = await import('../../src/models/local/settings.js');
   const signal = context.stop.finish;
   let imported: Imported;
   try {
     imported = await importTrained(
       {
-        trained: findTrained(resolve(context.cwd, args.directory)),
-        base: args.model === undefined ? undefined : placeOf(args.model, context.cwd),
+        trained: findTrained(modelDirectory(args.directory, context.cwd, 'directory')),
+        base: args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model'),
         out: args.out === undefined ? undefined : resolve(context.cwd, args.out),
         ignoredKeys: listed(args.ignoreKeys),
       },

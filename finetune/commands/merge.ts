@@ -38,11 +38,12 @@ export const finishing = 'stopping';
 const notableRounding = 0.05;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { openBase, placeOf } = await import('../export/base-model.js');
+  const { openBase } = await import('../export/base-model.js');
   const { mergeAdapter } = await import('../export/merge.js');
+  const { modelDirectory } = await import('../../src/models/local/settings.js');
   const { model, adapter } = openBase(
-    placeOf(args.adapter, context.cwd),
-    args.model === undefined ? undefined : placeOf(args.model, context.cwd),
+    modelDirectory(args.adapter, context.cwd, 'adapter'),
+    args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model'),
     context.cwd,
     listed(args.ignoreKeys),
   );

@@ -31,9 +31,10 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { openBase, placeOf } = await import('../export/base-model.js');
+  const { openBase } = await import('../export/base-model.js');
   const { adapterModelfile } = await import('../export/ollama/modelfile.js');
-  const directory = placeOf(args.adapter, context.cwd);
+  const { modelDirectory } = await import('../../src/models/local/settings.js');
+  const directory = modelDirectory(args.adapter, context.cwd, 'adapter');
   const out = resolve(context.cwd, args.out);
   if (existsSync(out))
     throw new UserError({
@@ -42,7 +43,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       message: 'this file is there already',
       remedy: 'name another one',
     });
-  const model = args.model === undefined ? undefined : placeOf(args.model, context.cwd);
+  const model = args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model');
   const ignored = listed(args.ignoreKeys);
   const base = openBase(directory, model, context.cwd, ignored);
   writeFileSync(out, adapterModelfile(base, args.from, relative(dirname(out), directory), ignored));

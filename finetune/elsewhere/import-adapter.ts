@@ -5,6 +5,7 @@ import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { openAdapter } from '../../src/models/local/graph/adapter.js';
+import { modelDirectory } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { readJson, replaceFile } from '../../src/storage/files.js';
@@ -77,9 +78,10 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   if (base !== undefined) return base;
   const config = readJson(path.join(trained.directory, 'adapter_config.json'));
   const named = (config as { base_model_name_or_path?: unknown } | null)?.base_model_name_or_path;
-  const found = [handOver?.base.path, named].find(
-    (place): place is string => typeof place === 'string' && existsSync(path.join(place, 'config.json')),
-  );
+  const found = [handOver?.base.path, named]
+    .filter((place) => typeof place === 'string')
+    .map((place) => modelDirectory(place))
+    .find((place) => existsSync(path.join(place, 'config.json')));
   if (found !== undefined) return found;
   throw new UserError({
     field: '--model',

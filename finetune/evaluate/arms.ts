@@ -1,6 +1,6 @@
 /** The arms of an evaluation: which models play, named by directories, or by a provider and a name. */
 import { existsSync, realpathSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import type { ModelConfig } from '../../src/config/config.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
@@ -118,7 +118,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
     };
   }
   if (isControl(spec)) return { ...armOf(spec), name };
-  const directory = weightsIn(resolve(cwd, modelDirectory(spec)), `--${name}`);
+  const directory = weightsIn(modelDirectory(spec, cwd, `--${name}`), `--${name}`);
   const local = isAdapter(directory)
     ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }
     : { model: directory };

@@ -15,9 +15,6 @@ export interface AdaptedModel {
   readonly adapter: Adapter;
 }
 
-/** The directory that an argument names: of the package for `package:…`, else relative to the working directory. */
-export const placeOf = (given: string, cwd: string): string => path.resolve(cwd, modelDirectory(given));
-
 /**
  * @param model directory of the base; undefined takes the one that the adapter's config names, which is looked for in
  * `cwd` and beside the adapter
@@ -80,7 +77,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
   const named = z.looseObject({ base_model_name_or_path: z.string() }).safeParse(raw);
   const name = named.success ? named.data.base_model_name_or_path : undefined;
   const found = [cwd, adapter]
-    .map((place) => placeOf(name ?? '.', place))
+    .map((place) => modelDirectory(name ?? '.', place))
     .find((place) => name !== undefined && existsSync(path.join(place, 'config.json')));
   if (found !== undefined) return found;
   throw new UserError({

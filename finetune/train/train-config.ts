@@ -163,7 +163,7 @@ export function loadTrainConfig(
     });
   return {
     ...config,
-    model: modelDirectory(config.model),
+    model: modelDirectory(config.model, undefined, 'model'),
     output: config.output ?? resolve(cwd, join('tuned', source.stem)),
   };
 }

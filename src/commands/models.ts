@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
@@ -29,9 +28,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { adapterFacts, adapterRows, isAdapter } = await import('../models/local/facts/adapter-facts.js');
   const quantization = readQuantization(args.quantization, quantizations);
   const ignored = listed(args.ignoreKeys);
-  const directory = resolve(context.cwd, modelDirectory(args.directory ?? embeddedModel));
+  const directory = modelDirectory(args.directory ?? embeddedModel, context.cwd);
   if (isAdapter(directory)) {
-    const base = args.base === undefined ? undefined : resolve(context.cwd, modelDirectory(args.base));
+    const base = args.base === undefined ? undefined : modelDirectory(args.base, context.cwd, '--base');
     return explain(adapterFacts(directory, base, context.cwd, ignored), adapterRows, args.json, context);
   }
   if (args.base !== undefined)

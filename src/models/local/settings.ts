@@ -1,6 +1,6 @@
 /** Models that come with the package. Configs name them by their path in it, which holds on every machine. */
 import { existsSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -14,15 +14,17 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
 /**
- * The directory that a config's `path` names: below the package for `package:…`, else as it stands.
+ * The directory of a model or an adapter that a config or an argument names: below the package for `package:…`, else
+ * relative to `cwd`, or as it stands without one.
+ * @param field that named it
  * @throws UserError when the package holds no such directory
  */
-export function modelDirectory(path: string): string {
-  if (!isPackaged(path)) return path;
+export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
+  if (!isPackaged(path)) return cwd === undefined ? path : resolve(cwd, path);
   const directory = join(packageRoot(), path.slice(scheme.length));
-  if (existsSync(directory)) return directory;
+  if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;
   throw new UserError({
-    field: 'model.path',
+    field,
     message: `this installation of policyloop holds no such model: there is no directory ${directory}`,
     value: path,
     remedy: 'install the package again, or name the directory of a Hugging Face model',

@@ -1,12 +1,12 @@
 /** The facts of a LoRA adapter's directory that `policyloop models check` prints. */
 import { existsSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Problem } from '../../../base/errors.js';
 import { formatBytes, formatCount } from '../../../format/numbers.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { attempt, checkModel } from '../engine/inspect.js';
 import { type Adapter, adaptableModules, openAdapter, readAdapter } from '../graph/adapter.js';
-import { isPackaged, modelDirectory } from '../settings.js';
+import { modelDirectory } from '../settings.js';
 import { loraScale } from '../weights/adapter-config.js';
 import { readDecoderConfig } from '../weights/hf-config.js';
 
@@ -73,7 +73,7 @@ export function adapterFacts(
 
 function namedModel({ base }: Adapter, cwd: string): string | undefined {
   if (base === undefined) return undefined;
-  const directory = isPackaged(base) ? modelDirectory(base) : resolve(cwd, base);
+  const directory = modelDirectory(base, cwd);
   return existsSync(join(directory, 'config.json')) ? directory : undefined;
 }
 

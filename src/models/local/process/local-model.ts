@@ -22,9 +22,11 @@ import { ModelProcess } from './model-process.js';
  * @throws UserError when the directory holds no model that can be run
  */
 export function createLocalModel(config: LocalConfig): LanguageModel {
-  const located = { ...config, path: modelDirectory(config.path) };
-  checkFiles(located, config.adapter === undefined ? [] : [config.adapter]);
-  const process = new ModelProcess(modelId(located.path, config.adapter), located);
+  const adapter =
+    config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
+  const located = { ...config, path: modelDirectory(config.path), adapter };
+  checkFiles(located, adapter === undefined ? [] : [adapter]);
+  const process = new ModelProcess(modelId(located.path, adapter), located);
   return { ...languageModel(located, process), close: () => process.close() };
 }
 
