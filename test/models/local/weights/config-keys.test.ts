@@ -1,21 +1,21 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
-import { execute as checkModelCommand } from '../../../src/commands/models.js';
-import { inspectModel } from '../../../src/models/local/engine/inspect.js';
-import { createLocalModel } from '../../../src/models/local/process/local-model.js';
-import { localSchema } from '../../../src/models/local/settings.js';
-import { withoutKeys } from '../../../src/models/local/weights/config-keys.js';
-import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
+import { execute as checkModelCommand } from '../../../../src/commands/models.js';
+import { inspectModel } from '../../../../src/models/local/engine/inspect.js';
+import { createLocalModel } from '../../../../src/models/local/process/local-model.js';
+import { localSchema } from '../../../../src/models/local/settings.js';
+import { withoutKeys } from '../../../../src/models/local/weights/config-keys.js';
+import { parseDecoderConfig, readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
 import {
   openWeights,
   readTensorBytes,
   type StoredTensor,
-} from '../../../src/models/local/weights/safetensors.js';
-import { recordingContext } from '../../support/experiments.js';
-import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { readReference, referenceDirectory } from './fixture.js';
+} from '../../../../src/models/local/weights/safetensors.js';
+import { recordingContext } from '../../../support/experiments.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { readReference, referenceDirectory } from '../fixture.js';
 import { otherFamilies, publishedConfigs } from './published-configs.js';
 
 const parse = (raw: object) => parseDecoderConfig(raw, 'config.json');
