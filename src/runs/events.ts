@@ -179,6 +179,13 @@ export type RunEvent =
       readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
+  /** `of`: measurements that follow, one more than candidates where one of several is chosen. */
+  | {
+      readonly kind: 'confirmation-started';
+      readonly candidates: number;
+      readonly episodesEach: number;
+      readonly of: number;
+    }
   | { readonly kind: 'confirmed'; readonly confirmation: Confirmation; readonly of: number }
   | {
       readonly kind: 'run-finished';

@@ -7,6 +7,7 @@ import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.j
 import { newManifest } from '../experiment/parts.js';
 import { createDisplay } from '../experiment/progress.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
+import { fitted } from '../format/width.js';
 import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
 import { describeResult, factsOf, resultOf } from '../runs/facts.js';
@@ -113,7 +114,8 @@ export async function finishRun(
     throw error;
   }
   const result = resultOf(factsOf(directory.path), context.cwd);
-  context.print(json ? JSON.stringify(result) : describeResult(result, assembly.family.parameters));
+  const told = () => fitted(describeResult(result, assembly.family.parameters), context.columns);
+  context.print(json ? JSON.stringify(result) : told());
   return exitCodeOf(result.status);
 }
 

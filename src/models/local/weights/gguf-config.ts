@@ -62,13 +62,14 @@ const neutral: Readonly<Record<string, GgufValue>> = {
 };
 
 /**
+ * @param ignoredKeys of the metadata, taken as if they were not there
  * @returns an object as `config.json` would hold it
  * @throws UserError naming a key that is missing, or that is set and not understood
  */
-export function ggufConfig(gguf: GgufFile): Record<string, unknown> {
+export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
   const { file, metadata, tensors } = gguf;
-  refuseUnknown(gguf, architecture);
+  refuseUnknown(gguf, architecture, ignoredKeys);
   const value = (key: string) => metadata.get(`${architecture}.${key}`);
   const number = (key: string): number => {
     const given = value(key);
@@ -134,9 +135,9 @@ export function ropeDivisors({ tensors }: GgufFile): readonly number[] | undefin
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 }
 
-function refuseUnknown({ metadata, file }: GgufFile, architecture: string): void {
+function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignored: readonly string[]): void {
   for (const [key, value] of metadata) {
-    if (!key.startsWith(`${architecture}.`)) continue;
+    if (!key.startsWith(`${architecture}.`) || ignored.includes(key)) continue;
     const name = key.slice(architecture.length + 1);
     if (name in neutral ? value === neutral[name] : understood.has(name)) continue;
     throw new UserError({
@@ -144,7 +145,7 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string): void
       field: key,
       value: Array.isArray(value) ? value.slice(0, 4) : value,
       message: 'this is set, may change what the model computes, and is not understood',
-      remedy: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
+      remedy: `serve this model with llama-server or Ollama; if it changes nothing: model.ignoreKeys: [${key}]`,
     });
   }
 }
