@@ -34,7 +34,7 @@ const parametersSchema = z.looseObject({
   num_ctx: z.int().positive().optional(),
   stop: z.array(z.string()).optional(),
 });
-export type OllamaParameters = z.output<typeof parametersSchema>;
+type OllamaParameters = z.output<typeof parametersSchema>;
 
 const layerSchema = z.looseObject({ mediaType: z.string(), digest: z.string(), size: z.number() });
 const manifestSchema = z.looseObject({ layers: z.array(layerSchema) });

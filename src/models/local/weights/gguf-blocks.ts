@@ -111,7 +111,7 @@ const byDtype = new Map(blockTypes.map((type) => [type.dtype, type]));
 export const blockType = (dtype: string): BlockType | undefined => byDtype.get(dtype);
 
 /** IEEE 754 binary16. */
-export function half(bytes: Buffer, at: number): number {
+function half(bytes: Buffer, at: number): number {
   const bits = bytes[at]! | (bytes[at + 1]! << 8);
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
