@@ -114,7 +114,7 @@ export class Prompter {
     const turns = (this.#conversation?.turns ?? 0) + 1;
     this.#conversation = undefined;
     if (last?.completion === undefined || turns >= this.#maximumTurns) return;
-    const content = withoutThinking(last.completion.text, this.#spec.count);
+    const content = withoutThinking(last.completion.text);
     this.#conversation = {
       messages: [...last.messages, { role: 'assistant', content }],
       shown: remembered(before, memory).length,
@@ -139,8 +139,8 @@ const place = ({ iteration, candidate }: { readonly iteration: number; readonly 
   `${iteration}/${candidate}`;
 
 /** A reply as later turns quote it: without its thinking, which models are not meant to be shown again. */
-function withoutThinking(reply: string, count: number): string {
-  const { text } = answerText(reply, count);
+function withoutThinking(reply: string): string {
+  const { text } = answerText(reply);
   return text.trim() === '' ? reply : text.trim();
 }
 

@@ -73,7 +73,7 @@ export function answerShape(schema: unknown): AnswerShape {
   return {
     grammar: answerGrammar({ count, kind: list.items.type === 'integer' ? 'integer' : 'float', ...number }),
     write(reply) {
-      const { text } = answerText(reply, count);
+      const { text } = answerText(reply);
       const answer = [...text.matchAll(pattern)].at(-1);
       if (answer === undefined) throw new Error('the constrained answer is not there');
       const around = [text.slice(0, answer.index), text.slice(answer.index + answer[0].length)];

@@ -1,10 +1,10 @@
 /** How parameters are written in prompts and read from replies: the two are inverses. */
 import type { FinishReason } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
-import { mark, newline, skip, space } from './characters.js';
-import { findRuns, listRun, type Run, sameValue } from './reply-runs.js';
-import { scanBareLists, type Value } from './reply-scanner.js';
-import { answerText, jsonAnswer } from './reply-text.js';
+import type { NumberSet } from './number-set.js';
+import { readAnswer } from './reading.js';
+import { answerText } from './reply-text.js';
+import type { Value } from './values.js';
 
 /**
  * Why a reply could not be taken as parameters. A model's bad reply is data, not an error: it is logged, counted,
@@ -39,8 +39,10 @@ export type ParseFailure =
   | ({ readonly kind: 'repeated' } & SeenParameters)
   /** The reply was cut at its token limit before the answer was complete. */
   | { readonly kind: 'truncated' }
-  /** The reply only quotes the prompt: history lines or the format example. */
-  | { readonly kind: 'echo' };
+  /** The reply only quotes: history lines, the format example, or what it calls earlier parameters. */
+  | { readonly kind: 'echo' }
+  /** The reply can be read in two ways. */
+  | { readonly kind: 'ambiguous'; readonly readings: readonly [string, string] };
 
 export interface IndexedText {
   readonly index: number;
@@ -84,125 +86,48 @@ export function exampleAnswer({ count, kind }: Pick<ParameterSpec, 'count' | 'ki
 }
 
 /**
- * Reads the parameters from a reply, strictly by index; `chooseAnswer` tells which of several are meant. Mentions of
- * single parameters beside the answer don't matter. Linear in the length of the reply; never throws; never gives
- * a number that is not finite.
+ * Reads the parameters from a reply, strictly by index. It accepts a reply only where one reading is left: a set counts
+ * that is a whole line, list, table or object and the answer by its place, and after each value only a delimiter may
+ * come. Linear in the length of the reply; never throws; never gives a number that is not finite.
  */
 export function parseParameters(
   reply: string,
   spec: ParameterSpec,
   context: ParseContext = {},
 ): Result<ParameterVector, ParseFailure> {
-  const { text: whole, unclosedThinking } = answerText(reply, spec.count);
-  const text = jsonAnswer(whole) ?? whole;
+  const { text, unclosedThinking } = answerText(reply);
+  const reading = readAnswer(text, spec.count);
   const cut = context.finishReason === 'length' || unclosedThinking;
-  const { answer, largest, echoes } = chooseAnswer(text, spec.count, (run) => {
-    const vector = numbersOf(run, spec.count);
-    return vector !== undefined && context.seen?.(vector) === undefined;
-  });
+  if (reading.kind === 'none') {
+    if (cut) return failed({ kind: 'truncated' });
+    if (reading.largest !== undefined) return failed(countFailure(reading.largest, spec.count));
+    return failed({ kind: reading.echoes ? 'echo' : 'missing' });
+  }
   // A number at the very end of a reply that was cut may lack digits.
-  const lacksDigits =
-    answer !== undefined && cut && ['', '.'].includes(text.slice(answer.end, answer.end + 2));
-  if (answer !== undefined && !lacksDigits) return validate(answer, spec, context);
-  if (cut) return failed({ kind: 'truncated' });
-  if (largest !== undefined) return failed(countFailure(largest, spec.count));
-  return failed({ kind: echoes ? 'echo' : 'missing' });
+  if (cut && ['', '.'].includes(text.slice(reading.set.end, reading.set.end + 2)))
+    return failed({ kind: 'truncated' });
+  if (reading.kind === 'ambiguous') return failed({ kind: 'ambiguous', readings: reading.readings });
+  return validate(reading.set, spec, context);
 }
 
 const failed = (failure: ParseFailure): Result<never, ParseFailure> => ({ ok: false, failure });
 
-interface Choice {
-  /** A run that gives every index. */
-  readonly answer?: Run;
-  /** The incomplete run with the most indices, the last on ties. */
-  readonly largest?: Run;
-  /** Whether the reply quotes history lines or the example of the format. */
-  readonly echoes: boolean;
-}
-
-/**
- * Chooses the run that is the answer: the first of these that there is. History lines and the format's example that
- * the reply quotes never count.
- * 1. the run that the reply starts with, when it is complete;
- * 2. the last complete run that is new; one that starts its line or follows a colon goes before one within a sentence;
- * 3. the last complete run;
- * 4. all assignments of the reply together, where they don't contradict each other;
- * 5. in a reply with nothing else, a bare list of numbers;
- * 6. a complete run of words, which is no answer but shows what went wrong.
- * @param isNew whether a run gives numbers that were not evaluated before
- */
-export function chooseAnswer(text: string, count: number, isNew: (run: Run) => boolean): Choice {
-  let bare = true;
-  let echoes = false;
-  let first: Run | undefined;
-  let lastHeadedNew: Run | undefined;
-  let lastNew: Run | undefined;
-  let last: Run | undefined;
-  let largest: Run | undefined;
-  let worded: Run | undefined;
-  const incomplete: Run[] = [];
-  const visit = (run: Run): void => {
-    bare &&= run.worded;
-    if (run.example || run.quoted) {
-      echoes = true;
-    } else if (run.worded) {
-      if (run.complete) worded = run;
-    } else if (!run.complete) {
-      incomplete.push(run);
-      if (largest === undefined || run.found >= largest.found) largest = run;
-    } else {
-      if (run.first) first = run;
-      last = run;
-      if (!isNew(run)) return;
-      lastNew = run;
-      if (run.headed) lastHeadedNew = run;
-    }
-  };
-  findRuns(text, count, visit);
-  if (bare) visitBareLists(text, count, visit);
-  const answer = first ?? lastHeadedNew ?? lastNew ?? last ?? scattered(incomplete, count) ?? worded;
-  return { echoes, ...(answer && { answer }), ...(largest && { largest }) };
-}
-
-function visitBareLists(text: string, count: number, visit: (run: Run) => void): void {
-  const contentStart = skip(text, 0, space | newline | mark);
-  scanBareLists(text, count, (list) => {
-    // A few numbers in a row are no attempt at an answer.
-    if (2 * list.length < count) return;
-    visit(listRun(list, count, { first: list.start === contentStart, leading: true, introduced: false }));
-  });
-}
-
-/** The assignments that stand apart in a reply, one a paragraph or under headings, as one run. */
-function scattered(runs: readonly Run[], count: number): Run | undefined {
-  const values = new Map<number, Value>();
-  for (const run of runs) {
-    if (run.conflicts.length > 0 || run.unknown.length > 0 || run.kind === 'list') return undefined;
-    for (const [index, value] of run.values) {
-      const earlier = values.get(index);
-      if (value.kind !== 'number' || (earlier !== undefined && !sameValue(earlier, value))) return undefined;
-      values.set(index, value);
-    }
-  }
-  return runs.length > 0 && values.size === count ? { ...runs.at(-1)!, values, complete: true } : undefined;
-}
-
 const indicesBelow = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 /** The vector of a complete run, where all its values are numbers. */
-function numbersOf(run: Run, count: number): ParameterVector | undefined {
+function numbersOf(run: NumberSet, count: number): ParameterVector | undefined {
   if (run.conflicts.length > 0) return undefined;
   const values = indicesBelow(count).map((i) => run.values.get(i));
   return values.every((value) => value?.kind === 'number') ? values.map(({ value }) => value) : undefined;
 }
 
-function countFailure({ found, unknown, values }: Run, count: number): ParseFailure {
+function countFailure({ found, unknown, values }: NumberSet, count: number): ParseFailure {
   const absent = indicesBelow(count).filter((i) => !values.has(i));
   return { kind: 'count', expected: count, found, absent, unknown };
 }
 
 function validate(
-  run: Run,
+  run: NumberSet,
   spec: ParameterSpec,
   context: ParseContext,
 ): Result<ParameterVector, ParseFailure> {
@@ -226,7 +151,7 @@ function validate(
 }
 
 /** The values, as the reply wrote them, for which `test` holds, by ascending index. */
-function textsWhere(run: Run, test: (value: Value) => boolean): readonly IndexedText[] {
+function textsWhere(run: NumberSet, test: (value: Value) => boolean): readonly IndexedText[] {
   return [...run.values]
     .filter(([, value]) => test(value))
     .map(([index, value]) => ({ index, text: value.kind === 'placeholder' ? '?' : value.text }))

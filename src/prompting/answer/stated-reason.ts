@@ -1,6 +1,6 @@
-import { chooseAnswer } from './format.js';
-import { scanReply } from './reply-scanner.js';
-import { answerText } from './reply-text.js';
+import { readRuns } from './assignments.js';
+import { readAnswer } from './reading.js';
+import { answerText, undecorated } from './reply-text.js';
 
 /** Keys under which JSON answers give their reason. */
 const reasonKey = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"/i;
@@ -10,17 +10,21 @@ const reasonKey = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"/
  * Reports and datasets show it; no result depends on it.
  */
 export function statedReason(reply: string, limit = 600): string {
-  const { text } = answerText(reply, 0);
+  const { text } = answerText(reply);
   const inJson = reasonKey.exec(text);
   if (inJson !== null) return oneLine(jsonString(text, inJson.index + inJson[0].length), limit);
-  let count = 0;
-  scanReply(text, 1, (found) => {
-    if (found.kind === 'assignment') count = Math.max(count, found.index + 1);
-  });
-  const { answer, largest } = chooseAnswer(text, count, () => true);
-  const run = answer ?? largest;
-  if (run === undefined) return oneLine(text, limit);
-  return oneLine(`${text.slice(0, run.start)}\n${text.slice(run.end, run.end + 4 * limit)}`, limit);
+  const indices = undecorated(text)
+    .split('\n')
+    .flatMap((line) =>
+      readRuns(line).flatMap(({ assignments }) => assignments.map(({ index }) => index ?? 0)),
+    );
+  const reading = readAnswer(
+    text,
+    indices.reduce((most, index) => Math.max(most, index + 1), 0),
+  );
+  const set = reading.kind === 'none' ? reading.largest : reading.set;
+  if (set === undefined) return oneLine(text, limit);
+  return oneLine(`${text.slice(0, set.start)}\n${text.slice(set.end, set.end + 4 * limit)}`, limit);
 }
 
 /** The content of the JSON string that starts at `from`, even when the text ends within it. */

@@ -14,6 +14,7 @@ const nothing: FailureContext = {
   duplicate: null,
   notFinite: null,
   repeated: null,
+  ambiguous: null,
 };
 
 /** What the format-correction prompt says of a failure. */
@@ -39,6 +40,10 @@ export function failureContext(failure: ParseFailure): FailureContext {
       return { ...nothing, decimals: { text: valuesText(failure.values) } };
     case 'not-finite':
       return { ...nothing, notFinite: { text: valuesText(failure.values) } };
+    case 'ambiguous': {
+      const [first, second] = failure.readings;
+      return { ...nothing, ambiguous: { first, second } };
+    }
     case 'duplicate-index':
       return { ...nothing, duplicate: { text: indicesText(failure.indices) } };
     case 'repeated': {

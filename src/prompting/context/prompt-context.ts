@@ -143,6 +143,10 @@ const failureSchema = z.strictObject({
     })
     .nullable()
     .describe('These parameters were proposed before'),
+  ambiguous: z
+    .strictObject({ first: text.describe('The one reading'), second: text.describe('The other') })
+    .nullable()
+    .describe('The reply can be read in two ways'),
 });
 
 /** What stays the same during a run. */

@@ -60,6 +60,7 @@ const rejectionMeaning: Readonly<Record<ParseFailureKind, string>> = {
   repeated: 'parameters that were evaluated before',
   truncated: 'the reply was cut at its token limit',
   echo: 'the reply only quotes the prompt',
+  ambiguous: 'a reply that can be read in two ways',
 };
 
 /** What was wrong with a reply, in one sentence. */
@@ -94,6 +95,8 @@ export function explainFailure(failure: ParseFailure): string {
       return 'The reply was cut at its token limit before the answer was complete.';
     case 'echo':
       return 'The reply only quotes the prompt.';
+    case 'ambiguous':
+      return `The reply can be read in two ways: ${failure.readings.join('; or ')}.`;
     default:
       return unreachable(failure);
   }

@@ -40,9 +40,9 @@ export function jsonLines<T>(path: string, file: string): readonly T[] {
 export const evaluationsOf = (path: string) => jsonLines<BufferEntry>(path, 'evaluations.jsonl');
 export const callsOf = (path: string) => jsonLines<CallRecord>(path, 'calls.jsonl');
 
-/** The parameters that the parser reads from an answer. */
+/** The parameters that the parser reads from an answer, or from a line of the compact prompt behind its percentage. */
 export function read(answer: string, run: SourceRun): readonly number[] {
-  const result = parseParameters(answer, run.family.parameters);
+  const result = parseParameters(answer.replace(/^\d+ (?=params)/, ''), run.family.parameters);
   if (!result.ok) throw new Error(`not read: ${answer}`);
   return result.value;
 }

@@ -1,0 +1,52 @@
+/** What a set is by its place: which words lead to it, and whether they call it the answer. */
+import type { NumberSet } from './number-set.js';
+import { rankOf, senseOf } from './words.js';
+
+/** The words that lead to a set. */
+export interface Lead {
+  /**
+   * `label`: they end with a colon or an equals sign; `heading`; `sentence`: they stand on the line before; `inline`: the
+   * set is part of their sentence; `start`: nothing stands before it in the reply; `set`: another set does.
+   */
+  readonly kind: 'label' | 'heading' | 'sentence' | 'inline' | 'start' | 'set';
+  readonly text: string;
+}
+
+export type Place = Pick<NumberSet, 'role' | 'rank'>;
+
+const mention: Place = { role: 'mention', rank: 0 };
+const open: Place = { role: 'open', rank: 0 };
+
+/**
+ * The place of a set. What is named `params[0]` needs no words for an answer; a bare list does, unless the reply begins
+ * with it.
+ */
+export function placeOf(lead: Lead, { bare, section = '' }: { bare: boolean; section?: string }): Place {
+  const { kind, text } = lead;
+  if (kind === 'start') return { role: 'proposal', rank: 0 };
+  const isQuoting = section !== '' && senseOf(section) === 'mention';
+  if (kind === 'set') return isQuoting ? mention : bare ? open : { role: 'proposal', rank: 0 };
+  if (!bare && kind !== 'inline' && !/\p{L}/u.test(text))
+    return { role: isQuoting ? 'mention' : 'proposal', rank: 0 };
+  const sense = senseOf(text, bare);
+  const rank = rankOf(text);
+  if (sense === 'proposal') return { role: isQuoting && kind === 'sentence' ? 'mention' : 'proposal', rank };
+  if (kind === 'sentence' && !bare) return sentencePlace(text, sense === 'mention', isQuoting);
+  if (sense === 'mention') return mention;
+  if (sense === 'both') return open;
+  return kind === 'heading' && !bare ? { role: 'proposal', rank: 0 } : open;
+}
+
+/** A sentence of its own tells of a set behind it only where it points there, or runs into it. */
+function sentencePlace(text: string, mentions: boolean, isQuoting: boolean): Place {
+  if (isQuoting) return mention;
+  const pointing = /\b(?:below|following|follows?|here|this|these)\b/i.test(
+    text
+      .slice(-240)
+      .split(/[.!?]\s/)
+      .at(-1)!,
+  );
+  const runsOn = !/[.!?)"'\u2026]\s*$/.test(text);
+  if (mentions && runsOn) return mention;
+  return mentions && pointing ? open : { role: 'proposal', rank: rankOf(text) };
+}

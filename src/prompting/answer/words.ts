@@ -1,0 +1,133 @@
+/** What the words around numbers make of them. English, the language of the prompts; other words decide nothing. */
+
+/** What a set of numbers is by the words that lead to it. */
+export type Sense =
+  /** The answer, by a word for one. */
+  | 'proposal'
+  /** Something else: earlier parameters, an example, a bound, a score. */
+  | 'mention'
+  /** Words for both. */
+  | 'both'
+  /** No word that tells. */
+  | 'unknown';
+
+const words = (text: string) => new Set(text.trim().split(/\s+/));
+
+const finals = words('final finally answer answers decision conclusion submit submission boxed');
+const proposing = words(`propose proposed proposes proposing proposal suggest suggested suggestion recommend
+  recommended recommendation try trying next new use using choose chosen choice select selected pick set go going let
+  lets here following below updated revised improved adjusted modified refined tuned optimised optimized candidate guess
+  explore better output result response solution option`);
+/** Nouns for what is asked; alone they make a label of an answer. */
+const nouns = words(`param params parameter parameters value values vector policy weights weight configuration
+  config settings setting table list array theta w x action actions q actor q-table`);
+const functionWords =
+  words(`a an the my is are be it i we you this these those that which will would should shall
+  can could ll s to of for in on with as and so then now am at by me our your all please sure okay ok great well
+  therefore hence thus one two set numbers json text python yaml plain txt format bold careful`);
+/** Words for what is no proposal. */
+const mentioning = words(`best worse worst previous previously prior earlier last old older oldest original
+  initial initially starting former formerly past history historical before far current currently existing known
+  baseline reference changed moved raised lowered increased decreased reduced beat beats
+  improves exceeds outperforms differs compared comparison versus vs unlike tried evaluated tested seen observed was were had gave got
+  scored reached achieved yielded returned failed did bad poor wrong incorrect avoid avoided not don dont never no
+  cannot won shouldn isn without example examples eg instance illustration illustrative sample template
+  placeholder placeholders dummy hypothetical hypothetically if might suppose supposing imagine assume assuming
+  assumed min minimum minima minimal max maximum maxima maximal lower lowest upper highest low high bound bounds limit
+  limits limiting range ranges iteration iterations episode episodes trial trials evaluation evaluations attempt
+  attempts score scores scoring reward rewards return returns gradient gradients delta deltas change changes
+  difference differences diff std stddev deviation deviations mean means average averages error errors noise seed seeds
+  thought thoughts thinking analysis reasoning reason reflection draft drafts scratch notes rejected discarded excluded
+  forbidden legend meaning meanings dimensions dims dimension shape size sizes sigma sigmas variance
+  importance sensitivity probability probabilities confidence temperature than from quote quoted
+  prompt invalid outdated obsolete withdrawn wasn weren didn doesn none neither nor except opposite
+  backup fallback alternative alternatives alternatively`);
+const fromThere = /\b(?:from|over|beyond|upon|than)\b(?=\s+\w).*$/s;
+
+/** Words whose object is what follows. */
+const pointsBack =
+  /\b(?:than|from|instead of|in place of|out of|unlike|versus|vs|over|beats?|like|near|around)\s*(?:the|these|those|parameters|params)?\s*$/i;
+
+/** How many of the last characters of a text tell what follows. */
+const readBack = 240;
+
+function wordsOf(text: string): readonly string[] {
+  return text
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .replace(/\([^()]*\)/g, ' ')
+    .split(/[^\p{L}]+/u)
+    .filter(Boolean);
+}
+
+/** The last sentence or clause of what stands before a set. */
+function clauseOf(lead: string): string {
+  const last = lead.slice(-readBack).trimEnd();
+  const body = last.replace(/[\s:=.!?,;>-]+$/, '');
+  return body.slice(
+    Math.max(...[...body.matchAll(/[.!?;,:](?=\s)|\n|—| - /g)].map(({ index }) => index + 1), 0),
+  );
+}
+
+/** @param strict whether a word that is neither known nor a function word leaves the sense open */
+export function senseOf(lead: string, strict = false): Sense {
+  const clause = clauseOf(lead).replace(/\bon (?:second|further|closer) \w+/i, 'revised');
+  if (pointsBack.test(clause)) return 'mention';
+  const own = clause.replace(fromThere, '');
+  // A number in a label may be another one of the list.
+  if (strict && /\d/.test(own.replace(/\([^()]*\)/g, ' '))) return 'unknown';
+  const sense = senseOfWords(wordsOf(own), strict);
+  // `A step from the best so far:` speaks of the step; only where that is a word for an answer.
+  return sense === 'proposal' ? sense : senseOfWords(wordsOf(clause), strict);
+}
+
+function senseOfWords(all: readonly string[], strict: boolean): Sense {
+  const mentions = all.some((word) => mentioning.has(word));
+  const proposes = all.some((word) => proposing.has(word) || finals.has(word) || nouns.has(word));
+  const strange = all.some(
+    (word) => ![proposing, finals, nouns, functionWords].some((known) => known.has(word)),
+  );
+  if (mentions) return all.some((word) => proposing.has(word) || finals.has(word)) ? 'both' : 'mention';
+  return proposes && !(strict && strange) ? 'proposal' : 'unknown';
+}
+
+/** How strongly the words before a set call it the answer: 2 the final one, 1 a proposal, 0 not at all. */
+export function rankOf(lead: string): 0 | 1 | 2 {
+  const all = wordsOf(clauseOf(lead));
+  if (all.some((word) => finals.has(word))) return 2;
+  return all.some((word) => proposing.has(word) && word !== 'option' && word !== 'candidate') ? 1 : 0;
+}
+
+/** Whether a sentence says that what it stands beside was evaluated, or is not to be. */
+export const judged =
+  /\b(?:is|was|were|are|being) (?:the|my|our|an?|still) (?:\w+ )?(?:best|worst|previous|last|old|bad|poor|wrong|example)\b|\bso far\b|\b(?:scored|failed|performed|gave|yielded|reached|achieved|earned|returned|got|had)\b|\bdid (?:not|badly|worse|well|better|poorly)\b|\b(?:was|were|been|is|are) (?:tried|evaluated|tested|rejected|discarded|bad|poor|wrong|worse)\b/i;
+
+/** Words that take back what stands before them. */
+const withdrawals = [
+  /(?:^|[.!?\n(]|- )\s{0,4}(?:wait|oops|whoops|scratch that|strike that|correction|erratum|hold on|my mistake|my bad)\b/,
+  /\b(?:that|this|these|those|it|they|the (?:above|first|line|answer|parameters|values)|above|params\[\d+\])(?:'s| is| are| was| were| would be| seems?| looks?)(?: \w+){0,2} (?:wrong|incorrect|invalid|mistaken|a mistake|an error|a typo|not right|not correct|not valid|not my (?:final )?(?:answer|proposal)|no proposal|no answer|out of range|an example|only an example|just an example|a placeholder|placeholders)\b/,
+  /\b(?:ignore|disregard|discard|forget|retract|withdraw|scrap|cancel|drop) (?:that|this|it|these|those|them|the (?:above|first|previous|line|answer|parameters|values)|above|my (?:first |previous )?(?:answer|proposal))\b/,
+  /\b(?:do not|don't|never|not to|please don't) (?:use|try|evaluate|take|submit|run) (?:that|this|it|these|those|them|the above)\b/,
+  /\bon (?:second|further|closer) (?:thoughts?|consideration|look|reflection)\b/,
+  /\blet me (?:correct|revise|fix|redo|reconsider|rethink|recompute|recalculate|try again|start over|rewrite)\b/,
+  /\bi (?:made|have made) an? (?:\w+ )?(?:mistake|error|typo)\b/,
+  /\bi (?:take (?:that|it) back|changed my mind|do not propose|don't propose|would not|wouldn't) /,
+  /\b(?:or rather|or better|should (?:instead )?(?:be|read)|must be|ought to be|make (?:it|that))\b[^.!?\n\d]{0,40}-?\.?\d/,
+  /(?:^|[.!?\n])\s{0,4}(?:no|actually|sorry|hmm|edit|update|instead|rather|or|alternatively|however|but)\b[^.!?\n\d]{0,60}-?\d/,
+  /\b(?:use|try|take|prefer)\b[^.!?\n]{0,60}\d[^.!?\n]{0,20}\binstead\b(?! of)/,
+];
+
+/** Whether the text takes back what stands before it; bounded look-ahead makes it linear. */
+export function withdraws(text: string): boolean {
+  const lower = text.toLowerCase().replaceAll('\u2019', "'");
+  return withdrawals.some((pattern) => pattern.test(lower));
+}
+
+/** Whether the text before a set replaces what stands before it: the set then counts alone. */
+export function replacesEarlier(text: string): boolean {
+  const lower = text.toLowerCase().replaceAll('\u2019', "'");
+  return (
+    withdraws(lower) ||
+    /(?:^|[.!?\n])\s{0,4}(?:no|actually|sorry|instead|or rather|rather|or better)\b/.test(lower)
+  );
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { type ParseFailure, parseParameters } from '../../../src/prompting/answer/format.js';
+import { doubtful, type HandMade, wellFormed } from './hand-made-replies.js';
+
+const read = ({ count, reply }: HandMade) =>
+  parseParameters(reply, { count, kind: 'float', low: -50, high: 50, decimals: 3 });
+
+const label = ({ reply }: HandMade) => JSON.stringify(reply.slice(0, 120));
+
+describe('a well-formed reply is read', () => {
+  it.each(wellFormed.map((item) => [label(item), item] as const))('%s', (_label, item) => {
+    expect(read(item)).toEqual({ ok: true, value: item.meant });
+  });
+});
+
+describe('a reply with several readings is refused', () => {
+  it.each(doubtful.map((item) => [label(item), item] as const))('%s', (_label, item) => {
+    const result = read(item);
+    if (typeof item.meant !== 'string') expect(result).toEqual({ ok: true, value: item.meant });
+    else if (item.meant === 'refused') expect(result.ok).toBe(false);
+    else expect(result).toMatchObject({ ok: false, failure: { kind: item.meant } });
+  });
+});
+
+describe('an ambiguous reply', () => {
+  const failure = (reply: string, count: number): ParseFailure => {
+    const result = read({ reply, count, meant: 'ambiguous' });
+    return result.ok ? expect.fail('accepted') : result.failure;
+  };
+
+  it('is told both readings', () => {
+    const reply = 'params[0]: 1, params[1]: 2\n\nparams[0]: 3, params[1]: 2';
+    expect(failure(reply, 2)).toEqual({
+      kind: 'ambiguous',
+      readings: ['params[0]: 1, params[1]: 2', 'params[0]: 3, params[1]: 2'],
+    });
+  });
+
+  it('is told only where long readings differ', () => {
+    const line = (change: number) =>
+      Array.from({ length: 2000 }, (_, i) => `params[${i}]: ${i === 1500 ? change : 0}`).join(', ');
+    expect(failure(`${line(1)}\n\n${line(2)}`, 2000)).toEqual({
+      kind: 'ambiguous',
+      readings: ['params[1500]: 1', 'params[1500]: 2'],
+    });
+  });
+
+  it('is told that its words take the answer back', () => {
+    expect(failure('params[0]: 1\nIgnore the above.', 1)).toEqual({
+      kind: 'ambiguous',
+      readings: ['params[0]: 1 is your answer', 'you take it back'],
+    });
+  });
+});
