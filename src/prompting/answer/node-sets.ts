@@ -44,7 +44,13 @@ export function nodeSets(node: Node, count: number, lead: Lead, section: string)
     naming: NumberSet['naming'],
   ): void {
     if (contents.found === 0) return;
-    found.push({ contents, naming, place: evaluated ? { role: 'mention', rank: 0 } : placed(path, naming) });
+    // A list under a name is no stray one.
+    const isNamed = path.length > 0 || (lead.kind === 'label' && senseOf(lead.text, true) === 'proposal');
+    found.push({
+      contents,
+      naming: isNamed ? 'params' : naming,
+      place: evaluated ? { role: 'mention', rank: 0 } : placed(path, naming),
+    });
   }
 
   function placed(path: readonly string[], naming: NumberSet['naming']): Place {
@@ -53,9 +59,7 @@ export function nodeSets(node: Node, count: number, lead: Lead, section: string)
     if (senses.includes('mention')) return { role: 'mention', rank: 0 };
     if (senses.some((sense) => sense !== 'proposal')) return { role: 'open', rank: 0 };
     const own = placeOf(lead, { bare: false, section });
-    return own.role === 'open' && senseOf(lead.text) === 'unknown' && lead.kind !== 'inline'
-      ? { role: 'proposal', rank: 0 }
-      : own;
+    return own;
   }
 
   visit(node, [], false);

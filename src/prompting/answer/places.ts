@@ -1,6 +1,6 @@
 /** What a set is by its place: which words lead to it, and whether they call it the answer. */
 import type { NumberSet } from './number-set.js';
-import { rankOf, senseOf } from './words.js';
+import { rankOf, saysNothing, senseOf } from './words.js';
 
 /** The words that lead to a set. */
 export interface Lead {
@@ -10,6 +10,8 @@ export interface Lead {
    */
   readonly kind: 'label' | 'heading' | 'sentence' | 'inline' | 'start' | 'set';
   readonly text: string;
+  /** The label on the lines before, where the set has one on its own line. */
+  readonly outer?: Lead;
 }
 
 export type Place = Pick<NumberSet, 'role' | 'rank'>;
@@ -21,14 +23,19 @@ const open: Place = { role: 'open', rank: 0 };
  * The place of a set. What is named `params[0]` needs no words for an answer; a bare list does, unless the reply begins
  * with it.
  */
-export function placeOf(lead: Lead, { bare, section = '' }: { bare: boolean; section?: string }): Place {
-  const { kind, text } = lead;
+export function placeOf(lead: Lead, context: { bare: boolean; section?: string }): Place {
+  const own = ownPlace(lead, context);
+  const outer = lead.outer && ownPlace(lead.outer, { ...context, bare: false });
+  return outer === undefined || outer.role === 'proposal' || own.role === 'mention' ? own : outer;
+}
+
+function ownPlace({ kind, text }: Lead, { bare, section = '' }: { bare: boolean; section?: string }): Place {
   if (kind === 'start') return { role: 'proposal', rank: 0 };
   const isQuoting = section !== '' && senseOf(section) === 'mention';
   if (kind === 'set') return isQuoting ? mention : bare ? open : { role: 'proposal', rank: 0 };
-  if (!bare && kind !== 'inline' && !/\p{L}/u.test(text))
+  if (!bare && kind !== 'inline' && saysNothing(text))
     return { role: isQuoting ? 'mention' : 'proposal', rank: 0 };
-  const sense = senseOf(text, bare);
+  const sense = senseOf(text, bare || kind === 'inline');
   const rank = rankOf(text);
   if (sense === 'proposal') return { role: isQuoting && kind === 'sentence' ? 'mention' : 'proposal', rank };
   if (kind === 'sentence' && !bare) return sentencePlace(text, sense === 'mention', isQuoting);

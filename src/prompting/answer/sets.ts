@@ -57,6 +57,12 @@ export function findSets(text: string, raw: string, count: number): readonly Num
     sets.push({ ...contents, ...place, ...(quoting && { role: 'open' as const }), naming, start, end });
   };
 
+  const labelled = (text: string): Lead => ({
+    kind: 'label',
+    text,
+    ...(lead.kind === 'label' && { outer: lead }),
+  });
+
   function closeGroup(): void {
     if (group === undefined) return;
     const { naming, assignments, lead: words, start, end, headed } = group;
@@ -86,8 +92,7 @@ export function findSets(text: string, raw: string, count: number): readonly Num
 
   /** A run that stands on lines of its own joins the open group, or starts one. */
   function addLine(run: Run, label: string, line: Line): void {
-    const words: Lead | undefined =
-      label !== '' ? { kind: 'label', text: label } : lead.kind === 'set' ? undefined : lead;
+    const words = label !== '' ? labelled(label) : lead.kind === 'set' ? undefined : lead;
     const indices = run.assignments.map(({ index = -1 }) => index);
     if (group !== undefined && startsOver(group, run, indices, count, words)) closeGroup();
     if (group === undefined) {
@@ -171,7 +176,7 @@ export function findSets(text: string, raw: string, count: number): readonly Num
     const tail = tailOf(after, { kind: 'word', text: '' }, true, '"\'$').kind;
     const label = bullets.test(before) ? '' : before;
     const words: Lead =
-      label === '' ? lead : { kind: /[:=]\s*$/.test(label) ? 'label' : 'inline', text: label };
+      label === '' ? lead : /[:=]\s*$/.test(label) ? labelled(label) : { kind: 'inline', text: label };
     const found = nodeSets(node, count, words, section);
     // A list in the midst of a sentence is a range or a pair of anything, unless the words call it the answer.
     if (found.every(({ place }) => words.kind === 'inline' && place.role !== 'proposal')) return false;
@@ -251,7 +256,7 @@ export function findSets(text: string, raw: string, count: number): readonly Num
       if (row.label !== '') closeNumbers();
       numbers ??= {
         lines: [],
-        lead: row.label === '' ? lead : { kind: 'label', text: row.label },
+        lead: row.label === '' ? lead : labelled(row.label),
         start: line.start,
         end: line.end,
       };

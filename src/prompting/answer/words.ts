@@ -14,23 +14,32 @@ export type Sense =
 const words = (text: string) => new Set(text.trim().split(/\s+/));
 
 const finals = words('final finally answer answers decision conclusion submit submission boxed');
-const proposing = words(`propose proposed proposes proposing proposal suggest suggested suggestion recommend
-  recommended recommendation try trying next new use using choose chosen choice select selected pick set go going let
-  lets here following below updated revised improved adjusted modified refined tuned optimised optimized candidate guess
-  explore better output result response solution option`);
+/** Words by which someone proposes. */
+const strong =
+  words(`propose proposed proposes proposing proposal suggest suggested suggestion recommend recommended
+  recommendation try trying use using choose chosen choice select selected pick go going decide decided submit`);
+/** Words that announce something, which the noun behind them tells. */
+const weak =
+  words(`next new set let lets here following below updated revised improved adjusted modified refined tuned
+  optimised optimized candidate guess explore better output result response solution option`);
 /** Nouns for what is asked; alone they make a label of an answer. */
 const nouns = words(`param params parameter parameters value values vector policy weights weight configuration
   config settings setting table list array theta w x action actions q actor q-table`);
+/** Nouns for one more proposal; before a bare list they might as well tell of a difference. */
+const things =
+  words(`step move point shot try attempt version idea combination setup bet update one pair tuple
+  different bolder stronger smaller larger`);
 const functionWords =
   words(`a an the my is are be it i we you this these those that which will would should shall
   can could ll s to of for in on with as and so then now am at by me our your all please sure okay ok great well
-  therefore hence thus one two set numbers json text python yaml plain txt format bold careful`);
+  therefore hence thus one two set another number numbers json text python yaml plain txt format bold careful`);
+const prepositions = words('for with of that to in which on at by after where given based so because since');
 /** Words for what is no proposal. */
 const mentioning = words(`best worse worst previous previously prior earlier last old older oldest original
   initial initially starting former formerly past history historical before far current currently existing known
   baseline reference changed moved raised lowered increased decreased reduced beat beats
   improves exceeds outperforms differs compared comparison versus vs unlike tried evaluated tested seen observed was were had gave got
-  scored reached achieved yielded returned failed did bad poor wrong incorrect avoid avoided not don dont never no
+  scored reached achieved yielded returned failed did bad poor wrong mistake incorrect avoid avoided not don dont never no
   cannot won shouldn isn without example examples eg instance illustration illustrative sample template
   placeholder placeholders dummy hypothetical hypothetically if might suppose supposing imagine assume assuming
   assumed min minimum minima minimal max maximum maxima maximal lower lowest upper highest low high bound bounds limit
@@ -82,20 +91,37 @@ export function senseOf(lead: string, strict = false): Sense {
 }
 
 function senseOfWords(all: readonly string[], strict: boolean): Sense {
-  const mentions = all.some((word) => mentioning.has(word));
-  const proposes = all.some((word) => proposing.has(word) || finals.has(word) || nouns.has(word));
-  const strange = all.some(
-    (word) => ![proposing, finals, nouns, functionWords].some((known) => known.has(word)),
-  );
-  if (mentions) return all.some((word) => proposing.has(word) || finals.has(word)) ? 'both' : 'mention';
-  return proposes && !(strict && strange) ? 'proposal' : 'unknown';
+  const proposes = all.some((word) => strong.has(word) || finals.has(word));
+  const announces = proposes || all.some((word) => weak.has(word));
+  if (all.some((word) => mentioning.has(word))) return announces ? 'both' : 'mention';
+  if (!announces && !all.some((word) => nouns.has(word))) return 'unknown';
+  const known = strict ? all.every((word) => isKnown(word)) : proposes || hasKnownHead(all);
+  return known ? 'proposal' : 'unknown';
 }
+
+/** Whether a lead is no more than `Sure:`. */
+export const saysNothing = (lead: string): boolean => wordsOf(lead).every((word) => functionWords.has(word));
+
+const isKnown = (word: string) =>
+  [strong, weak, finals, nouns, functionWords].some((known) => known.has(word));
+
+/** Whether the noun that a label is about is one for an answer: `Here is a set with larger gains`. */
+function hasKnownHead(all: readonly string[]): boolean {
+  const end = all.findIndex((word, i) => i > 0 && prepositions.has(word));
+  const head = (end < 0 ? all : all.slice(0, end)).findLast(
+    (word) => (word.length > 1 && !functionWords.has(word)) || things.has(word),
+  );
+  return head === undefined || isKnown(head) || things.has(head);
+}
+
+/** Words for one of several. */
+const counted = words('option candidate guess');
 
 /** How strongly the words before a set call it the answer: 2 the final one, 1 a proposal, 0 not at all. */
 export function rankOf(lead: string): 0 | 1 | 2 {
   const all = wordsOf(clauseOf(lead));
   if (all.some((word) => finals.has(word))) return 2;
-  return all.some((word) => proposing.has(word) && word !== 'option' && word !== 'candidate') ? 1 : 0;
+  return all.some((word) => strong.has(word) || (weak.has(word) && !counted.has(word))) ? 1 : 0;
 }
 
 /** Whether a sentence says that what it stands beside was evaluated, or is not to be. */
@@ -108,6 +134,7 @@ const withdrawals = [
   /\b(?:that|this|these|those|it|they|the (?:above|first|line|answer|parameters|values)|above|params\[\d+\])(?:'s| is| are| was| were| would be| seems?| looks?)(?: \w+){0,2} (?:wrong|incorrect|invalid|mistaken|a mistake|an error|a typo|not right|not correct|not valid|not my (?:final )?(?:answer|proposal)|no proposal|no answer|out of range|an example|only an example|just an example|a placeholder|placeholders)\b/,
   /\b(?:ignore|disregard|discard|forget|retract|withdraw|scrap|cancel|drop) (?:that|this|it|these|those|them|the (?:above|first|previous|line|answer|parameters|values)|above|my (?:first |previous )?(?:answer|proposal))\b/,
   /\b(?:do not|don't|never|not to|please don't) (?:use|try|evaluate|take|submit|run) (?:that|this|it|these|those|them|the above)\b/,
+  /\b(?:that|this|it|these|those|they)(?: (?:was|were|is|are|has been|have been)) (?:already |just )?(?:tried|evaluated|tested|proposed)\b/,
   /\bon (?:second|further|closer) (?:thoughts?|consideration|look|reflection)\b/,
   /\blet me (?:correct|revise|fix|redo|reconsider|rethink|recompute|recalculate|try again|start over|rewrite)\b/,
   /\bi (?:made|have made) an? (?:\w+ )?(?:mistake|error|typo)\b/,

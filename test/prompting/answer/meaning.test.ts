@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type ParseFailure, parseParameters } from '../../../src/prompting/answer/format.js';
+import { createGenerator } from '../../../src/random/generator.js';
 import { doubtful, type HandMade, wellFormed } from './hand-made-replies.js';
+import { writeReply } from './reply-generator.js';
 
 const read = ({ count, reply }: HandMade) =>
   parseParameters(reply, { count, kind: 'float', low: -50, high: 50, decimals: 3 });
@@ -50,5 +52,38 @@ describe('an ambiguous reply', () => {
       kind: 'ambiguous',
       readings: ['params[0]: 1 is your answer', 'you take it back'],
     });
+  });
+});
+
+/** How many replies are written; `REPLIES=100000` writes more. */
+const replies = Number(process.env.REPLIES ?? 3000);
+
+describe('written replies', () => {
+  const random = createGenerator(15);
+  const written = Array.from({ length: replies }, () => writeReply(random));
+  const outcomes = written.map((item) => ({ ...item, result: parseParameters(item.reply, item.spec) }));
+  const accepted = outcomes.filter(({ result }) => result.ok);
+  const wrong = accepted.filter(({ result, meant }) => result.ok && String(result.value) !== String(meant));
+  const plain = outcomes.filter((item) => item.plain);
+  const lost = plain.filter(({ result }) => !result.ok);
+  const shown = (items: typeof outcomes) =>
+    items
+      .slice(0, 10)
+      .map(({ kind, reply, meant, result }) => `${kind}: ${JSON.stringify({ reply, meant, result })}`);
+
+  it('are accepted only as they are meant, at least 99.9 % of them', () => {
+    const precision = 1 - wrong.length / accepted.length;
+    const figures = `${wrong.length} of ${accepted.length} accepted replies are misread`;
+    expect(precision, [figures, ...shown(wrong)].join('\n')).toBeGreaterThanOrEqual(0.999);
+  });
+
+  it('are all accepted where they are plain', () => {
+    const figures = `${lost.length} of ${plain.length} plain replies are refused`;
+    expect(lost.length, [figures, ...shown(lost)].join('\n')).toBe(0);
+  });
+
+  it('are of every kind, and more than the plain ones are accepted', () => {
+    expect(new Set(written.map(({ kind }) => kind)).size).toBe(15);
+    expect(accepted.length).toBeGreaterThan(plain.length * 1.1);
   });
 });
