@@ -23,7 +23,7 @@ export function readNumberLine(line: string): NumberLine | undefined {
   let at = label.length;
   const item = numbered.exec(line.slice(at, at + 24));
   const dashed = item === null && dash.test(line.slice(at, at + 24));
-  at += item?.[0].length ?? (dashed ? dash.exec(line)![0].length : 0);
+  at += item?.[0].length ?? (dashed ? dash.exec(line.slice(at, at + 24))![0].length : 0);
   while (/[ \t>\u2022"']/.test(line[at] ?? '')) at++;
   const values: Value[] = [];
   let separator: string | undefined;

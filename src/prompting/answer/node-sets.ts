@@ -11,46 +11,54 @@ export interface FoundSet {
   readonly naming: NumberSet['naming'];
 }
 
+/** What the entries around a set say of it. */
+type Beside = 'nothing' | 'score' | 'factor';
+
 const scoreKey = /^(?:f(?:\(params\))?|score|return|reward|fitness|performance|mean_return)$/i;
 const indexKey =
   /^(params?|parameters?|weights?|w|x|p|q|s|states?|cells?|theta|b|bias)?[ ._]?[[(]? ?(\d{1,9})? ?[\])]?$/i;
+
+/** Entries that change what the numbers beside them mean, or take them back. */
+const altering = /scale|factor|multipl|units?$|offset|divisor/i;
+const isFalse = (node: Node) =>
+  node.kind === 'value' && node.value.kind === 'malformed' && /^false$/i.test(node.value.text);
 
 export function nodeSets(node: Node, count: number, lead: Lead, section: string): readonly FoundSet[] {
   const found: FoundSet[] = [];
 
   /** @param path names of the entries that the node is in */
-  function visit(at: Node, path: readonly string[], evaluated: boolean): void {
+  function visit(at: Node, path: readonly string[], beside: Beside): void {
     if (at.kind === 'list') {
       const values = valuesOf(at);
       if (values !== undefined) {
-        add(listContents(values.items, count, values.closed), path, evaluated, 'list');
+        add(listContents(values.items, count, values.closed), path, beside, 'list');
         return;
       }
-      for (const item of at.items) visit(item, path, evaluated);
+      for (const item of at.items) visit(item, path, beside);
     } else if (at.kind === 'object') {
+      const isScored = at.entries.some(([key, { kind }]) => scoreKey.test(key) && kind === 'value');
+      const isAltered = at.entries.some(([key, entry]) => altering.test(key) || isFalse(entry));
+      const own = isScored ? 'score' : isAltered ? 'factor' : beside;
       const contents = namedEntries(at.entries, count);
-      if (contents !== undefined) add(contents, path, evaluated, 'params');
-      const scored =
-        evaluated || at.entries.some(([key, { kind }]) => scoreKey.test(key) && kind === 'value');
+      if (contents !== undefined) add(contents, path, own, 'params');
       for (const [key, entry] of at.entries)
-        if (entry.kind === 'list' || entry.kind === 'object') visit(entry, [...path, key], scored);
+        if (entry.kind === 'list' || entry.kind === 'object') visit(entry, [...path, key], own);
     }
   }
 
   function add(
     contents: Contents,
     path: readonly string[],
-    evaluated: boolean,
+    beside: Beside,
     naming: NumberSet['naming'],
   ): void {
     if (contents.found === 0) return;
     // A list under a name is no stray one.
     const isNamed = path.length > 0 || (lead.kind === 'label' && senseOf(lead.text, true) === 'proposal');
-    found.push({
-      contents,
-      naming: isNamed ? 'params' : naming,
-      place: evaluated ? { role: 'mention', rank: 0 } : placed(path, naming),
-    });
+    const place = placed(path, naming);
+    const role =
+      beside === 'score' ? 'mention' : beside === 'factor' && place.role === 'proposal' ? 'open' : place.role;
+    found.push({ contents, naming: isNamed ? 'params' : naming, place: { ...place, role } });
   }
 
   function placed(path: readonly string[], naming: NumberSet['naming']): Place {
@@ -62,7 +70,7 @@ export function nodeSets(node: Node, count: number, lead: Lead, section: string)
     return own;
   }
 
-  visit(node, [], false);
+  visit(node, [], 'nothing');
   return found;
 }
 

@@ -53,7 +53,8 @@ function sentencePlace(text: string, mentions: boolean, isQuoting: boolean): Pla
       .split(/[.!?]\s/)
       .at(-1)!,
   );
-  const runsOn = !/[.!?)"'\u2026]\s*$/.test(text);
-  if (mentions && runsOn) return mention;
+  const runsOn = !/[.!?"'\u2026]\s*$/.test(text);
+  const isTitle = text.trim().split(/\s+/).length <= 3;
+  if (mentions && (runsOn || isTitle)) return mention;
   return mentions && pointing ? open : { role: 'proposal', rank: rankOf(text) };
 }

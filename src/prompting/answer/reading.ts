@@ -33,7 +33,7 @@ export function readAnswer(raw: string, count: number): Reading {
   if (last === undefined) return withoutProposal(sets, complete, partial);
   const rival = rivalOf(last, complete, text);
   if (rival !== undefined) return ambiguous(last, readingsOf(rival, last), complete);
-  const end = Math.max(...complete.filter((set) => agrees(set, last)).map((set) => set.end));
+  const end = complete.reduce((most, set) => (agrees(set, last) ? Math.max(most, set.end) : most), last.end);
   if (withdraws(text.slice(end)))
     return ambiguous(last, [`${shown(last)} is your answer`, 'you take it back'], complete);
   const other = partial.find((set) => contradicts(set, last));

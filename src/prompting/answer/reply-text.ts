@@ -23,9 +23,12 @@ interface Tag {
   readonly end: number;
 }
 
-/** `<name>`, `</name>`, `<|name|>`, `◁name▷`, `[NAME]`. Every part is bounded, so that a search is linear. */
+/**
+ * `<name>`, `</name>`, `<|name|>`, the same in other angle brackets, and `[NAME]`. Every part is bounded, so that a search
+ * is linear.
+ */
 const tagPattern =
-  /<\|?(\/?)([a-z_][\w:.-]{0,40})(?:\s[^<>\n]{0,60})?\/?\|?>|◁(\/?)([a-z_][\w:.-]{0,40})▷|\[(\/?)([a-z_]{3,40})\]/gi;
+  /(?:[<\u25c1\u00ab\u3010\u27e8\u2039\uff1c]|&lt;) ?\|?(\/?) ?([\p{L}_][\p{L}\d_:.-]{0,40})(?:\s[^<>\n]{0,60})?\/?\|?(?:[>\u25b7\u00bb\u3011\u27e9\u203a\uff1e]|&gt;)|\[(\/?)([a-z_]{3,40})\]/giu;
 const edge = /^(?:(begin|start)|(end))_(?:of_)?(?=[a-z])/;
 const finalChannel = /<\|channel\|>final[^<\n]{0,40}<\|message\|>/g;
 
@@ -97,10 +100,10 @@ const endsLine = (text: string, at: number) => /^[ \t]*(?:\n|$)/.test(text.slice
 function tagsOf(text: string): readonly Tag[] {
   const tags: Tag[] = [];
   for (const match of text.matchAll(tagPattern)) {
-    const full = (match[2] ?? match[4] ?? match[6])!.toLowerCase();
+    const full = (match[2] ?? match[4])!.toLowerCase();
     const [prefix, , end] = edge.exec(full) ?? [];
     const name = prefix === undefined ? full : full.slice(prefix.length);
-    const closes = end !== undefined || [match[1], match[3], match[5]].includes('/');
+    const closes = end !== undefined || [match[1], match[3]].includes('/');
     tags.push({ name, closes, start: match.index, end: match.index + match[0].length });
   }
   return tags;

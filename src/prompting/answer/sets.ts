@@ -1,8 +1,9 @@
 /** Finds the sets of numbers in a reply, line by line: assignments, lines of numbers, lists, objects and tables. */
 import { type Run, readRuns } from './assignments.js';
+import { extendGroup, groupPlace, type LineGroup, openGroup, runContents, startsOver } from './line-group.js';
 import { joinLines, type NumberLine, readNumberLine } from './lists.js';
 import { nodeSets } from './node-sets.js';
-import { type Contents, indexedContents, listContents, type NumberSet, namedContents } from './number-set.js';
+import { type Contents, listContents, type NumberSet } from './number-set.js';
 import { readNode } from './objects.js';
 import { type Lead, type Place, placeOf } from './places.js';
 import { isOfScores, isQuoted, readTable } from './tables.js';
@@ -15,299 +16,280 @@ interface Line {
   readonly end: number;
 }
 
-/** Assignments on lines that belong together. */
-interface Group {
-  readonly naming: Run['naming'];
-  readonly assignments: Run['assignments'][number][];
-  readonly indices: Set<number>;
-  readonly lead: Lead;
-  readonly section: string;
-  /** How many of the assignments stand before the next label: a label of a part is no label of the set. */
-  headed: number | undefined;
-  quoted: boolean;
-  readonly start: number;
-  end: number;
-  /** Whether a blank line follows the last of its lines. */
-  apart: boolean;
-}
-
 const fence = /^[ \t>]{0,8}(?:```|~~~)/;
 const quotingFence = /^[ \t>]{0,8}(?:```|~~~)\s*(?:diff|think\w*|reason\w*|thought\w*|history|log|quote)/i;
+/** A comment, perhaps of several lines. */
+const commentStart = /^\s{0,8}(?:<!--|\/\*)/;
+const commentEnd = /-->|\*\//;
 const heading = /^\s{0,3}#{1,6}\s+\S/;
 const bold = /^\s*\*\*[^*]+\*\*\s*$/;
-const bullets = /^[\s>"'_([{$#|\u2022-]*(?:\d{1,3}[.)]\s+)?[\s"'_([{$]*$/;
+/** What may stand before a set on its line: a bullet or the number of an item, and opening signs. */
+const bullets = /^[\s>"'_([{$#|\u2022-]{0,64}(?:\d{1,3}[.)]\s{1,8})?[\s"'_([{$]{0,16}$/;
+const labelEnd = /[:=]\s*["'_([{$]*$/;
+const call = /[:=]\s*(?:[a-z]+\.)?(?:array|tensor|asarray|list|tuple)\s*$/i;
+/** What makes an index or an expression of the bracket behind it: `params[8]`, `-[1, 2]`. */
+const operator = /[\p{L}\p{N}_\])]$|[-+*/^%~!]\s*$/u;
+/** The line under a set that gives its score, as in a history. */
+const scoreLine = /^\n\s*f ?\( ?param(?:eter)?s? ?\)\s*[:=]/i;
+
+const mentioned: Place = { role: 'mention', rank: 0 };
+const afterSet: Lead = { kind: 'set', text: '' };
+const proseLead = (text: string): Lead => ({ kind: /[:=]\s*$/.test(text) ? 'label' : 'sentence', text });
+const isJudged = (after: string) => judged.test(after.slice(0, 400).split(/[.!?]\s/)[0]!);
+const ends = (tail: string) => tail === 'delimiter' || tail === 'end';
 
 /**
  * @param text as `undecorated` gives it
  * @param raw the same before that, sign by sign
  */
 export function findSets(text: string, raw: string, count: number): readonly NumberSet[] {
-  const sets: NumberSet[] = [];
-  let lead: Lead = { kind: 'start', text: '' };
-  let section = '';
-  let group: Group | undefined;
-  let numbers: { lines: NumberLine[]; lead: Lead; start: number; end: number } | undefined;
-  let nodesUntil = 0;
-  let consumed = 0;
-  let quoting = false;
-  let fenced = false;
+  return new SetReader(text, raw, count).read();
+}
 
-  const add = (contents: Contents, place: Place, naming: NumberSet['naming'], start: number, end: number) => {
+class SetReader {
+  readonly #text: string;
+  readonly #raw: string;
+  readonly #count: number;
+  readonly #lines: readonly Line[];
+  readonly #sets: NumberSet[] = [];
+  #lead: Lead = { kind: 'start', text: '' };
+  /** The heading above. */
+  #section = '';
+  #group: LineGroup | undefined;
+  #numbers: { lines: NumberLine[]; lead: Lead; start: number; end: number } | undefined;
+  /** No list or object is looked for before this position, nor any line read before that one. */
+  #tried = 0;
+  #consumed = 0;
+  #fenced = false;
+  /** Within a comment, or a fence of a kind that quotes. */
+  #quoting = false;
+
+  constructor(text: string, raw: string, count: number) {
+    this.#text = text;
+    this.#raw = raw;
+    this.#count = count;
+    this.#lines = linesOf(text);
+  }
+
+  read(): readonly NumberSet[] {
+    for (let at = 0; at < this.#lines.length; ) {
+      const line = this.#lines[at]!;
+      const raw = this.#raw.slice(line.start, line.end);
+      const comments = commentStart.test(raw);
+      if (comments) this.#quote(true);
+      at = fence.test(raw) ? this.#readFence(raw, at) : this.#readLine(line, at);
+      if (this.#quoting && !this.#fenced && commentEnd.test(raw)) this.#quote(false);
+    }
+    this.#close();
+    return this.#sets;
+  }
+
+  #quote(quoting: boolean): void {
+    this.#close();
+    this.#quoting = quoting;
+  }
+
+  #readFence(raw: string, at: number): number {
+    this.#fenced = !this.#fenced;
+    this.#quote(this.#fenced && quotingFence.test(raw));
+    return at + 1;
+  }
+
+  /** @returns which line comes next */
+  #readLine(line: Line, at: number): number {
+    if (line.text.trim() === '') {
+      this.#closeNumbers();
+      if (this.#group !== undefined) this.#group.apart = true;
+    } else if (line.start >= this.#consumed) {
+      const next = this.#readTable(at);
+      if (next > at) return next;
+      const startsObject = /^[^[{(]*\{/.test(line.text) && this.#readBracket(line);
+      if (
+        !startsObject &&
+        !this.#readAssignments(line) &&
+        !this.#readNumbers(line) &&
+        !this.#readBracket(line)
+      )
+        this.#readProse(line);
+    }
+    return at + 1;
+  }
+
+  #add(contents: Contents, place: Place, naming: NumberSet['naming'], start: number, end: number): void {
     if (contents.found === 0) return;
-    sets.push({ ...contents, ...place, ...(quoting && { role: 'open' as const }), naming, start, end });
-  };
-
-  const labelled = (text: string): Lead => ({
-    kind: 'label',
-    text,
-    ...(lead.kind === 'label' && { outer: lead }),
-  });
-
-  function closeGroup(): void {
-    if (group === undefined) return;
-    const { naming, assignments, lead: words, start, end, headed } = group;
-    const contents = contentsOf(assignments, naming, count);
-    const isPart = headed !== undefined && headed < assignments.length && words.kind !== 'inline';
-    const own = placeOf(words, { bare: naming === 'index', section: group.section });
-    const place = isPart && own.role === 'open' && senseOf(words.text) === 'unknown' ? proposed : own;
-    if (contents !== undefined) add(contents, group.quoted ? mentioned : place, naming, start, end);
-    group = undefined;
-    lead = { kind: 'set', text: '' };
+    const role = this.#quoting && place.role === 'proposal' ? 'open' : place.role;
+    this.#sets.push({ ...contents, ...place, role, naming, start, end });
   }
 
-  function closeNumbers(): void {
-    if (numbers === undefined) return;
-    const { lines, start, end } = numbers;
+  #close(): void {
+    this.#closeNumbers();
+    this.#closeGroup();
+  }
+
+  #closeGroup(): void {
+    if (this.#group === undefined) return;
+    const { naming, assignments, start, end } = this.#group;
+    const contents = runContents(assignments, naming, this.#count);
+    if (contents !== undefined) this.#add(contents, groupPlace(this.#group), naming, start, end);
+    this.#group = undefined;
+    this.#lead = afterSet;
+  }
+
+  #closeNumbers(): void {
+    if (this.#numbers === undefined) return;
+    const { lines, lead, start, end } = this.#numbers;
+    const place = placeOf(lead, { bare: true, section: this.#section });
     const joined = joinLines(lines);
-    const place = placeOf(numbers.lead, { bare: true, section });
-    const whole = joined && listContents(joined.values, count);
-    const apart =
-      lines.length > 1 && !whole?.complete && lines.every(({ values }) => values.length === count);
-    if (apart) for (const { values } of lines) add(listContents(values, count), place, 'list', start, end);
-    else if (whole)
-      add(whole, joined.certain ? place : { role: 'open', rank: place.rank }, 'list', start, end);
-    numbers = undefined;
-    lead = { kind: 'set', text: '' };
+    const whole = joined && listContents(joined.values, this.#count);
+    const areSets = lines.length > 1 && lines.every(({ values }) => values.length === this.#count);
+    if (areSets && !whole?.complete)
+      for (const { values } of lines) this.#add(listContents(values, this.#count), place, 'list', start, end);
+    else if (whole) this.#add(whole, joined.certain ? place : { ...place, role: 'open' }, 'list', start, end);
+    this.#numbers = undefined;
+    this.#lead = afterSet;
   }
 
-  /** A run that stands on lines of its own joins the open group, or starts one. */
-  function addLine(run: Run, label: string, line: Line): void {
-    const words = label !== '' ? labelled(label) : lead.kind === 'set' ? undefined : lead;
-    const indices = run.assignments.map(({ index = -1 }) => index);
-    if (group !== undefined && startsOver(group, run, indices, count, words)) closeGroup();
-    if (group === undefined) {
-      const start = line.start + run.start;
-      const own = words ?? lead;
-      group = {
-        naming: run.naming,
-        assignments: [],
-        indices: new Set(),
-        lead: own,
-        section,
-        headed: undefined,
-        quoted: false,
-        start,
-        end: 0,
-        apart: false,
-      };
-    } else if (words?.kind === 'label' || words?.kind === 'heading')
-      group.headed ??= group.assignments.length;
-    group.assignments.push(...run.assignments);
-    for (const index of indices) group.indices.add(index);
-    group.end = line.start + run.end;
-    group.apart = false;
-    const after = line.text.slice(run.end);
-    const score = run.tail === 'score' || scoreLine.test(text.slice(line.end, line.end + 40));
-    // A remark on one value of many tells of that value.
-    group.quoted ||= score || ((run.assignments.length > 1 || count === 1) && isJudged(after));
-    lead = { kind: 'set', text: '' };
-    if (score || run.tail === 'end') closeGroup();
+  /** A label on the line of its set; the one on the lines before it holds, too. */
+  #labelled(text: string): Lead {
+    return { kind: 'label', text, ...(this.#lead.kind === 'label' && { outer: this.#lead }) };
   }
 
-  /** A run within a sentence. */
-  function addInline(run: Run, before: string, after: string, line: Line): void {
-    const contents = contentsOf(run.assignments, run.naming, count);
-    if (contents === undefined) return;
-    const own = placeOf({ kind: 'inline', text: before }, { bare: run.naming !== 'params', section });
-    const ends = run.tail === 'delimiter' || run.tail === 'end';
-    const isQuoted = run.tail === 'score' || isJudged(after);
-    const place = isQuoted
-      ? mentioned
-      : own.role === 'proposal' && !ends
-        ? { role: 'open' as const, rank: own.rank }
-        : own;
-    if (run.naming !== 'params' && place.role !== 'proposal') return;
-    add(contents, place, run.naming, line.start + run.start, line.start + run.end);
-  }
-
-  function readAssignments(line: Line): boolean {
+  #readAssignments(line: Line): boolean {
     const runs = readRuns(line.text);
     runs.forEach((run, i) => {
       const before = line.text.slice(runs[i - 1]?.end ?? 0, run.start);
       const after = line.text.slice(run.end, runs[i + 1]?.start);
-      const isFirst = i === 0 && (bullets.test(before) || /[:=]\s*["'_([{$]*$/.test(before));
-      const isWhole = isFirst && run.tail !== 'prose' && run.tail !== 'malformed';
+      const isBulleted = bullets.test(before);
+      const isWhole =
+        i === 0 && (isBulleted || labelEnd.test(before)) && !['prose', 'malformed'].includes(run.tail);
       if (isWhole) {
-        addLine(run, bullets.test(before) ? '' : before, line);
+        this.#addLine(run, isBulleted ? '' : before, line);
       } else {
-        closeGroup();
-        closeNumbers();
-        addInline(run, before, after, line);
-        if (i === runs.length - 1) lead = proseLead(after.trim() === '' ? before : after);
+        this.#close();
+        this.#addInline(run, before, after, line);
+        if (i === runs.length - 1) this.#lead = proseLead(after.trim() === '' ? before : after);
       }
     });
     return runs.length > 0;
   }
 
-  /** A list or an object that begins on this line; undefined where none does. */
-  function readBracket(line: Line): boolean {
-    const at = line.text.search(/[[{(]/);
-    if (at < 0 || line.start + at < nodesUntil) return false;
-    const before = line.text
-      .slice(0, at)
-      .replace(/[:=]\s*(?:[a-z]+\.)?(?:array|tensor|asarray|list|tuple)\s*$/i, '=');
-    // `params[8]` is an index.
-    if (/[\p{L}\p{N}_\])]$/u.test(before)) return false;
-    const { node, end } = readNode(text, raw, line.start + at);
-    nodesUntil = end;
-    if (node === undefined) return false;
-    const lineEnd = text.indexOf('\n', end);
-    const after = text.slice(end, lineEnd < 0 ? text.length : lineEnd);
-    const tail = tailOf(after, { kind: 'word', text: '' }, true, '"\'$').kind;
-    const label = bullets.test(before) ? '' : before;
-    const words: Lead =
-      label === '' ? lead : /[:=]\s*$/.test(label) ? labelled(label) : { kind: 'inline', text: label };
-    const found = nodeSets(node, count, words, section);
-    // A list in the midst of a sentence is a range or a pair of anything, unless the words call it the answer.
-    if (found.every(({ place }) => words.kind === 'inline' && place.role !== 'proposal')) return false;
-    closeNumbers();
-    closeGroup();
-    for (const { contents, place, naming } of found) {
-      const isQuoted = tail === 'score' || isJudged(after);
-      const ends = tail === 'delimiter' || tail === 'end';
-      const role = isQuoted ? 'mention' : ends ? place.role : 'open';
-      add(contents, { ...place, role }, naming, line.start + at, end);
-    }
-    lead = { kind: 'set', text: '' };
-    consumed = end;
+  /** A run that stands on lines of its own joins the open group, or starts one. */
+  #addLine(run: Run, label: string, line: Line): void {
+    this.#closeNumbers();
+    const words = label !== '' ? this.#labelled(label) : this.#lead.kind === 'set' ? undefined : this.#lead;
+    if (this.#group !== undefined && startsOver(this.#group, run, this.#count, words)) this.#closeGroup();
+    this.#group ??= openGroup(run, words ?? this.#lead, this.#section, line.start + run.start);
+    extendGroup(this.#group, run, words, line.start + run.end);
+    const after = line.text.slice(run.end);
+    const isScored = run.tail === 'score' || scoreLine.test(this.#text.slice(line.end, line.end + 40));
+    // A remark on one value of many tells of that value.
+    const isOfAll = run.assignments.length > 1 || this.#count === 1;
+    this.#group.quoted ||= isScored || (isOfAll && isJudged(after));
+    this.#lead = afterSet;
+    if (isScored || run.tail === 'end') this.#closeGroup();
+  }
+
+  /** A run within a sentence. */
+  #addInline(run: Run, before: string, after: string, line: Line): void {
+    const contents = runContents(run.assignments, run.naming, this.#count);
+    if (contents === undefined) return;
+    const bare = run.naming !== 'params';
+    const own = placeOf({ kind: 'inline', text: before }, { bare, section: this.#section });
+    const isMention = run.tail === 'score' || isJudged(after);
+    const place = isMention
+      ? mentioned
+      : ends(run.tail) || own.role === 'mention'
+        ? own
+        : { ...own, role: 'open' as const };
+    if (bare && place.role !== 'proposal') return;
+    this.#add(contents, place, run.naming, line.start + run.start, line.start + run.end);
+  }
+
+  #readNumbers(line: Line): boolean {
+    const row = readNumberLine(line.text);
+    if (row === undefined) return false;
+    this.#closeGroup();
+    if (row.label !== '') this.#closeNumbers();
+    const lead = row.label === '' ? this.#lead : this.#labelled(row.label);
+    this.#numbers ??= { lines: [], lead, start: line.start, end: line.end };
+    this.#numbers.lines.push(row);
+    this.#numbers.end = line.end;
     return true;
   }
 
-  function readProse(line: Line): void {
-    closeNumbers();
-    const isHeading = !fenced && (heading.test(line.text) || bold.test(raw.slice(line.start, line.end)));
-    const isLabel = /[:=]\s*$/.test(line.text);
-    if (group !== undefined && !isHeading && !isLabel) {
-      const isRemark = !/\p{N}/u.test(line.text) && !judged.test(line.text) && !withdraws(line.text);
-      if (!isRemark || group.indices.size >= count || senseOf(line.text) === 'mention') closeGroup();
-      else return;
-    } else if (group !== undefined && group.indices.size >= count) closeGroup();
-    if (isHeading) section = line.text;
-    lead = isHeading && !isLabel ? { kind: 'heading', text: line.text } : proseLead(line.text);
+  /** A list or an object that begins on this line. */
+  #readBracket(line: Line): boolean {
+    const at = line.text.search(/[[{(]/);
+    if (at < 0 || line.start + at < this.#tried) return false;
+    const before = line.text.slice(0, at).replace(call, '=');
+    const isBulleted = bullets.test(before);
+    if (!isBulleted && operator.test(before)) return false;
+    const { node, end } = readNode(this.#text, this.#raw, line.start + at);
+    this.#tried = end;
+    if (node === undefined) return false;
+    const lineEnd = this.#text.indexOf('\n', end);
+    const after = this.#text.slice(end, lineEnd < 0 ? undefined : lineEnd);
+    const tail = isJudged(after) ? 'score' : tailOf(after, { kind: 'word', text: '' }, true, '"\'$').kind;
+    const words: Lead = isBulleted
+      ? this.#lead
+      : /[:=]\s*$/.test(before)
+        ? this.#labelled(before)
+        : { kind: 'inline', text: before };
+    const found = nodeSets(node, this.#count, words, this.#section);
+    // A list in the midst of a sentence is a range or a pair of anything, unless the words call it the answer.
+    if (found.every(({ place }) => words.kind === 'inline' && place.role !== 'proposal')) return false;
+    this.#close();
+    for (const { contents, place, naming } of found) {
+      const role = tail === 'score' ? 'mention' : ends(tail) ? place.role : 'open';
+      this.#add(contents, { ...place, role }, naming, line.start + at, end);
+    }
+    this.#lead = afterSet;
+    this.#consumed = end;
+    return true;
   }
 
-  function readTableAt(at: number): number {
+  #readProse(line: Line): void {
+    this.#closeNumbers();
+    const isHeading =
+      !this.#fenced && (heading.test(line.text) || bold.test(this.#raw.slice(line.start, line.end)));
+    const isLabel = /[:=]\s*$/.test(line.text);
+    const isComplete = this.#group !== undefined && this.#group.indices.size >= this.#count;
+    if (this.#group !== undefined && !isComplete && !isHeading && !isLabel && isRemark(line.text)) return;
+    if (isComplete || (!isHeading && !isLabel)) this.#closeGroup();
+    if (isHeading) this.#section = line.text;
+    this.#lead = isHeading && !isLabel ? { kind: 'heading', text: line.text } : proseLead(line.text);
+  }
+
+  /** @returns the line after the table that begins on line `at`; `at` where none does */
+  #readTable(at: number): number {
+    const [first, second] = [this.#lines[at]!.text, this.#lines[at + 1]?.text ?? ''];
+    const begins = /^\s*\|/.test(first) || (first.includes('|') && /^[\s:|-]*-[\s:|-]*$/.test(second));
+    if (!begins || this.#lines[at]!.start < this.#tried) return at;
     let last = at;
-    while (lines[last + 1]?.text.includes('|')) last++;
-    const rows = lines.slice(at, last + 1).map((line) => line.text);
-    const readings = readTable(rows, count);
+    while (this.#lines[last + 1]?.text.includes('|')) last++;
+    const rows = this.#lines.slice(at, last + 1).map((line) => line.text);
+    const [start, end] = [this.#lines[at]!.start, this.#lines[last]!.end];
+    const readings = readTable(rows, this.#count);
+    this.#tried = Math.max(this.#tried, readings.length === 0 ? end : 0);
     if (readings.length === 0) return at;
-    closeNumbers();
-    closeGroup();
-    const place = isOfScores(rows) ? mentioned : placeOf(lead, { bare: false, section });
-    const [start, end] = [lines[at]!.start, lines[last]!.end];
-    for (const reading of readings) {
-      const single = readings.length === 1;
-      add(reading.contents, single && isQuoted(reading) ? mentioned : place, 'params', start, end);
-    }
-    lead = { kind: 'set', text: '' };
+    this.#close();
+    const place = isOfScores(rows) ? mentioned : placeOf(this.#lead, { bare: false, section: this.#section });
+    for (const reading of readings)
+      this.#add(
+        reading.contents,
+        readings.length === 1 && isQuoted(reading) ? mentioned : place,
+        'params',
+        start,
+        end,
+      );
+    this.#lead = afterSet;
     return last + 1;
   }
-
-  const lines = linesOf(text);
-  for (let at = 0; at < lines.length; at++) {
-    const line = lines[at]!;
-    if (fence.test(raw.slice(line.start, line.start + 40))) {
-      fenced = !fenced;
-      quoting = fenced && quotingFence.test(raw.slice(line.start, line.end).slice(0, 60));
-      continue;
-    }
-    if (line.text.trim() === '') {
-      closeNumbers();
-      if (group !== undefined) group.apart = true;
-      continue;
-    }
-    if (line.start < consumed) continue;
-    if (
-      /^\s*\|/.test(line.text) ||
-      (line.text.includes('|') && /^[\s:|-]+$/.test(lines[at + 1]?.text ?? '-x'))
-    ) {
-      const next = readTableAt(at);
-      if (next > at) {
-        at = next - 1;
-        continue;
-      }
-    }
-    if (/^[^[{(]*\{/.test(line.text) && readBracket(line)) continue;
-    if (readAssignments(line)) continue;
-    const row = readNumberLine(line.text);
-    if (row !== undefined) {
-      closeGroup();
-      if (row.label !== '') closeNumbers();
-      numbers ??= {
-        lines: [],
-        lead: row.label === '' ? lead : labelled(row.label),
-        start: line.start,
-        end: line.end,
-      };
-      numbers.lines.push(row);
-      numbers.end = line.end;
-      continue;
-    }
-    if (!readBracket(line)) readProse(line);
-  }
-  closeNumbers();
-  closeGroup();
-  return sets;
 }
 
-const mentioned: Place = { role: 'mention', rank: 0 };
-const proposed: Place = { role: 'proposal', rank: 0 };
-const proseLead = (text: string): Lead => ({ kind: /[:=]\s*$/.test(text) ? 'label' : 'sentence', text });
-const isJudged = (after: string) => judged.test(after.slice(0, 400).split(/[.!?]\s/)[0]!);
-/** The line under a set that gives its score, as in a history. */
-const scoreLine = /^\n\s*f ?\( ?param(?:eter)?s? ?\)\s*[:=]/i;
-
-function contentsOf(
-  assignments: Run['assignments'],
-  naming: Run['naming'],
-  count: number,
-): Contents | undefined {
-  if (naming === 'name') return namedContents(assignments, count);
-  return indexedContents(
-    assignments.map(({ index = 0, value }) => [index, value] as const),
-    count,
-  );
-}
-
-/** Whether a run begins another set than the open group. */
-function startsOver(
-  group: Group,
-  run: Run,
-  indices: readonly number[],
-  count: number,
-  words: Lead | undefined,
-): boolean {
-  if (run.naming !== group.naming) return true;
-  if (words !== undefined && ['mention', 'both'].includes(senseOf(words.text))) return true;
-  const again = indices.some((index) => index >= 0 && group.indices.has(index));
-  if (!again) return false;
-  if (group.apart || words !== undefined) return true;
-  const isComplete = group.indices.size >= count;
-  return isComplete
-    ? indices.includes([...group.indices][0]!) && count > 1
-    : indices[0] === [...group.indices][0] && group.indices.size > 1;
-}
+/** Whether a line between the lines of a set tells of nothing but the set. */
+const isRemark = (text: string) =>
+  !/\p{N}/u.test(text) && !judged.test(text) && !withdraws(text) && senseOf(text) !== 'mention';
 
 function linesOf(text: string): readonly Line[] {
   const lines: Line[] = [];

@@ -9,7 +9,11 @@ export interface TableReading {
   readonly title: string;
 }
 
+/** Most columns of a table that names its parameters in one of them. */
+const widest = 40;
 const rule = /^[\s:|+-]*-[\s:|+-]*$/;
+/** Titles that make other numbers of the values. */
+const spoilt = /[%\u2030\u00d7\u00b1^]|\bpercent\b|\be[+-]\d|\b10\b/i;
 const nameCell =
   /^["']?(?:params?|parameters?|weights?|states?|cells?|theta|w|x|p|s|q)? ?[[(_{]? ?(\d{1,9}) ?[\])}]?["']?(?: ?\([^()]*\))?$/i;
 const indexTitle = /^(?:#|no\.?|n|i|k|idx|index|state|s|cell|params?|parameters?|id|number|position)?$/i;
@@ -21,7 +25,6 @@ const noteTitle =
 /** The sets that a table may give: none, one, or one a column. */
 export function readTable(lines: readonly string[], count: number): readonly TableReading[] {
   const rows = lines.filter((line) => !rule.test(line)).map(cellsOf);
-  const width = Math.max(...rows.map((row) => row.length));
   const first = rows[0] ?? [];
   const titled =
     rows.length > 1 && first.every((cell) => !/^[+-]?\d/.test(cell) && indexOf(cell) === undefined);
@@ -32,6 +35,8 @@ export function readTable(lines: readonly string[], count: number): readonly Tab
     first.every((cell, i) => indexOf(cell) === i && /\D/.test(cell))
   )
     return rows.slice(1).map((row) => ({ title: '', contents: listContents(row.map(cellValue), count) }));
+  const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  if (width > widest) return [];
   const column = (i: number) => body.map((row) => row[i] ?? '');
   const title = (i: number) => (titled ? (first[i] ?? '') : '');
   const columns = Array.from({ length: width }, (_, i) => i);
@@ -61,7 +66,7 @@ export const isOfScores = (lines: readonly string[]): boolean =>
   cellsOf(lines[0] ?? '').some((cell) => /\b(?:f ?\(|scores?|returns?|rewards?|iteration)\b/i.test(cell));
 
 export const isQuoted = ({ title }: TableReading): boolean =>
-  title !== '' && ['mention', 'both'].includes(senseOf(title));
+  title !== '' && (spoilt.test(title) || ['mention', 'both'].includes(senseOf(title)));
 
 const cellsOf = (line: string): readonly string[] =>
   line

@@ -83,8 +83,7 @@ export type Tail =
 
 const score = /^[\s,;|>-]*f ?\( ?param(?:eter)?s? ?\)/i;
 /** First words of a remark that needs no sign before it. */
-const conjunctions =
-  /^(?:because|since|as|for|so that|so|which|while|where|when|in order|due to|given|is|was|#|\/\/)\b/i;
+const conjunctions = /^(?:because|since|as|for|so that|so|which|while|where|when|in order|due to|given)\b/i;
 /** First words that make another number of a value. */
 const quantities =
   /^(?:to|or|x|times|plus|minus|e|exp|pi|pm|cdot|through|thru|till|until|up to|and|by|per|over|divided|multiplied|percent|half|point|degrees?|deg|rad|radians?|squared|cubed|thousand|million|billion|hundred|dozen|k|m|cm|mm|s|ms|kg|hz|or so|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b/i;

@@ -32,7 +32,7 @@ const things =
 const functionWords =
   words(`a an the my is are be it i we you this these those that which will would should shall
   can could ll s to of for in on with as and so then now am at by me our your all please sure okay ok great well
-  therefore hence thus one two set another number numbers json text python yaml plain txt format bold careful`);
+  therefore hence thus one two set another number numbers json text python yaml plain txt bold careful`);
 const prepositions = words('for with of that to in which on at by after where given based so because since');
 /** Words for what is no proposal. */
 const mentioning = words(`best worse worst previous previously prior earlier last old older oldest original
@@ -100,7 +100,8 @@ function senseOfWords(all: readonly string[], strict: boolean): Sense {
 }
 
 /** Whether a lead is no more than `Sure:`. */
-export const saysNothing = (lead: string): boolean => wordsOf(lead).every((word) => functionWords.has(word));
+export const saysNothing = (lead: string): boolean =>
+  wordsOf(lead.replace(/^\s*\(|\)\s*$/g, '')).every((word) => functionWords.has(word));
 
 const isKnown = (word: string) =>
   [strong, weak, finals, nouns, functionWords].some((known) => known.has(word));
@@ -131,14 +132,20 @@ export const judged =
 /** Words that take back what stands before them. */
 const withdrawals = [
   /(?:^|[.!?\n(]|- )\s{0,4}(?:wait|oops|whoops|scratch that|strike that|correction|erratum|hold on|my mistake|my bad)\b/,
-  /\b(?:that|this|these|those|it|they|the (?:above|first|line|answer|parameters|values)|above|params\[\d+\])(?:'s| is| are| was| were| would be| seems?| looks?)(?: \w+){0,2} (?:wrong|incorrect|invalid|mistaken|a mistake|an error|a typo|not right|not correct|not valid|not my (?:final )?(?:answer|proposal)|no proposal|no answer|out of range|an example|only an example|just an example|a placeholder|placeholders)\b/,
+  /\b(?:that|this|these|those|it|they|(?:the|this|my|that|these|those) (?:above|first|line|answer|proposal|parameters|values|numbers)|above|params\[\d+\])(?:'s| is| are| was| were| would be| seems?| looks?)(?: \w+){0,2} (?:wrong|incorrect|invalid|mistaken|a mistake|an error|a typo|not (?:quite |really )?right|made up|not correct|not valid|not my (?:final )?(?:answer|proposal)|no proposal|no answer|out of range|an example|only an example|just an example|a placeholder|placeholders)\b/,
   /\b(?:ignore|disregard|discard|forget|retract|withdraw|scrap|cancel|drop) (?:that|this|it|these|those|them|the (?:above|first|previous|line|answer|parameters|values)|above|my (?:first |previous )?(?:answer|proposal))\b/,
   /\b(?:do not|don't|never|not to|please don't) (?:use|try|evaluate|take|submit|run) (?:that|this|it|these|those|them|the above)\b/,
   /\b(?:that|this|it|these|those|they)(?: (?:was|were|is|are|has been|have been)) (?:already |just )?(?:tried|evaluated|tested|proposed)\b/,
   /\bon (?:second|further|closer) (?:thoughts?|consideration|look|reflection)\b/,
   /\blet me (?:correct|revise|fix|redo|reconsider|rethink|recompute|recalculate|try again|start over|rewrite)\b/,
   /\bi (?:made|have made) an? (?:\w+ )?(?:mistake|error|typo)\b/,
-  /\bi (?:take (?:that|it) back|changed my mind|do not propose|don't propose|would not|wouldn't) /,
+  /\bi (?:take (?:that|it|this) back|withdraw|changed my mind|do not propose|don't propose|would not|wouldn't|meant)\b/,
+  /\bnever ?mind\b|\bnone of (?:these|them|the above)\b|\banswer: none\b|\b(?:can't|cannot|can not) be right\b/,
+  // What is to be done with the values before they count.
+  /(?:^|[.!?\n(])\s{0,4}(?:then |and |but |now )?(?:multiply|divide|scale|negate|swap|flip|invert|reverse|double|halve|exchange|mirror)\b/,
+  /\bsigns? (?:flipped|reversed|swapped|inverted)\b|(?:^|\n)\s{0,4}(?:units?|scale|factor|multiplier) {0,2}[:=]/,
+  /\b(?:values|numbers|parameters)\b[^.\n]{0,20}\b(?:times|multiplied|scaled|divided|percent|thousandths|hundredths|tenths)\b/,
+  /(?:^|\n)\s{0,8}param(?:eter)?s?(?:\[[^\]\n]{1,12}\])? {0,4}(?:[-+*/%]=|= {0,4}(?:-? {0,2}param|np\.|sorted|list|\[ {0,2}[a-z]))/,
   /\b(?:or rather|or better|should (?:instead )?(?:be|read)|must be|ought to be|make (?:it|that))\b[^.!?\n\d]{0,40}-?\.?\d/,
   /(?:^|[.!?\n])\s{0,4}(?:no|actually|sorry|hmm|edit|update|instead|rather|or|alternatively|however|but)\b[^.!?\n\d]{0,60}-?\d/,
   /\b(?:use|try|take|prefer)\b[^.!?\n]{0,60}\d[^.!?\n]{0,20}\binstead\b(?! of)/,
@@ -147,7 +154,8 @@ const withdrawals = [
 /** Whether the text takes back what stands before it; bounded look-ahead makes it linear. */
 export function withdraws(text: string): boolean {
   const lower = text.toLowerCase().replaceAll('\u2019', "'");
-  return withdrawals.some((pattern) => pattern.test(lower));
+  const [, told = ''] = /\bthese (?:are|were) (?:the |my |our |all |just )?(\w+)/.exec(lower) ?? [];
+  return mentioning.has(told) || withdrawals.some((pattern) => pattern.test(lower));
 }
 
 /** Whether the text before a set replaces what stands before it: the set then counts alone. */
