@@ -73,7 +73,7 @@ function namingOf(stem: string): Naming {
 
 /** The runs of a line in which nothing but marks and brackets has been blanked. */
 export function readRuns(line: string): readonly Run[] {
-  if (!/\d/.test(line) && !/\]\s*[:=]/.test(line)) return [];
+  if (!/[:=>\u2192\u21d2]/.test(line) || !/[\d[]/.test(line)) return [];
   const keys = keysOf(line);
   const runs: Run[] = [];
   let open: { naming: Naming; assignments: Assignment[]; start: number; opened: string } | undefined;

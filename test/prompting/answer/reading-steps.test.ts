@@ -1,0 +1,57 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import type { ParameterSpec } from '../../../src/policies/policy.js';
+import { parseParameters } from '../../../src/prompting/answer/format.js';
+
+const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
+/** What a reply may repeat to make a reader go back again and again. */
+const units = [
+  'params[0]: 1,',
+  'params[0] (',
+  'params: [',
+  '[1,\n',
+  '{"a":',
+  '["',
+  '| 1 ',
+  '| params[0] | 1 |\n',
+  '<think>',
+  '<a> b\n',
+  '</a>',
+  '```\n',
+  '1\n',
+  'Wait, no. ',
+  'params[0]: 1\n\n',
+];
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Searches and the characters copied while a reply is read. */
+function steps(reply: string): number {
+  let count = 0;
+  const exec = RegExp.prototype.exec;
+  const slice = String.prototype.slice;
+  vi.spyOn(RegExp.prototype, 'exec').mockImplementation(function (this: RegExp, text) {
+    count++;
+    return exec.call(this, text);
+  });
+  vi.spyOn(String.prototype, 'slice').mockImplementation(function (this: string, from, to) {
+    const part = slice.call(this, from, to);
+    count += part.length;
+    return part;
+  });
+  parseParameters(reply, spec);
+  vi.restoreAllMocks();
+  return count;
+}
+
+it.each(units)('the steps to read repeated %j grow with the length', (unit) => {
+  const reply = (length: number) => unit.repeat(Math.ceil(length / unit.length));
+  const [small, large] = [steps(reply(6000)), steps(reply(24_000))];
+  expect(large / small).toBeLessThan(6);
+});
+
+it.each(['', 'params[0]: 1, params[1]: 2, params[2]: 3\n'])('300 kB behind %j are read', (start) => {
+  for (const unit of ['1,', '[', '<think>', 'params[0]: 1,', '| 1 ', '|\n'])
+    expect(() => parseParameters(start + unit.repeat(3e5 / unit.length), spec)).not.toThrow();
+});
