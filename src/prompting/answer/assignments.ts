@@ -27,7 +27,7 @@ const params = String.raw`params?|parameters?`;
 const stems = String.raw`${params}|weights?|biases|bias|theta|θ|states?|cells?|w|x|p|q|s|b`;
 const index = String.raw` ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _]?\{?(?<c>\d{1,9})\}?`;
 const remark = String.raw`(?:\([^()]{0,80}\) {0,8})?`;
-const separator = String.raw`["']? {0,8}(?::=|==|=>|->|[:=\u2192\u21d2]) {0,8}`;
+const separator = String.raw`["']? {0,8}(?::=|==|=>|->|[:=\u2192\u21d2]) {0,8}(?:action {1,4}(?=\d))?`;
 const key = new RegExp(
   String.raw`(?<![\p{L}\p{N}_.\-\]])["'(]?(?<stem>${stems})(?:${index})?["')]? {0,8}${remark}${separator}`,
   'giu',

@@ -17,8 +17,8 @@ export interface ReadNode {
 /** Deepest nesting that is read: a matrix in an object in a list is four deep. */
 const deepest = 16;
 const blank = /[ \t\n]*/y;
-/** A comment runs to the end of its line, and holds no number that could be an item. */
-const comment = /(?:#|\/\/)[^\n\d]*(?=\n)/y;
+/** A comment runs to the end of its line, and holds no number that could be an item: `# w0`, not `# 2`. */
+const comment = /(?:#|\/\/)(?:[^\n\d]|(?<=[\p{L}\d_[])\d)*(?=\n)/uy;
 const plainKey = /[\p{L}_][\w[\] .-]{0,60}?(?= {0,8}[:=])|\d{1,9}(?= {0,8}:)/uy;
 const literal = /(?:nan|[+-]?inf(?:inity)?|null|none|undefined|true|false)\b/iy;
 const placeholder = /<[\w ,.-]{1,80}>|\.{3}|\u2026/y;

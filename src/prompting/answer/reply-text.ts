@@ -7,7 +7,9 @@ const thinking = new Set(
   ),
 );
 /** Elements whose content is the answer: their names become labels. */
-const answers = new Set('answer final solution response output result params parameters proposal'.split(' '));
+const answers = new Set(
+  'answer final final_answer solution response output result params parameters proposal'.split(' '),
+);
 const formatting = new Set('b i em strong code pre p br div span center li ul ol u'.split(' '));
 /** Names in the example of the format, where they have no end. */
 const placeholders = new Set('number integer value reason why explanation'.split(' '));

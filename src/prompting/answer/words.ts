@@ -32,7 +32,7 @@ const things =
 const functionWords =
   words(`a an the my is are be it i we you this these those that which will would should shall
   can could ll s to of for in on with as and so then now am at by me our your all please sure okay ok great well
-  therefore hence thus one two set another number numbers json text python yaml plain txt bold careful`);
+  therefore hence thus one two set another number numbers json text python yaml plain txt line bold careful`);
 const prepositions = words('for with of that to in which on at by after where given based so because since');
 /** Words for what is no proposal. */
 const mentioning = words(`best worse worst previous previously prior earlier last old older oldest original
@@ -80,7 +80,9 @@ function clauseOf(lead: string): string {
 
 /** @param strict whether a word that is neither known nor a function word leaves the sense open */
 export function senseOf(lead: string, strict = false): Sense {
-  const clause = clauseOf(lead).replace(/\bon (?:second|further|closer) \w+/i, 'revised');
+  const clause = clauseOf(lead)
+    .replace(/\bon (?:second|further|closer) \w+/i, 'revised')
+    .replace(/\bnext (?:iteration|evaluation|trial)\b/i, 'next');
   if (pointsBack.test(clause)) return 'mention';
   const own = clause.replace(fromThere, '');
   // A number in a label may be another one of the list.

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type ParseFailure, parseParameters } from '../../../src/prompting/answer/format.js';
 import { createGenerator } from '../../../src/random/generator.js';
+import { answering } from './answering-replies.js';
 import { doubtful, type HandMade, wellFormed } from './hand-made-replies.js';
 import { writeReply } from './reply-generator.js';
+import { unanswering } from './unanswering-replies.js';
 
 const read = ({ count, reply }: HandMade) =>
   parseParameters(reply, { count, kind: 'float', low: -50, high: 50, decimals: 3 });
@@ -15,12 +17,28 @@ describe('a well-formed reply is read', () => {
   });
 });
 
+describe('a reply as models dress it is read', () => {
+  it.each(answering.map((reply) => [JSON.stringify(reply)]))('%s', (reply) => {
+    expect(read({ count: 2, reply: JSON.parse(reply) as string, meant: [1, 2] })).toEqual({
+      ok: true,
+      value: [1, 2],
+    });
+  });
+});
+
 describe('a reply with several readings is refused', () => {
   it.each(doubtful.map((item) => [label(item), item] as const))('%s', (_label, item) => {
     const result = read(item);
     if (typeof item.meant !== 'string') expect(result).toEqual({ ok: true, value: item.meant });
     else if (item.meant === 'refused') expect(result.ok).toBe(false);
     else expect(result).toMatchObject({ ok: false, failure: { kind: item.meant } });
+  });
+});
+
+describe('a reply without one answer is refused', () => {
+  it.each(unanswering.map((reply) => [JSON.stringify(reply)]))('%s', (reply) => {
+    const result = read({ count: 2, reply: JSON.parse(reply) as string, meant: 'refused' });
+    expect(result.ok).toBe(false);
   });
 });
 
