@@ -117,7 +117,7 @@ export function readRuns(line: string): readonly Run[] {
 /** Signs that stand open before the first value; quotes around its key alone are closed. */
 function openedBefore(line: string, start: number, end: number): string {
   const isQuotedKey = /["'].*["']/.test(line.slice(start, end));
-  return line.slice(0, isQuotedKey ? start : start + 1).replace(/[^"'>$]/g, '');
+  return line.slice(Math.max(0, start - 64), isQuotedKey ? start : start + 1).replace(/[^"'>$]/g, '');
 }
 
 const writtenLength = (value: Value) => (value.kind === 'placeholder' ? 0 : value.text.length);

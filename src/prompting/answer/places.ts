@@ -31,6 +31,8 @@ export function placeOf(lead: Lead, context: { bare: boolean; section?: string }
 
 function ownPlace({ kind, text }: Lead, { bare, section = '' }: { bare: boolean; section?: string }): Place {
   if (kind === 'start') return { role: 'proposal', rank: 0 };
+  // `params += [1, 2]` is a change.
+  if (kind === 'label' && /[-+*/%]\s*=\s*$/.test(text)) return open;
   const isQuoting = section !== '' && senseOf(section) === 'mention';
   if (kind === 'set') return isQuoting ? mention : bare ? open : { role: 'proposal', rank: 0 };
   if (!bare && kind !== 'inline' && saysNothing(text))

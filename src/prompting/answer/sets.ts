@@ -75,8 +75,7 @@ class SetReader {
     for (let at = 0; at < this.#lines.length; ) {
       const line = this.#lines[at]!;
       const raw = this.#raw.slice(line.start, line.end);
-      const comments = commentStart.test(raw);
-      if (comments) this.#quote(true);
+      if (commentStart.test(raw)) this.#quote(true);
       at = fence.test(raw) ? this.#readFence(raw, at) : this.#readLine(line, at);
       if (this.#quoting && !this.#fenced && commentEnd.test(raw)) this.#quote(false);
     }
@@ -287,7 +286,7 @@ class SetReader {
   }
 }
 
-/** Whether a line between the lines of a set tells of nothing but the set. */
+/** Whether a line between those of a set tells of nothing else. */
 const isRemark = (text: string) =>
   !/\p{N}/u.test(text) && !judged.test(text) && !withdraws(text) && senseOf(text) !== 'mention';
 

@@ -19,6 +19,7 @@ const units = [
   '```\n',
   '1\n',
   'Wait, no. ',
+  'params[0]: 1 to ',
   'params[0]: 1\n\n',
 ];
 

@@ -5,7 +5,7 @@
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import type { RandomGenerator } from '../../../src/random/generator.js';
 
-export type Vector = readonly number[];
+type Vector = readonly number[];
 
 export interface Written {
   readonly reply: string;

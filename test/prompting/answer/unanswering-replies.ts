@@ -5,6 +5,13 @@ const xl = 'params[0]: 1\nparams[1]: 2';
 const yl = 'params[0]: 3\nparams[1]: 4';
 
 export const unanswering: readonly string[] = [
+  'params += [1, 2]',
+  'params -= 1, 2',
+  'new = best + [1, 2]',
+  'params = [1, 2] + noise',
+  '1, 2 are the iterations that matter.',
+  'observation = [1, 2]',
+  'Keep params[0]: 1 and\nparams[1]: 2',
   `${X} ± 0.1`,
   `${X} with σ = 0.1`,
   `${X}, each plus or minus 1`,
