@@ -18,24 +18,26 @@ interface Line {
 
 const fence = /^[ \t>]{0,8}(?:```|~~~)/;
 const quotingFence = /^[ \t>]{0,8}(?:```|~~~)\s*(?:diff|think\w*|reason\w*|thought\w*|history|log|quote)/i;
-/** A comment, perhaps of several lines. */
 const commentStart = /^\s{0,8}(?:<!--|\/\*)/;
 const commentEnd = /-->|\*\//;
 const heading = /^\s{0,3}#{1,6}\s+\S/;
 const bold = /^\s*\*\*[^*]+\*\*\s*$/;
-/** What may stand before a set on its line: a bullet or the number of an item, and opening signs. */
+/** What may stand before a set on its line. */
 const bullets = /^[\s>"'_([{$#|\u2022-]{0,64}(?:\d{1,3}[.)]\s{1,8})?[\s"'_([{$]{0,16}$/;
 const labelEnd = /[:=]\s*["'_([{$]*$/;
 const call = /[:=]\s*(?:[a-z]+\.)?(?:array|tensor|asarray|list|tuple)\s*$/i;
 /** What makes an index or an expression of the bracket behind it: `params[8]`, `-[1, 2]`. */
 const operator = /[\p{L}\p{N}_\])]$|[-+*/^%~!]\s*$/u;
-/** The line under a set that gives its score, as in a history. */
+/** The line under a set that gives its score. */
 const scoreLine = /^\n\s*f ?\( ?param(?:eter)?s? ?\)\s*[:=]/i;
 
 const mentioned: Place = { role: 'mention', rank: 0 };
 const afterSet: Lead = { kind: 'set', text: '' };
 const proseLead = (text: string): Lead => ({ kind: /[:=]\s*$/.test(text) ? 'label' : 'sentence', text });
 const isJudged = (after: string) => judged.test(after.slice(0, 400).split(/[.!?]\s/)[0]!);
+/** Whether a line between those of a set tells of nothing else. */
+const isRemark = (text: string) =>
+  !/\p{N}/u.test(text) && !judged.test(text) && !withdraws(text) && senseOf(text) !== 'mention';
 const ends = (tail: string) => tail === 'delimiter' || tail === 'end';
 
 /**
@@ -285,10 +287,6 @@ class SetReader {
     return last + 1;
   }
 }
-
-/** Whether a line between those of a set tells of nothing else. */
-const isRemark = (text: string) =>
-  !/\p{N}/u.test(text) && !judged.test(text) && !withdraws(text) && senseOf(text) !== 'mention';
 
 function linesOf(text: string): readonly Line[] {
   const lines: Line[] = [];
