@@ -1,7 +1,6 @@
 /** Plays an evaluation, and writes and prints what changed. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { withoutOverrides } from '../../src/base/command.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
@@ -47,11 +46,10 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
     args.control.map((name) => requireControl('--control', name)),
     context.cwd,
   );
-  const given = withoutOverrides(args.configs);
   const { plan, notes: configNotes } = planEvaluation({
     arms,
-    files: given.files,
-    overrides: [...given.overrides, ...args.overrides],
+    files: args.configs,
+    overrides: args.overrides,
     seed: args.seed,
     repeats: args.repeats,
     cwd: context.cwd,
