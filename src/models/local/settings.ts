@@ -1,6 +1,10 @@
 /** Models that come with the package. Configs name them by their path in it, which holds on every machine. */
 import { existsSync } from 'node:fs';
+<<<<<<< HEAD
 import { join, relative, resolve } from 'node:path';
+=======
+import { join, resolve } from 'node:path';
+>>>>>>> 8d553099 (package: names a model or an adapter of the package in every command)
 import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';

@@ -25,7 +25,11 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
   const adapter =
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
   const located = { ...config, path: modelDirectory(config.path), adapter };
+<<<<<<< HEAD
   checkFiles(located, adapter === undefined ? [] : [adapter]);
+=======
+  checkFiles(located.path, adapter === undefined ? [] : [adapter]);
+>>>>>>> 8d553099 (package: names a model or an adapter of the package in every command)
   const process = new ModelProcess(modelId(located.path, adapter), located);
   return { ...languageModel(located, process), close: () => process.close() };
 }
