@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
+import { withoutOverrides } from '../../src/base/overrides-apart.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
@@ -46,10 +47,11 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
     args.control.map((name) => requireControl('--control', name)),
     context.cwd,
   );
+  const given = withoutOverrides(args.configs);
   const { plan, notes: configNotes } = planEvaluation({
     arms,
-    files: args.configs,
-    overrides: args.overrides,
+    files: given.files,
+    overrides: [...given.overrides, ...args.overrides],
     seed: args.seed,
     repeats: args.repeats,
     cwd: context.cwd,
