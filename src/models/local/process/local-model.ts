@@ -9,6 +9,7 @@ import {
 import { replyFaults } from '../../reply-faults.js';
 import { checkModel } from '../engine/inspect.js';
 import type { GeneratedAnswer, JobResult } from '../engine/protocol.js';
+import { requireRuntime } from '../engine/require-runtime.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory } from '../settings.js';
 import type { TokenBytes } from '../tokens/token-text.js';
@@ -25,11 +26,7 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
   const adapter =
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
   const located = { ...config, path: modelDirectory(config.path), adapter };
-<<<<<<< HEAD
   checkFiles(located, adapter === undefined ? [] : [adapter]);
-=======
-  checkFiles(located.path, adapter === undefined ? [] : [adapter]);
->>>>>>> 8d553099 (package: names a model or an adapter of the package in every command)
   const process = new ModelProcess(modelId(located.path, adapter), located);
   return { ...languageModel(located, process), close: () => process.close() };
 }
@@ -66,6 +63,7 @@ export function openLocalModels(
   };
 }
 
+<<<<<<< HEAD
 function checkFiles(
   { path, ignoreKeys }: Pick<LocalConfig, 'path' | 'ignoreKeys'>,
   adapters: readonly string[],
@@ -73,6 +71,13 @@ function checkFiles(
   checkModel(path, ignoreKeys);
   const config = readDecoderConfig(path, ignoreKeys);
   for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
+=======
+function checkFiles(path: string, adapters: readonly string[]): void {
+  requireRuntime();
+  checkModel(path);
+  const config = readDecoderConfig(path);
+  for (const adapter of adapters) openAdapter(adapter, config);
+>>>>>>> 22670359 (The package installs where only the npm registry answers; docs come with it, and a test walks every link)
 }
 
 function modelId(path: string, adapter?: string): string {
