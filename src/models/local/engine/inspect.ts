@@ -7,6 +7,8 @@ import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
 import { openWeights, type StoredTensors } from '../weights/safetensors.js';
 
+export type SystemMessages = 'rendered' | 'left-out' | 'refused';
+
 export interface ModelReport {
   readonly directory: string;
   readonly config?: DecoderConfig;
@@ -19,8 +21,10 @@ export interface ModelReport {
   };
   readonly tokenizer?: {
     readonly templateFile: string;
-    /** Whether messages of all roles are rendered. */
+    /** Whether the model reads system messages. */
     readonly takesSystem: boolean;
+    /** What the chat template does with a system message. */
+    readonly system: SystemMessages;
     readonly eosTokens: readonly number[];
   };
   /** Reasons why the model can't be run; empty when it can. */
@@ -44,6 +48,7 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   const weights = config && attempt(() => openWeights(directory), problems);
   if (config !== undefined && weights !== undefined) problems.push(...tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
+  const system = tokenizer && systemMessages(tokenizer.template);
   if (config !== undefined && tokenizer !== undefined)
     problems.push(...vocabularyProblems(config, tokenizer, directory));
   return {
@@ -53,7 +58,8 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
     ...(tokenizer && {
       tokenizer: {
         templateFile: tokenizer.template.file,
-        takesSystem: rendersSystem(tokenizer.template),
+        takesSystem: system === 'rendered',
+        system: system!,
         eosTokens: tokenizer.eosTokens,
       },
     }),
@@ -123,14 +129,15 @@ function summarise(weights: StoredTensors): NonNullable<ModelReport['weights']> 
 
 const product = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
 
-function rendersSystem(template: ChatTokenizer['template']): boolean {
+function systemMessages(template: ChatTokenizer['template']): SystemMessages {
   try {
-    template.render([
-      { role: 'system', content: 'a' },
-      { role: 'user', content: 'b' },
+    const [said, asked] = ['what-the-system-says', 'what-the-user-asks'];
+    const rendered = template.render([
+      { role: 'system', content: said },
+      { role: 'user', content: asked },
     ]);
-    return true;
+    return rendered.includes(said) ? 'rendered' : 'left-out';
   } catch {
-    return false;
+    return 'refused';
   }
 }
