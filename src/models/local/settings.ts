@@ -15,7 +15,7 @@ const scheme = 'package:';
 /** The embedded model: a small one that was trained to improve policies. */
 export const embeddedModel = `${scheme}models/tiny-improver`;
 
-export const isPackaged = (path: string): boolean => path.startsWith(scheme);
+const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
 /**
  * The directory of a model or an adapter that a config or an argument names: below the package for `package:…`, else
