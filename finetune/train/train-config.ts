@@ -4,16 +4,12 @@ import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
 import { adaptableModules } from '../../src/models/local/graph/adapter.js';
-<<<<<<< HEAD
 import {
   ignoreKeysSchema,
   isPackaged,
   modelDirectory,
   quantizations,
 } from '../../src/models/local/settings.js';
-=======
-import { modelDirectory, quantizations } from '../../src/models/local/settings.js';
->>>>>>> 8d553099 (package: names a model or an adapter of the package in every command)
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { overlaid, parseSettings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';

@@ -27,18 +27,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { embeddedModel, modelDirectory, quantizations } = await import('../models/local/settings.js');
   const { adapterFacts, adapterRows, isAdapter } = await import('../models/local/facts/adapter-facts.js');
   const quantization = readQuantization(args.quantization, quantizations);
-<<<<<<< HEAD
   const ignored = listed(args.ignoreKeys);
   const directory = modelDirectory(args.directory ?? embeddedModel, context.cwd);
   if (isAdapter(directory)) {
     const base = args.base === undefined ? undefined : modelDirectory(args.base, context.cwd, '--base');
     return explain(adapterFacts(directory, base, context.cwd, ignored), adapterRows, args.json, context);
-=======
-  const directory = modelDirectory(args.directory ?? embeddedModel, context.cwd);
-  if (isAdapter(directory)) {
-    const base = args.base === undefined ? undefined : modelDirectory(args.base, context.cwd, '--base');
-    return explain(adapterFacts(directory, base, context.cwd), adapterRows, args.json, context);
->>>>>>> 8d553099 (package: names a model or an adapter of the package in every command)
   }
   if (args.base !== undefined)
     throw new UserError({

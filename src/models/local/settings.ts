@@ -1,10 +1,6 @@
 /** Models that come with the package. Configs name them by their path in it, which holds on every machine. */
 import { existsSync } from 'node:fs';
-<<<<<<< HEAD
 import { join, relative, resolve } from 'node:path';
-=======
-import { join, resolve } from 'node:path';
->>>>>>> 8d553099 (package: names a model or an adapter of the package in every command)
 import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -15,7 +11,7 @@ const scheme = 'package:';
 /** The embedded model: a small one that was trained to improve policies. */
 export const embeddedModel = `${scheme}models/tiny-improver`;
 
-const isPackaged = (path: string): boolean => path.startsWith(scheme);
+export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
 /**
  * The directory of a model or an adapter that a config or an argument names: below the package for `package:…`, else

@@ -122,11 +122,7 @@ describe('package:', () => {
           context,
         ),
     ],
-<<<<<<< HEAD
     ['--model', (context) => gguf({ ...quiet, dtype: 'f16', model: nothing, out: 'x.gguf' }, context)],
-=======
-    ['model', (context) => gguf({ ...quiet, dtype: 'f16', model: nothing, out: 'x.gguf' }, context)],
->>>>>>> 8d553099 (package: names a model or an adapter of the package in every command)
     ['--tuned', async () => openArms(undefined, nothing, [], cwd)],
   ] satisfies [string, (context: CommandContext) => Promise<unknown>][])(
     'that is not there is told under %s',

@@ -93,7 +93,7 @@ describe('the embedded model as GGUF', () => {
       'tokenizer.ggml.add_bos_token': false,
       'tokenizer.ggml.eos_token_id': 0,
     });
-    expect(addedBos(model)).toBeUndefined();
+    expect(addedBos(model, [])).toBeUndefined();
     expect(vocabulary.tokens).toHaveLength(706);
     expect(new Set(vocabulary.tokens).size).toBe(706);
   });

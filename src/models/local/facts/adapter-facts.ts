@@ -5,21 +5,9 @@ import type { Problem } from '../../../base/errors.js';
 import { formatBytes, formatCount } from '../../../format/numbers.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { attempt, checkModel } from '../engine/inspect.js';
-<<<<<<< HEAD
 import { type Adapter, adaptableModules, openAdapter, readAdapter } from '../graph/adapter.js';
 import { modelDirectory } from '../settings.js';
 import { loraScale } from '../weights/adapter-config.js';
-=======
-import {
-  type Adapter,
-  adaptableModules,
-  factorsOf,
-  loraScale,
-  openAdapter,
-  readAdapter,
-} from '../graph/adapter.js';
-import { modelDirectory } from '../settings.js';
->>>>>>> 8d553099 (package: names a model or an adapter of the package in every command)
 import { readDecoderConfig } from '../weights/hf-config.js';
 
 export interface AdapterFacts {

@@ -63,21 +63,14 @@ export function openLocalModels(
   };
 }
 
-<<<<<<< HEAD
 function checkFiles(
   { path, ignoreKeys }: Pick<LocalConfig, 'path' | 'ignoreKeys'>,
   adapters: readonly string[],
 ): void {
+  requireRuntime();
   checkModel(path, ignoreKeys);
   const config = readDecoderConfig(path, ignoreKeys);
   for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
-=======
-function checkFiles(path: string, adapters: readonly string[]): void {
-  requireRuntime();
-  checkModel(path);
-  const config = readDecoderConfig(path);
-  for (const adapter of adapters) openAdapter(adapter, config);
->>>>>>> 22670359 (The package installs where only the npm registry answers; docs come with it, and a test walks every link)
 }
 
 function modelId(path: string, adapter?: string): string {
