@@ -8,6 +8,7 @@ import { addedBos } from '../../../finetune/export/gguf/vocabulary.js';
 import { ggufModelfile } from '../../../finetune/export/ollama/modelfile.js';
 import { embeddedModel, modelDirectory } from '../../../src/models/local/settings.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { type LlamaCppVocabulary, llamaCppTokenizer } from './llama-cpp-tokenizer.js';
@@ -93,7 +94,7 @@ describe('the embedded model as GGUF', () => {
       'tokenizer.ggml.add_bos_token': false,
       'tokenizer.ggml.eos_token_id': 0,
     });
-    expect(addedBos(model, [])).toBeUndefined();
+    expect(addedBos(model, readDecoderConfig(model))).toBeUndefined();
     expect(vocabulary.tokens).toHaveLength(706);
     expect(new Set(vocabulary.tokens).size).toBe(706);
   });
