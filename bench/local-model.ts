@@ -11,8 +11,8 @@ import { number, terminalTable, text } from '../src/format/table.js';
 import { type Engine, loadEngine } from '../src/models/local/engine/engine.js';
 import type { GenerateJob, JobResult } from '../src/models/local/engine/protocol.js';
 import { decoderTensors } from '../src/models/local/graph/parameters.js';
-import type { Quantization } from '../src/models/local/settings.js';
 import { readDecoderConfig } from '../src/models/local/weights/hf-config.js';
+import type { Quantization } from '../src/models/local/weights/quantization.js';
 import type { Finding } from './finding.js';
 
 const promptLines = 36;

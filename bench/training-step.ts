@@ -3,6 +3,7 @@
  * its own, so that its peak memory is its own. For each line `step` on standard input it trains one step, for each
  * `products` it computes the step's matrix products alone; it answers with one JSON object a line.
  */
+
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { makeBatch } from '../finetune/engine/batch.js';
@@ -14,9 +15,10 @@ import { openTrainingSession } from '../finetune/engine/training-session.js';
 import { ownRows } from '../finetune/train/packing.js';
 import { ort } from '../src/models/local/engine/onnx-runtime.js';
 import { GraphBuilder } from '../src/models/local/graph/graph.js';
-import { quantizedWeights } from '../src/models/local/graph/quantized-weights.js';
+import { packedWeights } from '../src/models/local/graph/packed-parameters.js';
 import { type DecoderConfig, readDecoderConfig } from '../src/models/local/weights/hf-config.js';
-import { openWeights } from '../src/models/local/weights/safetensors.js';
+import { openWeights } from '../src/models/local/weights/open-weights.js';
+import type { Quantization } from '../src/models/local/weights/quantization.js';
 
 /** What a process answers after each step. */
 export interface StepTime {
@@ -42,10 +44,7 @@ async function openStep(): Promise<() => Promise<unknown>> {
       modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj'],
     },
     base,
-    quantized:
-      quantization === 'none'
-        ? undefined
-        : quantizedWeights(directory, config, base, quantization === 'int4' ? 4 : 8),
+    quantized: packedWeights(directory, config, base, quantization as Quantization),
   };
   const session = await openTrainingSession(
     buildTrainingGraph({ config, trainable, precision: 'float32', purpose: 'train' }),

@@ -152,12 +152,27 @@ const commands: readonly (ListedCommand | readonly [string, string, readonly Lis
   ['environments [id]', 'List the environments, or explain one', () => import('./commands/environments.js')],
   [
     'models',
-    'Local models: explain what a directory holds, and whether it can be run',
+    'Local models: list what lies on this machine, explain what one is, and whether it can be run',
     [
       [
         'check [directory]',
         'Explain a model directory: size, memory, context, template, devices, what is missing',
         () => import('./commands/models.js'),
+      ],
+      [
+        'list',
+        'List the models of Ollama, the Hugging Face cache and LM Studio, and whether they can be run',
+        () => import('./commands/models-list.js'),
+      ],
+      [
+        'pull <model>',
+        'Download a model of Hugging Face into its cache',
+        () => import('./commands/models-pull.js'),
+      ],
+      [
+        'remove <model>',
+        'Remove a model that `models pull` downloaded',
+        () => import('./commands/models-remove.js'),
       ],
     ],
   ],

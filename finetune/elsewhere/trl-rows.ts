@@ -1,7 +1,6 @@
 /** The rows that TRL reads, and whether it makes the same tokens of them as serving does. */
 
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import {
   type ChatTokenizer,
   openTokenizer,
@@ -51,7 +50,7 @@ export function openBaseTexts(
   const config = readDecoderConfig(directory, ignoredKeys);
   const tokenizer = openTokenizer(directory, variables);
   const whole = openTokenizer(directory, { ...variables, add_generation_prompt: false });
-  const { added_tokens: added } = readTokenizerJson(path.join(directory, 'tokenizer.json'));
+  const { added_tokens: added } = readTokenizerJson(directory);
   return {
     config,
     variables,

@@ -1,4 +1,5 @@
 /** First values: of adapters (and the directory that PEFT and vLLM load), and of models from scratch. */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -6,8 +7,8 @@ import { UserError } from '../../src/base/errors.js';
 import { adapterPrefix } from '../../src/models/local/graph/adapter.js';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
-import { toFloat32 } from '../../src/models/local/weights/quantization.js';
-import { readTensorBytes, type StoredTensors } from '../../src/models/local/weights/safetensors.js';
+import { readRows } from '../../src/models/local/weights/rows.js';
+import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
@@ -69,7 +70,7 @@ const residual = /\.(o_proj|down_proj)\.weight$/;
 export function storedModel(config: DecoderConfig, weights: StoredTensors): Parameter[] {
   return decoderTensors(config).map(({ name, shape }) => {
     const tensor = requireTensor(weights, name);
-    return { name, shape, values: toFloat32(readTensorBytes(tensor), tensor.dtype) };
+    return { name, shape, values: readRows(tensor) };
   });
 }
 

@@ -66,7 +66,9 @@ function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): S
 }
 
 const likeFirst = new Set('Cast Cos Sin Sqrt Sigmoid Exp Log Neg Softmax Identity'.split(' '));
-const broadcasting = new Set('Add Sub Mul Div Pow Mod Less LessOrEqual Equal And Or Where'.split(' '));
+const broadcasting = new Set(
+  'Add Sub Mul Div Pow Mod Less LessOrEqual Equal And Or Where BitShift'.split(' '),
+);
 
 function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Shape {
   const [first, second] = inputs as [Shape, Shape];

@@ -2,15 +2,13 @@
 import type { AdaptableModule } from '../../src/models/local/graph/adapter.js';
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import { loraParameters } from '../../src/models/local/graph/lora.js';
+import { packedParameters } from '../../src/models/local/graph/packed-parameters.js';
+import type { PackedWeights } from '../../src/models/local/graph/packed-weights.js';
 import {
   decoderTensors,
   type ParameterSource,
   storedParameters,
 } from '../../src/models/local/graph/parameters.js';
-import {
-  type QuantizedWeights,
-  quantizedParameters,
-} from '../../src/models/local/graph/quantized-weights.js';
 import { type LoraScaling, loraScale } from '../../src/models/local/weights/adapter-config.js';
 import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
@@ -27,7 +25,7 @@ export type Trainable =
       readonly lora: LoraSettings;
       readonly base: StoredTensors;
       /** The frozen matrices as they are served (QLoRA); undefined: those of `base`. */
-      readonly quantized?: QuantizedWeights | undefined;
+      readonly quantized?: PackedWeights | undefined;
     }
   | { readonly kind: 'all' };
 
@@ -82,7 +80,7 @@ export function trainedSource(
   const dropout = dropping && lora.dropout > 0 ? emitDropout(g, config, lora.dropout, precision) : undefined;
   return loraParameters(
     g,
-    quantized === undefined ? exact : quantizedParameters(g, quantized, base, exact),
+    quantized === undefined ? exact : packedParameters(g, quantized, exact),
     precision,
     (module) => {
       const a = inputs.get(`${module}.lora_A.weight`);

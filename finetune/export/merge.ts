@@ -3,9 +3,9 @@ import { copyFileSync, existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import type { Adapter } from '../../src/models/local/graph/adapter.js';
+import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import {
-  openWeights,
   readSafetensors,
   readTensorBytes,
   type StoredTensor,

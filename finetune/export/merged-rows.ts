@@ -3,6 +3,7 @@ import { UserError } from '../../src/base/errors.js';
 import type { Adapter, ModuleChange } from '../../src/models/local/graph/adapter.js';
 import { requireTensor } from '../../src/models/local/graph/parameters.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
+import { readRows } from '../../src/models/local/weights/rows.js';
 import {
   readTensorBytes,
   type StoredTensor,
@@ -159,7 +160,7 @@ export function* mergedRows(
   const step = Math.max(1, Math.floor(blockBytes / rowBytes / multiple)) * multiple;
   for (let start = 0; start < rows; start += step) {
     const count = Math.min(step, rows - start);
-    const values = toFloat32(readTensorBytes(weight, start * rowBytes, count * rowBytes), weight.dtype);
+    const values = weight.shape.length === 1 ? readRows(weight) : readRows(weight, start, count);
     const squaredChange = added === undefined ? 0 : addRows(values, added, start, count);
     if (!Number.isFinite(squaredChange))
       throw new UserError({

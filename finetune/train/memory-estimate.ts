@@ -120,9 +120,9 @@ function weightBytes(
   let copied = 0;
   for (const { name, shape } of decoderTensors(config)) {
     const count = elementCount(shape);
-    const codes = quantized?.tensors.get(`${name}.codes`);
-    if (codes !== undefined) {
-      const bytes = codes.length + quantized!.tensors.get(`${name}.scales`)!.length;
+    const packed = quantized?.matrices.get(name);
+    if (packed !== undefined) {
+      const bytes = packed.codes.length + packed.scales.length + (packed.offsets?.length ?? 0);
       mapped += bytes;
       copied += sessions * bytes;
     } else if (name === 'model.embed_tokens.weight' && !config.tied) {

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:f
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { freeCores } from '../../src/models/local/engine/device.js';
-import { quantizedWeights } from '../../src/models/local/graph/quantized-weights.js';
-import type { Quantization } from '../../src/models/local/settings.js';
+import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { type DecoderConfig, readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../src/models/local/weights/safetensors.js';
+import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import type { Quantization } from '../../src/models/local/weights/quantization.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import type { TokenExample } from '../engine/batch.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
@@ -122,10 +122,7 @@ function firstParameters(
     case 'lora': {
       const base = openWeights(model);
       const { quantization = 'none' } = method;
-      const quantized =
-        quantization === 'none'
-          ? undefined
-          : quantizedWeights(model, config, base, quantization === 'int4' ? 4 : 8);
+      const quantized = packedWeights(model, config, base, quantization);
       const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized };
       const shapes = trainedParameters(config, trainable);
       if (shapes.length === 0)

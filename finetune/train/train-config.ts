@@ -4,12 +4,8 @@ import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
 import { adaptableModules } from '../../src/models/local/graph/adapter.js';
-import {
-  ignoreKeysSchema,
-  isPackaged,
-  modelDirectory,
-  quantizations,
-} from '../../src/models/local/settings.js';
+import { ignoreKeysSchema, isPackaged, modelDirectory } from '../../src/models/local/settings.js';
+import { quantizations } from '../../src/models/local/weights/quantization.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { overlaid, parseSettings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
@@ -31,6 +27,7 @@ const methodSchema = z.discriminatedUnion('kind', [
       .describe('Which projections get an adapter'),
     quantization: z
       .enum(quantizations)
+      .exclude(['float32'])
       .default('none')
       .describe('Bits of the frozen weights (QLoRA): less memory. Serve with the same `model.quantization`'),
   }),

@@ -56,7 +56,7 @@ export function trainingIdentity(run: TrainingRun): string {
   const { config, trainable, parameters, training, validation, settings } = run;
   const hash = createHash('sha256');
   const add = (value: unknown) => hash.update(`${JSON.stringify(value)}\n`);
-  const method = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.bits ?? null];
+  const method = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.rounded ?? null];
   add([config, method, { ...settings, batchTokens: undefined, checkpointEvery: undefined }]);
   // Earlier versions shrank norms and biases, too: a training of theirs would go on as another.
   if (trainable.kind === 'all') add('decays matrices');

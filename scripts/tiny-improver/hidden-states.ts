@@ -6,7 +6,7 @@ import { buildDecoder } from '../../src/models/local/graph/decoder.js';
 import { GraphBuilder } from '../../src/models/local/graph/graph.js';
 import { storedParameters } from '../../src/models/local/graph/parameters.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../src/models/local/weights/safetensors.js';
+import { openWeights } from '../../src/models/local/weights/open-weights.js';
 
 export interface HiddenStates {
   /** [count, width], after the last normalisation. */

@@ -2,13 +2,14 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
 import { formatProblem, type Problem, UserError } from '../base/errors.js';
-import type { Quantization } from '../models/local/settings.js';
+import type { Quantization } from '../models/local/weights/quantization.js';
 
 export const options = (y: Argv) =>
   y
     .positional('directory', {
       type: 'string',
-      describe: 'Directory of a Hugging Face model, or of a LoRA adapter (default: the embedded model)',
+      describe:
+        'Directory of a Hugging Face model or of a LoRA adapter, a GGUF file, `ollama:…` or `hf:…` (default: the embedded model)',
     })
     .option('quantization', { ...kinds.text, describe: 'Measure what int8 or int4 weights lose' })
     .option('base', {
@@ -24,7 +25,8 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop models check [directory]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { embeddedModel, modelDirectory, quantizations } = await import('../models/local/settings.js');
+  const { embeddedModel, modelDirectory } = await import('../models/local/settings.js');
+  const { quantizations } = await import('../models/local/weights/quantization.js');
   const { adapterFacts, adapterRows, isAdapter } = await import('../models/local/facts/adapter-facts.js');
   const quantization = readQuantization(args.quantization, quantizations);
   const ignored = listed(args.ignoreKeys);

@@ -60,7 +60,7 @@ test('JSON holds the same', async () => {
     devices: { usable: expect.arrayContaining(['cpu']) },
     problems: [],
   });
-  const { none, int8, int4 } = facts.memory!.weights;
+  const { none = 0, int8 = 0, int4 = 0 } = facts.memory!.weights;
   expect(none).toBe(facts.weights!.parameters * 4);
   expect(int8).toBeLessThan(none / 3);
   expect(int4).toBeLessThan(int8);

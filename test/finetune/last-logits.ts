@@ -5,7 +5,7 @@ import { buildInferenceGraph } from '../../src/models/local/graph/decoder.js';
 import { adapterParameters } from '../../src/models/local/graph/lora.js';
 import { storedParameters } from '../../src/models/local/graph/parameters.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../src/models/local/weights/safetensors.js';
+import { openWeights } from '../../src/models/local/weights/open-weights.js';
 
 /** Logits after the last token, of a model with or without an adapter. */
 export async function lastLogits(

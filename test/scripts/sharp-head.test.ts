@@ -10,8 +10,9 @@ import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
 import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
-import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
+import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { temporaryDirectory } from '../support/experiments.js';
 

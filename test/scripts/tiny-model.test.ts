@@ -5,8 +5,9 @@ import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
 import { type ChatTokenizer, openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
-import { openWeights, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
+import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const directory = temporaryDirectory();

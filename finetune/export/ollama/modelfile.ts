@@ -105,7 +105,7 @@ function dotted(file: string): string {
 
 /** Texts of the tokens that end an answer. */
 function endTexts(model: string, config: DecoderConfig): string[] {
-  const { added_tokens: added } = readTokenizerJson(path.join(model, 'tokenizer.json'));
+  const { added_tokens: added } = readTokenizerJson(model);
   const stated = readGenerationDefaults(model).eosTokens;
   const ids = new Set(stated.length > 0 ? stated : config.eosTokens);
   const own = tokenText(readTokenizerConfig(model).eos_token);

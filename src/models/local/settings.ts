@@ -5,6 +5,8 @@ import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
+import { isReference, storedModelPath } from './stores/stored-models.js';
+import { quantizations } from './weights/quantization.js';
 
 const scheme = 'package:';
 
@@ -20,6 +22,7 @@ export const isPackaged = (path: string): boolean => path.startsWith(scheme);
  * @throws UserError when the package holds no such directory
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
+  if (isReference(path)) return storedModelPath(path);
   if (!isPackaged(path)) return cwd === undefined ? path : resolve(cwd, path);
   const directory = join(packageRoot(), path.slice(scheme.length));
   if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;
@@ -43,9 +46,6 @@ const count = (minimum: number) => z.int().min(minimum);
 const devices = ['cpu', 'cuda', 'webgpu', 'dml', 'coreml'] as const;
 export type Device = (typeof devices)[number];
 
-export const quantizations = ['none', 'int8', 'int4'] as const;
-export type Quantization = (typeof quantizations)[number];
-
 /** Optional rather than empty by default, so that runs of earlier versions can be resumed. */
 export const ignoreKeysSchema = z
   .array(z.string().min(1))
@@ -60,7 +60,7 @@ export const localSchema = z.strictObject({
     .string()
     .default(embeddedModel)
     .describe(
-      'Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights; `package:` and a path stands for one in the package (default: the embedded model)',
+      'Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights, or a GGUF file; `ollama:NAME:TAG` and `hf:ORG/NAME[:FILE.gguf]` stand for models of those stores, `package:` and a path stands for one in the package (default: the embedded model)',
     )
     .meta({ format: 'path' }),
   adapter: z
@@ -75,7 +75,9 @@ export const localSchema = z.strictObject({
   quantization: z
     .enum(quantizations)
     .default('none')
-    .describe('Weights in 8 or 4 bits: smaller and faster, a little less exact. Made once, then kept'),
+    .describe(
+      'Weights in 8 or 4 bits: smaller and faster, a little less exact. Made once, then kept. `float32` unpacks a quantised GGUF file: larger and slower, exact',
+    ),
   threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
   contextTokens: count(16)
     .optional()

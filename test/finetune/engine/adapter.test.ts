@@ -12,7 +12,7 @@ import { mergeAdapter } from '../../../finetune/export/merge.js';
 import { ownRows } from '../../../finetune/train/packing.js';
 import { readAdapter } from '../../../src/models/local/graph/adapter.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

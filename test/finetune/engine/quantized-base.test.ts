@@ -17,14 +17,12 @@ import { openSession } from '../../../src/models/local/engine/runtime.js';
 import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import { type BuiltGraph, GraphBuilder } from '../../../src/models/local/graph/graph.js';
 import { writeOnnxModel } from '../../../src/models/local/graph/onnx-writer.js';
-import {
-  type QuantizedWeights,
-  quantizedWeights,
-} from '../../../src/models/local/graph/quantized-weights.js';
+import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
+import type { PackedWeights } from '../../../src/models/local/graph/packed-weights.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { type Bits, toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import {
-  openWeights,
   readSafetensors,
   readTensorBytes,
   type StoredTensor,
@@ -109,18 +107,19 @@ function copyModel(name: string): string {
 }
 
 /** The stored weights with the matrices that the quantised ones stand for. */
-function dequantizedBase(directory: string, { tensors, bits }: QuantizedWeights) {
+function dequantizedBase(directory: string, { matrices, rounded }: PackedWeights) {
   const weights = new Map(openWeights(directory));
   const read = (tensor: StoredTensor) => readTensorBytes(tensor);
   const dense = [...weights.values()]
-    .filter(({ name }) => tensors.has(`${name}.codes`))
+    .filter(({ name }) => matrices.has(name))
     .map(({ name, shape }) => {
-      const scales = toFloat32(read(tensors.get(`${name}.scales`)!), 'F32');
+      const packed = matrices.get(name)!;
+      const scales = toFloat32(read(packed.scales), 'F32');
       const [rows, columns] = shape as [number, number];
-      const codes = read(tensors.get(`${name}.codes`)!);
-      return tensorOf({ name, shape }, dequantize(codes, scales, rows, columns, bits));
+      const codes = read(packed.codes);
+      return tensorOf({ name, shape }, dequantize(codes, scales, rows, columns, rounded!));
     });
-  const file = path.join(folder, `dequantized-${bits}.safetensors`);
+  const file = path.join(folder, `dequantized-${rounded}.safetensors`);
   writeSafetensors(file, dense);
   for (const tensor of readSafetensors(file).tensors) weights.set(tensor.name, tensor);
   return weights;
@@ -158,7 +157,7 @@ describe.each([4, 8] as const)('a base of %i bits', (bits) => {
   // Its head is apart from its embedding, so that the dense graph can have a quantised one without the other.
   const directory = copyModel('llama-untied-fp32');
   const config = readDecoderConfig(directory);
-  const quantized = quantizedWeights(directory, config, openWeights(directory), bits);
+  const quantized = packedWeights(directory, config, openWeights(directory), `int${bits}`)!;
   const { examples } = readReferenceTraining('llama-untied-fp32');
   const batch = makeBatch(ownRows(examples), totalWeight(examples));
   const step = async (base: Trainable, change: (built: BuiltGraph) => BuiltGraph = (built) => built) => {
@@ -227,7 +226,7 @@ test.each(['int4', 'int8'] as const)(
     cpSync(referenceDirectory('qwen2-tied-bf16-sharded'), model, { recursive: true });
     const config = readDecoderConfig(model);
     const frozen = () => {
-      const { file } = quantizedWeights(model, config, openWeights(model), quantization === 'int4' ? 4 : 8);
+      const { file } = packedWeights(model, config, openWeights(model), quantization)!;
       return [readFileSync(file), values(openWeights(model))];
     };
     const before = frozen();

@@ -9,8 +9,9 @@ import { mergeAdapter } from '../../../finetune/export/merge.js';
 import { openAdapter } from '../../../src/models/local/graph/adapter.js';
 import { ropeFrequencies } from '../../../src/models/local/graph/attention.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
-import { openWeights, readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
+import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import {
   byteFallbackModel,
   readReference,

@@ -4,6 +4,7 @@ import type { Trainable } from '../../../finetune/engine/trainable.js';
 import { estimateMemory, machineMemory, refuseImpossible } from '../../../finetune/train/memory-estimate.js';
 import { shapes } from '../../../scripts/random-model.js';
 import { type AdaptableModule, adaptableModules } from '../../../src/models/local/graph/adapter.js';
+import type { PackedMatrix, PackedWeights } from '../../../src/models/local/graph/packed-weights.js';
 import { decoderTensors } from '../../../src/models/local/graph/parameters.js';
 import { parseDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import type { StoredTensor } from '../../../src/models/local/weights/safetensors.js';
@@ -21,17 +22,17 @@ const base = new Map(
   ]),
 );
 
-function quantized(bits: 4 | 8) {
-  const tensors = [...base.values()]
+function quantized(bits: 4 | 8): PackedWeights {
+  const matrices = [...base.values()]
     .filter(({ shape }) => shape.length === 2)
-    .flatMap(({ name, shape }) => {
-      const [rows, blocks] = [shape[0]!, shape[1]! / 32];
-      return [
-        stored(`${name}.codes`, 'U8', [rows, blocks, 4 * bits], rows * blocks * 4 * bits),
-        stored(`${name}.scales`, 'F32', [rows, blocks], rows * blocks * 4),
-      ];
+    .map(({ name, shape }): [string, PackedMatrix] => {
+      const [rows, columns] = shape as [number, number];
+      const blocks = columns / 32;
+      const codes = stored(`${name}.codes`, 'U8', [rows, blocks, 4 * bits], rows * blocks * 4 * bits);
+      const scales = stored(`${name}.scales`, 'F32', [rows, blocks], rows * blocks * 4);
+      return [name, { rows, columns, bits, block: 32, offset: false, codes, scales }];
     });
-  return { file: '', bits, relativeError: 0, tensors: new Map(tensors.map((one) => [one.name, one])) };
+  return { file: '', matrices: new Map(matrices), rounded: bits, relativeError: 0 };
 }
 
 function adapter(

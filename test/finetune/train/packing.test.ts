@@ -13,7 +13,7 @@ import { openTrainingSession, type Parameter } from '../../../finetune/engine/tr
 import { layOut, type Part, packings } from '../../../finetune/train/packing.js';
 import type { Precision } from '../../../src/models/local/graph/graph.js';
 import { type DecoderConfig, readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
 import { readReferenceTraining, relativeDistance } from '../reference-training.js';

@@ -2,9 +2,9 @@ import { cpSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileS
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inspectModel } from '../../../src/models/local/engine/inspect.js';
-import { quantizedWeights } from '../../../src/models/local/graph/quantized-weights.js';
+import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
 const reference = resolve(import.meta.dirname, '../../fixtures/reference-models/llama-untied-fp32');
@@ -74,7 +74,7 @@ describe('a damaged model directory is explained', () => {
 
 describe('the cache of quantised weights', () => {
   const quantize = (directory: string) =>
-    quantizedWeights(directory, readDecoderConfig(directory), openWeights(directory), 4).file;
+    packedWeights(directory, readDecoderConfig(directory), openWeights(directory), 'int4')!.file;
 
   it('is not taken for other weights of the same size and time', () => {
     const directory = copy();

@@ -4,7 +4,7 @@ import { type DecoderSession, openSession } from '../../../src/models/local/engi
 import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
 import { storedParameters } from '../../../src/models/local/graph/parameters.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../../src/models/local/weights/safetensors.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 
 async function load(name: string) {

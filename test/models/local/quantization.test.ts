@@ -4,10 +4,10 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { measureQuantizationLoss } from '../../../src/models/local/engine/quantization-loss.js';
 import { GraphBuilder } from '../../../src/models/local/graph/graph.js';
-import { quantizedWeights } from '../../../src/models/local/graph/quantized-weights.js';
+import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { quantizeRows, toFloat32 } from '../../../src/models/local/weights/quantization.js';
-import { openWeights } from '../../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { referenceDirectory } from './fixture.js';
@@ -97,15 +97,15 @@ test('stored numbers of all three dtypes become the same floats', () => {
 test('quantised weights are made once', () => {
   const directory = copyModel('qwen3-fp32');
   const config = readDecoderConfig(directory);
-  const first = quantizedWeights(directory, config, openWeights(directory), 4);
+  const first = packedWeights(directory, config, openWeights(directory), 'int4')!;
   const made = statSync(first.file).mtimeMs;
   expect(first.relativeError).toBeGreaterThan(0.01);
   expect(first.relativeError).toBeLessThan(0.12);
-  expect(quantizedWeights(directory, config, openWeights(directory), 4)).toEqual(first);
+  expect(packedWeights(directory, config, openWeights(directory), 'int4')!).toEqual(first);
   expect(statSync(first.file).mtimeMs).toBe(made);
   // Another time alone makes no other weights; what does is tested with the damaged files.
   utimesSync(path.join(directory, 'model.safetensors'), 1, 1);
-  expect(quantizedWeights(directory, config, openWeights(directory), 4).file).toBe(first.file);
+  expect(packedWeights(directory, config, openWeights(directory), 'int4')!.file).toBe(first.file);
   expect(readdirSync(path.dirname(first.file)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });
 
@@ -115,7 +115,7 @@ test('where the model cannot be written beside, the home directory is taken', ()
   vi.stubEnv('HOME', home);
   vi.stubEnv('USERPROFILE', home);
   writeFileSync(path.join(directory, '.policyloop'), 'a file in the way');
-  const { file } = quantizedWeights(directory, readDecoderConfig(directory), openWeights(directory), 8);
+  const { file } = packedWeights(directory, readDecoderConfig(directory), openWeights(directory), 'int8')!;
   expect(path.dirname(file)).toBe(path.join(home, '.cache', 'policyloop'));
 });
 

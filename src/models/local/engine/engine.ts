@@ -10,12 +10,13 @@ import { type Adapter, openAdapter } from '../graph/adapter.js';
 import { buildInferenceGraph } from '../graph/decoder.js';
 import type { BuiltGraph } from '../graph/graph.js';
 import { adapterParameters } from '../graph/lora.js';
+import { packedParameters, packedWeights, unpackedParameters } from '../graph/packed-parameters.js';
 import { storedParameters } from '../graph/parameters.js';
-import { quantizedParameters, quantizedWeights } from '../graph/quantized-weights.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
 import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
-import { openWeights, type StoredTensors } from '../weights/safetensors.js';
+import { openWeights } from '../weights/open-weights.js';
+import type { StoredTensors } from '../weights/safetensors.js';
 import {
   type AdaptedModule,
   type AdapterInputs,
@@ -121,12 +122,12 @@ export function buildGraph(
   weights: StoredTensors,
   fed: readonly AdaptedModule[] = [],
 ): BuiltGraph {
-  const bits = quantization === 'int4' ? 4 : 8;
-  const quantized = quantization === 'none' ? undefined : quantizedWeights(path, config, weights, bits);
+  const packed = packedWeights(path, config, weights, quantization);
   const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config, ignoreKeys);
   return buildInferenceGraph(config, (g) => {
     const exact = storedParameters(g, weights, 'float32');
-    const base = quantized === undefined ? exact : quantizedParameters(g, quantized, weights, exact);
+    const parameters = quantization === 'float32' ? unpackedParameters : packedParameters;
+    const base = packed === undefined ? exact : parameters(g, packed, exact);
     const adapted = adapter === undefined ? base : adapterParameters(g, adapter, base, weights, 'float32');
     return fed.length === 0 ? adapted : fedAdapterParameters(g, fed, adapted);
   });

@@ -1,11 +1,11 @@
 /** Inspects a model directory without loading the model. */
-import path from 'node:path';
 import { type Problem, problemsOf, UserError } from '../../../base/errors.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { decoderTensors, requireTensor } from '../graph/parameters.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
-import { openWeights, type StoredTensors } from '../weights/safetensors.js';
+import { openWeights } from '../weights/open-weights.js';
+import type { StoredTensors } from '../weights/safetensors.js';
 
 export type SystemMessages = 'rendered' | 'left-out' | 'refused';
 
@@ -20,6 +20,7 @@ export interface ModelReport {
     readonly files: number;
   };
   readonly tokenizer?: {
+    readonly file: string;
     readonly templateFile: string;
     /** Whether the model reads system messages. */
     readonly takesSystem: boolean;
@@ -50,13 +51,14 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
   const system = tokenizer && systemMessages(tokenizer.template);
   if (config !== undefined && tokenizer !== undefined)
-    problems.push(...vocabularyProblems(config, tokenizer, directory));
+    problems.push(...vocabularyProblems(config, tokenizer));
   return {
     directory,
     ...(config && { config }),
-    ...(weights && { weights: summarise(weights) }),
+    ...(weights && { weights: summariseWeights(weights) }),
     ...(tokenizer && {
       tokenizer: {
+        file: tokenizer.file,
         templateFile: tokenizer.template.file,
         takesSystem: system === 'rendered',
         system: system!,
@@ -70,13 +72,12 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
 /** A token that the embedding has no row for would end a generation. */
 function vocabularyProblems(
   config: DecoderConfig,
-  { largestId }: ChatTokenizer,
-  directory: string,
+  { file: tokenizerPath, largestId }: ChatTokenizer,
 ): Problem[] {
   if (largestId < config.vocabulary) return [];
   return [
     {
-      file: path.join(directory, 'tokenizer.json'),
+      file: tokenizerPath,
       field: 'added_tokens',
       value: largestId,
       message: `the tokenizer has a token of this id, but the model's embedding holds ${config.vocabulary} rows`,
@@ -115,7 +116,8 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
   return problems;
 }
 
-function summarise(weights: StoredTensors): NonNullable<ModelReport['weights']> {
+/** What all tensors together are. */
+export function summariseWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
   const byDtype = new Map<string, number>();
   for (const { dtype, shape } of tensors) byDtype.set(dtype, (byDtype.get(dtype) ?? 0) + product(shape));

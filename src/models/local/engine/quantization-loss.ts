@@ -1,10 +1,10 @@
 /** How much quantised weights change a model's predictions, measured on a fixed text. */
 
 import { argmax, logNormaliser, logProbability } from '../constraint/sampling.js';
-import type { Quantization } from '../settings.js';
 import { openTokenizer } from '../tokens/tokenizer.js';
 import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
-import { openWeights } from '../weights/safetensors.js';
+import { openWeights } from '../weights/open-weights.js';
+import type { Quantization } from '../weights/quantization.js';
 import { freeCores } from './device.js';
 import { buildGraph } from './engine.js';
 import { KeyValueCache } from './key-value-cache.js';

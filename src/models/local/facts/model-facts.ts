@@ -4,10 +4,12 @@ import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
-import { type Quantization, quantizations } from '../settings.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
+import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
-import { blockSize } from '../weights/quantization.js';
+import { openWeights } from '../weights/open-weights.js';
+import { blockSize, type Quantization } from '../weights/quantization.js';
+import type { StoredTensors } from '../weights/safetensors.js';
 
 export interface ModelFacts extends ModelReport {
   readonly memory?: MemoryNeed;
@@ -20,8 +22,8 @@ export interface ModelFacts extends ModelReport {
 
 /** In bytes. */
 export interface MemoryNeed {
-  /** Weights in memory, by quantization. */
-  readonly weights: Readonly<Record<Quantization, number>>;
+  /** Weights in memory, by the quantizations that are possible. */
+  readonly weights: Readonly<Partial<Record<Quantization, number>>>;
   /** Keys and values of one token. */
   readonly contextToken: number;
 }
@@ -46,7 +48,12 @@ export async function modelFacts(
     ...report,
     problems,
     ...(devices && { devices }),
-    ...(report.config && { memory: memoryNeed(report.config) }),
+    ...(report.config && {
+      memory: memoryNeed(
+        report.config,
+        attempt(() => openWeights(directory), []),
+      ),
+    }),
     ...(generation && { generation }),
     ...(loss && quantization && { loss: { quantization, ...loss } }),
   };
@@ -75,31 +82,41 @@ function templateProblems({ tokenizer }: ModelReport): Problem[] {
 }
 
 /** Bytes of a weight, the scale of its block included. */
-const bytesPerWeight: Readonly<Record<Quantization, number>> = {
+const bytesPerWeight = {
   none: 4,
   int8: 1 + 4 / blockSize,
   int4: 0.5 + 4 / blockSize,
-};
+} as const;
 
 /**
  * The memory that a model needs. An embedding that is not also the output layer stays on disk, as its rows are looked up
  * one by one; vectors are always float32.
+ * @param stored weights, whose blocks of codes stay as they are
  */
-export function memoryNeed(config: DecoderConfig): MemoryNeed {
+export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): MemoryNeed {
   let matrices = 0;
   let vectors = 0;
+  let asStored = 0;
+  let isQuantized = false;
   for (const { name, shape } of decoderTensors(config)) {
     const size = shape.reduce((a, b) => a * b, 1);
     if (shape.length === 1) vectors += size;
-    else if (config.tied || name !== 'model.embed_tokens.weight') matrices += size;
+    else if (config.tied || name !== 'model.embed_tokens.weight') {
+      const packing = blockType(stored?.get(name)?.dtype ?? '')?.packing;
+      matrices += size;
+      isQuantized ||= packing !== undefined;
+      asStored += packing === undefined ? 4 * size : (size * packedBits(packing)) / 8;
+    }
   }
-  const weights = (quantization: Quantization) =>
-    Math.round(matrices * bytesPerWeight[quantization] + vectors * 4);
+  const rounded = (name: 'none' | 'int8' | 'int4') =>
+    Math.round(matrices * bytesPerWeight[name] + vectors * 4);
   return {
-    weights: Object.fromEntries(quantizations.map((name) => [name, weights(name)])) as Record<
-      Quantization,
-      number
-    >,
+    weights: isQuantized
+      ? { none: Math.round(asStored + vectors * 4), float32: rounded('none') }
+      : { none: rounded('none'), int8: rounded('int8'), int4: rounded('int4') },
     contextToken: 2 * 4 * config.layers.length * config.kvHeads * config.headDim,
   };
 }
+
+/** Of a weight, with its share of the block's scale and offset. */
+const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;

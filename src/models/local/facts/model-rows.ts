@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
 import type { SystemMessages } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
-import { quantizations } from '../settings.js';
 import type { GenerationDefaults } from '../weights/generation-config.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import type { ModelFacts } from './model-facts.js';
@@ -21,11 +20,11 @@ export function modelRows(facts: ModelFacts): (readonly [string, string])[] {
   if (weights !== undefined) {
     rows.push([
       'parameters',
-      `${formatCount(weights.parameters)}, ${weights.dtypes.join(' and ')}, ${formatBytes(weights.bytes)} in ${plural(weights.files, 'file')}`,
+      `${formatCount(weights.parameters)}, ${weights.dtypes.join(', ')}, ${formatBytes(weights.bytes)} in ${plural(weights.files, 'file')}`,
     ]);
   }
   if (config !== undefined && memory !== undefined) {
-    const sizes = quantizations.map((name) => `${formatBytes(memory.weights[name])} (${name})`);
+    const sizes = Object.entries(memory.weights).map(([name, bytes]) => `${formatBytes(bytes)} (${name})`);
     rows.push(['memory', `${sizes.join(', ')} of weights, and about 200 MB for the program`]);
     const full = formatBytes(memory.contextToken * config.contextTokens);
     rows.push([
@@ -37,7 +36,10 @@ export function modelRows(facts: ModelFacts): (readonly [string, string])[] {
     rows.push(['template', `${basename(tokenizer.templateFile)}, ${systemTexts[tokenizer.system]}`]);
     const stated = generation?.eosTokens.length ? generation.eosTokens : (config?.eosTokens ?? []);
     const ends = [...new Set([...stated, ...tokenizer.eosTokens])];
-    rows.push(['tokenizer', `tokenizer.json, an answer ends at token ${ends.join(' or ') || '(none)'}`]);
+    rows.push([
+      'tokenizer',
+      `${basename(tokenizer.file)}, an answer ends at token ${ends.join(' or ') || '(none)'}`,
+    ]);
   }
   if (generation !== undefined) rows.push(['sampling', samplingText(generation)]);
   if (devices !== undefined)

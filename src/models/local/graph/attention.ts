@@ -35,6 +35,8 @@ export function ropeFrequencies(rope: Rope, headDim: number): number[] {
       return plain;
     case 'linear':
       return plain.map((frequency) => Math.fround(frequency / rope.factor));
+    case 'divided':
+      return plain.map((frequency, i) => Math.fround(frequency / rope.divisors[i]!));
     case 'llama3': {
       const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContext } = rope;
       return plain.map((frequency) => {

@@ -96,6 +96,10 @@ export class GraphBuilder {
     return this.#constant('int32', new Uint8Array(Int32Array.from(values).buffer), shape, values);
   }
 
+  bytes(values: readonly number[], shape: readonly number[] = [values.length]): Value {
+    return this.#constant('uint8', Uint8Array.from(values), shape, values);
+  }
+
   /** A constant of the type that the graph computes in. */
   floats(type: Precision, values: readonly number[], shape: readonly number[] = [values.length]): Value {
     const array = type === 'float32' ? Float32Array.from(values) : Float64Array.from(values);

@@ -1,5 +1,7 @@
 import { UserError } from '../../../base/errors.js';
+import { blockType } from '../weights/gguf-blocks.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
+import { rowOrder } from '../weights/rows.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 
@@ -25,7 +27,12 @@ export function storedParameters(
   weights: StoredTensors,
   precision: Precision,
 ): ParameterSource {
-  const exact = (name: string) => g.exact(requireTensor(weights, name), precision);
+  const exact = (name: string) => {
+    const tensor = requireTensor(weights, name);
+    const order = rowOrder(tensor);
+    const rows = g.exact(tensor, precision);
+    return order === undefined ? rows : g.op('Gather', [rows, g.integers(order)], { axis: 0 });
+  };
   return {
     linear(module, x, bias) {
       const weight = exact(`${module}.weight`);
@@ -40,8 +47,6 @@ export function storedParameters(
   };
 }
 
-const computable = ['F32', 'F16', 'BF16'];
-
 /** @throws UserError when the weights lack the tensor or hold it in a dtype that can't be computed with */
 export function requireTensor(weights: StoredTensors, name: string): StoredTensor {
   const tensor = weights.get(name);
@@ -51,13 +56,13 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
       message: `the weights hold no tensor \`${name}\`, which config.json calls for`,
       remedy: 'check that config.json and the safetensors files belong together',
     });
-  if (!computable.includes(tensor.dtype))
+  if (blockType(tensor.dtype) === undefined)
     throw new UserError({
       file: tensor.file,
       field: name,
       value: tensor.dtype,
       message: 'weights of this dtype are not supported',
-      alternatives: computable,
+      alternatives: ['F32', 'F16', 'BF16'],
     });
   return tensor;
 }

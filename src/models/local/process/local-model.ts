@@ -12,6 +12,7 @@ import type { GeneratedAnswer, JobResult } from '../engine/protocol.js';
 import { requireRuntime } from '../engine/require-runtime.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory } from '../settings.js';
+import { withStoreDefaults } from '../stores/stored-models.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { readDecoderConfig } from '../weights/hf-config.js';
@@ -25,7 +26,7 @@ import { ModelProcess } from './model-process.js';
 export function createLocalModel(config: LocalConfig): LanguageModel {
   const adapter =
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
-  const located = { ...config, path: modelDirectory(config.path), adapter };
+  const located = { ...withStoreDefaults(config), path: modelDirectory(config.path), adapter };
   checkFiles(located, adapter === undefined ? [] : [adapter]);
   const process = new ModelProcess(modelId(located.path, adapter), located);
   return { ...languageModel(located, process), close: () => process.close() };
@@ -50,7 +51,7 @@ export function openLocalModels(
   config: Omit<LocalConfig, 'adapter'>,
   adapters: readonly string[],
 ): LocalModels {
-  const base = { ...config, path: modelDirectory(config.path) };
+  const base = { ...withStoreDefaults(config), path: modelDirectory(config.path) };
   checkFiles(base, adapters);
   const process = new ModelProcess(modelId(base.path), { ...base, adapters });
   return {

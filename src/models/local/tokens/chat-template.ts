@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 import type { ChatMessage } from '../../language-model.js';
+import { isGguf } from '../weights/gguf.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
 export const tokenizerConfigSchema = z.looseObject({
@@ -120,6 +121,10 @@ function fixedDate(format: string): string {
 
 /** The text of a model's chat template, found as `openChatTemplate` tells. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
+  if (isGguf(directory)) {
+    if (typeof config.chat_template === 'string') return { source: config.chat_template, file: directory };
+    throw noTemplate(directory, 'take the file of the instruction-tuned variant of the model');
+  }
   const own = path.join(directory, 'chat_template.jinja');
   if (existsSync(own)) return { source: readFileSync(own, 'utf8'), file: own };
   const file = path.join(directory, 'tokenizer_config.json');
@@ -131,15 +136,20 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
   const old = path.join(directory, 'chat_template.json');
   const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(old));
   if (parsed.success) return { source: parsed.data.chat_template, file: old };
-  throw new UserError({
-    field: 'model.path',
-    value: directory,
-    message: 'this model has no chat template, so it is not known how messages become its prompt',
-    remedy:
-      'take the instruction-tuned variant of the model, or write chat_template.jinja beside it, e.g. ' +
+  throw noTemplate(
+    directory,
+    'take the instruction-tuned variant of the model, or write chat_template.jinja beside it, e.g. ' +
       '{% for m in messages %}{{ m.content }}\\n\\n{% endfor %}',
-  });
+  );
 }
+
+const noTemplate = (model: string, remedy: string) =>
+  new UserError({
+    field: 'model.path',
+    value: model,
+    message: 'this model has no chat template, so it is not known how messages become its prompt',
+    remedy,
+  });
 
 function parse(source: string, file: string): Template {
   try {

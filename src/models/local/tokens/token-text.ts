@@ -53,7 +53,7 @@ export function tokenBytes(
   return {
     of: (id) => table[id] ?? nothing,
     isByte: (id) => !byteLevel && byteToken.test(tokens[id] ?? ''),
-    stripsFirstSpace: !byteLevel,
+    stripsFirstSpace: kinds.includes('Strip') || (!byteLevel && kinds.includes('Metaspace')),
   };
 }
 

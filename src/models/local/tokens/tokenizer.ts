@@ -5,6 +5,7 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import type { ChatMessage } from '../../language-model.js';
+import { isGguf, openGguf } from '../weights/gguf.js';
 import {
   type ChatTemplate,
   type ControlTokens,
@@ -14,6 +15,7 @@ import {
   tokenizerConfigSchema,
   tokenText,
 } from './chat-template.js';
+import { ggufTokenizerConfig, ggufTokenizerJson } from './gguf-tokenizer.js';
 import {
   TextStream,
   type TokenBytes,
@@ -39,6 +41,8 @@ export interface ChatTokenizer {
   /** Ids of control tokens (special tokens). */
   readonly controlIds: ReadonlySet<number>;
   readonly template: ChatTemplate;
+  /** File that it was read from. */
+  readonly file: string;
 }
 
 /**
@@ -49,8 +53,8 @@ export function openTokenizer(
   directory: string,
   variables: Readonly<Record<string, unknown>> = {},
 ): ChatTokenizer {
-  const file = path.join(directory, 'tokenizer.json');
-  const json = readTokenizerJson(file);
+  const file = tokenizerFile(directory);
+  const json = readTokenizerJson(directory);
   const config = readTokenizerConfig(directory);
   const special = json.added_tokens.filter((token) => token.special);
   const control = controlTokens(
@@ -79,6 +83,7 @@ export function openTokenizer(
     eosTokens: json.added_tokens.filter((token) => token.content === eosText).map((token) => token.id),
     controlIds: new Set(special.map((token) => token.id)),
     template,
+    file,
   };
 }
 
@@ -106,7 +111,13 @@ function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | und
   return tokens;
 }
 
-export function readTokenizerJson(file: string): TokenizerJson {
+/** The file that a model's tokenizer lies in. */
+const tokenizerFile = (model: string) => (isGguf(model) ? model : path.join(model, 'tokenizer.json'));
+
+/** @param model its directory, or a GGUF file */
+export function readTokenizerJson(model: string): TokenizerJson {
+  const file = tokenizerFile(model);
+  if (isGguf(model)) return checkedValue(tokenizerSchema, ggufTokenizerJson(openGguf(model)), file);
   const raw = readJson(file);
   if (raw === undefined)
     throw new UserError({
@@ -130,7 +141,10 @@ export function readTokenizerJson(file: string): TokenizerJson {
   return json;
 }
 
+/** @param directory of a model, or a GGUF file */
 export function readTokenizerConfig(directory: string): TokenizerConfig {
+  if (isGguf(directory))
+    return checkedValue(tokenizerConfigSchema, ggufTokenizerConfig(openGguf(directory)), directory);
   const file = path.join(directory, 'tokenizer_config.json');
   return checkedValue(tokenizerConfigSchema, readJson(file) ?? {}, file);
 }

@@ -3,6 +3,8 @@ import path from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import type { Sampling } from '../../language-model.js';
+import { isGguf, openGguf } from './gguf.js';
+import { ggufEndTokens } from './gguf-end-tokens.js';
 
 /** One token id or a list of them, as configs have both. */
 export const tokenIdsSchema = z.union([z.int(), z.array(z.int())]).nullish();
@@ -21,8 +23,9 @@ const generationSchema = z.looseObject({
   repetition_penalty: z.number().nullish(),
 });
 
-/** `generation_config.json`; empty where there is none. */
+/** `generation_config.json`; empty where there is none. A GGUF file names end tokens only. */
 export function readGenerationDefaults(directory: string): GenerationDefaults {
+  if (isGguf(directory)) return { eosTokens: ggufEndTokens(openGguf(directory)) };
   const file = path.join(directory, 'generation_config.json');
   const given = checkedValue(generationSchema, readJson(file) ?? {}, file);
   const { temperature, top_p, top_k, min_p, repetition_penalty } = given;

@@ -5,8 +5,10 @@ import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from './config-keys.js';
 import { tokenIds, tokenIdsSchema } from './generation-config.js';
+import { type GgufFile, isGguf, openGguf } from './gguf.js';
+import { ggufConfig, ropeDivisors } from './gguf-config.js';
 import { type Rope, readRope, ropeShape, unsupported } from './rope.js';
-import { openWeights, sameTensor } from './safetensors.js';
+import { directoryWeights, sameTensor } from './safetensors.js';
 
 const architectures = ['llama', 'mistral', 'qwen2', 'qwen3'] as const;
 type Architecture = (typeof architectures)[number];
@@ -75,11 +77,12 @@ const schema = z.looseObject({
 type HfConfig = z.output<typeof schema>;
 
 /**
- * @param directory of a Hugging Face model
- * @param ignoredKeys of config.json, which are read as if they were not there
+ * @param directory of a Hugging Face model, or a GGUF file
+ * @param ignoredKeys of config.json or of the file's metadata, which are read as if they were not there
  * @throws UserError naming the field of config.json that is missing or that the decoder does not support
  */
 export function readDecoderConfig(directory: string, ignoredKeys: readonly string[] = []): DecoderConfig {
+  if (isGguf(directory)) return readGgufConfig(openGguf(directory), ignoredKeys);
   const file = path.join(directory, 'config.json');
   const raw = readJson(file);
   if (raw === undefined)
@@ -96,7 +99,7 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
 /** Whether the weights hold an output layer other than the embedding: as in Transformers 5, it then counts. */
 function storesOwnHead(directory: string): boolean {
   try {
-    const weights = openWeights(directory);
+    const weights = directoryWeights(directory);
     const [head, embedding] = [weights.get('lm_head.weight'), weights.get('model.embed_tokens.weight')];
     return head !== undefined && embedding !== undefined && !sameTensor(head, embedding);
   } catch (error) {
@@ -104,6 +107,18 @@ function storesOwnHead(directory: string): boolean {
     if (error instanceof UserError) return false;
     throw error;
   }
+}
+
+function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): DecoderConfig {
+  const config = parseDecoderConfig(ggufConfig(gguf, ignoredKeys), gguf.file);
+  const divisors = ropeDivisors(gguf);
+  if (divisors === undefined) return config;
+  if (divisors.length !== config.headDim / 2 || !divisors.every((divisor) => divisor > 0))
+    throw unsupported(gguf.file, 'rope_freqs.weight', divisors.slice(0, 4), [
+      `${config.headDim / 2} positive numbers`,
+    ]);
+  const divided = (rope: Rope): Rope => ({ theta: rope.theta, scaling: 'divided', divisors });
+  return { ...config, layers: config.layers.map((layer) => ({ ...layer, rope: divided(layer.rope) })) };
 }
 
 /**

@@ -9,6 +9,10 @@ export const blockSize = 32;
 
 export type Bits = 4 | 8;
 
+/** What becomes of stored weights; `none` leaves them, blocks of codes included, and `float32` unpacks those. */
+export const quantizations = ['none', 'int8', 'int4', 'float32'] as const;
+export type Quantization = (typeof quantizations)[number];
+
 export interface QuantizedRows {
   /** [rows, blocks, blockSize·bits/8]; of two 4-bit weights the earlier is in the low half. */
   readonly codes: Uint8Array;

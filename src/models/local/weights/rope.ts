@@ -9,6 +9,8 @@ export type Rope = { readonly theta: number } & (
   | { readonly scaling: 'none' }
   /** Positions divided by `factor`. */
   | { readonly scaling: 'linear'; readonly factor: number }
+  /** Frequency i divided by `divisors[i]`, headDim / 2 of them: GGUF files hold the llama3 scaling so. */
+  | { readonly scaling: 'divided'; readonly divisors: readonly number[] }
   /** Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, those between interpolated. */
   | {
       readonly scaling: 'llama3';
@@ -44,7 +46,7 @@ type RopeConfig = z.output<z.ZodObject<typeof ropeShape>> & { readonly max_posit
 const everyKind = ['rope_theta', 'rope_type', 'type', 'partial_rotary_factor'];
 
 /** The keys that each kind reads beside those of every kind. */
-const keysOf: Readonly<Record<Rope['scaling'], readonly string[]>> = {
+const keysOf: Readonly<Record<Exclude<Rope['scaling'], 'divided'>, readonly string[]>> = {
   none: [],
   linear: ['factor'],
   llama3: ['factor', 'low_freq_factor', 'high_freq_factor', 'original_max_position_embeddings'],

@@ -20,6 +20,11 @@ export interface StoredTensor {
   readonly offset: number;
   /** Length in bytes. */
   readonly length: number;
+  /**
+   * Width of a head where its rows lie interleaved: the i-th of the first half at place 2i, the i-th of the second at
+   * 2i + 1 (llama.cpp's llama has queries and keys so).
+   */
+  readonly interleaved?: number;
 }
 
 export type StoredTensors = ReadonlyMap<string, StoredTensor>;
@@ -110,7 +115,7 @@ function storedTensor(
  * names. Symbolic links (the Hugging Face cache) are followed.
  * @throws UserError when there are no safetensors weights, or a shard or tensor is missing
  */
-export function openWeights(directory: string): StoredTensors {
+export function directoryWeights(directory: string): StoredTensors {
   const single = path.join(directory, 'model.safetensors');
   if (existsSync(single)) return byName(readSafetensors(single).tensors);
   const index = path.join(directory, 'model.safetensors.index.json');

@@ -8,9 +8,10 @@ import type { GenerateJob } from '../../../../src/models/local/engine/protocol.j
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { createLocalModel, openLocalModels } from '../../../../src/models/local/process/local-model.js';
-import { localSchema, type Quantization } from '../../../../src/models/local/settings.js';
+import { localSchema } from '../../../../src/models/local/settings.js';
 import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../../../src/models/local/weights/safetensors.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';
 import { ask } from '../../../support/ask.js';
 import { readReference, referenceDirectory, referenceModels } from '../fixture.js';

@@ -8,11 +8,8 @@ import { createLocalModel } from '../../../../src/models/local/process/local-mod
 import { localSchema } from '../../../../src/models/local/settings.js';
 import { withoutKeys } from '../../../../src/models/local/weights/config-keys.js';
 import { parseDecoderConfig, readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
-import {
-  openWeights,
-  readTensorBytes,
-  type StoredTensor,
-} from '../../../../src/models/local/weights/safetensors.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { readTensorBytes, type StoredTensor } from '../../../../src/models/local/weights/safetensors.js';
 import { recordingContext } from '../../../support/experiments.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory } from '../fixture.js';

@@ -1,0 +1,41 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+import { formatBytes, formatCount } from '../format/numbers.js';
+import { number, terminalTable, text } from '../format/table.js';
+
+export const options = (y: Argv) =>
+  y
+    .option('json', common.json)
+    .example('$0 models list', 'models of Ollama, of the Hugging Face cache, of LM Studio')
+    .example('$0 run my.yaml model.path=ollama:qwen3:0.6b', 'plays with one of them, here, without Ollama');
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop models list`. */
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { findStoredModels } = await import('../models/local/stores/stored-models.js');
+  const { embeddedModel, modelDirectory } = await import('../models/local/settings.js');
+  const { summariseModel } = await import('../models/local/facts/model-summary.js');
+  const embedded = { reference: embeddedModel, store: 'policyloop', path: modelDirectory(embeddedModel) };
+  const models = [embedded, ...findStoredModels(context.env)].map((model) => ({
+    ...model,
+    ...summariseModel(model.path),
+  }));
+  if (args.json) {
+    context.print(JSON.stringify(models));
+    return 0;
+  }
+  context.print(
+    terminalTable(models, [
+      text('model.path', ({ reference }) => reference),
+      text('from', ({ store }) => store),
+      number('parameters', ({ parameters }) => parameters && formatCount(parameters)),
+      number('size', ({ bytes }) => bytes && formatBytes(bytes)),
+      text('weights', ({ dtypes }) => dtypes?.join(', ')),
+      number('context', ({ contextTokens }) => contextTokens),
+      text('can be run', ({ problem }) => problem ?? 'yes'),
+    ]),
+  );
+  return 0;
+}

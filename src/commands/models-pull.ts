@@ -1,0 +1,53 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../base/command.js';
+import { type CommandContext, exitCodes } from '../base/context.js';
+import { formatBytes, plural } from '../format/numbers.js';
+import { createProgress } from '../format/progress.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('model', {
+      ...kinds.text,
+      demandOption: true,
+      describe: 'hf:ORG/NAME, hf:ORG/NAME@REVISION or hf:ORG/NAME:FILE.gguf',
+    })
+    .option('quiet', common.quiet)
+    .option('json', common.json)
+    .epilogue(
+      'Respects HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE, HF_HOME and HF_HUB_CACHE. Models of Ollama: `ollama pull`.',
+    )
+    .example('$0 models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct', 'into the Hugging Face cache');
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop models pull <model>`. */
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { withoutScheme } = await import('../models/local/stores/hf-cache.js');
+  const { pullModel } = await import('../models/local/stores/hf-download.js');
+  const reference = withoutScheme(args.model);
+  const progress = createProgress({ quiet: args.quiet || args.json }, context);
+  try {
+    const path = await pullModel(reference, context.env, {
+      signal: context.stop.finish,
+      onStart(bytes, files) {
+        if (files > 0) progress.begin({ label: plural(files, 'file'), total: bytes, amount: formatBytes });
+      },
+      onBytes: (bytes) => progress.update(bytes),
+    });
+    progress.close();
+    context.print(
+      args.json
+        ? JSON.stringify({ model: args.model, path })
+        : [`pulled  ${path}`, `run it  model.provider=local model.path=${args.model}`].join('\n'),
+    );
+    return 0;
+  } catch (error) {
+    if (!context.stop.finish.aborted) throw error;
+    context.note(
+      'interrupted: files that have arrived whole are kept, `models pull` goes on with the others',
+    );
+    return exitCodes.interrupted;
+  } finally {
+    progress.close();
+  }
+}

@@ -1,0 +1,22 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('model', { ...kinds.text, demandOption: true, describe: 'hf:ORG/NAME' })
+    .option('json', common.json)
+    .epilogue('Only what `models pull` downloaded is removed; other programs may need the rest.')
+    .example('$0 models remove hf:HuggingFaceTB/SmolLM2-135M-Instruct', 'all its revisions and files');
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop models remove <model>`. */
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { withoutScheme } = await import('../models/local/stores/hf-cache.js');
+  const { removeModel } = await import('../models/local/stores/hf-download.js');
+  const reference = withoutScheme(args.model);
+  const folder = removeModel(reference, context.env);
+  context.print(args.json ? JSON.stringify({ removed: folder }) : `removed  ${folder}`);
+  return 0;
+}

@@ -1,0 +1,152 @@
+/** Products with packed matrices, and packed matrices as float32. */
+
+import { UserError } from '../../../base/errors.js';
+import type { DecoderConfig } from '../weights/hf-config.js';
+import type { Quantization } from '../weights/quantization.js';
+import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
+import type { GraphBuilder, Value } from './graph.js';
+import {
+  isPacked,
+  type PackedMatrix,
+  type PackedWeights,
+  roundedWeights,
+  storedBlocks,
+} from './packed-weights.js';
+import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
+
+/**
+ * Rounds what the setting asks for, or takes the blocks that a file has.
+ * @param model its directory or file
+ * @returns undefined where every product is computed with the weights as they are
+ * @throws UserError when packed weights are to be rounded once more
+ */
+export function packedWeights(
+  model: string,
+  config: DecoderConfig,
+  weights: StoredTensors,
+  quantization: Quantization,
+): PackedWeights | undefined {
+  const matrices = decoderTensors(config)
+    .filter(({ shape }) => shape.length === 2)
+    .map(({ name }) => requireTensor(weights, name));
+  const blocks = matrices.filter(isPacked);
+  if (quantization === 'none' || quantization === 'float32')
+    return blocks.length === 0 ? undefined : storedBlocks(model, blocks);
+  if (blocks.length > 0)
+    throw new UserError({
+      field: 'model.quantization',
+      value: quantization,
+      message: `the weights of this file are quantised already (${[...new Set(blocks.map(({ dtype }) => dtype))].join(', ')})`,
+      alternatives: ['none', 'float32'],
+      remedy: 'leave it out: the weights are used as they are',
+    });
+  // An embedding that is not the output layer, too, is only looked up, and stays as it is.
+  const multiplied = matrices.filter(({ name }) => config.tied || name !== 'model.embed_tokens.weight');
+  return roundedWeights(model, multiplied, quantization === 'int4' ? 4 : 8);
+}
+
+/**
+ * Multiplies with the packed matrices and leaves all else to `exact`. Each product rounds its activations to 8 bits,
+ * block by block (accuracy level 4), which makes it fast. Rounded here, an embedding is looked up as it was stored.
+ */
+export function packedParameters(
+  g: GraphBuilder,
+  { matrices, rounded }: PackedWeights,
+  exact: ParameterSource,
+): ParameterSource {
+  const sums = new Map<string, Value>();
+  /** Sums of x over each block: [N, blocks]; q, k and v share them, as do gate and up. */
+  const blockSums = (x: Value, { block, columns }: PackedMatrix): Value => {
+    const key = `${x} ${block}`;
+    const known = sums.get(key);
+    if (known !== undefined) return known;
+    const blocks = g.op('Reshape', [x, g.integers([-1, columns / block, block])]);
+    const total = g.op('ReduceSum', [blocks, g.integers([2])], { keepdims: 1 });
+    const sum = g.op('Reshape', [total, g.integers([-1, columns / block])]);
+    sums.set(key, sum);
+    return sum;
+  };
+  return {
+    ...exact,
+    linear(module, x, bias): Value {
+      const matrix = matrices.get(`${module}.weight`);
+      if (matrix === undefined) return exact.linear(module, x, bias);
+      const { rows, columns, bits, block, codes, scales, offsets } = matrix;
+      const attributes = { K: columns, N: rows, bits, block_size: block, accuracy_level: 4 };
+      const inputs = [x, g.stored(codes), g.stored(scales)];
+      let product = g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
+      if (offsets !== undefined) {
+        const shifted = g.op('Gemm', [blockSums(x, matrix), g.stored(offsets)], { transB: 1 });
+        product = g.op('Add', [product, shifted]);
+      }
+      return bias ? g.op('Add', [product, exact.vector(`${module}.bias`)]) : product;
+    },
+    ...(rounded === undefined && { embed: (module, ids) => embedded(g, matrices, exact, module, ids) }),
+  };
+}
+
+/** All products in float32: the matrices are unpacked when the session loads, and take their full size in memory. */
+export function unpackedParameters(
+  g: GraphBuilder,
+  { matrices }: PackedWeights,
+  exact: ParameterSource,
+): ParameterSource {
+  return {
+    ...exact,
+    linear(module, x, bias): Value {
+      const matrix = matrices.get(`${module}.weight`);
+      if (matrix === undefined) return exact.linear(module, x, bias);
+      const weight = unpacked(g, matrix, (tensor) => g.stored(tensor), [matrix.rows]);
+      return g.op('Gemm', bias ? [x, weight, exact.vector(`${module}.bias`)] : [x, weight], { transB: 1 });
+    },
+    embed: (module, ids) => embedded(g, matrices, exact, module, ids),
+  };
+}
+
+/** Rows of a packed embedding, unpacked after they are gathered; the output layer reads the same codes. */
+function embedded(
+  g: GraphBuilder,
+  matrices: PackedWeights['matrices'],
+  exact: ParameterSource,
+  module: string,
+  ids: Value,
+): Value {
+  const matrix = matrices.get(`${module}.weight`);
+  if (matrix === undefined) return exact.embed(module, ids);
+  const shape = g.op('Shape', [ids]);
+  const flat = g.op('Reshape', [ids, g.integers([-1])]);
+  const rows = unpacked(g, matrix, (tensor) => g.op('Gather', [g.stored(tensor), flat], { axis: 0 }), [-1]);
+  return g.op('Reshape', [rows, g.op('Concat', [shape, g.integers([matrix.columns])], { axis: 0 })]);
+}
+
+/** scale·(code − middle) + offset, [rows, columns] in float32. */
+function unpacked(
+  g: GraphBuilder,
+  { bits, block, columns, codes, scales, offsets }: PackedMatrix,
+  part: (tensor: StoredTensor) => Value,
+  rows: readonly [number],
+): Value {
+  const bytes = part(codes);
+  const blocks = codes.shape[1]!;
+  const ofBlock = (tensor: StoredTensor) => g.op('Unsqueeze', [part(tensor), g.integers([-1])]);
+  const levels = g.cast(bits === 8 ? bytes : nibbles(g, bytes, blocks, block), 'float32');
+  const centred = g.op('Sub', [levels, g.floats('float32', [2 ** (bits - 1)], [])]);
+  const scaled = g.op('Mul', [centred, ofBlock(scales)]);
+  const values = offsets === undefined ? scaled : g.op('Add', [scaled, ofBlock(offsets)]);
+  const padded = g.op('Reshape', [values, g.integers([...rows, blocks * block])]);
+  if (blocks * block === columns) return padded;
+  return g.op('Slice', [padded, g.integers([0]), g.integers([columns]), g.integers([1])]);
+}
+
+/** The two codes of each byte side by side: [rows, blocks, block]. */
+function nibbles(g: GraphBuilder, bytes: Value, blocks: number, block: number): Value {
+  const four = g.bytes([4]);
+  const shift = (value: Value, direction: string) => g.op('BitShift', [value, four], { direction });
+  const halves = [shift(shift(bytes, 'LEFT'), 'RIGHT'), shift(bytes, 'RIGHT')];
+  const pairs = g.op(
+    'Concat',
+    halves.map((half) => g.op('Unsqueeze', [half, g.integers([-1])])),
+    { axis: -1 },
+  );
+  return g.op('Reshape', [pairs, g.integers([-1, blocks, block])]);
+}

@@ -1,0 +1,234 @@
+/**
+ * Matrices in codes of 4 or 8 bits as the runtime multiplies with them: weights in float are rounded to such codes, the
+ * blocks of GGUF files become them without loss. Made on first use, then kept on disk.
+ */
+import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { blockType, type Packing } from '../weights/gguf-blocks.js';
+import { type Bits, quantizeRows } from '../weights/quantization.js';
+import { emptyBlock, readRows, rowOrder } from '../weights/rows.js';
+import {
+  readSafetensors,
+  readTensorBytes,
+  type StoredTensor,
+  type StoredTensors,
+} from '../weights/safetensors.js';
+import { cachedFile } from './weight-cache.js';
+
+/** Changes whenever the same weights would become other codes. */
+const formatVersion = 1;
+
+/** One matrix: value = scale·(code − 2^(bits−1)) + offset, with one scale and offset for each block of a row. */
+export interface PackedMatrix extends Packing {
+  readonly rows: number;
+  readonly columns: number;
+  /** uint8 [rows, blocks, block·bits/8]; of two 4-bit codes the earlier is in the low half. */
+  readonly codes: StoredTensor;
+  /** float32 [rows, blocks] */
+  readonly scales: StoredTensor;
+  /** float32 [rows, blocks] */
+  readonly offsets?: StoredTensor;
+}
+
+export interface PackedWeights {
+  readonly file: string;
+  /** By the name of the tensor that they stand for. */
+  readonly matrices: ReadonlyMap<string, PackedMatrix>;
+  /** The bits that they were rounded to here; undefined for a file's own blocks. */
+  readonly rounded: Bits | undefined;
+  /** Root mean square of the rounding errors over that of the weights; 0 for blocks that were packed before. */
+  readonly relativeError: number;
+}
+
+/**
+ * Matrices rounded to so many bits, in blocks of 32.
+ * @param model its directory or file: the codes are kept beside it
+ * @throws UserError when they can't be written
+ */
+export function roundedWeights(model: string, matrices: readonly StoredTensor[], bits: Bits): PackedWeights {
+  const packing = { bits, block: 32, offset: false } as const;
+  return { ...packed(model, `int${bits}-block32`, matrices, () => packing), rounded: bits };
+}
+
+/** Matrices of a GGUF file as they are. */
+export function storedBlocks(model: string, matrices: readonly StoredTensor[]): PackedWeights {
+  return {
+    ...packed(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!),
+    rounded: undefined,
+  };
+}
+
+/** Whether a tensor is stored in blocks of codes. */
+export const isPacked = ({ dtype }: StoredTensor): boolean => blockType(dtype)?.packing !== undefined;
+
+function packed(
+  model: string,
+  kind: string,
+  matrices: readonly StoredTensor[],
+  packingOf: (tensor: StoredTensor) => Packing,
+): Omit<PackedWeights, 'rounded'> {
+  const layout = layoutOf(matrices, packingOf);
+  const file = cachedFile(model, kind, formatVersion, matrices, layout.at(-1)?.end ?? 0, (path) =>
+    write(path, layout),
+  );
+  const { tensors, metadata } = readSafetensors(file);
+  const stored = new Map(tensors.map((tensor) => [tensor.name, tensor]));
+  return {
+    file,
+    matrices: new Map(layout.map(({ tensor, packing }) => [tensor.name, matrixOf(tensor, packing, stored)])),
+    relativeError: Number(metadata.relativeError),
+  };
+}
+
+function matrixOf(tensor: StoredTensor, packing: Packing, stored: StoredTensors): PackedMatrix {
+  const [rows, columns] = tensor.shape as [number, number];
+  const part = (name: Part) => stored.get(`${tensor.name}.${name}`)!;
+  return {
+    ...packing,
+    rows,
+    columns,
+    codes: part('codes'),
+    scales: part('scales'),
+    ...(packing.offset && { offsets: part('offsets') }),
+  };
+}
+
+type Part = 'codes' | 'scales' | 'offsets';
+
+interface Placed {
+  readonly tensor: StoredTensor;
+  readonly packing: Packing;
+  readonly blocks: number;
+  /** Offsets in the data part; `offsets` and `end` are equal where there are none. */
+  readonly codes: number;
+  readonly scales: number;
+  readonly offsets: number;
+  readonly end: number;
+}
+
+function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredTensor) => Packing): Placed[] {
+  let end = 0;
+  return matrices.map((tensor) => {
+    const packing = packingOf(tensor);
+    const [rows, columns] = tensor.shape as [number, number];
+    const blocks = Math.ceil(columns / packing.block);
+    const codes = end;
+    const scales = codes + (rows * blocks * packing.block * packing.bits) / 8;
+    const offsets = scales + rows * blocks * 4;
+    end = offsets + (packing.offset ? rows * blocks * 4 : 0);
+    return { tensor, packing, blocks, codes, scales, offsets, end };
+  });
+}
+
+/** Digits kept free in the header for the error, which is known last, while the header's length is fixed first. */
+const errorDigits = 12;
+
+function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array {
+  const entries = layout.flatMap(({ tensor, packing, blocks, ...at }) => {
+    const rows = tensor.shape[0]!;
+    const entry = (name: Part, dtype: string, shape: readonly number[], end: number) =>
+      [`${tensor.name}.${name}`, { dtype, shape, data_offsets: [at[name], end] }] as const;
+    return [
+      entry('codes', 'U8', [rows, blocks, (packing.block * packing.bits) / 8], at.scales),
+      entry('scales', 'F32', [rows, blocks], at.offsets),
+      ...(packing.offset ? [entry('offsets', 'F32', [rows, blocks], at.end)] : []),
+    ];
+  });
+  const metadata = { relativeError: relativeError.toExponential(6).padStart(errorDigits + 2) };
+  const text = Buffer.from(JSON.stringify({ __metadata__: metadata, ...Object.fromEntries(entries) }));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  return Buffer.concat([length, text]);
+}
+
+/** Bytes of a matrix that are read and packed at once. */
+const chunkBytes = 1 << 24;
+
+function write(file: string, layout: readonly Placed[]): void {
+  const temporary = `${file}.${process.pid}.tmp`;
+  const descriptor = openSync(temporary, 'w');
+  try {
+    const dataStart = headerOf(layout, 0).length;
+    const error = { squared: 0, weights: 0 };
+    for (const placed of layout) {
+      const { tensor, packing, blocks } = placed;
+      const rows = tensor.shape[0]!;
+      const head = tensor.interleaved ?? 1;
+      const step = Math.max(1, Math.floor(chunkBytes / (tensor.length / rows) / head)) * head;
+      for (let row = 0; row < rows; row += step) {
+        const part = packRows(placed, row, Math.min(step, rows - row), error);
+        const at = (name: Part, perRow: number) => dataStart + placed[name] + row * perRow;
+        writeAll(descriptor, part.codes, at('codes', (blocks * packing.block * packing.bits) / 8));
+        writeAll(descriptor, bytesOf(part.scales), at('scales', blocks * 4));
+        if (packing.offset) writeAll(descriptor, bytesOf(part.offsets!), at('offsets', blocks * 4));
+      }
+    }
+    const relative = error.weights === 0 ? 0 : Math.sqrt(error.squared / error.weights);
+    writeAll(descriptor, headerOf(layout, relative), 0);
+    closeSync(descriptor);
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** @param error gains the rounding errors */
+function packRows(
+  { tensor, packing }: Placed,
+  row: number,
+  count: number,
+  error: { squared: number; weights: number },
+): Rows {
+  if (isPacked(tensor)) return repackRows(tensor, row, count);
+  const rounded = quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing.bits);
+  error.squared += rounded.squaredError;
+  error.weights += rounded.squaredWeight;
+  return rounded;
+}
+
+interface Rows {
+  readonly codes: Uint8Array;
+  readonly scales: Float32Array;
+  readonly offsets?: Float32Array;
+}
+
+/** Blocks of rows in the runtime's layout: the same values. Whole heads where rows are interleaved. */
+function repackRows(tensor: StoredTensor, from: number, count: number): Rows {
+  const { bytes: blockBytes, elements, packing, unpack } = blockType(tensor.dtype)!;
+  const { bits, block } = packing!;
+  const columns = tensor.shape[1]!;
+  const rowBytes = (columns / elements) * blockBytes;
+  const bytes = readTensorBytes(tensor, from * rowBytes, count * rowBytes);
+  const order = rowOrder(tensor);
+  const perRow = { codes: (columns * bits) / 8, scales: columns / block };
+  const result = {
+    codes: new Uint8Array(count * perRow.codes),
+    scales: new Float32Array(count * perRow.scales),
+    offsets: new Float32Array(count * perRow.scales),
+  };
+  const unpacked = emptyBlock(elements, block);
+  for (let row = 0; row < count; row++) {
+    const stored = order === undefined ? row : order[from + row]! - from;
+    for (let b = 0; b < columns / elements; b++) {
+      unpack!(bytes, stored * rowBytes + b * blockBytes, unpacked);
+      const at = row * perRow.scales + (b * elements) / block;
+      result.scales.set(unpacked.scales, at);
+      if (packing!.offset) result.offsets.set(unpacked.offsets, at);
+      const first = row * perRow.codes + (b * elements * bits) / 8;
+      if (bits === 8) result.codes.set(unpacked.codes, first);
+      else
+        for (let i = 0; i < elements; i += 2)
+          result.codes[first + i / 2] = unpacked.codes[i]! | (unpacked.codes[i + 1]! << 4);
+    }
+  }
+  return result;
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array) =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
+function writeAll(descriptor: number, bytes: Uint8Array, position: number): void {
+  let written = 0;
+  while (written < bytes.length)
+    written += writeSync(descriptor, bytes, written, bytes.length - written, position + written);
+}

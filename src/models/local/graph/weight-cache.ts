@@ -1,0 +1,89 @@
+/** Weights made from a model's: kept beside the model, or in the home directory where that is read-only. */
+import { createHash } from 'node:crypto';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { messageOf, UserError } from '../../../base/errors.js';
+import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
+
+/**
+ * A file made of these tensors, from the cache or made now (seconds to minutes).
+ * @param kind of file, part of its name
+ * @param version of what `make` writes
+ * @param bytes that it takes on disk
+ * @param make writes it at the path that it is given
+ * @throws UserError when it can't be written
+ */
+export function cachedFile(
+  model: string,
+  kind: string,
+  version: number,
+  tensors: readonly StoredTensor[],
+  bytes: number,
+  make: (file: string) => void,
+): string {
+  const name = `${kind}-${fingerprint(tensors, version)}.safetensors`;
+  const directory = existsSync(model) && statSync(model).isFile() ? path.dirname(model) : model;
+  const folders = [path.join(directory, '.policyloop'), path.join(homedir(), '.cache', 'policyloop')];
+  const known = folders.map((folder) => path.join(folder, name)).find(isWhole);
+  if (known !== undefined) return known;
+  const file = path.join(writableFolder(folders), name);
+  try {
+    make(file);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    throw new UserError({
+      field: 'model.quantization',
+      message: `the quantised weights can't be written to ${path.dirname(file)} (${String(error.code)})`,
+      remedy: `make ${Math.ceil(bytes / 2 ** 20)} MB of room there, or make the directory writable`,
+    });
+  }
+  return file;
+}
+
+/** Hashes names, shapes and samples of every matrix, so that other weights of the same size and time are noticed. */
+function fingerprint(tensors: readonly StoredTensor[], version: number): string {
+  const hash = createHash('sha256').update(`${version}`);
+  for (const tensor of tensors) {
+    hash.update(`\n${tensor.name} ${tensor.dtype} ${tensor.shape.join('x')} `);
+    for (const [start, length] of sampledParts(tensor.length))
+      hash.update(readTensorBytes(tensor, start, length));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Whether the cache holds the file in full; one that a crash or a full disk cut short is made anew. */
+function isWhole(file: string): boolean {
+  if (!existsSync(file)) return false;
+  try {
+    readSafetensors(file);
+    return true;
+  } catch (error) {
+    if (error instanceof UserError) return false;
+    throw error;
+  }
+}
+
+function writableFolder(folders: readonly string[]): string {
+  for (const folder of folders.slice(0, -1)) {
+    try {
+      mkdirSync(folder, { recursive: true });
+      accessSync(folder, constants.W_OK);
+      return folder;
+    } catch {
+      // Tries the next one.
+    }
+  }
+  const last = folders.at(-1)!;
+  try {
+    mkdirSync(last, { recursive: true });
+  } catch (error) {
+    throw new UserError({
+      field: 'model.quantization',
+      message: `there is no folder for the quantised weights (${messageOf(error)})`,
+      alternatives: folders,
+      remedy: 'make one of these folders writable',
+    });
+  }
+  return last;
+}

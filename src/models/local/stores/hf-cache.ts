@@ -1,0 +1,124 @@
+/**
+ * Models in the Hugging Face cache: `models--ORG--NAME/refs/REVISION` holds a commit, `snapshots/COMMIT/` its files, as
+ * links to blobs (huggingface_hub's layout).
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { UserError } from '../../../base/errors.js';
+import type { Variables } from './ollama-store.js';
+
+export const hfScheme = 'hf:';
+
+/** `ORG/NAME[@REVISION][:FILE.gguf]` */
+export interface HfReference {
+  readonly repository: string;
+  /** A branch, a tag or a commit. */
+  readonly revision: string;
+  /** A GGUF file of the repository; undefined for its safetensors weights. */
+  readonly file: string | undefined;
+}
+
+/** @throws UserError when it is not of the form */
+export function parseHfReference(reference: string): HfReference {
+  const match = /^([\w.-]+\/[\w.-]+)(?:@([\w./-]+))?(?::([^:]+\.gguf))?$/i.exec(reference);
+  const parts = reference.split(/[/@:]/);
+  if (match === null || parts.some((one) => one === '..' || one === '.'))
+    throw new UserError({
+      field: 'model.path',
+      value: `${hfScheme}${reference}`,
+      message: 'this names no model of Hugging Face',
+      alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME@REVISION', 'hf:ORG/NAME:FILE.gguf'],
+    });
+  return { repository: match[1]!, revision: match[2] ?? 'main', file: match[3] };
+}
+
+/**
+ * `ORG/NAME…` of `hf:ORG/NAME…`.
+ * @throws UserError for what is no model of Hugging Face
+ */
+export function withoutScheme(model: string): string {
+  if (model.startsWith(hfScheme)) return model.slice(hfScheme.length);
+  throw new UserError({
+    field: 'model',
+    value: model,
+    message: model.startsWith('ollama:')
+      ? 'Ollama keeps its models itself'
+      : 'this is no model of Hugging Face',
+    alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME:FILE.gguf'],
+    ...(model.startsWith('ollama:') && { remedy: `use \`ollama pull\` or \`ollama rm\`` }),
+  });
+}
+
+/** The cache's folder, found as huggingface_hub finds it. */
+export function hfCache(env: Variables): string {
+  const cache = env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache');
+  return (
+    env.HF_HUB_CACHE ??
+    env.HUGGINGFACE_HUB_CACHE ??
+    path.join(env.HF_HOME ?? path.join(cache, 'huggingface'), 'hub')
+  );
+}
+
+export const repositoryFolder = (cache: string, repository: string): string =>
+  path.join(cache, `models--${repository.replace('/', '--')}`);
+
+/**
+ * The directory of a model, or its GGUF file, in the cache.
+ * @throws UserError when it is not there
+ */
+export function hfModel(reference: string, env: Variables): string {
+  const { repository, revision, file } = parseHfReference(reference);
+  const cache = hfCache(env);
+  const snapshot = snapshotOf(repositoryFolder(cache, repository), revision);
+  const found = snapshot && (file === undefined ? snapshot : path.join(snapshot, file));
+  const weights = file === undefined ? 'config.json' : '';
+  if (found !== undefined && existsSync(path.join(found, weights))) return found;
+  throw new UserError({
+    field: 'model.path',
+    value: `${hfScheme}${reference}`,
+    message: `the Hugging Face cache holds no such model (${cache})`,
+    alternatives: hfModels(env)
+      .slice(0, 12)
+      .map((model) => model.reference),
+    remedy: `download it: \`policyloop models pull hf:${reference}\`, or set HF_HOME to where the cache is`,
+  });
+}
+
+function snapshotOf(folder: string, revision: string): string | undefined {
+  const ref = path.join(folder, 'refs', ...revision.split('/'));
+  const isRef = statSync(ref, { throwIfNoEntry: false })?.isFile() ?? false;
+  const commit = isRef ? readFileSync(ref, 'utf8').trim() : revision;
+  const snapshot = path.join(folder, 'snapshots', commit);
+  return /^[\w.-]+$/.test(commit) && existsSync(snapshot) ? snapshot : undefined;
+}
+
+export interface CachedModel {
+  /** As a config names it. */
+  readonly reference: string;
+  /** Directory, or GGUF file. */
+  readonly path: string;
+}
+
+/** Models of the cache's newest `main` that have safetensors weights or GGUF files. */
+export function hfModels(env: Variables): readonly CachedModel[] {
+  const cache = hfCache(env);
+  if (!existsSync(cache)) return [];
+  return readdirSync(cache)
+    .sort()
+    .flatMap((name): CachedModel[] => {
+      const match = /^models--(.+?)--(.+)$/.exec(name);
+      const snapshot = match && snapshotOf(path.join(cache, name), 'main');
+      if (!match || !snapshot) return [];
+      const reference = `${hfScheme}${match[1]}/${match[2]}`;
+      const files = readdirSync(snapshot);
+      const ggufs = files.filter((file) => /\.gguf$/i.test(file) && !/-0000[2-9]-of-/.test(file));
+      const isModel = files.includes('config.json') && files.some((file) => file.endsWith('.safetensors'));
+      return [
+        ...(isModel ? [{ reference, path: snapshot }] : []),
+        ...ggufs
+          .sort()
+          .map((file) => ({ reference: `${reference}:${file}`, path: path.join(snapshot, file) })),
+      ];
+    });
+}

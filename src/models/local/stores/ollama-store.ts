@@ -1,0 +1,164 @@
+/**
+ * Models in Ollama's store: manifests name blobs by their digests. Layout from Ollama's `manifest` and `types/model`
+ * packages; only the disk is read, Ollama need not run.
+ */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../../base/errors.js';
+import { checkedValue, readJson } from '../../../storage/files.js';
+
+/** Environment variables by their names. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+export const ollamaScheme = 'ollama:';
+
+/** What a manifest says that counts here. */
+export interface OllamaModel {
+  /** E.g. `qwen3:0.6b`. */
+  readonly name: string;
+  /** The GGUF file. */
+  readonly file: string;
+  readonly bytes: number;
+  /** Sampling and stop strings that Ollama uses where a request names none. */
+  readonly parameters: OllamaParameters;
+}
+
+const parametersSchema = z.looseObject({
+  temperature: z.number().min(0).optional(),
+  top_p: z.number().optional(),
+  top_k: z.int().optional(),
+  min_p: z.number().optional(),
+  repeat_penalty: z.number().optional(),
+  num_ctx: z.int().positive().optional(),
+  stop: z.array(z.string()).optional(),
+});
+type OllamaParameters = z.output<typeof parametersSchema>;
+
+const layerSchema = z.looseObject({ mediaType: z.string(), digest: z.string(), size: z.number() });
+const manifestSchema = z.looseObject({ layers: z.array(layerSchema) });
+
+const ollamaRoot = (env: Variables): string => env.OLLAMA_MODELS ?? path.join(homedir(), '.ollama', 'models');
+
+/**
+ * @param reference `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`; the tag is `latest` where it is left out
+ * @throws UserError when there is no such model, or it holds what can't be run here
+ */
+export function ollamaModel(reference: string, env: Variables): OllamaModel {
+  const root = ollamaRoot(env);
+  const manifest = manifestFile(root, reference);
+  if (manifest === undefined)
+    throw new UserError({
+      field: 'model.path',
+      value: `${ollamaScheme}${reference}`,
+      message: `Ollama’s store holds no such model (${root})`,
+      alternatives: storedNames(root)
+        .slice(0, 12)
+        .map((name) => ollamaScheme + name),
+      remedy: `pull it: \`ollama pull ${reference}\`, or set OLLAMA_MODELS to where the store is`,
+    });
+  return readManifest(root, reference, manifest);
+}
+
+/** Every model of the store, in the order of their names; damaged ones are left out. */
+export function ollamaModels(env: Variables): readonly OllamaModel[] {
+  const root = ollamaRoot(env);
+  return storedNames(root).flatMap((name) => {
+    try {
+      return [ollamaModel(name, env)];
+    } catch (error) {
+      if (error instanceof UserError) return [];
+      throw error;
+    }
+  });
+}
+
+/** Parts of a name go into paths, so they can't lead out of the store. */
+const part = /^[A-Za-z0-9_][\w.-]*$/;
+
+function manifestFile(root: string, reference: string): string | undefined {
+  const slash = reference.lastIndexOf('/');
+  const colon = reference.indexOf(':', slash + 1);
+  const [name, tag] =
+    colon < 0 ? [reference, 'latest'] : [reference.slice(0, colon), reference.slice(colon + 1)];
+  const parts = name.split('/');
+  if (parts.length > 3 || ![...parts, tag].every((one) => part.test(one.replace(/:\d+$/, ''))))
+    return undefined;
+  const model = parts.at(-1)!;
+  const namespace = parts.at(-2) ?? 'library';
+  const manifests = path.join(root, 'manifests');
+  const hosts = parts.length === 3 ? [parts[0]!] : hostsOf(manifests, namespace);
+  return hosts.map((host) => path.join(manifests, host, namespace, model, tag)).find(isFile);
+}
+
+/** Hosts that hold a namespace, Ollama's own first. */
+function hostsOf(manifests: string, namespace: string): readonly string[] {
+  const official = 'registry.ollama.ai';
+  const others = folders(manifests).filter(
+    (host) => host !== official && existsSync(path.join(manifests, host, namespace)),
+  );
+  return [official, ...others];
+}
+
+function readManifest(root: string, name: string, manifest: string): OllamaModel {
+  const { layers } = checkedValue(manifestSchema, readJson(manifest), manifest);
+  const kindOf = ({ mediaType }: z.output<typeof layerSchema>) =>
+    mediaType.replace('application/vnd.ollama.image.', '');
+  const unusable = layers.find((layer) => ['adapter', 'tensor'].includes(kindOf(layer)));
+  if (unusable !== undefined)
+    throw new UserError({
+      field: 'model.path',
+      value: `${ollamaScheme}${name}`,
+      message:
+        kindOf(unusable) === 'adapter'
+          ? 'this model has an adapter in GGUF beside its weights, which is not read here'
+          : 'the weights of this model are safetensors pieces for MLX, which are not read here',
+      remedy: 'use the provider `ollama` for it',
+    });
+  const model = layers.find((layer) => kindOf(layer) === 'model');
+  const file = model && blobFile(root, model.digest);
+  if (model === undefined || file === undefined || !isFile(file))
+    throw new UserError({
+      file: manifest,
+      message: model === undefined ? 'this manifest names no weights' : `the blob ${model.digest} is missing`,
+      remedy: `pull the model again: \`ollama pull ${name}\``,
+    });
+  const params = layers.find((layer) => kindOf(layer) === 'params');
+  const paramsFile = params && blobFile(root, params.digest);
+  const stated = paramsFile === undefined ? {} : (readJson(paramsFile) ?? {});
+  const parameters = checkedValue(parametersSchema, stated, paramsFile ?? manifest);
+  return { name, file, bytes: statSync(file).size, parameters };
+}
+
+function blobFile(root: string, digest: string): string | undefined {
+  const hash = /^sha256[:-]([0-9a-f]{64})$/.exec(digest);
+  return hash === null ? undefined : path.join(root, 'blobs', `sha256-${hash[1]}`);
+}
+
+/** `model:tag`, with namespace and host where they are not Ollama's own. */
+function storedNames(root: string): readonly string[] {
+  const manifests = path.join(root, 'manifests');
+  const names = folders(manifests).flatMap((host) =>
+    folders(path.join(manifests, host)).flatMap((namespace) =>
+      folders(path.join(manifests, host, namespace)).flatMap((model) =>
+        entries(path.join(manifests, host, namespace, model)).map((tag) => {
+          const own = host === 'registry.ollama.ai';
+          const prefix = own ? (namespace === 'library' ? '' : `${namespace}/`) : `${host}/${namespace}/`;
+          return `${prefix}${model}:${tag}`;
+        }),
+      ),
+    ),
+  );
+  return names.sort();
+}
+
+const isFile = (file: string): boolean => statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+
+const entries = (folder: string): readonly string[] =>
+  existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : [];
+
+const folders = (folder: string): readonly string[] =>
+  entries(folder).filter((name) =>
+    statSync(path.join(folder, name), { throwIfNoEntry: false })?.isDirectory(),
+  );

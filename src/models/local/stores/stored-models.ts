@@ -1,0 +1,91 @@
+/** Models that lie on this machine: in Ollama's store, in the Hugging Face cache, in LM Studio's folder, in the package. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { hfModel, hfModels, hfScheme } from './hf-cache.js';
+import { ollamaModel, ollamaModels, ollamaScheme, type Variables } from './ollama-store.js';
+
+export interface FoundModel {
+  /** What a config says: `model.path`. */
+  readonly reference: string;
+  readonly store: 'Ollama' | 'Hugging Face' | 'LM Studio';
+  /** Directory or GGUF file. */
+  readonly path: string;
+}
+
+/** Whether a path names a model of a store instead of a place on the disk. */
+export const isReference = (given: string): boolean =>
+  given.startsWith(ollamaScheme) || given.startsWith(hfScheme);
+
+/**
+ * The directory or GGUF file that a reference stands for.
+ * @throws UserError when the store holds no such model
+ */
+export function storedModelPath(reference: string, env: Variables = process.env): string {
+  if (reference.startsWith(ollamaScheme)) return ollamaModel(reference.slice(ollamaScheme.length), env).file;
+  return hfModel(reference.slice(hfScheme.length), env);
+}
+
+/** Sampling and stop strings that a store states for a model, where a config states none. */
+export function withStoreDefaults<Config extends StoreDefaults & { readonly path: string }>(
+  config: Config,
+  env: Variables = process.env,
+): Config {
+  if (!config.path.startsWith(ollamaScheme)) return config;
+  const { parameters } = ollamaModel(config.path.slice(ollamaScheme.length), env);
+  const { temperature, top_p, top_k, min_p, repeat_penalty, num_ctx, stop } = parameters;
+  return {
+    ...config,
+    temperature: config.temperature ?? temperature,
+    topP: config.topP ?? top_p,
+    topK: config.topK ?? top_k,
+    minP: config.minP ?? min_p,
+    repetitionPenalty: config.repetitionPenalty ?? repeat_penalty,
+    contextTokens: config.contextTokens ?? num_ctx,
+    stop: config.stop.length > 0 ? config.stop : (stop ?? []),
+  };
+}
+
+interface StoreDefaults {
+  readonly temperature?: number | undefined;
+  readonly topP?: number | undefined;
+  readonly topK?: number | undefined;
+  readonly minP?: number | undefined;
+  readonly repetitionPenalty?: number | undefined;
+  readonly contextTokens?: number | undefined;
+  readonly stop: readonly string[];
+}
+
+/** All that is there, store by store. */
+export function findStoredModels(env: Variables): readonly FoundModel[] {
+  return [
+    ...ollamaModels(env).map(({ name, file }) => ({
+      reference: ollamaScheme + name,
+      store: 'Ollama' as const,
+      path: file,
+    })),
+    ...hfModels(env).map((model) => ({ ...model, store: 'Hugging Face' as const })),
+    ...lmStudioFiles().map((file) => ({ reference: file, store: 'LM Studio' as const, path: file })),
+  ];
+}
+
+/** LM Studio keeps `PUBLISHER/MODEL/FILE.gguf` below one of these. */
+const lmStudioFolders = () =>
+  ['.lmstudio/models', '.cache/lm-studio/models'].map((folder) => path.join(homedir(), folder));
+
+function lmStudioFiles(): readonly string[] {
+  const depth = 3;
+  const below = (folder: string, left: number): readonly string[] =>
+    readdirSync(folder)
+      .sort()
+      .flatMap((name) => {
+        const entry = path.join(folder, name);
+        const stat = statSync(entry, { throwIfNoEntry: false });
+        if (stat?.isDirectory()) return left > 1 ? below(entry, left - 1) : [];
+        const isModel = /\.gguf$/i.test(name) && !/^mmproj|-0000[2-9]-of-/.test(name);
+        return stat?.isFile() && isModel ? [entry] : [];
+      });
+  return lmStudioFolders()
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => below(folder, depth));
+}

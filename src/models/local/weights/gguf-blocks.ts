@@ -1,0 +1,270 @@
+/**
+ * The blocks of GGUF's quantised tensors, and what they say: value = scale·(code − middle) + offset. Layouts from
+ * ggml-quants.c of llama.cpp; d, m and dmin are float16.
+ */
+import type { Bits } from './quantization.js';
+
+/** How the values of a type are held for the runtime's product of quantised weights. */
+export interface Packing {
+  readonly bits: Bits;
+  /** Weights that share a scale. */
+  readonly block: 16 | 32;
+  /** Whether a block has an offset besides. */
+  readonly offset: boolean;
+}
+
+export interface BlockType {
+  readonly dtype: string;
+  /** In the format. */
+  readonly number: number;
+  /** Values of one block, and its bytes. */
+  readonly elements: number;
+  readonly bytes: number;
+  readonly packing?: Packing;
+  /** Reads one block; present where `packing` is. */
+  readonly unpack?: Unpack;
+}
+
+/** Codes (one a byte), scales and offsets of one block that begins at `at`. */
+type Unpack = (from: Buffer, at: number, to: Unpacked) => void;
+
+export interface Unpacked {
+  /** Unsigned, `elements` of them; the middle 2^(bits−1) stands for 0 + offset. */
+  readonly codes: Uint8Array;
+  /** One for `packing.block` values. */
+  readonly scales: Float32Array;
+  readonly offsets: Float32Array;
+}
+
+const four = { bits: 4, block: 32, offset: false } as const;
+const eight = { bits: 8, block: 32, offset: false } as const;
+
+export const blockTypes: readonly BlockType[] = [
+  { dtype: 'F32', number: 0, elements: 1, bytes: 4 },
+  { dtype: 'F16', number: 1, elements: 1, bytes: 2 },
+  { dtype: 'BF16', number: 30, elements: 1, bytes: 2 },
+  { dtype: 'Q4_0', number: 2, elements: 32, bytes: 18, packing: four, unpack: q4_0 },
+  { dtype: 'Q4_1', number: 3, elements: 32, bytes: 20, packing: { ...four, offset: true }, unpack: q4_1 },
+  { dtype: 'Q5_0', number: 6, elements: 32, bytes: 22, packing: eight, unpack: q5_0 },
+  { dtype: 'Q5_1', number: 7, elements: 32, bytes: 24, packing: { ...eight, offset: true }, unpack: q5_1 },
+  { dtype: 'Q8_0', number: 8, elements: 32, bytes: 34, packing: eight, unpack: q8_0 },
+  { dtype: 'IQ4_NL', number: 20, elements: 32, bytes: 18, packing: eight, unpack: iq4nl },
+  {
+    dtype: 'Q2_K',
+    number: 10,
+    elements: 256,
+    bytes: 84,
+    packing: { bits: 4, block: 16, offset: true },
+    unpack: q2K,
+  },
+  {
+    dtype: 'Q3_K',
+    number: 11,
+    elements: 256,
+    bytes: 110,
+    packing: { bits: 4, block: 16, offset: false },
+    unpack: q3K,
+  },
+  { dtype: 'Q4_K', number: 12, elements: 256, bytes: 144, packing: { ...four, offset: true }, unpack: q4K },
+  { dtype: 'Q5_K', number: 13, elements: 256, bytes: 176, packing: { ...eight, offset: true }, unpack: q5K },
+  {
+    dtype: 'Q6_K',
+    number: 14,
+    elements: 256,
+    bytes: 210,
+    packing: { bits: 8, block: 16, offset: false },
+    unpack: q6K,
+  },
+  { dtype: 'IQ4_XS', number: 23, elements: 256, bytes: 136, packing: eight, unpack: iq4xs },
+  { dtype: 'MXFP4', number: 39, elements: 32, bytes: 17, packing: eight, unpack: mxfp4 },
+];
+
+/** Types that are refused by name. */
+export const foreignTypes: Readonly<Record<number, string>> = {
+  4: 'Q4_2',
+  5: 'Q4_3',
+  9: 'Q8_1',
+  15: 'Q8_K',
+  16: 'IQ2_XXS',
+  17: 'IQ2_XS',
+  18: 'IQ3_XXS',
+  19: 'IQ1_S',
+  21: 'IQ3_S',
+  22: 'IQ2_S',
+  24: 'I8',
+  25: 'I16',
+  26: 'I32',
+  27: 'I64',
+  28: 'F64',
+  29: 'IQ1_M',
+  31: 'Q4_0_4_4',
+  32: 'Q4_0_4_8',
+  33: 'Q4_0_8_8',
+  34: 'TQ1_0',
+  35: 'TQ2_0',
+  40: 'NVFP4',
+};
+
+const byDtype = new Map(blockTypes.map((type) => [type.dtype, type]));
+
+/** Undefined for dtypes of other formats. */
+export const blockType = (dtype: string): BlockType | undefined => byDtype.get(dtype);
+
+/** IEEE 754 binary16. */
+function half(bytes: Buffer, at: number): number {
+  const bits = bytes[at]! | (bytes[at + 1]! << 8);
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+/** The low halves of 16 bytes are the first 16 codes, the high halves the others. */
+function halves(from: Buffer, at: number, codes: Uint8Array, add = 0): void {
+  for (let i = 0; i < 16; i++) {
+    const byte = from[at + i]!;
+    codes[i] = (byte & 15) + add;
+    codes[i + 16] = (byte >> 4) + add;
+  }
+}
+
+function q4_0(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+  scales[0] = half(from, at);
+  halves(from, at + 2, codes);
+}
+
+function q4_1(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): void {
+  const d = half(from, at);
+  scales[0] = d;
+  offsets[0] = half(from, at + 2) + 8 * d;
+  halves(from, at + 4, codes);
+}
+
+/** Five bits: the fifth of each code is a bit of four bytes of their own. */
+function fiveBits(from: Buffer, high: number, low: number, codes: Uint8Array): void {
+  halves(from, low, codes, 112);
+  for (let i = 0; i < 32; i++) codes[i]! += ((from[high + (i >> 3)]! >> (i & 7)) & 1) << 4;
+}
+
+function q5_0(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+  scales[0] = half(from, at);
+  fiveBits(from, at + 2, at + 6, codes);
+}
+
+function q5_1(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): void {
+  const d = half(from, at);
+  scales[0] = d;
+  offsets[0] = half(from, at + 2) + 16 * d;
+  fiveBits(from, at + 4, at + 8, codes);
+}
+
+function q8_0(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+  scales[0] = half(from, at);
+  for (let i = 0; i < 32; i++) codes[i] = from[at + 2 + i]! ^ 128;
+}
+
+/** The levels of IQ4_NL and IQ4_XS, and twice those of MXFP4, moved to the middle 128. */
+const nonLinear = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113].map(
+  (v) => v + 128,
+);
+const fp4 = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12].map((v) => v + 128);
+
+function levels(from: Buffer, at: number, codes: Uint8Array, table: readonly number[], first = 0): void {
+  for (let i = 0; i < 16; i++) {
+    const byte = from[at + i]!;
+    codes[first + i] = table[byte & 15]!;
+    codes[first + i + 16] = table[byte >> 4]!;
+  }
+}
+
+function iq4nl(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+  scales[0] = half(from, at);
+  levels(from, at + 2, codes, nonLinear);
+}
+
+/** d, 16 bits with the high two bits of eight scales, 4 bytes with their low four, 128 bytes of halves. */
+function iq4xs(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+  const d = half(from, at);
+  const high = from.readUInt16LE(at + 2);
+  for (let j = 0; j < 8; j++) {
+    const low = (from[at + 4 + (j >> 1)]! >> (4 * (j & 1))) & 15;
+    scales[j] = d * ((low | (((high >> (2 * j)) & 3) << 4)) - 32);
+    levels(from, at + 8 + 16 * j, codes, nonLinear, 32 * j);
+  }
+}
+
+function mxfp4(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+  scales[0] = 2 ** (from[at]! - 128);
+  levels(from, at + 1, codes, fp4);
+}
+
+/** The j-th of eight pairs of 6-bit scales and minima in 12 bytes (Q4_K, Q5_K). */
+function sixBits(from: Buffer, at: number, j: number): readonly [scale: number, minimum: number] {
+  const s = (i: number) => from[at + i]!;
+  if (j < 4) return [s(j) & 63, s(j + 4) & 63];
+  return [(s(j + 4) & 15) | ((s(j - 4) >> 6) << 4), (s(j + 4) >> 4) | ((s(j) >> 6) << 4)];
+}
+
+function q4K(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): void {
+  const [d, dmin] = [half(from, at), half(from, at + 2)];
+  for (let j = 0; j < 8; j++) {
+    const [scale, minimum] = sixBits(from, at + 4, j);
+    scales[j] = d * scale;
+    offsets[j] = 8 * d * scale - dmin * minimum;
+    for (let l = 0; l < 32; l++)
+      codes[32 * j + l] = (from[at + 16 + 32 * (j >> 1) + l]! >> (4 * (j & 1))) & 15;
+  }
+}
+
+function q5K(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): void {
+  const [d, dmin] = [half(from, at), half(from, at + 2)];
+  for (let j = 0; j < 8; j++) {
+    const [scale, minimum] = sixBits(from, at + 4, j);
+    scales[j] = d * scale;
+    offsets[j] = 16 * d * scale - dmin * minimum;
+    for (let l = 0; l < 32; l++) {
+      const low = (from[at + 48 + 32 * (j >> 1) + l]! >> (4 * (j & 1))) & 15;
+      codes[32 * j + l] = 112 + low + (((from[at + 16 + l]! >> j) & 1) << 4);
+    }
+  }
+}
+
+function q6K(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+  const d = half(from, at + 208);
+  for (let i = 0; i < 16; i++) scales[i] = d * from.readInt8(at + 192 + i);
+  for (let i = 0; i < 256; i++) {
+    const [h, k, l] = [i >> 7, (i & 127) >> 5, i & 31];
+    const low = (from[at + 64 * h + l + 32 * (k & 1)]! >> (4 * (k >> 1))) & 15;
+    const high = (from[at + 128 + 32 * h + l]! >> (2 * k)) & 3;
+    codes[i] = (low | (high << 4)) + 96;
+  }
+}
+
+function q2K(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): void {
+  const [d, dmin] = [half(from, at + 80), half(from, at + 82)];
+  for (let j = 0; j < 16; j++) {
+    scales[j] = d * (from[at + j]! & 15);
+    offsets[j] = 2 * scales[j]! - dmin * (from[at + j]! >> 4);
+  }
+  for (let i = 0; i < 256; i++) codes[i] = 6 + twoBits(from, at + 16, i);
+}
+
+function q3K(from: Buffer, at: number, { codes, scales }: Unpacked): void {
+  const d = half(from, at + 108);
+  for (let j = 0; j < 16; j++) {
+    const low = (from[at + 96 + (j & 7)]! >> (4 * (j >> 3))) & 15;
+    const high = (from[at + 104 + (j & 3)]! >> (2 * (j >> 2))) & 3;
+    scales[j] = d * ((low | (high << 4)) - 32);
+  }
+  for (let i = 0; i < 256; i++) {
+    const set = (from[at + (i & 31)]! >> (i >> 5)) & 1;
+    codes[i] = twoBits(from, at + 32, i) + (set ? 8 : 4);
+  }
+}
+
+function twoBits(from: Buffer, at: number, i: number): number {
+  const [h, k, l] = [i >> 7, (i & 127) >> 5, i & 31];
+  return (from[at + 32 * h + l]! >> (2 * k)) & 3;
+}

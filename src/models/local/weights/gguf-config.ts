@@ -1,0 +1,166 @@
+/**
+ * What a GGUF file says of its model, in the words of Hugging Face's `config.json`, so that one reader understands both.
+ * Keys and their meaning: gguf-py/gguf/constants.py and src/llama-model.cpp of llama.cpp.
+ */
+import { UserError } from '../../../base/errors.js';
+import type { GgufFile, GgufValue } from './gguf.js';
+import { toFloat32 } from './quantization.js';
+import { readTensorBytes } from './safetensors.js';
+
+/** Architectures of llama.cpp that can be run; Mistral's is Llama's. */
+const architectures = ['llama', 'qwen2', 'qwen3'] as const;
+export type GgufArchitecture = (typeof architectures)[number];
+
+/** @throws UserError naming an architecture that can't be run */
+export function ggufArchitecture({ metadata, file }: GgufFile): GgufArchitecture {
+  const stated = metadata.get('general.architecture');
+  const known = architectures.find((name) => name === stated);
+  if (known !== undefined) return known;
+  throw new UserError({
+    file,
+    field: 'general.architecture',
+    value: stated ?? null,
+    message: 'this architecture is not supported',
+    alternatives: architectures,
+    remedy: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
+  });
+}
+
+/** Keys below the architecture's name that are understood, or that don't change the numbers. */
+const understood = new Set([
+  'block_count',
+  'context_length',
+  'embedding_length',
+  'feed_forward_length',
+  'vocab_size',
+  'attention.head_count',
+  'attention.head_count_kv',
+  'attention.key_length',
+  'attention.value_length',
+  'attention.layer_norm_rms_epsilon',
+  'attention.causal',
+  'rope.dimension_count',
+  'rope.freq_base',
+  'rope.scaling.type',
+  'rope.scaling.factor',
+  'rope.scale_linear',
+  'rope.scaling.original_context_length',
+  'rope.scaling.finetuned',
+  'tensor_data_layout',
+]);
+
+/** Keys that change nothing at this value. */
+const neutral: Readonly<Record<string, GgufValue>> = {
+  expert_count: 0,
+  expert_used_count: 0,
+  'attention.causal': true,
+  'attention.clamp_kqv': 0,
+  'attention.max_alibi_bias': 0,
+  'attention.scale': 0,
+  use_parallel_residual: false,
+  'rope.scaling.attn_factor': 1,
+};
+
+/**
+ * @param ignoredKeys of the metadata, taken as if they were not there
+ * @returns an object as `config.json` would hold it
+ * @throws UserError naming a key that is missing, or that is set and not understood
+ */
+export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
+  const architecture = ggufArchitecture(gguf);
+  const { file, metadata, tensors } = gguf;
+  refuseUnknown(gguf, architecture, ignoredKeys);
+  const value = (key: string) => metadata.get(`${architecture}.${key}`);
+  const number = (key: string): number => {
+    const given = value(key);
+    // Some writers give one number a layer where all are the same.
+    const numbers = new Set(Array.isArray(given) ? given : [given]);
+    const [first] = numbers;
+    if (numbers.size === 1 && typeof first === 'number') return first;
+    throw new UserError({
+      file,
+      field: `${architecture}.${key}`,
+      value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
+      message:
+        given === undefined ? 'is missing' : 'is no single number, and layers that differ can’t be run',
+      remedy: 'take another file of this model',
+    });
+  };
+  const heads = number('attention.head_count');
+  const hidden = number('embedding_length');
+  const has = (name: string) => tensors.has(name);
+  const headDim =
+    value('attention.key_length') === undefined ? hidden / heads : number('attention.key_length');
+  refuseOtherWidths(gguf, architecture, headDim);
+  const embedding = tensors.get('token_embd.weight');
+  return {
+    model_type: architecture,
+    hidden_size: hidden,
+    num_hidden_layers: number('block_count'),
+    num_attention_heads: heads,
+    num_key_value_heads:
+      value('attention.head_count_kv') === undefined ? heads : number('attention.head_count_kv'),
+    head_dim: headDim,
+    intermediate_size: number('feed_forward_length'),
+    vocab_size: embedding?.shape[0] ?? number('vocab_size'),
+    rms_norm_eps: number('attention.layer_norm_rms_epsilon'),
+    attention_bias: architecture !== 'qwen2' && has('blk.0.attn_q.bias'),
+    mlp_bias: has('blk.0.ffn_gate.bias'),
+    tie_word_embeddings: !has('output.weight'),
+    max_position_embeddings: number('context_length'),
+    rope_theta: value('rope.freq_base') === undefined ? 10_000 : number('rope.freq_base'),
+    ...ropeScaling(value, number),
+  };
+}
+
+function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key: string) => number) {
+  const type = value('rope.scaling.type') ?? (value('rope.scale_linear') === undefined ? 'none' : 'linear');
+  if (type === 'none') return {};
+  return {
+    rope_scaling: {
+      rope_type: type,
+      factor: number(
+        value('rope.scaling.factor') === undefined ? 'rope.scale_linear' : 'rope.scaling.factor',
+      ),
+      ...(value('rope.scaling.original_context_length') !== undefined && {
+        original_max_position_embeddings: number('rope.scaling.original_context_length'),
+      }),
+    },
+  };
+}
+
+/** Divisors of the rotary frequencies, headDim / 2 of them, where the file stores them (Llama 3.1 and later). */
+export function ropeDivisors({ tensors }: GgufFile): readonly number[] | undefined {
+  const stored = tensors.get('rope_freqs.weight');
+  return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
+}
+
+function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignored: readonly string[]): void {
+  for (const [key, value] of metadata) {
+    if (!key.startsWith(`${architecture}.`) || ignored.includes(key)) continue;
+    const name = key.slice(architecture.length + 1);
+    if (name in neutral ? value === neutral[name] : understood.has(name)) continue;
+    throw new UserError({
+      file,
+      field: key,
+      value: Array.isArray(value) ? value.slice(0, 4) : value,
+      message: 'this is set, may change what the model computes, and is not understood',
+      remedy: `serve this model with llama-server or Ollama; if it changes nothing: model.ignoreKeys: [${key}]`,
+    });
+  }
+}
+
+/** Values as wide as keys, and all of a head turned. */
+function refuseOtherWidths({ metadata, file }: GgufFile, architecture: string, headDim: number): void {
+  for (const name of ['attention.value_length', 'rope.dimension_count']) {
+    const value = metadata.get(`${architecture}.${name}`) ?? headDim;
+    if (value === headDim) continue;
+    throw new UserError({
+      file,
+      field: `${architecture}.${name}`,
+      value,
+      message: 'this is not supported',
+      alternatives: [`${headDim}, the width of a head`],
+    });
+  }
+}

@@ -1,0 +1,286 @@
+/**
+ * Reads the head of GGUF files, the format of llama.cpp (versions 2 and 3, little-endian): metadata, and where each
+ * tensor lies. The files come from anywhere, so each length is held against the file's before anything is made for it.
+ */
+import { closeSync, existsSync, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { UserError } from '../../../base/errors.js';
+import { blockTypes, foreignTypes } from './gguf-blocks.js';
+import type { StoredTensor } from './safetensors.js';
+
+type GgufScalar = number | string | boolean;
+export type GgufValue = GgufScalar | readonly GgufScalar[];
+
+export interface GgufFile {
+  /** As it was named. */
+  readonly file: string;
+  readonly metadata: ReadonlyMap<string, GgufValue>;
+  /** Under the file's own names, rows first; the format counts columns first. */
+  readonly tensors: ReadonlyMap<string, StoredTensor>;
+}
+
+/** Whether a model's path names a GGUF file: other models are directories, and Ollama's files have no ending. */
+export const isGguf = (model: string): boolean =>
+  /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
+
+const most = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;
+
+/** Heads of the last files: several parts of a program read the same one. */
+const opened = new Map<string, GgufFile>();
+const openedAtMost = 4;
+
+/**
+ * The head of a file and of the other files of its split (`…-00001-of-00003.gguf`).
+ * @throws UserError naming what is wrong: no such file, no GGUF, cut short, an unknown tensor type
+ */
+export function openGguf(file: string): GgufFile {
+  if (!existsSync(file))
+    throw new UserError({ field: 'model.path', value: file, message: 'there is no such file' });
+  const stat = statSync(file);
+  if (!stat.isFile()) throw broken(file, 'it is no regular file');
+  const key = [realpathSync(file), stat.size, stat.mtimeMs].join('\0');
+  const known = opened.get(key);
+  if (known !== undefined) return known;
+  const first = readOne(file);
+  const gguf = { ...first, tensors: new Map(splitOf(first).flatMap(({ tensors }) => [...tensors])) };
+  opened.set(key, gguf);
+  for (const old of [...opened.keys()].slice(0, -openedAtMost)) opened.delete(old);
+  return gguf;
+}
+
+/** All files of a split, the named one among them. */
+function splitOf(first: GgufFile): readonly GgufFile[] {
+  const count = first.metadata.get('split.count') ?? 1;
+  if (count === 1 || count === 0) return [first];
+  const match = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path.basename(first.file));
+  if (match === null || Number(match[2]) !== count)
+    throw broken(first.file, `it is one of ${String(count)} parts, but not named …-00001-of-0000N.gguf`);
+  return Array.from({ length: count }, (_, i) => {
+    const name = `${match[1]}-${String(i + 1).padStart(5, '0')}-of-${match[2]}.gguf`;
+    const part = path.join(path.dirname(first.file), name);
+    if (!existsSync(part)) throw broken(first.file, `its other part ${name} is missing`);
+    return name === path.basename(first.file) ? first : readOne(part);
+  });
+}
+
+function readOne(file: string): GgufFile {
+  const real = realpathSync(file);
+  const descriptor = openSync(real, 'r');
+  try {
+    const reader = new HeadReader(file, descriptor, fstatSync(descriptor).size);
+    const [tensorCount, pairCount] = readPrefix(reader, file);
+    const metadata = readMetadata(reader, pairCount);
+    const infos = Array.from({ length: tensorCount }, () => readTensorInfo(reader));
+    return { file, metadata, tensors: placed(infos, metadata, reader, real) };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: number] {
+  const magic = reader.size < 4 ? '' : reader.bytes(4).toString('latin1');
+  if (magic !== 'GGUF') throw broken(file, `it begins with ${JSON.stringify(magic)}, not with "GGUF"`);
+  const version = reader.number(4);
+  if (version !== 2 && version !== 3)
+    throw broken(
+      file,
+      version % 65_536 === 0 && version > 0
+        ? 'its numbers are big-endian, and this machine’s are not'
+        : `it has version ${version} of the format, and 2 and 3 are known`,
+    );
+  const tensors = reader.count('tensors', most.tensors, 24);
+  return [tensors, reader.count('pairs of metadata', most.pairs, 13)];
+}
+
+/** Number in the format and size in bytes of each type of value; strings and arrays have their own lengths. */
+const valueTypes: Readonly<
+  Record<number, { readonly bytes: number; readonly read: (r: HeadReader) => GgufScalar }>
+> = {
+  0: { bytes: 1, read: (reader) => reader.bytes(1).readUInt8() },
+  1: { bytes: 1, read: (reader) => reader.bytes(1).readInt8() },
+  2: { bytes: 2, read: (reader) => reader.bytes(2).readUInt16LE() },
+  3: { bytes: 2, read: (reader) => reader.bytes(2).readInt16LE() },
+  4: { bytes: 4, read: (reader) => reader.bytes(4).readUInt32LE() },
+  5: { bytes: 4, read: (reader) => reader.bytes(4).readInt32LE() },
+  6: { bytes: 4, read: (reader) => reader.bytes(4).readFloatLE() },
+  7: { bytes: 1, read: (reader) => reader.bytes(1).readUInt8() !== 0 },
+  8: { bytes: 8, read: (reader) => reader.text() },
+  10: { bytes: 8, read: (reader) => Number(reader.bytes(8).readBigUInt64LE()) },
+  11: { bytes: 8, read: (reader) => Number(reader.bytes(8).readBigInt64LE()) },
+  12: { bytes: 8, read: (reader) => reader.bytes(8).readDoubleLE() },
+};
+const arrayType = 9;
+
+function readMetadata(reader: HeadReader, count: number): ReadonlyMap<string, GgufValue> {
+  const metadata = new Map<string, GgufValue>();
+  for (let pair = 0; pair < count; pair++) {
+    const key = reader.text();
+    if (metadata.has(key)) throw broken(reader.file, `its metadata has the key ${shown(key)} twice`);
+    metadata.set(key, readValue(reader, key));
+  }
+  return metadata;
+}
+
+function readValue(reader: HeadReader, key: string): GgufValue {
+  const type = reader.number(4);
+  if (type !== arrayType) return typeOf(reader, key, type).read(reader);
+  const { bytes, read } = typeOf(reader, key, reader.number(4));
+  const count = reader.count(`values of ${shown(key)}`, most.elements, bytes);
+  return Array.from({ length: count }, () => read(reader));
+}
+
+function typeOf(reader: HeadReader, key: string, type: number) {
+  const known = valueTypes[type];
+  if (known === undefined)
+    throw broken(reader.file, `the value of ${shown(key)} has the unknown type ${type}`);
+  return known;
+}
+
+interface TensorInfo {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly type: number;
+  /** From the start of the data. */
+  readonly offset: number;
+}
+
+function readTensorInfo(reader: HeadReader): TensorInfo {
+  const name = reader.text();
+  const dimensions = reader.number(4);
+  if (dimensions < 1 || dimensions > 4)
+    throw broken(
+      reader.file,
+      `the tensor ${shown(name)} has ${dimensions} dimensions, and 1 to 4 are possible`,
+    );
+  const shape = Array.from({ length: dimensions }, () => reader.number(8)).reverse();
+  return { name, shape, type: reader.number(4), offset: reader.number(8) };
+}
+
+/** Tensors with their places in the file, held against its size and each other. */
+function placed(
+  infos: readonly TensorInfo[],
+  metadata: GgufFile['metadata'],
+  { file, size, position }: HeadReader,
+  real: string,
+): ReadonlyMap<string, StoredTensor> {
+  const alignment = metadata.get('general.alignment') ?? 32;
+  if (typeof alignment !== 'number' || alignment < 1 || alignment % 8 !== 0 || alignment > 1 << 20)
+    throw broken(file, `general.alignment is ${shown(alignment)}, and multiples of 8 are possible`);
+  const start = Math.ceil(position / alignment) * alignment;
+  const tensors = new Map<string, StoredTensor>();
+  let end = 0;
+  for (const info of [...infos].sort((a, b) => a.offset - b.offset)) {
+    const { name, shape, offset } = info;
+    if (tensors.has(name)) throw broken(file, `it has the tensor ${shown(name)} twice`);
+    const { dtype, length } = sizeOf(info, file);
+    if (offset % alignment !== 0) throw broken(file, `tensor ${shown(name)} begins between two places`);
+    if (offset < end) throw broken(file, `tensor ${shown(name)} begins inside of another`);
+    end = offset + length;
+    if (!(start + end <= size))
+      throw broken(
+        file,
+        `tensor ${shown(name)} reaches beyond the end of the file (an unfinished download?)`,
+      );
+    tensors.set(name, { name, dtype, shape, file: real, offset: start + offset, length });
+  }
+  return tensors;
+}
+
+function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: string; length: number } {
+  const known = blockTypes.find(({ number }) => number === type);
+  if (known === undefined)
+    throw new UserError({
+      file,
+      field: name.slice(0, 80),
+      value: foreignTypes[type] ?? type,
+      message: foreignTypes[type]
+        ? 'tensors of this type can’t be run'
+        : 'GGUF has no tensor type of this number',
+      alternatives: blockTypes.map((block) => block.dtype),
+      remedy:
+        'take another file of the model, e.g. one of Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
+    });
+  const columns = shape.at(-1)!;
+  if (columns % known.elements !== 0)
+    throw broken(
+      file,
+      `rows of ${shown(name)} have ${columns} values, no multiple of ${known.elements} (${known.dtype})`,
+    );
+  const elements = shape.reduce((product, dimension) => product * dimension, 1);
+  return { dtype: known.dtype, length: (elements / known.elements) * known.bytes };
+}
+
+/** Reads on from the start of a file in windows, never beyond its end. */
+class HeadReader {
+  readonly file: string;
+  readonly size: number;
+  readonly #descriptor: number;
+  #window = Buffer.alloc(0);
+  /** Place of the window's first byte, and of the next byte within it. */
+  #start = 0;
+  #next = 0;
+
+  constructor(file: string, descriptor: number, size: number) {
+    this.file = file;
+    this.#descriptor = descriptor;
+    this.size = size;
+  }
+
+  get position(): number {
+    return this.#start + this.#next;
+  }
+
+  /** Valid until the next call. */
+  bytes(length: number): Buffer {
+    if (this.position + length > Math.min(this.size, most.head))
+      throw broken(
+        this.file,
+        this.size < most.head ? 'it ends in its head' : 'its head is longer than 512 MB',
+      );
+    if (this.#next + length > this.#window.length) this.#refill(length);
+    this.#next += length;
+    return this.#window.subarray(this.#next - length, this.#next);
+  }
+
+  /** An unsigned whole number; beyond 2⁵³ it is rounded, and no length of a file reaches that. */
+  number(bytes: 4 | 8): number {
+    return bytes === 4 ? this.bytes(4).readUInt32LE() : Number(this.bytes(8).readBigUInt64LE());
+  }
+
+  text(): string {
+    return this.bytes(this.count('bytes in a text', most.text, 1)).toString('utf8');
+  }
+
+  /** A count of things that have at least so many bytes each in the rest of the file. */
+  count(what: string, atMost: number, bytesOfEach: number): number {
+    const count = this.number(8);
+    const rest = this.size - this.position;
+    if (count > atMost || count * bytesOfEach > rest)
+      throw broken(this.file, `it promises ${count} ${what}, and ${rest} bytes follow`);
+    return count;
+  }
+
+  #refill(length: number): void {
+    this.#start = this.position;
+    this.#next = 0;
+    const wanted = Math.min(Math.max(length, 1 << 20), this.size - this.#start);
+    this.#window = Buffer.alloc(wanted);
+    let filled = 0;
+    while (filled < wanted) {
+      const read = readSync(this.#descriptor, this.#window, filled, wanted - filled, this.#start + filled);
+      if (read === 0) throw broken(this.file, 'it became shorter while it was read');
+      filled += read;
+    }
+  }
+}
+
+/** Foreign text in a message: short, and without control characters. */
+const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? '';
+
+function broken(file: string, what: string): UserError {
+  return new UserError({
+    file,
+    message: `this is no complete GGUF file: ${what}`,
+    remedy: 'download it again (a Git LFS pointer is a text file of a few lines: run `git lfs pull`)',
+  });
+}

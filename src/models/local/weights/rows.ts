@@ -1,0 +1,68 @@
+/** Rows of a stored matrix as float32, whatever the file holds them as. */
+import { blockType, type Unpacked } from './gguf-blocks.js';
+import { toFloat32 } from './quantization.js';
+import { readTensorBytes, type StoredTensor } from './safetensors.js';
+
+/**
+ * @param from first row; of a vector, first value
+ * @returns [count, columns] in Hugging Face's order
+ */
+export function readRows(
+  tensor: StoredTensor,
+  from = 0,
+  count = (tensor.shape[0] ?? 1) - from,
+): Float32Array {
+  const rows = tensor.shape[0] ?? 1;
+  const rowBytes = tensor.length / rows;
+  if (tensor.interleaved === undefined) return decoded(tensor, from * rowBytes, count * rowBytes);
+  const columns = tensor.shape.slice(1).reduce((product, size) => product * size, 1);
+  const result = new Float32Array(count * columns);
+  const order = rowOrder(tensor)!;
+  // Heads are read whole, for neighbours in one order are not in the other.
+  const head = tensor.interleaved;
+  for (let first = from - (from % head); first < from + count; first += head) {
+    const values = decoded(tensor, first * rowBytes, Math.min(head, rows - first) * rowBytes);
+    for (let row = Math.max(first, from); row < Math.min(first + head, from + count); row++) {
+      const at = order[row]! - first;
+      result.set(values.subarray(at * columns, (at + 1) * columns), (row - from) * columns);
+    }
+  }
+  return result;
+}
+
+/** For each row in Hugging Face's order, where the file has it; undefined where the orders are the same. */
+export function rowOrder({ shape, interleaved }: StoredTensor): readonly number[] | undefined {
+  if (interleaved === undefined) return undefined;
+  const half = interleaved / 2;
+  return Array.from({ length: shape[0]! }, (_, row) => {
+    const place = row % interleaved;
+    return row - place + (place < half ? 2 * place : 2 * (place - half) + 1);
+  });
+}
+
+function decoded(tensor: StoredTensor, start: number, length: number): Float32Array {
+  const bytes = readTensorBytes(tensor, start, length);
+  const type = blockType(tensor.dtype);
+  if (type?.unpack === undefined) return toFloat32(bytes, tensor.dtype);
+  const { elements, packing, unpack } = type;
+  const { bits, block } = packing!;
+  const middle = 2 ** (bits - 1);
+  const blocks = bytes.length / type.bytes;
+  const values = new Float32Array(blocks * elements);
+  const unpacked = emptyBlock(elements, block);
+  for (let b = 0; b < blocks; b++) {
+    unpack(bytes, b * type.bytes, unpacked);
+    for (let i = 0; i < elements; i++) {
+      const part = Math.floor(i / block);
+      const value = unpacked.scales[part]! * (unpacked.codes[i]! - middle);
+      values[b * elements + i] = packing!.offset ? value + unpacked.offsets[part]! : value;
+    }
+  }
+  return values;
+}
+
+export const emptyBlock = (elements: number, block: number): Unpacked => ({
+  codes: new Uint8Array(elements),
+  scales: new Float32Array(elements / block),
+  offsets: new Float32Array(elements / block),
+});

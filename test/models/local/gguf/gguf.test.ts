@@ -1,0 +1,279 @@
+/** GGUF files: their blocks, their tokenizers, models run from them, and files that are wrong. */
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { GgufTensorType } from '../../../../finetune/export/gguf/format.js';
+import { ggufValue } from '../../../../finetune/export/gguf/format.js';
+import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
+import { formatProblem, problemsOf } from '../../../../src/base/errors.js';
+import { buildGraph } from '../../../../src/models/local/engine/engine.js';
+import { inspectModel } from '../../../../src/models/local/engine/inspect.js';
+import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
+import { openSession } from '../../../../src/models/local/engine/runtime.js';
+import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
+import { openGguf } from '../../../../src/models/local/weights/gguf.js';
+import { blockTypes } from '../../../../src/models/local/weights/gguf-blocks.js';
+import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
+import { readRows } from '../../../../src/models/local/weights/rows.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
+import { ggufBytes, type TestTensor, text, tokenizerMetadata, writeTestGguf } from './gguf-writer.js';
+import { architectureMetadata, asDirectory, decoderTensors, hidden, randomTensor } from './random-gguf.js';
+
+const folder = temporaryDirectory();
+let files = 0;
+const newFile = () => path.join(folder, `${files++}.gguf`);
+
+const golden = JSON.parse(
+  readFileSync(new URL('../../../fixtures/gguf/blocks.json', import.meta.url), 'utf8'),
+) as Readonly<Record<string, { readonly bytes: string; readonly values: string }>>;
+
+const packedTypes = blockTypes.filter(({ packing }) => packing !== undefined);
+
+describe('blocks', () => {
+  it.each(packedTypes.map(({ dtype }) => dtype))('%s says what the package gguf reads', (dtype) => {
+    const bytes = Buffer.from(golden[dtype]!.bytes, 'base64');
+    const values = Buffer.from(golden[dtype]!.values, 'base64');
+    const expected = new Float32Array(new Uint8Array(values).buffer);
+    const file = writeTestGguf(newFile(), {}, [{ name: 't', shape: [3, expected.length / 3], dtype, bytes }]);
+    const read = readRows(openGguf(file).tensors.get('t')!);
+    const largest = expected.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    for (let i = 0; i < expected.length; i++)
+      expect(Math.abs(read[i]! - expected[i]!)).toBeLessThanOrEqual(largest * 3e-7);
+  });
+});
+
+/** Logits [V] behind the last of these tokens. */
+async function lastLogits(model: string, ids: readonly number[], quantization: Quantization = 'none') {
+  const config = readDecoderConfig(model);
+  const graph = buildGraph({ path: model, quantization }, config, openWeights(model));
+  const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
+  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const [prompt, own] = [new KeyValueCache(shape), new KeyValueCache(shape)];
+  const input = { ids, rows: 1, position: 0, prompt, own, logitsOf: [ids.length - 1] };
+  const logits = Float32Array.from((await session.forward(input)).logits);
+  await session.close();
+  return logits;
+}
+
+function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  expect(a.length).toBe(b.length);
+  let largest = 0;
+  for (let i = 0; i < a.length; i++) largest = Math.max(largest, Math.abs(a[i]! - b[i]!));
+  return largest;
+}
+
+describe.each(referenceModels)('%s written as GGUF', (name) => {
+  const model = referenceDirectory(name);
+  const reference = readReference(name);
+
+  it.each([
+    ['F32', 1e-5],
+    ['BF16', name === 'llama-untied-fp32' || name === 'qwen3-fp32' ? 0.02 : 1e-5],
+    ['F16', 0.002],
+    ['Q8_0', 0.05],
+  ] as const)('%s: logits, prompt and end tokens are those of the directory', async (type, tolerance) => {
+    const file = newFile();
+    await writeGguf(model, undefined, file, type satisfies GgufTensorType);
+    const tokenizer = openTokenizer(file);
+    expect(tokenizer.encodePrompt(reference.messages)).toEqual(reference.prompt_ids);
+    expect(tokenizer.promptText(reference.messages)).toBe(reference.prompt_text);
+    const logits = await lastLogits(file, reference.prompt_ids);
+    const spread = Math.max(...reference.last_logits) - Math.min(...reference.last_logits);
+    expect(largestDifference(logits, reference.last_logits)).toBeLessThan(spread * tolerance);
+    expect(inspectModel(file)).toMatchObject({ problems: [], tokenizer: { takesSystem: true } });
+  });
+});
+
+describe('models of blocks', () => {
+  const ids = [1, 104, 20, 33, 250, 7, 7, 91, 12, 200, 3];
+
+  it.each(packedTypes.map(({ dtype }) => dtype))(
+    '%s: products of codes are near those of float32',
+    async (dtype) => {
+      const tensors = decoderTensors(dtype, dtype === 'Q4_K' ? 'Q6_K' : undefined);
+      const file = writeTestGguf(newFile(), { ...architectureMetadata(), ...tokenizerMetadata() }, tensors);
+      const exact = await lastLogits(asDirectory(file, path.join(folder, `directory-${files++}`)), ids);
+      const spread = Math.max(...exact) - Math.min(...exact);
+      expect(largestDifference(await lastLogits(file, ids, 'float32'), exact)).toBeLessThan(spread * 1e-5);
+      expect(largestDifference(await lastLogits(file, ids), exact)).toBeLessThan(spread * 0.05);
+    },
+  );
+
+  it('are not rounded a second time', () => {
+    const file = writeTestGguf(
+      newFile(),
+      { ...architectureMetadata(), ...tokenizerMetadata() },
+      decoderTensors('Q4_0'),
+    );
+    const rounding = () =>
+      buildGraph({ path: file, quantization: 'int4' }, readDecoderConfig(file), openWeights(file));
+    expect(rounding).toThrow(/model\.quantization: .*quantised already \(Q4_0\)/);
+  });
+});
+
+describe('files that are wrong', () => {
+  const metadata = { ...architectureMetadata(), ...tokenizerMetadata() };
+  const tensors = decoderTensors('Q4_0');
+  const good = ggufBytes(metadata, tensors);
+  const without = (key: string) => {
+    const { [key]: _, ...rest } = metadata;
+    return rest;
+  };
+  const value = (key: string, changed: Buffer) => ggufBytes({ ...metadata, [key]: changed }, tensors);
+  const patched = (change: (bytes: Buffer) => void) => {
+    const bytes = Buffer.from(good);
+    change(bytes);
+    return bytes;
+  };
+  const first = tensors[0]!;
+  const withFirst = (changed: Partial<TestTensor>) =>
+    ggufBytes(metadata, [{ ...first, ...changed }, ...tensors.slice(1)]);
+  const infoOf = (name: string) => good.indexOf(text(name)) + text(name).length;
+  const huge = 2n ** 60n;
+
+  const wrong: Readonly<Record<string, readonly [bytes: Buffer, message: RegExp]>> = {
+    empty: [Buffer.alloc(0), /begins with "", not with "GGUF"/],
+    'three bytes': [good.subarray(0, 3), /begins with ""/],
+    'only the magic': [good.subarray(0, 4), /ends in its head/],
+    'a Git LFS pointer': [
+      Buffer.from('version https://git-lfs.github.com/spec/v1\noid sha256:1\n'),
+      /begins with "vers"/,
+    ],
+    'an older format': [Buffer.from('ggjt\u0003\0\0\0'), /begins with "ggjt"/],
+    'big-endian': [patched((bytes) => bytes.swap32().write('GGUF')), /big-endian/],
+    'version 1': [ggufBytes(metadata, tensors, { version: 1 }), /version 1 of the format/],
+    'version 99': [ggufBytes(metadata, tensors, { version: 99 }), /version 99 of the format/],
+    '1e9 tensors': [ggufBytes(metadata, tensors, { tensors: 1_000_000_000 }), /promises 1000000000 tensors/],
+    '2^60 tensors': [ggufBytes(metadata, tensors, { tensors: huge }), /promises .* tensors/],
+    '2^60 pairs': [ggufBytes(metadata, tensors, { pairs: huge }), /promises .* pairs/],
+    'more tensors than there are': [ggufBytes(metadata, tensors, { tensors: 40 }), /GGUF file/],
+    'cut in the metadata': [good.subarray(0, 300), /GGUF file: it (ends|promises)/],
+    'cut in the tensor infos': [good.subarray(0, infoOf('blk.0.ffn_up.weight')), /GGUF file/],
+    'cut in the data': [good.subarray(0, good.length - 4096), /reaches beyond the end of the file/],
+    'a huge text': [patched((bytes) => bytes.writeBigUInt64LE(huge, 24)), /promises .* bytes in a text/],
+    'a huge array': [
+      value(
+        'tokenizer.ggml.scores',
+        Buffer.concat([Buffer.from([9, 0, 0, 0, 6, 0, 0, 0]), Buffer.from(BigUint64Array.of(huge).buffer)]),
+      ),
+      /promises .* values of "tokenizer\.ggml\.scores"/,
+    ],
+    'arrays of arrays': [
+      value('general.x', Buffer.from([9, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+      /unknown type 9/,
+    ],
+    'an unknown kind of value': [value('general.x', Buffer.from([77, 0, 0, 0])), /unknown type 77/],
+    'an unknown tensor type': [
+      withFirst({ dtype: '99' }),
+      /token_embd.*no tensor type of this number[\s\S]*99/,
+    ],
+    'a type that can’t be run': [withFirst({ dtype: '19' }), /token_embd.*can’t be run[\s\S]*IQ1_S/],
+    'no dimensions': [patched((bytes) => bytes.writeUInt32LE(0, infoOf(first.name))), /0 dimensions/],
+    'a thousand dimensions': [
+      patched((bytes) => bytes.writeUInt32LE(1000, infoOf(first.name))),
+      /1000 dimensions/,
+    ],
+    'a huge dimension': [
+      patched((bytes) => bytes.writeBigUInt64LE(huge, infoOf(first.name) + 12)),
+      /beyond the end of the file/,
+    ],
+    'rows that are no whole blocks': [
+      patched((bytes) => bytes.writeBigUInt64LE(250n, infoOf(first.name) + 4)),
+      /no multiple of 32/,
+    ],
+    'a tensor outside of the file': [
+      patched((bytes) => bytes.writeBigUInt64LE(huge, infoOf(first.name) + 24)),
+      /beyond the end/,
+    ],
+    'overlapping tensors': [
+      patched((bytes) => bytes.writeBigUInt64LE(32n, infoOf('blk.0.attn_norm.weight') + 16)),
+      /begins inside of another/,
+    ],
+    'unaligned tensors': [
+      patched((bytes) => bytes.writeBigUInt64LE(7n, infoOf('blk.0.attn_norm.weight') + 16)),
+      /between two places/,
+    ],
+    'a tensor twice': [ggufBytes(metadata, [...tensors, first]), /token_embd\.weight" twice/],
+    'a strange alignment': [value('general.alignment', ggufValue.uint32(0)), /general\.alignment is 0/],
+    'no architecture': [ggufBytes(without('general.architecture'), tensors), /general\.architecture/],
+    'another architecture': [
+      value('general.architecture', ggufValue.string('mamba')),
+      /general\.architecture.*not supported[\s\S]*mamba/,
+    ],
+    'no count of layers': [
+      ggufBytes(without('llama.block_count'), tensors),
+      /llama\.block_count.*is missing/,
+    ],
+    'a key that is not understood': [
+      value('llama.expert_count', ggufValue.uint32(8)),
+      /llama\.expert_count.*not understood/,
+    ],
+    'no tokenizer': [ggufBytes(without('tokenizer.ggml.model'), tensors), /no tokenizer/],
+    'no tokens': [ggufBytes(without('tokenizer.ggml.tokens'), tensors), /tokenizer\.ggml\.tokens.*missing/],
+    'an unknown pre-tokenizer': [
+      value('tokenizer.ggml.pre', ggufValue.string('constructor')),
+      /tokenizer\.ggml\.pre[\s\S]*constructor/,
+    ],
+    'no chat template': [ggufBytes(without('tokenizer.chat_template'), tensors), /no chat template/],
+    'a missing tensor': [
+      ggufBytes(
+        metadata,
+        tensors.filter(({ name }) => !name.includes('ffn_up')),
+      ),
+      /model\.layers\.0\.mlp\.up_proj/,
+    ],
+    'a tensor of another width': [
+      ggufBytes(
+        metadata,
+        tensors.map((one) => (one.name.includes('attn_k') ? { ...one, shape: [256, 128] } : one)),
+      ),
+      /another shape/,
+    ],
+    'a tensor that is not understood': [
+      ggufBytes(metadata, [...tensors, randomTensor('blk.0.ssm_a.weight', [hidden], 'F32')]),
+      /ssm_a.*not understood/,
+    ],
+  };
+
+  it.each(Object.entries(wrong))('%s: one clear error', (_, [bytes, message]) => {
+    const file = newFile();
+    writeFileSync(file, bytes);
+    const before = process.memoryUsage().rss;
+    const { problems } = inspectModel(file);
+    expect(problems.length).toBeGreaterThan(0);
+    expect(problems.map(formatProblem).join('\n')).toMatch(message);
+    expect(JSON.stringify(problems).length).toBeLessThan(4000);
+    expect(process.memoryUsage().rss - before).toBeLessThan(200e6);
+  });
+
+  it('a part of a split that is missing, and the whole of it', () => {
+    const parts = [tensors.slice(0, 6), tensors.slice(6)].map((some, index) => {
+      const file = path.join(folder, `split-0000${index + 1}-of-00002.gguf`);
+      const own = { 'split.count': Buffer.from([2, 0, 0, 0, 2, 0]), ...(index === 0 ? metadata : {}) };
+      writeFileSync(file, ggufBytes(own, some));
+      return file;
+    });
+    expect(inspectModel(parts[0]!).problems).toEqual([]);
+    const alone = path.join(folder, 'lonely-00001-of-00002.gguf');
+    copyFileSync(parts[0]!, alone);
+    expect(() => openGguf(alone)).toThrow(/other part lonely-00002-of-00002\.gguf is missing/);
+  });
+
+  it('a file that is cut after it was read is read again', () => {
+    const file = writeTestGguf(newFile(), metadata, tensors);
+    expect(inspectModel(file).problems).toEqual([]);
+    truncateSync(file, statSync(file).size - 8192);
+    expect(problemsOf(attemptToOpen(file))[0]?.message).toMatch(/beyond the end/);
+  });
+
+  function attemptToOpen(file: string): unknown {
+    try {
+      return openGguf(file);
+    } catch (error) {
+      return error;
+    }
+  }
+});

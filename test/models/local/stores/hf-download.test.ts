@@ -1,0 +1,176 @@
+/** Downloads from a hub of our own on loopback. */
+
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { execute as pull } from '../../../../src/commands/models-pull.js';
+import { execute as remove } from '../../../../src/commands/models-remove.js';
+import { hfModel } from '../../../../src/models/local/stores/hf-cache.js';
+import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
+import { recordingContext } from '../../../support/experiments.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { referenceDirectory } from '../fixture.js';
+
+const sha = 'c0ffee'.padEnd(40, '0');
+const source = referenceDirectory('qwen3-fp32');
+const files = new Map(
+  readdirSync(source, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => [name, readFileSync(path.join(source, name))]),
+);
+files.set('tiny.Q8_0.gguf', Buffer.from('GGUF of a kind'));
+files.set('pytorch_model.bin', Buffer.from('not wanted'));
+
+let requests: string[] = [];
+let token: string | undefined;
+let cut: string | undefined;
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url!, 'http://hub');
+  requests.push(`${request.method} ${url.pathname}`);
+  const json = (value: unknown) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(value));
+  };
+  const entry = (name: string) => ({
+    type: 'file',
+    path: name,
+    size: files.get(name)!.length,
+    oid: Buffer.from(name).toString('hex').padEnd(40, '0').slice(0, 40),
+  });
+  if (token !== undefined && request.headers.authorization !== `Bearer ${token}`) {
+    response.statusCode = 401;
+    json({ error: 'Invalid username or password.' });
+  } else if (/^\/api\/models\/org\/tiny\/revision\//.test(url.pathname))
+    json({
+      _id: '1',
+      id: 'org/tiny',
+      sha,
+      private: false,
+      downloads: 0,
+      likes: 0,
+      lastModified: '2026-01-01',
+    });
+  else if (/^\/api\/models\/org\/tiny\/tree\//.test(url.pathname)) json([...files.keys()].map(entry));
+  else if (/^\/api\/models\/org\/tiny\/paths-info\//.test(url.pathname)) {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => json((JSON.parse(body) as { paths: string[] }).paths.map(entry)));
+  } else if (/^\/org\/tiny\/resolve\//.test(url.pathname)) {
+    const name = url.pathname.split('/').at(-1)!;
+    const content = files.get(name)!;
+    response.setHeader('etag', `"${entry(name).oid}"`);
+    const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
+    const part = range ? content.subarray(Number(range[1]), Number(range[2]) + 1) : content;
+    if (range) {
+      response.statusCode = 206;
+      response.setHeader('content-range', `bytes ${range[1]}-${range[2]}/${content.length}`);
+    }
+    response.setHeader('content-length', part.length);
+    if (cut === name && !range) {
+      response.write(part.subarray(0, part.length / 2));
+      response.destroy();
+    } else response.end(request.method === 'HEAD' ? undefined : part);
+  } else {
+    response.statusCode = 404;
+    json({ error: 'Repository not found' });
+  }
+}
+
+const server = createServer(answer);
+beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+beforeEach(() => {
+  requests = [];
+  token = undefined;
+  cut = undefined;
+});
+
+const root = temporaryDirectory();
+let homes = 0;
+
+function outside(more: Readonly<Record<string, string>> = {}) {
+  const env = {
+    HF_HOME: path.join(root, `home-${homes++}`),
+    HF_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    ...more,
+  };
+  return { env, ...recordingContext(root, { env }) };
+}
+
+const args = (model: string) => ({ model, quiet: false, json: true });
+
+describe('models pull', () => {
+  it('brings what a model is read from into the cache, and nothing twice', async () => {
+    const { env, context, printed } = outside();
+    expect(await pull(args('hf:org/tiny'), context)).toBe(0);
+    const directory = hfModel('org/tiny', env);
+    expect(JSON.parse(printed[0]!)).toEqual({ model: 'hf:org/tiny', path: directory });
+    expect(readDecoderConfig(directory).architecture).toBe('qwen3');
+    for (const name of ['config.json', 'tokenizer.json', 'model.safetensors'])
+      expect(readFileSync(path.join(directory, name)).equals(files.get(name)!)).toBe(true);
+    expect(existsSync(path.join(directory, 'pytorch_model.bin'))).toBe(false);
+    expect(existsSync(path.join(directory, 'tiny.Q8_0.gguf'))).toBe(false);
+    requests = [];
+    expect(await pull(args('hf:org/tiny'), context)).toBe(0);
+    expect(requests.filter((request) => request.includes('/resolve/'))).toEqual([]);
+  });
+
+  it('brings one GGUF file', async () => {
+    const { env, context } = outside();
+    expect(await pull(args('hf:org/tiny@v1:tiny.Q8_0.gguf'), context)).toBe(0);
+    expect(readFileSync(hfModel('org/tiny@v1:tiny.Q8_0.gguf', env), 'utf8')).toBe('GGUF of a kind');
+    expect(
+      requests.filter((request) => request.includes('/resolve/')).every((one) => one.endsWith('.gguf')),
+    ).toBe(true);
+  });
+
+  it('sends the token, and says what a refusal means', async () => {
+    token = 'hf_right';
+    const { context } = outside({ HF_TOKEN: 'hf_right' });
+    expect(await pull(args('hf:org/tiny:tiny.Q8_0.gguf'), context)).toBe(0);
+    const wrong = outside({ HF_TOKEN: 'hf_wrong' });
+    await expect(pull(args('hf:org/tiny'), wrong.context)).rejects.toThrow(
+      /some users only \(HTTP 401\)[\s\S]*HF_TOKEN/,
+    );
+    await expect(pull(args('hf:org/tiny'), wrong.context)).rejects.not.toThrow(/hf_wrong/);
+  });
+
+  it('keeps nothing of a file that was cut, and goes on with it', async () => {
+    const { env, context } = outside();
+    cut = 'model.safetensors';
+    await expect(pull(args('hf:org/tiny'), context)).rejects.toThrow(/the download failed[\s\S]*try again/);
+    expect(() => hfModel('org/tiny', env)).toThrow(/holds no such model/);
+    cut = undefined;
+    expect(await pull(args('hf:org/tiny'), context)).toBe(0);
+    const stored = path.join(hfModel('org/tiny', env), 'model.safetensors');
+    expect(readFileSync(stored).equals(files.get('model.safetensors')!)).toBe(true);
+  });
+
+  it.each([
+    ['hf:org/nothing', {}, /knows no such model/],
+    ['hf:org/tiny:other.gguf', {}, /no such file[\s\S]*hf:org\/tiny:tiny\.Q8_0\.gguf/],
+    ['hf:org/tiny', { HF_HUB_OFFLINE: '1' }, /HF_HUB_OFFLINE/],
+    ['hf:org/tiny', { HF_ENDPOINT: 'http://127.0.0.1:9' }, /the download failed/],
+    ['ollama:qwen3', {}, /Ollama keeps its models itself[\s\S]*ollama pull/],
+    ['qwen3', {}, /no model of Hugging Face/],
+  ])('%s %o is refused', async (model, env, message) => {
+    await expect(pull(args(model), outside(env).context)).rejects.toThrow(message);
+  });
+});
+
+describe('models remove', () => {
+  it('removes what was pulled, and nothing else', async () => {
+    const { env, context } = outside();
+    await pull(args('hf:org/tiny'), context);
+    expect(await remove({ model: 'hf:org/tiny', json: true }, context)).toBe(0);
+    expect(() => hfModel('org/tiny', env)).toThrow(/holds no such model/);
+    mkdirSync(path.join(env.HF_HOME, 'hub', 'models--org--theirs'), { recursive: true });
+    await expect(remove({ model: 'hf:org/theirs', json: true }, context)).rejects.toThrow(/another program/);
+    await expect(remove({ model: 'hf:org/tiny', json: true }, context)).rejects.toThrow(/no such model/);
+  });
+});

@@ -1,0 +1,128 @@
+/** Models named by where other programs keep them: Ollama's store, the Hugging Face cache. */
+import { createHash } from 'node:crypto';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
+import { execute as listModels } from '../../../../src/commands/models-list.js';
+import { hfModel, parseHfReference } from '../../../../src/models/local/stores/hf-cache.js';
+import { ollamaModel } from '../../../../src/models/local/stores/ollama-store.js';
+import { withStoreDefaults } from '../../../../src/models/local/stores/stored-models.js';
+import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
+import { recordingContext } from '../../../support/experiments.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { readReference, referenceDirectory } from '../fixture.js';
+
+const root = temporaryDirectory();
+
+/** Writes a blob as Ollama does and gives its layer. */
+function blob(store: string, kind: string, content: Buffer | string) {
+  const bytes = Buffer.from(content);
+  const hash = createHash('sha256').update(bytes).digest('hex');
+  mkdirSync(path.join(store, 'blobs'), { recursive: true });
+  writeFileSync(path.join(store, 'blobs', `sha256-${hash}`), bytes);
+  return { mediaType: `application/vnd.ollama.image.${kind}`, digest: `sha256:${hash}`, size: bytes.length };
+}
+
+function manifest(store: string, name: string, layers: readonly object[]): void {
+  const file = path.join(store, 'manifests', name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify({ schemaVersion: 2, layers }));
+}
+
+describe('Ollama’s store', () => {
+  const store = path.join(root, 'ollama');
+  const env = { OLLAMA_MODELS: store };
+  const model = blob(store, 'model', 'GGUF?');
+  const params = blob(store, 'params', JSON.stringify({ temperature: 0.3, num_ctx: 4096, stop: ['<end>'] }));
+  manifest(store, 'registry.ollama.ai/library/qwen3/0.6b', [model, params]);
+  manifest(store, 'registry.ollama.ai/library/qwen3/latest', [model]);
+  manifest(store, 'registry.ollama.ai/someone/tuned/latest', [model]);
+  manifest(store, 'hf.co/org/model-GGUF/Q4_K_M', [model]);
+  manifest(store, 'registry.ollama.ai/library/with-adapter/latest', [
+    model,
+    { ...model, mediaType: 'application/vnd.ollama.image.adapter' },
+  ]);
+  manifest(store, 'registry.ollama.ai/library/cut/latest', [
+    { ...model, digest: `sha256:${'0'.repeat(64)}` },
+  ]);
+  manifest(store, 'registry.ollama.ai/library/sly/latest', [
+    { ...model, digest: 'sha256:../../../../etc/passwd' },
+  ]);
+
+  it.each(['qwen3:0.6b', 'qwen3', 'someone/tuned', 'hf.co/org/model-GGUF:Q4_K_M'])('%s is found', (name) => {
+    expect(ollamaModel(name, env).file).toBe(path.join(store, 'blobs', model.digest.replace(':', '-')));
+  });
+
+  it.each([
+    ['qwen4', /holds no such model[\s\S]*ollama:qwen3:0\.6b[\s\S]*ollama pull qwen4/],
+    ['../../etc/passwd', /holds no such model/],
+    ['with-adapter', /an adapter in GGUF/],
+    ['cut', /the blob sha256:0+ is missing/],
+    ['sly', /is missing/],
+  ])('%s is refused', (name, message) => {
+    expect(() => ollamaModel(name, env)).toThrow(message);
+  });
+
+  it('gives its parameters where the config states none', () => {
+    const config = { path: 'ollama:qwen3:0.6b', stop: [] };
+    expect(withStoreDefaults(config, env)).toMatchObject({
+      temperature: 0.3,
+      contextTokens: 4096,
+      stop: ['<end>'],
+    });
+    expect(withStoreDefaults({ ...config, temperature: 1 }, env)).toMatchObject({ temperature: 1 });
+  });
+});
+
+describe('the Hugging Face cache', () => {
+  const env = { HF_HOME: path.join(root, 'hf') };
+  const folder = path.join(root, 'hf', 'hub', 'models--org--tiny');
+  const snapshot = path.join(folder, 'snapshots', 'c0ffee');
+  mkdirSync(path.join(folder, 'refs'), { recursive: true });
+  writeFileSync(path.join(folder, 'refs', 'main'), 'c0ffee\n');
+  cpSync(referenceDirectory('qwen3-fp32'), snapshot, { recursive: true });
+  symlinkSync(path.join(snapshot, 'model.safetensors'), path.join(snapshot, 'tiny.gguf'));
+
+  it('is found by repository, revision and file', () => {
+    expect(hfModel('org/tiny', env)).toBe(snapshot);
+    expect(hfModel('org/tiny@c0ffee', env)).toBe(snapshot);
+    expect(hfModel('org/tiny:tiny.gguf', env)).toBe(path.join(snapshot, 'tiny.gguf'));
+    expect(hfModel('org/tiny', { HF_HUB_CACHE: path.join(root, 'hf', 'hub') })).toBe(snapshot);
+  });
+
+  it('refuses what is not there, and what is no name', () => {
+    expect(() => hfModel('org/other', env)).toThrow(
+      /holds no such model[\s\S]*hf:org\/tiny[\s\S]*models pull hf:org\/other/,
+    );
+    expect(() => hfModel('org/tiny@v2', env)).toThrow(/holds no such model/);
+    for (const name of ['tiny', '../x', 'org/..', 'org/tiny@../../x', 'org/tiny:weights.bin'])
+      expect(() => parseHfReference(name)).toThrow(/names no model of Hugging Face/);
+  });
+});
+
+it('models list tells what is there and what can be run', async () => {
+  const store = path.join(root, 'listed');
+  const file = path.join(root, 'listed.gguf');
+  await writeGguf(referenceDirectory('llama-untied-fp32'), undefined, file, 'F16');
+  const { readFileSync } = await import('node:fs');
+  manifest(store, 'registry.ollama.ai/library/tiny/1', [blob(store, 'model', readFileSync(file))]);
+  manifest(store, 'registry.ollama.ai/library/broken/1', [blob(store, 'model', 'no GGUF')]);
+  const env = { OLLAMA_MODELS: store, HF_HOME: path.join(root, 'hf'), HOME: root };
+  const { context, printed } = recordingContext(root, { env });
+  expect(await listModels({ json: true }, context)).toBe(0);
+  const models = JSON.parse(printed[0]!) as Record<string, unknown>[];
+  const named = new Map(models.map((model) => [model.reference, model]));
+  expect(named.get('ollama:tiny:1')).toMatchObject({ store: 'Ollama', dtypes: ['F16', 'F32'] });
+  expect(named.get('ollama:tiny:1')).not.toHaveProperty('problem');
+  expect(named.get('ollama:broken:1')).toMatchObject({
+    problem: expect.stringMatching(/no complete GGUF file/),
+  });
+  expect(named.get('hf:org/tiny')).toMatchObject({ store: 'Hugging Face', contextTokens: 512 });
+  expect(named.get('package:models/tiny-improver')).not.toHaveProperty('problem');
+  const reference = readReference('llama-untied-fp32');
+  const { file: stored } = ollamaModel('tiny:1', env);
+  expect(openTokenizer(stored).encodePrompt(reference.messages)).toEqual(reference.prompt_ids);
+  await listModels({ json: false }, context);
+  expect(printed[1]).toMatch(/ollama:tiny:1 +Ollama .*F16, F32 .*yes/);
+});
