@@ -17,7 +17,7 @@ export const finetuneCommands: readonly ListedCommand[] = [
     () => import('./commands/ollama.js'),
   ],
   [
-    'export <trainer> <config>',
+    'export <trainer> <config> [overrides..]',
     'Write a folder for a training elsewhere',
     () => import('./commands/export.js'),
   ],

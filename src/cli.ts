@@ -8,6 +8,7 @@ import { finetuneCommands } from '../finetune/cli.js';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
 import { type CommandContext, exitCodes } from './base/context.js';
 import { UserError } from './base/errors.js';
+import { type DeclaredOptions, overridesApart } from './base/overrides-apart.js';
 import { version } from './base/package.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
 
@@ -217,6 +218,25 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
   );
 }
 
+/** The command that the first words name. */
+function namedCommand([first, second]: readonly string[]): ListedCommand | undefined {
+  const isNamed = (word: string | undefined) => (listed: readonly [string, ...unknown[]]) =>
+    listed[0].split(' ')[0] === word;
+  const found = commands.find(isNamed(first));
+  if (found === undefined) return undefined;
+  const [signature, describe, load] = found;
+  return typeof load === 'function' ? [signature, describe, load] : load.find(isNamed(second));
+}
+
+/** The arguments of this process, with `key=value` where no option takes it. */
+async function readArguments(): Promise<readonly string[]> {
+  const args = hideBin(process.argv);
+  const named = namedCommand(args);
+  if (named === undefined || !/\[overrides|<configs/.test(named[0])) return args;
+  const declared = (await named[2]()).options(yargs([])) as unknown as { getOptions(): DeclaredOptions };
+  return overridesApart(args, declared.getOptions());
+}
+
 /** @throws UserError for a command line that can't be understood */
 async function main(): Promise<void> {
   await commands
@@ -225,7 +245,7 @@ async function main(): Promise<void> {
         typeof load === 'function'
           ? addCommand(y, [name, describe, load])
           : addGroup(y, name, describe, load),
-      yargs(hideBin(process.argv)),
+      yargs(await readArguments()),
     )
     .scriptName('policyloop')
     .usage('$0 <command>\n\nA language model reads the replay buffer and proposes better policies.')

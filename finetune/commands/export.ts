@@ -18,6 +18,11 @@ export const options = (y: Argv) =>
       demandOption: true,
       describe: 'YAML file of the training, as finetune train reads it',
     })
+    .positional('overrides', {
+      type: 'string',
+      array: true,
+      describe: 'key=value, e.g. epochs=1 method.rank=16',
+    })
     .option('out', {
       ...kinds.text,
       demandOption: true,
@@ -73,7 +78,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const seeds = requireCount('--seeds', args.seeds, 1);
   const { exportFolder } = await import('../elsewhere/export-folder.js');
   const { loadTrainConfig } = await import('../train/train-config.js');
-  const config = loadTrainConfig(args.config, [], context.cwd);
+  const config = loadTrainConfig(args.config, args.overrides, context.cwd);
   const out = resolve(context.cwd, args.out);
   const strategy = args.accelerate ?? (gpusPerNode * nodes === 1 ? 'single_gpu' : 'multi_gpu');
   const { time, partition, account } = args;

@@ -1,8 +1,8 @@
 /** Plays an evaluation, and writes and prints what changed. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { withoutOverrides } from '../../src/base/command.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
+import { withoutOverrides } from '../../src/base/overrides-apart.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';

@@ -6,6 +6,7 @@ import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatDuration } from '../../src/format/numbers.js';
+import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import { lockRun } from '../../src/storage/lock.js';
@@ -41,6 +42,7 @@ interface Summary {
 /** Trains, or goes on from the checkpoint that is there. Returns the exit code. */
 export async function train(args: TrainArguments, context: CommandContext): Promise<number> {
   const config = loadTrainConfig(args.config, args.overrides, context.cwd, context.note);
+  requireRuntime();
   const data = {
     training: readConversations(config.dataset, 'train'),
     validation: readConversations(config.dataset, 'validation'),

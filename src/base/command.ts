@@ -1,5 +1,4 @@
 /** What a command of the command line is, and the options that many commands share. */
-import { existsSync } from 'node:fs';
 import type { Argv } from 'yargs';
 import type { CommandContext } from './context.js';
 
@@ -85,12 +84,3 @@ export const listed = (text: string | undefined): readonly string[] | undefined 
 /** `--workers 2` is short for `evaluation.workers=2`. */
 export const withWorkers = (overrides: readonly string[], workers: number | undefined): readonly string[] =>
   workers === undefined ? overrides : [...overrides, `evaluation.workers=${workers}`];
-
-/** `a b iterations=20`: what holds `=` and is no file was meant as an override. */
-export function withoutOverrides(given: readonly string[]): {
-  readonly files: readonly string[];
-  readonly overrides: readonly string[];
-} {
-  const isOverride = (text: string) => /^[A-Za-z][\w.]*=/.test(text) && !existsSync(text);
-  return { files: given.filter((text) => !isOverride(text)), overrides: given.filter(isOverride) };
-}

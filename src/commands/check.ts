@@ -1,7 +1,8 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds, withoutOverrides } from '../base/command.js';
+import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { withoutOverrides } from '../base/overrides-apart.js';
 import { plural } from '../format/numbers.js';
 import { describeFindings, errorsIn, type Finding, warningsIn } from '../preflight/findings.js';
 

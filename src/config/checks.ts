@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from '../base/errors.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import { plural } from '../format/numbers.js';
 import { isVariableName, noVariable } from '../models/hosted/openai-access.js';
+import { remedyOfReserved } from '../models/hosted/request-fields.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import type { Config, ModelConfig } from './config.js';
 
@@ -18,6 +20,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...policyProblems(config.policy),
     ...secretProblems(config),
     contextProblem(config.model),
+    ...extraProblems(config.model),
     ...memoryProblems(config),
     ...racingProblems(config),
     ...costProblems(config),
@@ -151,6 +154,19 @@ function loginProblem(field: string, address: string | undefined, remedy: string
   const { username, password } = new URL(address);
   const message = 'holds a login, but a config is copied to where others may read it';
   return (username !== '' || password !== '') && { field, message, remedy };
+}
+
+/** Fields of the request that this program sets itself: a second value would contradict what the log says was sent. */
+function extraProblems(model: ModelConfig): readonly Found[] {
+  if (model.provider !== 'openai') return [];
+  return Object.entries(model.extra ?? {}).map(([key, value]) => {
+    const field = `model.extra.${key}`;
+    const remedy = remedyOfReserved(key);
+    if (remedy !== undefined)
+      return { field, value, message: 'is a field of the request that policyloop sets itself', remedy };
+    const isJson = isDeepStrictEqual(JSON.parse(JSON.stringify(value) ?? 'null'), value);
+    return !isJson && { field, value, message: 'can’t be sent: a request holds JSON' };
+  });
 }
 
 function contextProblem(model: ModelConfig): Found {

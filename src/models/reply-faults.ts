@@ -100,7 +100,7 @@ export function checkUsage(
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
   const { messages, replies, maxTokens } = sent;
   const faults = new Set<ReplyFault>();
-  const [fewest, most] = [fewestTokens(messages), mostTokens(messages)];
+  const most = mostTokens(messages);
   const written = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
   const { prompt, cached, completion, reasoning } = plausible(readCounts(reported, faults), {
     most,
@@ -109,6 +109,7 @@ export function checkUsage(
   });
   if (prompt !== undefined && prompt > most) faults.add('usage-wrong');
   if (maxTokens !== undefined && (completion ?? 0) > maxTokens * replies.length) faults.add('overlong');
+  const fewest = fewestRead(messages, replies, completion);
   const isCut = prompt !== undefined && prompt < fewest;
   if (isCut) faults.add('prompt-cut');
   const estimate = () => sum(replies.map((reply) => mostTokensOf(reply.text + (reply.reasoning ?? ''))));
@@ -129,6 +130,23 @@ export function checkUsage(
       warning: `the server read ${prompt} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`,
     }),
   };
+}
+
+/**
+ * A lower bound of the tokens that a server read. Some templates leave the system message out; and a tokenizer that was
+ * made for answers of this form (the embedded model's) needs fewer tokens than common ones: the reply shows by how much.
+ */
+function fewestRead(
+  messages: readonly ChatMessage[],
+  replies: readonly Reply[],
+  completion: number | undefined,
+): number {
+  const heard = fewestTokens(messages.filter(({ role }) => role !== 'system'));
+  const said = fewestTokens(
+    replies.map((reply) => ({ role: 'assistant', content: reply.text + (reply.reasoning ?? '') })),
+  );
+  const density = completion === undefined || said === 0 ? 1 : Math.min(1, completion / said);
+  return Math.floor(heard * density);
 }
 
 function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {

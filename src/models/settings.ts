@@ -54,6 +54,12 @@ export const openaiSchema = z.strictObject({
     .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
     .optional()
     .describe('For reasoning models'),
+  extra: z
+    .record(text, z.unknown())
+    .optional()
+    .describe(
+      'Fields for the request beside those that have a key here, as the server names them, e.g. `{top_k: 20}`',
+    ),
   ...sampling,
 });
 

@@ -1,9 +1,9 @@
 /** Controls on many tasks, with repeats, and the table of what they reach. */
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { withoutOverrides } from '../base/command.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { withoutOverrides } from '../base/overrides-apart.js';
 import { fitted } from '../format/width.js';
 import { controlArm, requireControl } from '../search/controls.js';
 import { replaceFile } from '../storage/files.js';

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { fewestTokens, mostTokens } from '../../src/models/reply-faults.js';
+import type { ChatMessage } from '../../src/models/language-model.js';
+import { embeddedModel, modelDirectory } from '../../src/models/local/settings.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { checkUsage, fewestTokens, mostTokens } from '../../src/models/reply-faults.js';
+import { createGenerator } from '../../src/random/generator.js';
 
 /** What tokenizers make of the texts: o200k and p50k (gpt-tokenizer 3), Llama 3 and Llama 2 (their JavaScript ports). */
 const measured: readonly (readonly [string, readonly number[]])[] = [
@@ -35,5 +39,52 @@ describe('token bounds', () => {
     const message = { role: 'user', content: 'one two' } as const;
     expect(mostTokens([message, message])).toBeGreaterThan(mostTokens([message]));
     expect(fewestTokens([])).toBe(0);
+  });
+});
+
+describe('a server with the embedded model', () => {
+  const tokenizer = openTokenizer(modelDirectory(embeddedModel));
+  const random = createGenerator(4);
+  const system: ChatMessage = {
+    role: 'system',
+    content: `You look for the parameters that maximise an unknown function. ${'There are many words here. '.repeat(30)}`,
+  };
+  const values = {
+    decimals: () => random.uniform(-6, 6).toFixed(1),
+    integers: () => String(Math.floor(random.uniform(0, 4))),
+    'decimals beyond its vocabulary': () => random.uniform(-30, 30).toFixed(2),
+  };
+  const asked = (parameters: number, rows: number, value: () => string): readonly ChatMessage[] => {
+    const row = () => `99 ${Array.from({ length: parameters }, value).join(' ')}\n`;
+    return [
+      system,
+      {
+        role: 'user',
+        content: `tried 40 stale 3\nrecent\n${row()}best\n${Array.from({ length: rows }, row).join('')}next\n`,
+      },
+    ];
+  };
+  const cases = [1, 2, 4, 10, 25, 64].flatMap((parameters) =>
+    [0, 1, 4, 12].map((rows) => [parameters, rows] as const),
+  );
+
+  it.each(Object.entries(values))('that reads a whole prompt of %s is not said to cut it', (_, value) => {
+    for (const [parameters, rows] of cases) {
+      const messages = asked(parameters, rows, value);
+      const answer = Array.from({ length: parameters }, (_, i) => `params[${i}]: ${value()}`).join(', ');
+      const prompt = tokenizer.encodePrompt(messages).length;
+      const completion = tokenizer.encodeText(answer).length + 1;
+      const sent = { maxTokens: undefined, replies: [{ text: answer, finishReason: 'stop' as const }] };
+      expect(checkUsage({ prompt, completion }, { messages, ...sent }).faults).toEqual([]);
+      const corrected: readonly ChatMessage[] = [
+        ...messages,
+        { role: 'assistant', content: answer },
+        { role: 'user', content: 'Not like this.\nnext\n' },
+      ];
+      const longer = tokenizer.encodePrompt(corrected).length;
+      expect(checkUsage({ prompt: longer, completion }, { messages: corrected, ...sent }).faults).toEqual([]);
+      const cut = { prompt: Math.floor(prompt / 8), completion };
+      if (rows === 12) expect(checkUsage(cut, { messages, ...sent }).faults).toEqual(['prompt-cut']);
+    }
   });
 });

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
+import { improverPattern } from './improver-tokens.js';
 
 /**
  * Scores by token: those of `tokenizer.model` where it exists, else those that follow from the order of the merges.
@@ -137,6 +138,7 @@ const known = [
   { name: 'smaug-bpe', steps: [`split ${llama3}`], ignoreMerges: false, models: 'Llama 3 (older)' },
   { name: 'qwen2', steps: [`split ${qwen2}`], ignoreMerges: false, models: 'Qwen2, Qwen2.5, Qwen3' },
   { name: 'tekken', steps: [`split ${tekken}`], ignoreMerges: true, models: 'Mistral NeMo' },
+  { name: 'bloom', steps: [`split ${improverPattern}`], ignoreMerges: true, models: 'the embedded model' },
 ];
 
 /**

@@ -12,6 +12,7 @@ import { readGenerationDefaults } from '../../../src/models/local/weights/genera
 import type { DecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { checkedValue, readJson } from '../../../src/storage/files.js';
 import { type GgufMetadata, ggufValue } from './format.js';
+import { improverMerges, isCutOut } from './improver-tokens.js';
 import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
 
 /** Kinds of tokens in GGUF. */
@@ -99,13 +100,33 @@ function byteLevelModel({ model, normalizer, pre_tokenizer }: Tokenizer, tokens:
       alternatives: ['NFC', 'none'],
     });
   const pre = preTokenizerName(pre_tokenizer, model.ignore_merges, file);
+  const shown = pre === 'bloom' ? withImproverKinds(tokens) : tokens;
+  const merges = pre === 'bloom' ? improverPairs(tokens) : pairs(model.merges);
   return [
     ['tokenizer.ggml.model', ggufValue.string('gpt2')],
     ['tokenizer.ggml.pre', ggufValue.string(pre)],
-    ...tokenLists(tokens),
-    ['tokenizer.ggml.merges', ggufValue.strings(pairs(model.merges).map((pair) => pair.join(' ')))],
+    ...tokenLists(shown),
+    ['tokenizer.ggml.merges', ggufValue.strings(merges.map((pair) => pair.join(' ')))],
   ] satisfies GgufMetadata;
 }
+
+/** Byte-level tokens write a blank as `Ġ`; those that the embedded model has hold no other byte that is spelt otherwise. */
+const plain = (text: string) => text.replaceAll('Ġ', ' ');
+const byteLevel = (text: string) => text.replaceAll(' ', 'Ġ');
+
+/** User-defined tokens stand for themselves, so they are written plainly. */
+const withImproverKinds = (tokens: readonly Token[]): Token[] =>
+  tokens.map((token) => {
+    const text = plain(token.text);
+    return token.kind === tokenKinds.normal && isCutOut(text)
+      ? { text, kind: tokenKinds.userDefined }
+      : token;
+  });
+
+const improverPairs = (tokens: readonly Token[]): [string, string][] =>
+  improverMerges(tokens.filter(({ kind }) => kind === tokenKinds.normal).map(({ text }) => plain(text))).map(
+    ([left, right]) => [byteLevel(left), byteLevel(right)],
+  );
 
 function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: Token[]) {
   const { model, added_tokens: added } = tokenizer;

@@ -22,8 +22,8 @@ interface Frame {
   readonly after: string;
 }
 
-/** A message of its own at the start, or a part of the last user message (Mistral). */
-type SystemFormat = Frame & { readonly kind: 'message' | 'in-last-user' };
+/** A message of its own at the start, a part of the last user message (Mistral), or nothing (the embedded model). */
+type SystemFormat = Frame & { readonly kind: 'message' | 'in-last-user' | 'left-out' };
 
 const [s, u, a, v, b, w] = ['«system»', '«one»', '«two»', '«three»', '«four»', '«five»'] as const;
 const system: ChatMessage = { role: 'system', content: s };
@@ -59,7 +59,7 @@ export function ollamaTemplate(
     // The template refuses a conversation, e.g. one with a system message.
     return undefined;
   }
-  const format = [systemMessage, systemInLastUser]
+  const format = [systemMessage, systemInLastUser, systemLeftOut]
     .map((derive) => derive(rendered, ends))
     .find(
       (found) =>
@@ -118,6 +118,19 @@ function systemInLastUser(rendered: readonly string[], ends: readonly string[]):
   };
 }
 
+function systemLeftOut(rendered: readonly string[], ends: readonly string[]): ChatFormat | undefined {
+  const bare = between(rendered[0]!, [u]);
+  const turns = between(rendered[2]!, [u, a, v]);
+  if (bare === undefined || turns === undefined) return undefined;
+  const [, ...rest] = turns as [string, string, string, string];
+  const before = commonEnd(bare[0]!, rest[1]);
+  return {
+    system: { kind: 'left-out', before: '', after: '' },
+    withoutSystem: without(bare[0]!, before),
+    ...turnFormat(before, rest, ends),
+  };
+}
+
 /** @param before what precedes every user message */
 function turnFormat(
   before: string,
@@ -152,7 +165,7 @@ function without(text: string, end: string): string {
 function renderFormat(format: ChatFormat, messages: readonly ChatMessage[]): string {
   const instruction = messages.find(({ role }) => role === 'system')?.content;
   const { kind, before, after } = format.system;
-  const start = instruction === undefined || kind === 'in-last-user' ? format.withoutSystem : '';
+  const start = instruction === undefined || kind !== 'message' ? format.withoutSystem : '';
   const framed = messages.map(({ role, content }, i) => {
     if (role === 'system') return kind === 'message' ? before + content + after : '';
     const frame = format[role];
@@ -170,7 +183,7 @@ function goTemplate({ system, withoutSystem, user, assistant, answer }: ChatForm
   const start =
     withoutSystem === ''
       ? ''
-      : system.kind === 'in-last-user'
+      : system.kind !== 'message'
         ? withoutSystem
         : `{{ if not .System }}${withoutSystem}{{ end }}`;
   const systemMessage =

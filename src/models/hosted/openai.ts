@@ -90,16 +90,17 @@ function requestBody(
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   const schema = config.format === 'json' && grammar ? answerSchema(grammar) : undefined;
   return {
+    ...config.extra,
     model: config.name,
     messages: messages.map(({ role, content }) => ({ role, content })),
     seed: dialect.seed ? seeds[0]! : undefined,
     n: dialect.choices && seeds.length > 1 ? seeds.length : undefined,
     temperature,
     top_p: topP,
-    // These three are not OpenAI's; compatible servers such as vLLM name them so.
-    top_k: topK,
-    min_p: minP,
-    repetition_penalty: repetitionPenalty,
+    // These three are not OpenAI's; compatible servers such as vLLM name them so. A call's choice goes before `extra`.
+    ...(topK !== undefined && { top_k: topK }),
+    ...(minP !== undefined && { min_p: minP }),
+    ...(repetitionPenalty !== undefined && { repetition_penalty: repetitionPenalty }),
     stop: stop && [...stop],
     logprobs: logProbabilities || undefined,
     [dialect.tokenLimit]: config.maxTokens,
@@ -139,9 +140,16 @@ function causeOf(error: unknown): unknown {
     : error;
 }
 
-function withHint(failure: unknown, { apiKeyEnv }: OpenAIConfig, { origin, pathname }: URL): unknown {
+function withHint(
+  failure: unknown,
+  { apiKeyEnv, extra = {} }: OpenAIConfig,
+  { origin, pathname }: URL,
+): unknown {
   if (!(failure instanceof TryFailure)) return failure;
   const { kind, message } = failure;
+  const refused = Object.keys(extra).find((field) => message.includes(field));
+  if (kind === 'bad-request' && refused !== undefined)
+    return new TryFailure(kind, `${message}; model.extra sends ${refused}`);
   if (kind === 'authentication') return new TryFailure(kind, `${message}; the key was that of ${apiKeyEnv}`);
   if (kind !== 'not-found') return failure;
   return new TryFailure(kind, `${message}; check model.name, and model.baseUrl (${origin}${pathname})`);

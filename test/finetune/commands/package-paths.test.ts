@@ -128,7 +128,9 @@ describe('package:', () => {
     'that is not there is told under %s',
     async (field, run) => {
       const { context } = recordingContext(cwd);
-      await expect(run(context)).rejects.toThrow(new RegExp(`^${field}: this installation[^]*models/none`));
+      await expect(run(context)).rejects.toThrow(
+        new RegExp(`^${field}: this installation[\\s\\S]*models/none`),
+      );
     },
   );
 

@@ -60,6 +60,20 @@ describe('the request', () => {
     });
   });
 
+  it('holds the extra fields of the config, after what the call asks for', async () => {
+    const extra = { top_k: 20, chat_template_kwargs: { enable_thinking: false } };
+    const { server, model } = await start({ reply: () => 'ok' }, { extra });
+    await ask(model, messages, options);
+    expect(server.requests[0]?.body).toEqual({ model: 'test-model', messages, seed: 11, ...extra });
+    await ask(model, messages, { ...options, sampling: { topK: 5 } });
+    expect(server.requests[1]?.body).toMatchObject({ ...extra, top_k: 5 });
+  });
+
+  it('that the server refuses for an extra field, says where it comes from', async () => {
+    const { model } = await start({ refuses: ['top_k'], reply: () => 'ok' }, { extra: { top_k: 20 } });
+    await expect(ask(model, messages, options)).rejects.toThrow(/top_k.*model\.extra sends top_k/);
+  });
+
   it('asks for no form where the caller has none', async () => {
     const { server, model } = await start({ reply: () => 'ok' }, { format: 'json' });
     await ask(model, messages, { seeds: [1] });

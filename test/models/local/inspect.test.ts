@@ -4,6 +4,9 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { freeCores } from '../../../src/models/local/engine/device.js';
 import { checkModel, inspectModel } from '../../../src/models/local/engine/inspect.js';
+import { modelFacts } from '../../../src/models/local/facts/model-facts.js';
+import { modelRows } from '../../../src/models/local/facts/model-rows.js';
+import { embeddedModel, modelDirectory } from '../../../src/models/local/settings.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { referenceDirectory } from './fixture.js';
 
@@ -41,10 +44,19 @@ test('a template that takes no system message is told apart', () => {
     path.join(directory, 'chat_template.jinja'),
     "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}{{ messages[0].content }}",
   );
-  expect(inspectModel(directory).tokenizer?.takesSystem).toBe(false);
+  expect(inspectModel(directory).tokenizer).toMatchObject({ takesSystem: false, system: 'refused' });
 });
 
 test('threads are at least one and at most the cores', () => {
   expect(freeCores()).toBeGreaterThanOrEqual(1);
   expect(freeCores()).toBeLessThanOrEqual(availableParallelism());
+});
+
+test('a template that leaves the system message out is told apart, and is no problem', async () => {
+  const facts = await modelFacts(modelDirectory(embeddedModel), undefined);
+  expect(facts.tokenizer).toMatchObject({ takesSystem: false, system: 'left-out' });
+  expect(facts.problems).toEqual([]);
+  const rows = new Map(modelRows(facts));
+  expect(rows.get('template')).toMatch(/takes no system message: it is left out/);
+  expect(rows.get('verdict')).toBe('can be run');
 });

@@ -15,7 +15,7 @@ const preferred: readonly Device[] =
 
 const remedies: Readonly<Record<Device, string>> = {
   cpu: 'reinstall onnxruntime-node',
-  cuda: 'install an NVIDIA driver, CUDA 12 and cuDNN 9, then `npm rebuild onnxruntime-node --onnxruntime-node-install=cuda12`',
+  cuda: 'install an NVIDIA driver, CUDA 12 and cuDNN 9, then `ONNXRUNTIME_NODE_INSTALL=1 node node_modules/onnxruntime-node/script/install.js`',
   webgpu: 'install a Vulkan driver for the graphics card (Linux), or set model.device to cpu',
   dml: 'DirectML exists on Windows only; set model.device to cpu',
   coreml: 'Core ML exists on macOS only; set model.device to cpu',

@@ -1,6 +1,7 @@
 import { UserError } from '../../../base/errors.js';
 import { startProcess } from '../../../storage/thread.js';
 import type { Device } from '../settings.js';
+import { requireRuntime } from './require-runtime.js';
 
 /** Devices that a model can run on here, and the one that `auto` takes. */
 export interface Devices {
@@ -8,8 +9,9 @@ export interface Devices {
   readonly auto: Device;
 }
 
-/** @throws UserError when a driver crashes as it is tried */
-export function findDevices(): Promise<Devices> {
+/** @throws UserError without the runtime, and when a driver crashes as it is tried */
+export async function findDevices(): Promise<Devices> {
+  requireRuntime();
   const child = startProcess(new URL('./device-child', import.meta.url), {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });

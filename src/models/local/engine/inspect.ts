@@ -7,6 +7,8 @@ import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
 import { openWeights } from '../weights/open-weights.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 
+export type SystemMessages = 'rendered' | 'left-out' | 'refused';
+
 export interface ModelReport {
   readonly directory: string;
   readonly config?: DecoderConfig;
@@ -20,8 +22,10 @@ export interface ModelReport {
   readonly tokenizer?: {
     readonly file: string;
     readonly templateFile: string;
-    /** Whether messages of all roles are rendered. */
+    /** Whether the model reads system messages. */
     readonly takesSystem: boolean;
+    /** What the chat template does with a system message. */
+    readonly system: SystemMessages;
     readonly eosTokens: readonly number[];
   };
   /** Reasons why the model can't be run; empty when it can. */
@@ -45,6 +49,7 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   const weights = config && attempt(() => openWeights(directory), problems);
   if (config !== undefined && weights !== undefined) problems.push(...tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
+  const system = tokenizer && systemMessages(tokenizer.template);
   if (config !== undefined && tokenizer !== undefined)
     problems.push(...vocabularyProblems(config, tokenizer));
   return {
@@ -55,7 +60,8 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
       tokenizer: {
         file: tokenizer.file,
         templateFile: tokenizer.template.file,
-        takesSystem: rendersSystem(tokenizer.template),
+        takesSystem: system === 'rendered',
+        system: system!,
         eosTokens: tokenizer.eosTokens,
       },
     }),
@@ -125,14 +131,15 @@ export function summariseWeights(weights: StoredTensors): NonNullable<ModelRepor
 
 const product = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
 
-function rendersSystem(template: ChatTokenizer['template']): boolean {
+function systemMessages(template: ChatTokenizer['template']): SystemMessages {
   try {
-    template.render([
-      { role: 'system', content: 'a' },
-      { role: 'user', content: 'b' },
+    const [said, asked] = ['what-the-system-says', 'what-the-user-asks'];
+    const rendered = template.render([
+      { role: 'system', content: said },
+      { role: 'user', content: asked },
     ]);
-    return true;
+    return rendered.includes(said) ? 'rendered' : 'left-out';
   } catch {
-    return false;
+    return 'refused';
   }
 }

@@ -70,7 +70,7 @@ async function measureLoss(
 
 /** Every prompt of an experiment has a system message. */
 function templateProblems({ tokenizer }: ModelReport): Problem[] {
-  if (tokenizer === undefined || tokenizer.takesSystem) return [];
+  if (tokenizer?.system !== 'refused') return [];
   return [
     {
       file: tokenizer.templateFile,

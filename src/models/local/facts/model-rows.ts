@@ -1,10 +1,17 @@
 /** The facts of a model directory as lines of the screen. */
 import { basename } from 'node:path';
 import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
+import type { SystemMessages } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
 import type { GenerationDefaults } from '../weights/generation-config.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
 import type { ModelFacts } from './model-facts.js';
+
+const systemTexts: Readonly<Record<SystemMessages, string>> = {
+  rendered: 'takes a system message',
+  'left-out': 'takes no system message: it is left out, and the model reads the others alone',
+  refused: 'takes no system message, and refuses one',
+};
 
 export function modelRows(facts: ModelFacts): (readonly [string, string])[] {
   const { config, weights, tokenizer, generation, memory, devices, loss, problems } = facts;
@@ -26,8 +33,7 @@ export function modelRows(facts: ModelFacts): (readonly [string, string])[] {
     ]);
   }
   if (tokenizer !== undefined) {
-    const system = tokenizer.takesSystem ? 'takes a system message' : 'takes no system message';
-    rows.push(['template', `${basename(tokenizer.templateFile)}, ${system}`]);
+    rows.push(['template', `${basename(tokenizer.templateFile)}, ${systemTexts[tokenizer.system]}`]);
     const stated = generation?.eosTokens.length ? generation.eosTokens : (config?.eosTokens ?? []);
     const ends = [...new Set([...stated, ...tokenizer.eosTokens])];
     rows.push([

@@ -9,6 +9,7 @@ import {
 import { replyFaults } from '../../reply-faults.js';
 import { checkModel } from '../engine/inspect.js';
 import type { GeneratedAnswer, JobResult } from '../engine/protocol.js';
+import { requireRuntime } from '../engine/require-runtime.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory } from '../settings.js';
 import { withStoreDefaults } from '../stores/stored-models.js';
@@ -67,6 +68,7 @@ function checkFiles(
   { path, ignoreKeys }: Pick<LocalConfig, 'path' | 'ignoreKeys'>,
   adapters: readonly string[],
 ): void {
+  requireRuntime();
   checkModel(path, ignoreKeys);
   const config = readDecoderConfig(path, ignoreKeys);
   for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);

@@ -1,0 +1,59 @@
+/** `key=value` on the command line: what is one, and that it is one wherever it stands. */
+import { existsSync } from 'node:fs';
+
+/** Names of the options that a command declares, as yargs gives them. */
+export interface DeclaredOptions {
+  /** Options that take every value up to the next option. */
+  readonly array: readonly string[];
+  readonly boolean: readonly string[];
+}
+
+/** What holds `=` and is no file was meant as an override. */
+const isOverride = (text: string) => /^[A-Za-z][\w.-]*=/.test(text) && !existsSync(text);
+
+/** `a b iterations=20`: files, and overrides for all of them. */
+export function withoutOverrides(given: readonly string[]): {
+  readonly files: readonly string[];
+  readonly overrides: readonly string[];
+} {
+  return { files: given.filter((text) => !isOverride(text)), overrides: given.filter(isOverride) };
+}
+
+/**
+ * Arguments with what belongs to no option first and overrides behind it, so that neither a list nor a name before them
+ * takes one: `--control random iterations=50` becomes `iterations=50 --control random`. The one value of an option that
+ * is no list stays: `--out a=b` is a file.
+ */
+export function overridesApart(args: readonly string[], declared: DeclaredOptions): string[] {
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  const [free, options, overrides]: [string[], string[], string[]] = [[], [], []];
+  let taken: 'none' | 'one' | 'all' = 'none';
+  for (const [i, text] of args.slice(0, end).entries()) {
+    if (taken !== 'one' && isOverride(text)) {
+      overrides.push(text);
+      continue;
+    }
+    const isOption = taken !== 'one' && /^--?[A-Za-z]/.test(text);
+    (isOption || taken !== 'none' ? options : free).push(text);
+    if (isOption) taken = valuesOf(text, args[i + 1], declared);
+    else if (taken === 'one') taken = 'none';
+  }
+  const rest = withoutOverrides(args.slice(end + 1));
+  return [
+    ...[...free, ...overrides, ...rest.overrides, ...options],
+    ...(rest.files.length > 0 ? ['--', ...rest.files] : []),
+  ];
+}
+
+/** How many of the arguments after an option are its values. */
+function valuesOf(
+  option: string,
+  next: string | undefined,
+  { array, boolean }: DeclaredOptions,
+): 'none' | 'one' | 'all' {
+  const [, name = '', value] = /^--?([^=]+)(=.*)?$/s.exec(option) ?? [];
+  if (array.includes(name)) return 'all';
+  if (value !== undefined) return 'none';
+  if (boolean.includes(name)) return next === 'true' || next === 'false' ? 'one' : 'none';
+  return 'one';
+}

@@ -1,0 +1,65 @@
+/** `model.extra`: fields that a server takes and policyloop has no key for. */
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { loadConfig } from '../../src/config/load.js';
+import { differences, fingerprint } from '../../src/runs/fingerprint.js';
+
+const load = (extra?: unknown, ...overrides: readonly string[]) =>
+  loadConfig({
+    file: 'my.yaml',
+    overrides,
+    readFile: () =>
+      stringify({
+        environment: 'CartPole-v1',
+        model: { provider: 'openai', name: 'm', ...(extra !== undefined && { extra }) },
+      }),
+  }).config;
+
+describe('model.extra', () => {
+  it('is kept as it is, and set by overrides', () => {
+    const extra = { top_k: 20, chat_template_kwargs: { enable_thinking: false }, logit_bias: { '5': -1 } };
+    expect(load(extra).model).toMatchObject({ extra });
+    expect(load(extra, 'model.extra.top_k=40', 'model.extra.min_p=0.1').model).toMatchObject({
+      extra: { ...extra, top_k: 40, min_p: 0.1 },
+    });
+  });
+
+  it.each([
+    ['messages', 'prompts'],
+    ['model', 'model.name'],
+    ['seed', 'seed'],
+    ['n', 'candidates'],
+    ['temperature', 'model.temperature'],
+    ['top_p', 'model.topP'],
+    ['max_tokens', 'model.maxTokens'],
+    ['Max_Completion_Tokens', 'model.maxTokens'],
+    ['reasoning_effort', 'model.reasoningEffort'],
+    ['response_format', 'model.format'],
+    ['stream', 'take it out'],
+    ['tools', 'take it out'],
+    ['stop', 'take it out'],
+  ])('refuses %s, and names %s', (field, remedy) => {
+    expect(() => load({ [field]: 1 })).toThrow(
+      new RegExp(
+        `model\\.extra\\.${field}: is a field .* itself[\\s\\S]*remedy: .*${remedy.replace('.', '\\.')}`,
+      ),
+    );
+  });
+
+  it.each([
+    [Number.NaN, 'JSON'],
+    [{ deep: [Number.POSITIVE_INFINITY] }, 'JSON'],
+  ])('refuses %j, which JSON has not', (value, word) => {
+    expect(() => load({ top_k: value })).toThrow(word);
+  });
+
+  it('belongs to what a run is, and changes nothing where it is left out', () => {
+    const print = (extra?: unknown) => fingerprint(load(extra), 'prompts');
+    expect(print({ top_k: 20 })).not.toBe(print({ top_k: 40 }));
+    expect(print({ top_k: 20 })).not.toBe(print());
+    expect(differences(load({ top_k: 20 }), load({ top_k: 40 }))).toEqual([
+      { key: 'model.extra', was: { top_k: 20 }, now: { top_k: 40 } },
+    ]);
+    expect(load().model).not.toHaveProperty('extra');
+  });
+});
