@@ -59,7 +59,8 @@ async function improve(experiment: Experiment, stop: StopRequests): Promise<Stop
     const reason = reasonToStop(experiment, stop);
     if (reason !== undefined) return reason;
     const iteration = experiment.completed + 1;
-    const { proposals, limit } = await proposeCandidates(experiment, iteration, stop.abort);
+    const { proposals, limit, unfinished } = await proposeCandidates(experiment, iteration, stop);
+    if (unfinished) return { kind: 'interrupted' };
     // A limit may be reached before the first call: then there is no iteration to record.
     if (limit === undefined || proposals.some(({ calls }) => calls.length > 0)) {
       const entries = await evaluateProposals(experiment, iteration, proposals, stop.abort);

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../base/context.js';
-import { formatCompact, formatCost, formatReturn, plural } from '../format/numbers.js';
+import { formatCompact, formatCost, formatDuration, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
 import type { RunEvent } from '../runs/events.js';
@@ -84,6 +84,9 @@ class RunDisplay {
       case 'warning':
         this.#progress.alert(warningText(event.message));
         break;
+      case 'waiting':
+        this.#progress.alert(waitingText(event));
+        break;
       default:
     }
   }
@@ -129,6 +132,13 @@ class RunDisplay {
       ...(this.#saved === 0 ? [] : [`${formatCompact(this.#saved)} episodes saved`]),
     ];
   }
+}
+
+/** What a first Ctrl-C waits for. */
+export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>): string {
+  const most =
+    seconds === undefined ? 'for as long as it takes' : `for ${formatDuration(1000 * seconds)} at most`;
+  return `waiting for the answer of the model, ${most} (Ctrl-C again ends that, and it is asked again on resume)`;
 }
 
 function usageFigures({ usage, caps }: Extract<RunEvent, { kind: 'iteration-finished' }>): string[] {

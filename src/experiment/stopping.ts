@@ -49,7 +49,11 @@ export function deadlineOf(experiment: Experiment) {
   const [next] = minuteLimits(experiment).toSorted((a, b) => a.leftMs - b.leftMs);
   if (next === undefined) return undefined;
   const { limit, leftMs } = next;
-  return { limit, signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), longestTimerMs))) };
+  return {
+    limit,
+    leftMs,
+    signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), longestTimerMs))),
+  };
 }
 
 /** Iterations in a row without a single answer from the model, after which a run gives up. */

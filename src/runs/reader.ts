@@ -8,7 +8,7 @@ import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { readJsonLines } from '../storage/json-lines.js';
 import { isLocked } from '../storage/lock.js';
-import type { CallRecord, LoggedEvent } from './events.js';
+import type { CallRecord, EndedCall, LoggedEvent } from './events.js';
 import { groupShape, type Manifest, manifestShape } from './manifest.js';
 
 /** The files of a run directory. */
@@ -32,6 +32,8 @@ export interface RecordedRun {
   readonly episodes: readonly EpisodeRecord[];
   /** All calls, those of an unfinished iteration too: they were paid for. */
   readonly calls: readonly CallRecord[];
+  /** Answers of an unfinished iteration of which nothing was made yet; only of a run that is to go on. */
+  readonly arrived?: readonly EndedCall[];
   readonly events: readonly LoggedEvent[];
   /** The last complete iteration; 0 before the first. */
   readonly iteration: number;

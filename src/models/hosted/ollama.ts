@@ -11,10 +11,11 @@ import {
   lowestLimit,
 } from '../language-model.js';
 import { checkUsage, mostTokens, replyFaults } from '../reply-faults.js';
+import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
-import { loginOf, withoutSecrets } from './openai-access.js';
+import { loginOf } from './openai-access.js';
 import { type Call, callWithRetries, type Outcome, TryFailure, type Wait } from './retry.js';
 
 /** The reply of `show`: it has the context length under `<architecture>.context_length`. */

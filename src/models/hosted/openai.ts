@@ -9,10 +9,11 @@ import {
   lowestLimit,
   type ModelErrorKind,
 } from '../language-model.js';
+import { withoutSecrets } from '../secrets.js';
 import type { OpenAIConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
-import { openaiServer, withoutSecrets } from './openai-access.js';
+import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
 
