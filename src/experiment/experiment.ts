@@ -7,7 +7,15 @@ import type { Confirmation, StopReason, UsageTotals } from '../runs/events.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal } from './proposal.js';
 import { confirmBest, evaluateProposals, proposeCandidates, warmUp } from './stages.js';
-import { endOfSilence, failureOf, isSilent, patience, reasonToStop, statusAfter } from './stopping.js';
+import {
+  endOfSilence,
+  failureOf,
+  inVain,
+  isSilent,
+  patience,
+  reasonToStop,
+  statusAfter,
+} from './stopping.js';
 
 export interface Outcome {
   readonly reason: StopReason;
@@ -32,6 +40,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
   try {
     await warmUp(experiment, stop);
     reason = await improve(experiment, stop);
+    if (statusAfter(reason) === 'completed') reason = inVain(experiment, reason) ?? reason;
     if (statusAfter(reason) === 'completed') {
       confirmed = await confirmBest(experiment, config.confirmation, stop.abort);
       if (stop.abort.aborted) reason = { kind: 'interrupted' };

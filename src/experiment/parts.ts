@@ -38,8 +38,8 @@ export interface Experiment {
   readonly unfinishedCalls: readonly CallRecord[];
   /** Answers of that iteration of which nothing was made yet; they are counted. */
   readonly arrived: readonly EndedCall[];
-  /** Whether this process ever got an answer of the model's server, be it an error. */
-  isReached: boolean;
+  /** What this process asked the model for. */
+  readonly asked: AskedSoFar;
   /** Notes a request before it is sent; undefined where calls cost nothing. */
   readonly ask: RunDirectory['ask'] | undefined;
   /** Milliseconds spent on this run, by earlier processes too. */
@@ -52,6 +52,16 @@ export interface Experiment {
   /** Makes what was emitted durable. */
   readonly commit: () => Promise<void>;
   readonly now: () => Date;
+}
+
+/** What became of the calls of one process. */
+interface AskedSoFar {
+  /** Whether its server was ever there, be it with an error. */
+  isReached: boolean;
+  /** Whether it ever gave an answer. */
+  isAnswered: boolean;
+  /** The message of the last call that failed. */
+  lastError: string | undefined;
 }
 
 /** The two ways in which a user ends a run early. */
@@ -123,7 +133,7 @@ export function experimentIn(
     },
     unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
     arrived,
-    isReached: false,
+    asked: { isReached: false, isAnswered: false, lastError: undefined },
     ask: isPaid(config) ? (request) => directory.ask(request) : undefined,
     warn: warnOnce(
       outside.emit,

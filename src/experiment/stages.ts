@@ -8,7 +8,7 @@ import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from '.
 import { type EvaluationSetting, evaluate, measure } from '../rollout/evaluation.js';
 import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
-import type { CallRecord, Confirmation, EndedCall } from '../runs/events.js';
+import { type CallRecord, type Confirmation, type EndedCall, faultsOf } from '../runs/events.js';
 import { type AskedRequest, callKey, type SentRequest } from '../runs/underway.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
@@ -86,7 +86,7 @@ export async function proposeCandidates(
       signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
       finish,
       now,
-      isReached: () => experiment.isReached,
+      isReached: () => experiment.asked.isReached,
       ...(underway && { ask: underway.ask, onLeft: (call) => ledger.record(call) }),
       onCall: (call) => recordCall(experiment, call),
     });
@@ -99,11 +99,12 @@ export async function proposeCandidates(
 }
 
 function recordCall(experiment: Experiment, call: CallRecord): void {
-  const { arrived, emit, ledger, warn } = experiment;
+  const { arrived, asked, emit, ledger, warn } = experiment;
   // What an earlier process was answered is counted.
   if (!arrived.some((answer) => callKey(answer) === callKey(call))) ledger.record(call);
-  const { outcome } = call;
-  if (outcome.kind !== 'error' || outcome.error !== 'network') experiment.isReached = true;
+  asked.isAnswered ||= call.completion !== undefined;
+  asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
+  if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
   emit({ kind: 'call-finished', call });
   for (const message of call.completion?.warnings ?? []) warn(message);
 }

@@ -69,6 +69,21 @@ export function endOfSilence(proposals: readonly Proposal[]): StopReason {
   return { kind: 'model-error', message: error?.message ?? 'the model gave no answer' };
 }
 
+/**
+ * The reason of a run that would end well but asked in vain: the model answered neither this process nor any other, or not
+ * this one up to the last iteration.
+ */
+export function inVain({ asked, ledger }: Experiment, reason: StopReason): StopReason | undefined {
+  const { calls, errors } = ledger.totals;
+  const isSilent = asked.lastError !== undefined && !asked.isAnswered;
+  const isTimeUp = reason.kind === 'limit' && reason.limit.endsWith('minutes');
+  if (!(calls > 0 && errors === calls) && !(isSilent && reason.kind === 'iterations')) return undefined;
+  const message = isTimeUp
+    ? `no answer before limits.${reason.limit} was reached`
+    : (asked.lastError ?? 'no call was ever answered');
+  return { kind: 'model-error', message };
+}
+
 /** @throws what is neither an abort nor a failure of the model or of an environment outside this program */
 export function failureOf(error: unknown, stop: StopRequests): StopReason {
   if (stop.abort.aborted) return { kind: 'interrupted' };

@@ -1,5 +1,5 @@
 /** Reading what runs left behind. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
@@ -119,6 +119,13 @@ function lacking(item: unknown, fields: Readonly<Record<string, 'number' | 'stri
   }
   return undefined;
 }
+
+/** The size of the logs of a run. */
+export const logBytes = (path: string): number =>
+  Object.keys(logFields).reduce((sum, log) => {
+    const file = join(path, runFiles[log as keyof typeof logFields]);
+    return sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  }, 0);
 
 /** Parameters that a run took over from an earlier one when it began. */
 export function readImported(path: string): readonly ParameterVector[] {

@@ -6,7 +6,6 @@ import type { Config } from '../config/config.js';
 import { resolvedYaml } from '../config/load.js';
 import { addUsage } from '../experiment/usage.js';
 import { repeatSeeds } from '../random/seeds.js';
-import { writeReport } from '../report/write-report.js';
 import { createGroupDirectory } from '../runs/create.js';
 import {
   describeRepeats,
@@ -19,6 +18,7 @@ import {
 import { readGroup, runFiles } from '../runs/reader.js';
 import type { Plan, PlayArguments } from './plan.js';
 import { failureLines, type Played, playPlan } from './play.js';
+import { reportInTime } from './single-run.js';
 
 /**
  * Makes the directory of new repeats.
@@ -51,7 +51,8 @@ export async function finishGroup(
 ): Promise<number> {
   const plan = planOf(path, config);
   const place = { directory: path, record: (written: unknown) => written as object };
-  const played = await playPlan(plan, place, args, context, () => writeReport(path));
+  const runs = plan.entries.map((entry) => join(path, entry.path));
+  const played = await playPlan(plan, place, args, context, () => reportInTime(runs, path, context));
   const result = groupResult(path, plan, played, context.cwd);
   context.print(
     args.json

@@ -12,7 +12,7 @@ import { createRunDirectory } from '../runs/create.js';
 import { describeResult, factsOf, resultOf } from '../runs/facts.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
-import { readImported, readManifest, runFiles } from '../runs/reader.js';
+import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { type Durability, type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import type { PlayArguments } from './plan.js';
@@ -25,7 +25,23 @@ export async function runAndReport(
   context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
 ): Promise<void> {
   await runInDirectory(assembly, directory, display, context);
-  await writeReport(directory.path);
+  await reportInTime([directory.path], directory.path, context);
+}
+
+/** Logs that are larger make a report that takes longer than a program that is told to end may take. */
+const quickBytes = 8 * 2 ** 20;
+
+/**
+ * Writes the report of a run or of repeats, unless that would take long and all is to end at once: then
+ * `policyloop report` or the next resumption writes it.
+ */
+export async function reportInTime(
+  runs: readonly string[],
+  path: string,
+  { stop }: Pick<CommandContext, 'stop'>,
+): Promise<void> {
+  const bytes = runs.reduce((sum, run) => sum + logBytes(run), 0);
+  if (!stop.abort.aborted || bytes < quickBytes) await writeReport(path);
 }
 
 /** A run that is about to be played. */

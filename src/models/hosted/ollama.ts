@@ -41,6 +41,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
+  const server = { isReached: false };
   /** Only ever grows: see contextStep. */
   let contextTokens = config.contextTokens ?? 0;
 
@@ -49,7 +50,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     ask: (client: Ollama) => Promise<T>,
   ) =>
     callWithRetries({
-      ...{ ...options, id, policy: config, wait, secrets },
+      ...{ ...options, id, policy: config, wait, secrets, server },
       async attempt(signal) {
         // The client passes on no signal of its own.
         const fetch: typeof jsonFetch = (url, init) => jsonFetch(url, { ...init, signal });

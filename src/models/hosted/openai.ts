@@ -37,6 +37,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const client = new OpenAI({ ...settings, fetch: jsonFetch });
   const id = `openai/${config.name}`;
+  const server = { isReached: false };
   const dialect: Dialect = { seed: true, choices: true, tokenLimit: tokenLimitFor(baseUrl) };
 
   return {
@@ -51,6 +52,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         policy: config,
         wait,
         secrets,
+        server,
         seed: seeds[0]!,
         signal,
         mayTryAgain,
