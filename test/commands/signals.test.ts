@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { startCommand } from '../support/command.js';
 import { temporaryDirectory } from '../support/experiments.js';
-import { goodText, HeldServer } from '../support/held-server.js';
+import { goodText, type HeldRequest, HeldServer } from '../support/held-server.js';
 
 const server = await HeldServer.start();
 
@@ -76,7 +76,7 @@ describe.each(['SIGTERM', 'SIGHUP'] as const)('%s', { timeout: 60_000 }, (signal
   it('ends a model of the user that hears no signal', async () => {
     writeFileSync(
       at('deaf.js'),
-      'export const create = () => ({ generate: () => new Promise((r) => { console.error("asked"); setTimeout(r, 3e5); }) });\n',
+      'export default { name: "deaf", create: () => ({ generate: () => new Promise((r) => { console.error("asked"); setTimeout(r, 3e5); }) }) };\n',
     );
     const command = run('r', 'model={provider: ./deaf.js}');
     await command.wrote(/asked/);
@@ -127,23 +127,28 @@ describe('the first Ctrl-C', { timeout: 60_000 }, () => {
 
   it('asks for no other candidate; what has arrived is kept, and judged in its order on resume', async () => {
     const several = ['candidates=4', 'model.concurrency=2', 'iterations=1'];
-    // One reply each: the model answers for one candidate at a time.
-    const single = ({ n, seed }: { n: number; seed: number }) => ({ text: n > 1 ? '' : goodText(seed % 2) });
-    server.decide = (request) => single(request);
+    // It answers for one candidate at a time.
+    const single = ({ n, seed }: HeldRequest) => (n > 1 ? 'refuse' : { text: goodText(seed) });
+    server.decide = single;
     expect(await run('whole', ...several).ended).toMatchObject({ code: 0 });
-    const whole = seeds().length;
+    expect(server.requests.map(({ n }) => n)).toEqual([4, 1, 1, 1, 1]);
+    const [, first, second, third, fourth] = seeds();
     server.requests.length = 0;
     server.decide = (request, number) => (number === 3 || number === 4 ? 'hold' : single(request));
     const command = run('r', ...several);
-    await server.received(3);
+    await server.received(4);
     command.child.kill('SIGINT');
     await command.wrote(/at most/);
-    server.decide = (request) => single(request);
     server.release();
     expect(await command.ended).toMatchObject({ code: 130 });
-    expect(server.requests.length).toBeLessThan(whole);
+    expect(seeds().slice(1)).toEqual([first, second, third]);
+    server.requests.length = 0;
+    server.decide = single;
     expect(await start('resume', 'r', '--runs-dir', '.').ended).toMatchObject({ code: 0 });
-    expect(server.requests).toHaveLength(whole);
-    expect(new Set(seeds()).size).toBe(new Set(seeds()).size);
+    expect(seeds()).toEqual([fourth]);
+    expect(evaluations('r')).toBe(evaluations('whole'));
+    const { usage } = readManifest(at('whole'));
+    expect(readManifest(at('r')).usage).toMatchObject({ calls: 4, promptTokens: usage.promptTokens });
+    expect(existsSync(at('r', 'underway.jsonl'))).toBe(false);
   });
 });

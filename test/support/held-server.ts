@@ -12,8 +12,8 @@ export interface HeldRequest {
   readonly messages: readonly { readonly content: string }[];
 }
 
-/** `hold`: until `release`. `cut`: half of an answer, and the end of the connection. */
-type Answer = 'hold' | 'cut' | { readonly text: string };
+/** `hold`: until `release`. `cut`: half of an answer, and the end of the connection. `refuse`: HTTP 400. */
+type Answer = 'hold' | 'cut' | 'refuse' | { readonly text: string };
 
 /** Ten parameters that depend on the seed alone. */
 export function goodText(seed: number, choice = 0): string {
@@ -76,6 +76,7 @@ export class HeldServer {
       response.end(JSON.stringify({ choices, usage }));
     };
     if (answer === 'hold') this.#held.push(() => send((choice) => goodText(seed, choice)));
+    else if (answer === 'refuse') response.writeHead(400).end('{"error": {"message": "n is not known"}}');
     else if (answer === 'cut') {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 });
       response.write('{"choices"', () => response.socket?.destroy());
