@@ -20,6 +20,7 @@ import { groupFile, nothingRecorded, readManifest, runFiles } from '../runs/read
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { runName } from './library-run.js';
 import { type PlayArguments, requireJobs } from './plan.js';
+import { limitsAround, sharing } from './play-run.js';
 import { createGroup, finishGroup } from './repeats.js';
 import { beginRun, finishRun, reopenRun } from './single-run.js';
 
@@ -88,16 +89,19 @@ export async function resumeRun(
     replaceFile(file, resolvedYaml(config));
     return finishGroup(path, config, args, context);
   }
-  const opened = await reopenRun(path, config, context);
-  if (opened === undefined) {
+  const around = limitsAround(path, config);
+  try {
+    const opened = await reopenRun(path, config, context);
+    if (opened !== undefined) return await finishRun(sharing(opened, around?.shared), args, context);
     const manifest = readManifest(path);
     throw new UserError({
       message: `this run is complete: ${describeReason(manifest)} after ${manifest.iterations.done} iterations`,
       value: path,
       remedy: whatCompletes(manifest, was, config, path)!,
     });
+  } finally {
+    around?.release();
   }
-  return finishRun(opened, args, context);
 }
 
 /**
