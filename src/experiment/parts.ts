@@ -9,6 +9,7 @@ import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord, EndedCall, RunEvent } from '../runs/events.js';
+import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
 import type { Assembly } from './assemble.js';
@@ -88,6 +89,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
     ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
     model: model.id,
     fingerprint: assembly.fingerprint,
+    settings: fixedSettings(config),
     prompts: prompts.hash,
     ...(assembly.modules && { modules: assembly.modules }),
     seed: config.seed,

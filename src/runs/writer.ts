@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Low, LowSync } from 'lowdb';
 import { JSONFile } from 'lowdb/node';
@@ -50,6 +50,7 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
   readManifest(path);
   const release = lockRun(join(path, runFiles.lock));
   try {
+    removeDrafts(path);
     // Reads them with the lock held: another process may have written before.
     const manifest = readManifest(path);
     const recorded = repairRun(path);
@@ -59,6 +60,13 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
   } catch (error) {
     release();
     throw error;
+  }
+}
+
+/** Removes files that a process was replacing when it was killed: `replaceFile` and lowdb name them so. */
+function removeDrafts(path: string): void {
+  for (const file of Object.values(runFiles)) {
+    for (const draft of [`${file}.new`, `.${file}.tmp`]) rmSync(join(path, draft), { force: true });
   }
 }
 

@@ -10,6 +10,7 @@ import { assemble } from '../experiment/assemble.js';
 import { spentBy } from '../experiment/ledger.js';
 import { createBudget, plus, type SharedBudget } from '../experiment/limits.js';
 import { runInDirectory } from '../experiment/session.js';
+import { writeReport } from '../report/write-report.js';
 import type { LimitName, RunEvent } from '../runs/events.js';
 import { runsBelow } from '../runs/finder.js';
 import { requireConfig } from '../runs/open-run.js';
@@ -18,7 +19,7 @@ import { readCallsLeft } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { lockRun } from '../storage/lock.js';
 import { planAround } from './open.js';
-import { beginRun, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
+import { beginRun, isReported, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export class SharedLimits {
   readonly #all = createBudget();
@@ -125,6 +126,7 @@ export async function playRun(
       ? await reopenRun(path, config, context, { durability })
       : await beginRun(await assemble(config, context.env), () => path, context, { durability, notes });
     played = opened !== undefined;
+    if (!played && !bulk && !isReported(path, readManifest(path))) await writeReport(path);
     if (opened !== undefined) {
       const { assembly: opening, directory } = sharing(opened, shared);
       const assembly = {

@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf } from '../base/errors.js';
@@ -11,10 +12,12 @@ import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
 import { describeResult, factsOf, resultOf } from '../runs/facts.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
-import { requireConfig } from '../runs/open-run.js';
+import type { Manifest } from '../runs/manifest.js';
+import { readWholeRun, requireConfig } from '../runs/open-run.js';
 import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { type Durability, type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
+import { lockRun } from '../storage/lock.js';
 import type { PlayArguments } from './plan.js';
 
 /** Runs an experiment in its directory, from wherever it stands, to its end, and writes its report. */
@@ -42,6 +45,31 @@ export async function reportInTime(
 ): Promise<void> {
   const bytes = runs.reduce((sum, run) => sum + logBytes(run), 0);
   if (!stop.abort.aborted || bytes < quickBytes) await writeReport(path);
+}
+
+/** Whether the report tells of the run as it ended: its process may have ended before that was written. */
+export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>): boolean {
+  const file = join(path, runFiles.report);
+  const written = statSync(file, { throwIfNoEntry: false });
+  return written !== undefined && written.mtimeMs >= Date.parse(updated) && !existsSync(`${file}.new`);
+}
+
+/** Writes the report that a complete run lacks, and prints the result. */
+export async function finishReport(
+  path: string,
+  { json }: Pick<PlayArguments, 'json'>,
+  { cwd, print }: Pick<CommandContext, 'cwd' | 'print'>,
+): Promise<number> {
+  const release = lockRun(join(path, runFiles.lock));
+  try {
+    await writeReport(path);
+  } finally {
+    release();
+  }
+  const { family, manifest } = await readWholeRun(path);
+  const result = resultOf(factsOf(path, manifest), cwd);
+  print(json ? JSON.stringify(result) : describeResult(result, family.parameters));
+  return exitCodeOf(result.status);
 }
 
 /** A run that is about to be played. */
