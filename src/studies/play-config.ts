@@ -114,10 +114,20 @@ export async function resumeRun(
   }
 }
 
+function isReadable(run: string): boolean {
+  try {
+    return readManifest(run).version === 1;
+  } catch (error) {
+    if (error instanceof UserError) return false;
+    throw error;
+  }
+}
+
 /** @throws UserError when repeats would be played of another experiment than those that are there */
 async function refuseEdited(path: string, config: Config, { env }: CommandContext): Promise<void> {
   const { runs, seeds } = readGroup(path);
-  const begun = runs.findIndex((name) => existsSync(join(path, name, runFiles.manifest)));
+  // One that is damaged says nothing of the others.
+  const begun = runs.findIndex((name) => isReadable(join(path, name)));
   if (begun < 0) return;
   const run = join(path, runs[begun]!);
   const assembly = await assemble({ ...config, seed: seeds[begun]!, repeats: 1 }, env, readImported(run));

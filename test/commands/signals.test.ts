@@ -40,7 +40,7 @@ async function undisturbed(...overrides: string[]): Promise<string> {
   return evaluations('whole');
 }
 
-describe.each(['SIGTERM', 'SIGHUP'] as const)('%s', { timeout: 60_000 }, (signal) => {
+describe.each(['SIGTERM', 'SIGHUP'] as const)('%s', { timeout: 180_000 }, (signal) => {
   it('aborts the call and ends the run in order; the call is made again on resume', async () => {
     server.decide = ({ seed }, number) => (number === 2 ? 'hold' : { text: goodText(seed) });
     const command = run('r');
@@ -88,7 +88,7 @@ describe.each(['SIGTERM', 'SIGHUP'] as const)('%s', { timeout: 60_000 }, (signal
   });
 });
 
-describe('the first Ctrl-C', { timeout: 60_000 }, () => {
+describe('the first Ctrl-C', { timeout: 180_000 }, () => {
   it('asks for no correction, says for how long it waits, and resumes with the correction', async () => {
     const script = ({ seed }: { seed: number }, number: number) =>
       number === 2 ? { text: 'I can not say.' } : { text: goodText(seed) };

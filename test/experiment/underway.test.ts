@@ -47,7 +47,7 @@ async function killed(command: ReturnType<typeof start>, requests: number): Prom
   await command.ended;
 }
 
-describe('a run that is killed', { timeout: 60_000 }, () => {
+describe('a run that is killed', { timeout: 180_000 }, () => {
   it('asks only for what has not arrived, and ends as one that was not', async () => {
     server.decide = single;
     expect(await run('whole').ended).toMatchObject({ code: 0 });
@@ -86,14 +86,13 @@ describe('a run that is killed', { timeout: 60_000 }, () => {
     server.decide = () => 'hold';
     await killed(run('r', `${limit}=6`, 'candidates=2'), 1);
     for (const requests of [2, 3]) {
-      const command = resume('r');
-      const ended = await Promise.race([killed(command, requests), command.ended]);
-      if (ended !== undefined) expect(ended).toMatchObject({ code: 1 });
+      await killed(resume('r'), requests);
     }
-    server.decide = ({ seed }) => ({ text: goodText(seed) });
-    await resume('r').ended;
-    expect(server.requests.length).toBeLessThanOrEqual(6);
-    expect(calls('r').length).toBeLessThanOrEqual(6);
+    server.decide = () => 'good';
+    expect(await resume('r', 'iterations=9').ended).toMatchObject({ code: 0 });
+    // Three requests were lost, and one for two candidates is answered.
+    expect(server.requests).toHaveLength(4);
+    expect(calls('r')).toHaveLength(5);
     expect(readManifest(at('r')).caps).toMatchObject([{ limit: limit.slice(7), cap: 6 }]);
   });
 
@@ -108,9 +107,9 @@ describe('a run that is killed', { timeout: 60_000 }, () => {
   });
 });
 
-describe('limits.total', { timeout: 60_000 }, () => {
+describe('limits.total', { timeout: 180_000 }, () => {
   it('remembers what was spent, in a run and in a repeat that go on alone', async () => {
-    server.decide = ({ seed }) => ({ text: goodText(seed) });
+    server.decide = () => 'good';
     expect(await run('r', 'limits.total.calls=6', 'candidates=2').ended).toMatchObject({ code: 0 });
     expect(calls('r')).toHaveLength(4);
     expect(await resume('r', 'iterations=9').ended).toMatchObject({ code: 0 });

@@ -12,8 +12,8 @@ export interface HeldRequest {
   readonly messages: readonly { readonly content: string }[];
 }
 
-/** `hold`: until `release`. `cut`: half of an answer, and the end of the connection. `refuse`: HTTP 400. */
-type Answer = 'hold' | 'cut' | 'refuse' | { readonly text: string };
+/** `good`: a choice like no other. `hold`: until `release`, then such. `cut`: half of an answer, and the end of the connection. `refuse`: HTTP 400. */
+type Answer = 'good' | 'hold' | 'cut' | 'refuse' | { readonly text: string };
 
 /** Ten parameters that depend on the seed alone. */
 export function goodText(seed: number, choice = 0): string {
@@ -22,12 +22,10 @@ export function goodText(seed: number, choice = 0): string {
   return formatParameters(values, { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 });
 }
 
-const good = ({ seed }: HeldRequest): Answer => ({ text: goodText(seed) });
-
 export class HeldServer {
   readonly requests: HeldRequest[] = [];
   /** Decides by the request and its number, from 1. */
-  decide: (request: HeldRequest, number: number) => Answer = good;
+  decide: (request: HeldRequest, number: number) => Answer = () => 'good';
   url = '';
   readonly #held: (() => void)[] = [];
   readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
@@ -75,7 +73,9 @@ export class HeldServer {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ choices, usage }));
     };
-    if (answer === 'hold') this.#held.push(() => send((choice) => goodText(seed, choice)));
+    const sendGood = () => send((choice) => goodText(seed, choice));
+    if (answer === 'good') sendGood();
+    else if (answer === 'hold') this.#held.push(sendGood);
     else if (answer === 'refuse') response.writeHead(400).end('{"error": {"message": "n is not known"}}');
     else if (answer === 'cut') {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 });
