@@ -1,7 +1,7 @@
 /** The stages of a run: warm up, propose, evaluate, confirm. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ConfirmationConfig } from '../config/config.js';
-import { lowestLimit, ModelError } from '../models/language-model.js';
+import { ModelError } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { remembered } from '../prompting/context/history.js';
 import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
@@ -9,12 +9,12 @@ import { type EvaluationSetting, evaluate, measure } from '../rollout/evaluation
 import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type Confirmation, type EndedCall, faultsOf } from '../runs/events.js';
-import { type AskedRequest, callKey, type SentRequest } from '../runs/underway.js';
+import { callKey } from '../runs/underway.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
 import { answering } from './proposer.js';
-import { deadlineOf } from './stopping.js';
+import { callsUnderway, deadlineOf } from './stopping.js';
 
 /**
  * An earlier run's policies and random ones first. All are drawn anew, so that a resumed warm-up goes on with the same
@@ -107,42 +107,6 @@ function recordCall(experiment: Experiment, call: CallRecord): void {
   if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
   emit({ kind: 'call-finished', call });
   for (const message of call.completion?.warnings ?? []) warn(message);
-}
-
-/** Notes each request before it is sent, and says what is waited for when the user asks to stop meanwhile. */
-function callsUnderway(experiment: Experiment, finish: AbortSignal, leftMs = Number.POSITIVE_INFINITY) {
-  const { activeMs, ask, config, emit } = experiment;
-  if (ask === undefined) return undefined;
-  const { limits, model } = config;
-  const ownSeconds = 'timeoutSeconds' in model ? model.timeoutSeconds : undefined;
-  const longestMs = Math.min(
-    1000 * (lowestLimit(ownSeconds, limits.perCall?.seconds) ?? Number.POSITIVE_INFINITY),
-    leftMs,
-  );
-  /** When each call under way must have ended, on the clock of the run. */
-  const ends = new Set<{ readonly atMs: number }>();
-  const onFinish = () => {
-    if (ends.size === 0) return;
-    const last = Math.max(...[...ends].map(({ atMs }) => atMs));
-    const seconds = Math.max(0, Math.ceil((last - activeMs()) / 1000));
-    emit({ kind: 'waiting', ...(Number.isFinite(seconds) && { seconds }) });
-  };
-  finish.addEventListener('abort', onFinish);
-  return {
-    async ask(request: AskedRequest): Promise<SentRequest> {
-      const sent = await ask(request);
-      const end = { atMs: activeMs() + longestMs };
-      ends.add(end);
-      return {
-        lost: sent.lost,
-        answered(calls) {
-          ends.delete(end);
-          sent.answered(calls);
-        },
-      };
-    },
-    close: () => finish.removeEventListener('abort', onFinish),
-  };
 }
 
 /** The run's model, or its control, which sees what the memory of a model would. */

@@ -1,8 +1,9 @@
 /** Why a run ends: a request, the target, the last iteration, a limit of wall time, a silent model, a failure. */
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { ModelError } from '../models/language-model.js';
+import { lowestLimit, ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { StopReason } from '../runs/events.js';
+import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal } from './proposal.js';
 
@@ -53,6 +54,46 @@ export function deadlineOf(experiment: Experiment) {
     limit,
     leftMs,
     signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), longestTimerMs))),
+  };
+}
+
+/** Notes each request before it is sent, and says what is waited for when the user asks to stop meanwhile. */
+export function callsUnderway(
+  experiment: Experiment,
+  finish: AbortSignal,
+  leftMs = Number.POSITIVE_INFINITY,
+) {
+  const { activeMs, ask, config, emit } = experiment;
+  if (ask === undefined) return undefined;
+  const { limits, model } = config;
+  const ownSeconds = 'timeoutSeconds' in model ? model.timeoutSeconds : undefined;
+  const longestMs = Math.min(
+    1000 * (lowestLimit(ownSeconds, limits.perCall?.seconds) ?? Number.POSITIVE_INFINITY),
+    leftMs,
+  );
+  /** When each call under way must have ended, on the clock of the run. */
+  const ends = new Set<{ readonly atMs: number }>();
+  const onFinish = () => {
+    if (ends.size === 0) return;
+    const last = Math.max(...[...ends].map(({ atMs }) => atMs));
+    const seconds = Math.max(0, Math.ceil((last - activeMs()) / 1000));
+    emit({ kind: 'waiting', ...(Number.isFinite(seconds) && { seconds }) });
+  };
+  finish.addEventListener('abort', onFinish);
+  return {
+    async ask(request: AskedRequest): Promise<SentRequest> {
+      const sent = await ask(request);
+      const end = { atMs: activeMs() + longestMs };
+      ends.add(end);
+      return {
+        lost: sent.lost,
+        answered(calls) {
+          ends.delete(end);
+          sent.answered(calls);
+        },
+      };
+    },
+    close: () => finish.removeEventListener('abort', onFinish),
   };
 }
 
