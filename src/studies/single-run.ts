@@ -158,6 +158,9 @@ export async function finishRun(
   }
   const result = resultOf(factsOf(directory.path), context.cwd);
   context.print(json ? JSON.stringify(result) : describeResult(result, assembly.family.parameters));
+  if (!existsSync(join(directory.path, runFiles.report))) {
+    context.note(`its logs are large, and there was no time for a report: policyloop report ${result.run}`);
+  }
   return exitCodeOf(result.status);
 }
 
