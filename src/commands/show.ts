@@ -15,10 +15,12 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop show <run>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const shown = { top: requireCount('--top', args.top, 1), cwd: context.cwd };
+  const { columns, cwd } = context;
+  const shown = { top: requireCount('--top', args.top, 1), cwd, columns };
   const { openRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../report/run-text.js');
+  const { fitted } = await import('../format/width.js');
   const run = await openRun(args, context);
-  context.print(args.json ? JSON.stringify(runFigures(run, shown)) : runText(run, shown));
+  context.print(args.json ? JSON.stringify(runFigures(run, shown)) : fitted(runText(run, shown), columns));
   return 0;
 }

@@ -57,6 +57,7 @@ describe('the outer loop', () => {
       'call-finished',
       'candidate-evaluated',
       'iteration-finished',
+      'confirmation-started',
       'confirmed',
       'confirmed',
       'confirmed',
