@@ -17,7 +17,7 @@ import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { readWholeRun, requireConfig } from '../runs/open-run.js';
 import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
-import { type Durability, type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
+import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import { lockRun } from '../storage/lock.js';
 import type { PlayArguments } from './plan.js';
@@ -64,6 +64,7 @@ export async function finishReport(
 ): Promise<number> {
   const release = lockRun(join(path, runFiles.lock));
   try {
+    removeDrafts(path);
     await writeReport(path);
   } finally {
     release();
