@@ -1,8 +1,10 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/base/package.js';
 import { readManifest, readRun } from '../src/runs/reader.js';
+import { readCallsLeft } from '../src/runs/underway.js';
+import { isReported } from '../src/studies/single-run.js';
 import type { Suite } from './kill-at-random.js';
 import {
   type Ended,
@@ -112,15 +114,12 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
           requireKept(path, kept, ended);
           if (ended.killed) tally['killed again']++;
         }
-        const recorded = new Set(
-          isRun(path)
-            ? readRun(path).calls.flatMap(({ outcome, seed }) => (outcome.kind === 'error' ? [] : [seed]))
-            : [],
-        );
+        const recorded = new Set(isRun(path) ? answersOf(path) : []);
         if (isOpen(path)) await watch(start(goOn(path, name, args), env));
         const seeds = server.requests.map(({ body }) => body.seed as number);
         tally['asked once more'] += requirePaidOnce(seeds.slice(before, asked), seeds.slice(asked), recorded);
         requireSame(path, wholes[fault.model].expected);
+        requireTidy(path);
       } catch (error) {
         throw new Error(`${path} (${label})`, { cause: error });
       }
@@ -138,7 +137,25 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
 }
 
 const isRun = (path: string) => existsSync(join(path, 'manifest.json'));
-const isOpen = (path: string) => !isRun(path) || readManifest(path).status !== 'completed';
+const isOpen = (path: string) => {
+  if (!isRun(path)) return true;
+  const manifest = readManifest(path);
+  return manifest.status !== 'completed' || !isReported(path, manifest);
+};
+
+/** Seeds of the calls whose answers are on disk, whether or not they were judged. */
+function answersOf(path: string): readonly number[] {
+  const { calls } = readRun(path);
+  const { arrived } = readCallsLeft(path, calls);
+  return [...calls, ...arrived].flatMap(({ outcome, seed }) => (outcome?.kind === 'error' ? [] : [seed]));
+}
+
+/** @throws Error when a run that has ended lacks its report, or holds a lock or a draft */
+function requireTidy(path: string): void {
+  const names = readdirSync(path);
+  const left = names.filter((name) => /lock|\.new$|\.tmp$|underway/.test(name));
+  if (left.length > 0 || !names.includes('report.html')) throw new Error(`holds ${names.join(', ')}`);
+}
 
 const goOn = (path: string, name: string, args: readonly string[]) =>
   isRun(path) ? ['resume', name, '--runs-dir', '.'] : ['run', ...args, '--run-dir', name];

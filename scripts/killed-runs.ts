@@ -95,7 +95,10 @@ export const startScriptedServer = () =>
 
 export type Result = Readonly<Record<string, unknown>>;
 
-/** What must not depend on whether a run was killed: everything but when it was, how long it took, and that it was. */
+/**
+ * What must not depend on whether a run was killed: everything but when it was, how long it took, that it was, and the
+ * calls that were lost by that.
+ */
 export function resultOf(path: string): Result {
   const {
     run: _run,
@@ -104,20 +107,27 @@ export function resultOf(path: string): Result {
     activeMs: _active,
     // With the commit, where something is committed meanwhile.
     versions: _versions,
+    usage,
     ...manifest
   } = readManifest(path);
-  const { calls, events } = readRun(path);
-  const outlasting = events.filter(({ kind }) => kind === 'iteration-finished' || kind === 'warning');
+  const { calls: all, events } = readRun(path);
+  const calls = all.filter(({ outcome }) => outcome.kind !== 'error' || outcome.error !== 'aborted');
+  const outlasting = [
+    ...events.filter(({ kind }) => kind === 'iteration-finished' || kind === 'warning'),
+    events.at(-1)!,
+  ].map((event) => ('usage' in event ? { ...event, usage: undefined } : event));
   return {
     'config.yaml': readFileSync(join(path, 'config.yaml'), 'utf8'),
     'evaluations.jsonl': readFileSync(join(path, 'evaluations.jsonl'), 'utf8'),
     'episodes.jsonl': readFileSync(join(path, 'episodes.jsonl'), 'utf8'),
     'manifest.json': timeless(manifest),
+    // Lost calls count.
+    ...(calls.length === all.length && { usage: timeless(usage) }),
     // Calls of a group come in any order.
     'calls.jsonl': calls
       .map(({ time: _, ...call }) => timeless(call) as typeof call)
       .toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate || a.attempt - b.attempt),
-    'events.jsonl': [...outlasting, events.at(-1)!].map(({ time: _, ...event }) => timeless(event)),
+    'events.jsonl': outlasting.map(({ time: _, lines: __, ...event }) => timeless(event)),
   };
 }
 
@@ -127,6 +137,6 @@ const timeless = (value: unknown): unknown =>
 
 export function requireSame(path: string, expected: Result): void {
   const result = resultOf(path);
-  const different = Object.keys(expected).filter((file) => !isDeepStrictEqual(result[file], expected[file]));
+  const different = Object.keys(result).filter((file) => !isDeepStrictEqual(result[file], expected[file]));
   if (different.length > 0) throw new Error(`${path}: not as without kills: ${different.join(', ')}`);
 }

@@ -43,22 +43,41 @@ function createContext(): CommandContext {
 
 const context = createContext();
 
-/** The first Ctrl-C lets a command finish, the second does not. */
+/** Milliseconds in which a command that is told to end closes what it has open. */
+const closingMs = 4000;
+
+/**
+ * The first Ctrl-C lets a command finish, the second does not. SIGTERM (of `timeout`, systemd, Docker, Slurm) and SIGHUP (of
+ * a terminal that closes) are followed by a SIGKILL, or nobody is there any more to wait: they end it at once.
+ */
 async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Promise<void> {
   const { finishing } = command;
   if (finishing !== undefined) {
-    const onSignal = () => {
-      if (finish.signal.aborted) {
-        abort.abort();
-        return;
+    process.on('SIGINT', () => {
+      if (finish.signal.aborted) endNow();
+      else {
+        context.note(`\n${finishing}`);
+        finish.abort();
       }
-      finish.abort();
-      context.note(`\n${finishing}`);
-    };
-    process.on('SIGINT', onSignal);
-    process.on('SIGTERM', onSignal);
+    });
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        context.note(`\n${signal}: stopping at once`);
+        endNow();
+      });
+    }
   }
   process.exitCode = await command.execute(args, context);
+}
+
+/** Aborts what is under way. What does not end by that, such as a step of a user's code, is left. */
+function endNow(): void {
+  finish.abort();
+  abort.abort();
+  setTimeout(() => {
+    context.note('something does not end; leaving it');
+    process.exit(exitCodes.interrupted);
+  }, closingMs).unref();
 }
 
 const red = (text: string) => styleText('red', text, { stream: process.stderr });

@@ -5,6 +5,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync, writ
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
+import { writeWhole } from '../../src/storage/draft.js';
 import { weightsDropped } from './alarms.js';
 import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
@@ -42,13 +43,19 @@ export function requireNewDirectory(path: string): void {
 }
 
 /**
- * Writes a dataset; returns its manifest.
+ * Writes a dataset, whose directory appears once it is complete; returns its manifest.
  * @throws UserError when the directory is in use, or the format doesn't suit the recipe
  */
 export function writeDataset(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
   requireExportable(dataset.recipe, format);
   requireNewDirectory(path);
-  mkdirSync(path, { recursive: true });
+  return writeWhole(path, (draft) => {
+    mkdirSync(draft);
+    return writeFiles(dataset, format, draft);
+  });
+}
+
+function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
   const files: Record<string, WrittenFile> = {};
   const columns = parquetColumns(format, dataset.recipe);
   for (const split of ['train', 'validation'] as const) {

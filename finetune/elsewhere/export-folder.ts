@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
+import { writeWhole } from '../../src/storage/draft.js';
 import { readStoredDataset, type StoredExample } from '../dataset/stored-examples.js';
 import { requireNewDirectory, writeRows } from '../dataset/write-dataset.js';
 import type { TrainConfig } from '../train/train-config.js';
@@ -80,17 +81,23 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   // Everything that can be refused is made before anything is written.
   const texts = folderTexts(trlJob, { rows, tokens, examples, seeds: queue.seeds, warnings }, queue);
   const lineage = handOver(config, trainer, rows, name, warnings);
-  mkdirSync(join(out, places.data), { recursive: true });
-  mkdirSync(join(out, 'lineage'));
   const contents = { ...texts, [handOverFile]: `${JSON.stringify(lineage, null, 2)}\n` };
-  for (const [file, content] of Object.entries(contents)) {
-    writeFileSync(join(out, file), content);
-    if (file.endsWith('.sh')) chmodSync(join(out, file), 0o755);
-  }
-  const rowFiles = (['train', 'validation'] as const).flatMap((split) =>
-    writeSplit(out, split, splits[split], rowsOf(job, base, splits[split])),
-  );
+  const rowFiles = writeWhole(out, (draft) => {
+    writeTexts(draft, contents);
+    return (['train', 'validation'] as const).flatMap((split) =>
+      writeSplit(draft, split, splits[split], rowsOf(job, base, splits[split])),
+    );
+  });
   return { trainer, files: [...Object.keys(contents), ...rowFiles], examples, tokens, warnings, lineage };
+}
+
+function writeTexts(folder: string, contents: Readonly<Record<string, string>>): void {
+  mkdirSync(join(folder, places.data), { recursive: true });
+  mkdirSync(join(folder, 'lineage'));
+  for (const [file, content] of Object.entries(contents)) {
+    writeFileSync(join(folder, file), content);
+    if (file.endsWith('.sh')) chmodSync(join(folder, file), 0o755);
+  }
 }
 
 /** Imitating an example with a weight of 0 or less would teach the opposite. */

@@ -1,10 +1,10 @@
 /** Writes large files part by part, so that other work gets its turn and a stop is noticed. */
-import { existsSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
-import { lockRun } from '../../src/storage/lock.js';
+import { openDraft } from '../../src/storage/draft.js';
 
 export interface WriteHooks {
   /** Called after every part with its number of bytes. */
@@ -14,36 +14,20 @@ export interface WriteHooks {
 }
 
 /**
- * Writes a file or directory that appears only once it is complete: until then it is `<output>.partial`. A failure
- * removes it, and the next writer removes what a killed process left of it.
- * @throws UserError while another process writes it, or when something else has the name `<output>.partial`
+ * Writes a file or directory that appears only once it is complete. A failure removes it.
+ * @throws UserError while another process writes it; see openDraft
  */
 export async function writeWhole<T>(output: string, write: (partial: string) => Promise<T> | T): Promise<T> {
-  const partial = `${output}.partial`;
-  mkdirSync(path.dirname(partial), { recursive: true });
-  const lock = `${partial}.lock`;
-  const cutOff = existsSync(lock);
-  const release = lockRun(lock);
+  const draft = openDraft(output);
+  let result: T;
   try {
-    if (existsSync(partial) && !cutOff)
-      throw new UserError({
-        field: '--out',
-        value: output,
-        message: `what is written has the name ${partial} until it is complete, and something else has it`,
-        remedy: 'move that away, or name another place',
-      });
-    rmSync(partial, { recursive: true, force: true });
-    try {
-      const result = await write(partial);
-      renameSync(partial, output);
-      return result;
-    } catch (error) {
-      rmSync(partial, { recursive: true, force: true });
-      throw error;
-    }
-  } finally {
-    release();
+    result = await write(draft.path);
+  } catch (error) {
+    draft.discard();
+    throw error;
   }
+  draft.complete();
+  return result;
 }
 
 /** The file appears only once it is complete. */

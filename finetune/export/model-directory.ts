@@ -1,13 +1,5 @@
 /** Writes directories of models. */
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  realpathSync,
-  rmdirSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { readJson } from '../../src/storage/files.js';
@@ -38,10 +30,7 @@ export async function makeModelDirectory<T>(
     });
   return writeWhole(output, async (partial) => {
     mkdirSync(partial);
-    const result = await write(partial);
-    // Not every system renames onto an empty directory.
-    if (existsSync(output)) rmdirSync(output);
-    return result;
+    return write(partial);
   });
 }
 

@@ -96,6 +96,7 @@ function nowhere(assembly: Assembly): RunDirectory {
     recorded: nothingRecorded,
     record: nothing,
     update: nothing,
+    ask: async () => ({ lost: nothing, answered: nothing }),
     commit: async () => undefined,
     close: async () => undefined,
   };

@@ -2,6 +2,8 @@ import { distance } from 'fastest-levenshtein';
 
 const hidden = '[redacted]';
 
+const shortestSecret = 4;
+
 /**
  * Hides the secrets in text from outside that is printed or written, those that web addresses hold, and whatever looks
  * like a key of the usual form.
@@ -35,7 +37,8 @@ export function hideSecrets(text: string, secrets: readonly string[], cut = fals
   let safe = text;
   // The longest first: one may contain another.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
-    if (secret === '') continue;
+    // What is shorter is no secret, and a part of many a word and number.
+    if (secret.length < shortestSecret) continue;
     safe = safe.replaceAll(secret, hidden);
     for (let length = secret.length - 1; cut && length >= 4; length--) {
       safe = safe.replaceAll(`${secret.slice(0, length)}…`, `${hidden}…`);
@@ -69,20 +72,23 @@ export class UserError extends Error {
 
   constructor(problems: Problem | readonly Problem[]) {
     // What is wrong may be that a secret stands there.
-    const list = (isList(problems) ? problems : [problems]).map((problem) => redactedIn(problem) as Problem);
+    const list = (isList(problems) ? problems : [problems]).map((problem) =>
+      mapText(problem, redactAddresses),
+    );
     super(list.map(formatProblem).join('\n'));
     this.problems = list;
   }
 }
 
-/** A value without the secrets of addresses in it; what is no plain data stays as it is. */
-function redactedIn(value: unknown): unknown {
-  if (typeof value === 'string') return redactAddresses(value);
-  if (Array.isArray(value)) return value.map(redactedIn);
+/** Plain data with every text in it changed; what is no plain data stays as it is. */
+export function mapText<T>(value: T, change: (text: string) => string): T;
+export function mapText(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapText(item, change));
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) {
     return value;
   }
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redactedIn(item)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapText(item, change)]));
 }
 
 function isList(problems: Problem | readonly Problem[]): problems is readonly Problem[] {

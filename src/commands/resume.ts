@@ -15,7 +15,8 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-export const finishing = 'finishing the iteration (Ctrl-C again stops at once; nothing recorded is lost)';
+export const finishing =
+  'finishing the iteration, as far as it is asked for (Ctrl-C again stops at once; nothing recorded is lost)';
 
 /** `policyloop resume <run> [key=value…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

@@ -41,7 +41,8 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-export const finishing = 'finishing the iteration (Ctrl-C again stops at once; nothing recorded is lost)';
+export const finishing =
+  'finishing the iteration, as far as it is asked for (Ctrl-C again stops at once; nothing recorded is lost)';
 
 /** `policyloop run <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

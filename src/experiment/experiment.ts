@@ -7,7 +7,15 @@ import type { Confirmation, StopReason, UsageTotals } from '../runs/events.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal } from './proposal.js';
 import { confirmBest, evaluateProposals, proposeCandidates, warmUp } from './stages.js';
-import { endOfSilence, failureOf, isSilent, patience, reasonToStop, statusAfter } from './stopping.js';
+import {
+  endOfSilence,
+  failureOf,
+  inVain,
+  isSilent,
+  patience,
+  reasonToStop,
+  statusAfter,
+} from './stopping.js';
 
 export interface Outcome {
   readonly reason: StopReason;
@@ -32,6 +40,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
   try {
     await warmUp(experiment, stop);
     reason = await improve(experiment, stop);
+    if (statusAfter(reason) === 'completed') reason = inVain(experiment, reason) ?? reason;
     if (statusAfter(reason) === 'completed') {
       confirmed = await confirmBest(experiment, config.confirmation, stop.abort);
       if (stop.abort.aborted) reason = { kind: 'interrupted' };
@@ -59,7 +68,8 @@ async function improve(experiment: Experiment, stop: StopRequests): Promise<Stop
     const reason = reasonToStop(experiment, stop);
     if (reason !== undefined) return reason;
     const iteration = experiment.completed + 1;
-    const { proposals, limit } = await proposeCandidates(experiment, iteration, stop.abort);
+    const { proposals, limit, unfinished } = await proposeCandidates(experiment, iteration, stop);
+    if (unfinished) return { kind: 'interrupted' };
     // A limit may be reached before the first call: then there is no iteration to record.
     if (limit === undefined || proposals.some(({ calls }) => calls.length > 0)) {
       const entries = await evaluateProposals(experiment, iteration, proposals, stop.abort);

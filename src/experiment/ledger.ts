@@ -9,16 +9,19 @@ import {
 } from '../models/language-model.js';
 import { mostTokens } from '../models/reply-faults.js';
 import type { PriceConfig } from '../models/settings.js';
-import { type CallRecord, type Cap, faultsOf, type LimitName, type UsageTotals } from '../runs/events.js';
-import { Headroom, longestUnknown } from './headroom.js';
+import { type Cap, type EndedCall, faultsOf, type LimitName, type UsageTotals } from '../runs/events.js';
 import {
   type Amounts,
+  type Budget,
   capsOf,
   createBudget,
   createSharedBudget,
   largest,
+  minus,
   nothing,
+  passed,
   plus,
+  type ScopeLimits,
   type SharedBudget,
 } from './limits.js';
 import { addUsage, amountsOf, noUsage, usageOfCall, worstOf } from './usage.js';
@@ -33,13 +36,15 @@ type Reservation =
        * false where there is no room.
        */
       tryAgain(kind: ModelErrorKind, calls: number): boolean;
+      /** Holds no more than what these calls used, until they are counted: others need room of their own. */
+      settle(calls: readonly EndedCall[]): void;
       release(): void;
     }
   | { readonly kind: 'refused'; readonly limit: LimitName };
 
 /** The amounts that the calls of a run count for its limits. */
 export function spentBy(
-  calls: readonly CallRecord[],
+  calls: readonly EndedCall[],
   { limits, model }: Pick<Config, 'limits' | 'model'>,
 ): Amounts {
   const sharedBudget = createSharedBudget();
@@ -127,8 +132,8 @@ export class Ledger {
     };
   }
 
-  /** @param earlier made by another process: a budget that is shared holds it already */
-  record(call: CallRecord, earlier = false): void {
+  /** @param earlier made by another process, and held by a budget that is shared */
+  record(call: EndedCall, earlier = false): void {
     const usage = call.completion?.usage ?? {};
     if (
       this.#usesTokens &&
@@ -139,14 +144,19 @@ export class Ledger {
       this.#promptFactor = Math.max(this.#promptFactor, factor);
     }
     this.#longestCompletion = Math.max(this.#longestCompletion, usage.completionTokens ?? 0);
-    const used = { ...amountsOf(usage, this.#price), calls: 1 };
+    const [used, all] = this.#usedBy(call);
     this.#largestCall = largest(this.#largestCall, used);
-    const all = this.#lostTries(call).reduce(plus, used);
     this.#own.spent = plus(this.#own.spent, all);
     if (!earlier) this.#shared.all.spent = plus(this.#shared.all.spent, all);
     const reported = (usage.promptTokens ?? 0) + (usage.completionTokens ?? 0);
     const unreported = all.promptTokens + all.completionTokens - reported;
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, this.#price !== undefined)]);
+  }
+
+  /** What a call used, and that with the tries whose answers were lost. */
+  #usedBy(call: EndedCall): readonly [used: Amounts, all: Amounts] {
+    const used = { ...amountsOf(call.completion?.usage ?? {}, this.#price), calls: 1 };
+    return [used, this.#lostTries(call).reduce(plus, used)];
   }
 
   /** @param elapsedMs wall time of the run */
@@ -167,7 +177,7 @@ export class Ledger {
   #setAside(
     prompts: readonly number[],
     length: number,
-  ): Pick<Reservation & { kind: 'granted' }, 'tryAgain' | 'release'> {
+  ): Pick<Reservation & { kind: 'granted' }, 'tryAgain' | 'settle' | 'release'> {
     const headroom = this.#headroom;
     const price = this.#price;
     let set = prompts.map((prompt) => worstOf(prompt, length, price)).reduce(plus, nothing);
@@ -183,6 +193,11 @@ export class Ledger {
         headroom.setAside(again);
         return true;
       },
+      settle: (calls) => {
+        headroom.release(set);
+        set = calls.map((call) => this.#usedBy(call)[1]).reduce(plus, nothing);
+        headroom.setAside(set);
+      },
       release() {
         headroom.release(set);
         set = nothing;
@@ -191,7 +206,7 @@ export class Ledger {
   }
 
   /** The most that tries of the call may have used whose answer was lost. */
-  #lostTries(call: CallRecord): readonly Amounts[] {
+  #lostTries(call: EndedCall): readonly Amounts[] {
     if (!this.#usesTokens) return [];
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     if (lost.length === 0) return [];
@@ -200,3 +215,78 @@ export class Ledger {
     return lost.map(() => ({ ...worst, calls: 0, cachedTokens: 0, reasoningTokens: 0 }));
   }
 }
+
+/** Longest completion that is asked for where a limit counts completions and nothing says how long they may be. */
+const longestUnknown = 8192;
+
+/** The room that is left for calls: in a run's own budget, in the shared one, and for each call. */
+class Headroom {
+  readonly #limits: LimitsConfig;
+  readonly #price: PriceConfig | undefined;
+  readonly #own: Budget;
+  readonly #shared: Budget;
+
+  constructor(limits: LimitsConfig, price: PriceConfig | undefined, own: Budget, shared: Budget) {
+    this.#limits = limits;
+    this.#price = price;
+    this.#own = own;
+    this.#shared = shared;
+  }
+
+  /** Whether some limit depends on the length of completions. */
+  get countsCompletions(): boolean {
+    return this.#scopes().some(
+      ([, given]) =>
+        (given.tokens ?? given.completionTokens ?? given.reasoningTokens ?? given.cost) !== undefined,
+    );
+  }
+
+  /** The limit that one call for each of the prompts could pass, with completions of this length; all in tokens. */
+  refusal(prompts: readonly number[], length: number): LimitName | undefined {
+    const each = prompts.map((prompt) => worstOf(prompt, length, this.#price));
+    const all = each.reduce(plus, nothing);
+    for (const [prefix, given, budget] of this.#scopes()) {
+      const would = budget ? [withMore(budget, all)] : each;
+      const limit = would.map((amounts) => passed(given, amounts)).find((key) => key !== undefined);
+      if (limit !== undefined) return `${prefix}${limit}` as LimitName;
+    }
+    return undefined;
+  }
+
+  /** The longest completions there is room for, up to what is ever asked for: by bisection. */
+  longestCompletion(prompts: readonly number[], fewest: number): number {
+    let [low, high] = [fewest, longestUnknown + 1];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.refusal(prompts, middle) === undefined) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Whether a run, and all that share its budget, may use so much more. */
+  holds(amounts: Amounts): boolean {
+    const { total = {}, ...own } = this.#limits;
+    const limit = passed(own, withMore(this.#own, amounts)) ?? passed(total, withMore(this.#shared, amounts));
+    return limit === undefined;
+  }
+
+  setAside(amounts: Amounts): void {
+    for (const budget of [this.#own, this.#shared]) budget.reserved = plus(budget.reserved, amounts);
+  }
+
+  release(amounts: Amounts): void {
+    for (const budget of [this.#own, this.#shared]) budget.reserved = minus(budget.reserved, amounts);
+  }
+
+  #scopes(): readonly (readonly ['' | 'perCall.' | 'total.', ScopeLimits, Budget | undefined])[] {
+    const { perCall = {}, total = {} } = this.#limits;
+    return [
+      ['', this.#limits, this.#own],
+      ['perCall.', perCall, undefined],
+      ['total.', total, this.#shared],
+    ];
+  }
+}
+
+const withMore = ({ spent, reserved }: Budget, amounts: Amounts) => plus(plus(spent, reserved), amounts);

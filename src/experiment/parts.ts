@@ -1,14 +1,15 @@
 /** The parts that the outer loop works with, made from an assembly and a run directory. */
 
 import { commit, version } from '../base/package.js';
-import type { Config } from '../config/config.js';
+import { type Config, isLanguageModel } from '../config/config.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord, RunEvent } from '../runs/events.js';
+import type { CallRecord, EndedCall, RunEvent } from '../runs/events.js';
+import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
 import type { Assembly } from './assemble.js';
@@ -36,6 +37,12 @@ export interface Experiment {
   completed: number;
   /** Calls of an iteration that an earlier process did not finish. */
   readonly unfinishedCalls: readonly CallRecord[];
+  /** Answers of that iteration of which nothing was made yet; they are counted. */
+  readonly arrived: readonly EndedCall[];
+  /** What this process asked the model for. */
+  readonly asked: AskedSoFar;
+  /** Notes a request before it is sent; undefined where calls cost nothing. */
+  readonly ask: RunDirectory['ask'] | undefined;
   /** Milliseconds spent on this run, by earlier processes too. */
   readonly activeMs: () => number;
   /** Milliseconds of the other runs that share its limits. */
@@ -46,6 +53,16 @@ export interface Experiment {
   /** Makes what was emitted durable. */
   readonly commit: () => Promise<void>;
   readonly now: () => Date;
+}
+
+/** What became of the calls of one process. */
+interface AskedSoFar {
+  /** Whether its server was ever there, be it with an error. */
+  isReached: boolean;
+  /** Whether it ever gave an answer. */
+  isAnswered: boolean;
+  /** The message of the last call that failed. */
+  lastError: string | undefined;
 }
 
 /** The two ways in which a user ends a run early. */
@@ -72,6 +89,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
     ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
     model: model.id,
     fingerprint: assembly.fingerprint,
+    settings: fixedSettings(config),
     prompts: prompts.hash,
     ...(assembly.modules && { modules: assembly.modules }),
     seed: config.seed,
@@ -94,9 +112,12 @@ export function experimentIn(
 ): Experiment {
   const { config, environment, family, model, prompts, racing, workers } = assembly;
   const { recorded, manifest } = directory;
+  const { arrived = [] } = recorded;
   const buffer = createReplayBuffer(recorded.entries);
   const ledger = ledgerOf(assembly);
-  for (const call of recorded.calls) ledger.record(call, true);
+  // A budget that is shared holds them already.
+  const isHeld = assembly.sharedBudget !== undefined;
+  for (const call of [...recorded.calls, ...arrived]) ledger.record(call, isHeld);
   return {
     run: manifest.run,
     config,
@@ -113,6 +134,9 @@ export function experimentIn(
       return assembly.sharedBudget?.otherMs ?? 0;
     },
     unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
+    arrived,
+    asked: { isReached: false, isAnswered: false, lastError: undefined },
+    ask: isPaid(config) ? (request) => directory.ask(request) : undefined,
     warn: warnOnce(
       outside.emit,
       recorded.events.flatMap((event) => (event.kind === 'warning' ? [event.message] : [])),
@@ -121,6 +145,9 @@ export function experimentIn(
     ...outside,
   };
 }
+
+/** Whether calls cost something that must not be spent twice: money, or the time of a machine. */
+const isPaid = ({ model }: Config) => isLanguageModel(model) && model.provider !== 'replayed';
 
 /** A ledger that has counted nothing yet. */
 export function ledgerOf({

@@ -1,5 +1,12 @@
 import type { CommandContext } from '../base/context.js';
-import { formatCompact, formatCost, formatInterval, formatReturn, plural } from '../format/numbers.js';
+import {
+  formatCompact,
+  formatCost,
+  formatDuration,
+  formatInterval,
+  formatReturn,
+  plural,
+} from '../format/numbers.js';
 import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { Completion } from '../models/language-model.js';
@@ -95,6 +102,9 @@ class RunDisplay {
       case 'warning':
         this.#progress.alert(warningText(event.message));
         break;
+      case 'waiting':
+        this.#progress.alert(waitingText(event));
+        break;
       default:
     }
   }
@@ -169,6 +179,13 @@ class RunDisplay {
       ...(this.#saved === 0 ? [] : [`${formatCompact(this.#saved)} episodes saved`]),
     ];
   }
+}
+
+/** What a first Ctrl-C waits for. */
+export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>): string {
+  const most =
+    seconds === undefined ? 'for as long as it takes' : `for ${formatDuration(1000 * seconds)} at most`;
+  return `waiting for the answer of the model, ${most} (Ctrl-C again ends that, and it is asked again on resume)`;
 }
 
 interface Best {

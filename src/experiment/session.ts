@@ -49,9 +49,10 @@ export async function runInDirectory(
   } finally {
     display.close();
     animations?.close();
+    // First what must not be lost: a user's environment or model may not end.
+    await directory.close();
     await closeEnvironment(assembly);
     await assembly.model.close?.();
-    await directory.close();
   }
 }
 

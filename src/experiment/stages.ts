@@ -9,13 +9,14 @@ import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from '.
 import { type EvaluationSetting, evaluate, measure } from '../rollout/evaluation.js';
 import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
-import type { CallRecord, Confirmation } from '../runs/events.js';
+import { type CallRecord, type Confirmation, type EndedCall, faultsOf } from '../runs/events.js';
+import { callKey } from '../runs/underway.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
 import { answering } from './proposer.js';
-import { deadlineOf } from './stopping.js';
+import { callsUnderway, deadlineOf } from './stopping.js';
 
 /**
  * An earlier run's policies and random ones first. All are drawn anew, so that a resumed warm-up goes on with the same
@@ -57,41 +58,57 @@ function randomPolicies({ config, imported, seed, setting }: Experiment): readon
 
 /**
  * Asks the model for the candidates of an iteration. A limit of wall time ends calls that are under way: then there are
- * no proposals.
+ * no proposals. After the first request to stop nothing more is asked.
  */
 export async function proposeCandidates(
   experiment: Experiment,
   iteration: number,
-  abort: AbortSignal,
+  stop: StopRequests,
 ): Promise<ProposalGroup> {
-  const { config, emit, ledger, prompter, setting } = experiment;
+  const { config, ledger, now, prompter, setting } = experiment;
+  const { abort, finish } = stop;
   const deadline = deadlineOf(experiment);
+  const messages = prompter.messages(iteration);
+  const earlier = earlierCalls(experiment, iteration, messages);
+  const underway = callsUnderway(experiment, finish, deadline?.leftMs);
   try {
     return await propose({
       iteration,
       candidates: config.candidates,
       corrections: config.corrections,
-      messages: prompter.messages(iteration),
+      messages,
       parameters: setting.family.parameters,
       seen: (parameters) => experiment.buffer.find(parameters),
       seed: (candidate, attempt) => callSeed(experiment.seed, iteration, candidate, attempt),
       formatCorrection: (failure) => prompter.formatCorrection(failure),
-      recorded: recordedCalls(experiment, iteration),
+      ...earlier,
       model: modelOf(experiment),
       concurrency: 'concurrency' in config.model ? config.model.concurrency : 1,
       ledger,
       signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
-      now: experiment.now,
-      onCall: (call) => {
-        ledger.record(call);
-        emit({ kind: 'call-finished', call });
-        for (const message of call.completion?.warnings ?? []) experiment.warn(message);
-      },
+      finish,
+      now,
+      isReached: () => experiment.asked.isReached,
+      ...(underway && { ask: underway.ask, onLeft: (call) => ledger.record(call) }),
+      onCall: (call) => recordCall(experiment, call),
     });
   } catch (error) {
     if (abort.aborted || !deadline?.signal.aborted || !(error instanceof ModelError)) throw error;
     return { proposals: [], limit: deadline.limit };
+  } finally {
+    underway?.close();
   }
+}
+
+function recordCall(experiment: Experiment, call: CallRecord): void {
+  const { arrived, asked, emit, ledger, warn } = experiment;
+  // What an earlier process was answered is counted.
+  if (!arrived.some((answer) => callKey(answer) === callKey(call))) ledger.record(call);
+  asked.isAnswered ||= call.completion !== undefined;
+  asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
+  if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
+  emit({ kind: 'call-finished', call });
+  for (const message of call.completion?.warnings ?? []) warn(message);
 }
 
 /** The run's model, or its control, which sees what the memory of a model would. */
@@ -103,20 +120,39 @@ function modelOf({ buffer, config, model, setting }: Experiment) {
   });
 }
 
-/** Finds the calls that an earlier process made for this iteration, so that none is paid for twice. */
-function recordedCalls({ unfinishedCalls }: Experiment, iteration: number) {
-  const calls = unfinishedCalls.filter((call) => call.iteration === iteration);
+/**
+ * Finds the calls that an earlier process made for this iteration, so that none is paid for twice. Its answers to another
+ * prompt (of a run that shall have more iterations now) are recorded as calls that came to nothing.
+ */
+function earlierCalls(experiment: Experiment, iteration: number, prompt: CallRecord['messages']) {
+  const of = <Call extends EndedCall>(calls: readonly Call[]) =>
+    calls.filter((call) => call.iteration === iteration);
+  const recorded = of(experiment.unfinishedCalls);
+  const answers = of(experiment.arrived);
+  const areSame = (a: CallRecord['messages'], b: CallRecord['messages']) =>
+    JSON.stringify(a) === JSON.stringify(b);
+  for (const answer of answers) {
+    if (areSame(answer.messages.slice(0, prompt.length), prompt)) continue;
+    const message = 'the prompt was changed before anything was made of this answer';
+    recordCall(experiment, {
+      ...answer,
+      outcome: { kind: 'error', error: 'aborted', message, retries: 0, latencyMs: 0 },
+    });
+  }
   const isFollowed = ({ candidate, attempt }: CallRecord) =>
-    calls.some((later) => later.candidate === candidate && later.attempt > attempt);
-  return (candidate: number, attempt: number, messages: CallRecord['messages']) =>
-    calls.findLast(
-      (call) =>
-        call.candidate === candidate &&
-        call.attempt === attempt &&
-        // A failed call is made anew, unless another one followed it already.
-        (call.outcome.kind !== 'error' || isFollowed(call)) &&
-        JSON.stringify(call.messages) === JSON.stringify(messages),
-    );
+    [...recorded, ...answers].some((later) => later.candidate === candidate && later.attempt > attempt);
+  const isFor = (candidate: number, attempt: number, messages: CallRecord['messages']) => (call: EndedCall) =>
+    call.candidate === candidate && call.attempt === attempt && areSame(call.messages, messages);
+  return {
+    recorded: (...place: Parameters<typeof isFor>) =>
+      recorded.findLast(
+        (call) =>
+          isFor(...place)(call) &&
+          // A failed call is made anew, unless another one followed it already.
+          (call.outcome.kind !== 'error' || isFollowed(call)),
+      ),
+    arrived: (...place: Parameters<typeof isFor>) => answers.findLast(isFor(...place)),
+  };
 }
 
 /** Plays every accepted proposal; a rejected one is logged and costs no evaluation. */

@@ -1,8 +1,9 @@
 /** Why a run ends: a request, the target, the last iteration, a limit of wall time, a silent model, a failure. */
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { ModelError } from '../models/language-model.js';
+import { lowestLimit, ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { StopReason } from '../runs/events.js';
+import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal } from './proposal.js';
 
@@ -49,7 +50,51 @@ export function deadlineOf(experiment: Experiment) {
   const [next] = minuteLimits(experiment).toSorted((a, b) => a.leftMs - b.leftMs);
   if (next === undefined) return undefined;
   const { limit, leftMs } = next;
-  return { limit, signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), longestTimerMs))) };
+  return {
+    limit,
+    leftMs,
+    signal: AbortSignal.timeout(Math.max(0, Math.min(Math.round(leftMs), longestTimerMs))),
+  };
+}
+
+/** Notes each request before it is sent, and says what is waited for when the user asks to stop meanwhile. */
+export function callsUnderway(
+  experiment: Experiment,
+  finish: AbortSignal,
+  leftMs = Number.POSITIVE_INFINITY,
+) {
+  const { activeMs, ask, config, emit } = experiment;
+  if (ask === undefined) return undefined;
+  const { limits, model } = config;
+  const ownSeconds = 'timeoutSeconds' in model ? model.timeoutSeconds : undefined;
+  const longestMs = Math.min(
+    1000 * (lowestLimit(ownSeconds, limits.perCall?.seconds) ?? Number.POSITIVE_INFINITY),
+    leftMs,
+  );
+  /** When each call under way must have ended, on the clock of the run. */
+  const ends = new Set<{ readonly atMs: number }>();
+  const onFinish = () => {
+    if (ends.size === 0) return;
+    const last = Math.max(...[...ends].map(({ atMs }) => atMs));
+    const seconds = Math.max(0, Math.ceil((last - activeMs()) / 1000));
+    emit({ kind: 'waiting', ...(Number.isFinite(seconds) && { seconds }) });
+  };
+  finish.addEventListener('abort', onFinish);
+  return {
+    async ask(request: AskedRequest): Promise<SentRequest> {
+      const sent = await ask(request);
+      const end = { atMs: activeMs() + longestMs };
+      ends.add(end);
+      return {
+        lost: sent.lost,
+        answered(calls) {
+          ends.delete(end);
+          sent.answered(calls);
+        },
+      };
+    },
+    close: () => finish.removeEventListener('abort', onFinish),
+  };
 }
 
 /** Iterations in a row without a single answer from the model, after which a run gives up. */
@@ -63,6 +108,21 @@ export function endOfSilence(proposals: readonly Proposal[]): StopReason {
   const outcomes = proposals.flatMap(({ calls }) => calls.map(({ outcome }) => outcome));
   const error = outcomes.findLast((outcome) => outcome.kind === 'error');
   return { kind: 'model-error', message: error?.message ?? 'the model gave no answer' };
+}
+
+/**
+ * The reason of a run that would end well but asked in vain: the model answered neither this process nor any other, or not
+ * this one up to the last iteration.
+ */
+export function inVain({ asked, ledger }: Experiment, reason: StopReason): StopReason | undefined {
+  const { calls, errors } = ledger.totals;
+  const isSilent = asked.lastError !== undefined && !asked.isAnswered;
+  const isTimeUp = reason.kind === 'limit' && reason.limit.endsWith('minutes');
+  if (!(calls > 0 && errors === calls) && !(isSilent && reason.kind === 'iterations')) return undefined;
+  const message = isTimeUp
+    ? `no answer before limits.${reason.limit} was reached`
+    : (asked.lastError ?? 'no call was ever answered');
+  return { kind: 'model-error', message };
 }
 
 /** @throws what is neither an abort nor a failure of the model or of an environment outside this program */

@@ -1,7 +1,7 @@
 /** Counts what calls used: tokens, cost, failures. */
 import type { Usage } from '../models/language-model.js';
 import type { PriceConfig } from '../models/settings.js';
-import { type CallRecord, faultsOf, type UsageTotals } from '../runs/events.js';
+import { type EndedCall, faultsOf, type UsageTotals } from '../runs/events.js';
 import type { Amounts } from './limits.js';
 
 export const noUsage: UsageTotals = {
@@ -42,14 +42,14 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
  * The usage of one call, to be added to the totals of its run.
  * @param unreported tokens that limits count beside those that the provider reported
  */
-export function usageOfCall(call: CallRecord, unreported: number, hasPrice: boolean): UsageTotals {
+export function usageOfCall(call: EndedCall, unreported: number, hasPrice: boolean): UsageTotals {
   const usage = call.completion?.usage ?? {};
-  const took = call.outcome.kind === 'error' ? call.outcome : call.completion;
+  const took = call.outcome?.kind === 'error' ? call.outcome : call.completion;
   const faults: Record<string, number> = {};
   for (const kind of faultsOf(call)) faults[kind] = (faults[kind] ?? 0) + 1;
   return {
     calls: 1,
-    errors: call.outcome.kind === 'error' ? 1 : 0,
+    errors: call.outcome?.kind === 'error' ? 1 : 0,
     retries: took?.retries ?? 0,
     promptTokens: usage.promptTokens ?? 0,
     cachedTokens: usage.cachedTokens ?? 0,

@@ -2,7 +2,6 @@
 import {
   type ChatMessage,
   type Completion,
-  isFatal,
   type LanguageModel,
   ModelError,
   type ModelErrorKind,
@@ -96,9 +95,9 @@ export function createReplayed(
   };
 }
 
-/** Whether one request for several completions failed for good, so that no other was made. */
+/** Whether one request for several completions failed: the others were asked for alone, if at all. */
 const failedForAll = (call: RecordedCall | undefined): boolean =>
-  call?.outcome.kind === 'error' && (call.choices ?? 1) > 1 && isFatal(call.outcome.error);
+  call?.outcome.kind === 'error' && (call.choices ?? 1) > 1;
 
 const notRecorded = (message: string) =>
   new ModelError('not-recorded', message, { retries: 0, latencyMs: 0 });

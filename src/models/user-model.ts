@@ -1,5 +1,6 @@
 /** Models of users: from a module that a config names, or an object of the calling program. */
 import { basename } from 'node:path';
+import { abortable } from '../base/abortable.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import {
@@ -60,7 +61,9 @@ export function checkedModel(made: object, name: string, file?: string): Languag
         new ModelError(kind, message, { retries: 0, latencyMs: performance.now() - started });
       let reply: unknown;
       try {
-        reply = await generate.call(made, messages, options);
+        // The user's code may ignore the signal.
+        const given = Promise.resolve(generate.call(made, messages, options));
+        reply = await abortable(given, options.signal);
       } catch (error) {
         if (error instanceof ModelError) throw error;
         if (options.signal?.aborted) throw failed('aborted', `${origin}: the call was aborted`);

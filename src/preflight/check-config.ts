@@ -3,7 +3,7 @@ import { UserError } from '../base/errors.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { askModel, contextOf } from './ask-model.js';
-import { type Finding, found } from './findings.js';
+import { errorsIn, type Finding, found } from './findings.js';
 import { preflight } from './preflight.js';
 
 /**
@@ -22,7 +22,9 @@ export async function checkConfig(
     try {
       const findings = preflight(assembly, await contextOf(assembly, !offline));
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
-      return [...notesOf(loaded), ...located(loaded, [...findings, ...answer])];
+      const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
+      // A model that does not answer comes first: nothing else matters before that.
+      return [...located(loaded, failed), ...notesOf(loaded), ...located(loaded, [...findings, ...others])];
     } finally {
       await closeEnvironment(assembly);
       await assembly.model.close?.();

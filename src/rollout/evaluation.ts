@@ -1,4 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { abortable } from '../base/abortable.js';
 import type { Environment } from '../environments/environment.js';
 import {
   type EpisodeBatch,
@@ -129,17 +130,6 @@ async function play(
 
 /** How long episodes may keep the event loop, and so Ctrl-C, waiting. */
 const longestTurnMs = 50;
-
-/** Ends the wait for work that ignores the signal, such as a step that hangs. */
-async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  const raced = new AbortController();
-  const aborted = new Promise<never>((_, reject) => {
-    const options = { once: true, signal: raced.signal };
-    signal.addEventListener('abort', () => reject(signal.reason as Error), options);
-  });
-  return Promise.race([work, aborted]).finally(() => raced.abort());
-}
 
 /**
  * Plays one episode for each task as `rollout` does, many at a time. A batch that is done takes the next tasks.

@@ -43,12 +43,15 @@ export interface CallRecord extends CallPosition {
   readonly time: string;
 }
 
+/** A call that has ended, whether or not it is known yet what its answer means. */
+export type EndedCall = Omit<CallRecord, 'outcome'> & Partial<Pick<CallRecord, 'outcome'>>;
+
 /** The faults of all tries of a call, and of its reply. */
-export function faultsOf({ completion, outcome }: CallRecord): readonly string[] {
-  const tries = outcome.kind === 'error' ? outcome.failedTries : completion?.failedTries;
+export function faultsOf({ completion, outcome }: EndedCall): readonly string[] {
+  const tries = outcome?.kind === 'error' ? outcome.failedTries : completion?.failedTries;
   return [
     ...(tries ?? []),
-    ...(outcome.kind === 'error' ? [outcome.error] : []),
+    ...(outcome?.kind === 'error' ? [outcome.error] : []),
     ...(completion?.faults ?? []),
   ];
 }
@@ -179,6 +182,8 @@ export type RunEvent =
       readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
+  /** The user asks to stop, but calls are under way: for so long at most, where anything limits that. */
+  | { readonly kind: 'waiting'; readonly seconds?: number }
   /** `of`: measurements that follow, one more than candidates where one of several is chosen. */
   | {
       readonly kind: 'confirmation-started';

@@ -42,14 +42,16 @@ export function fingerprint(config: Config, promptHash: string, modules?: Module
 }
 
 /** Dotted keys in which two configs differ, of those that must not. */
-export function differences(
-  a: Config,
-  b: Config,
-): readonly { readonly key: string; readonly was: unknown; readonly now: unknown }[] {
-  const [was, now] = [new Map(fixedParts(a)), new Map(fixedParts(b))];
-  return [...new Set([...was.keys(), ...now.keys()])]
-    .filter((key) => JSON.stringify(was.get(key)) !== JSON.stringify(now.get(key)))
-    .map((key) => ({ key, was: was.get(key), now: now.get(key) }));
+export const differences = (a: Config, b: Config) => changedSettings(fixedSettings(a), fixedSettings(b));
+
+/** The settings of a config that must not change within a run, by dotted key. */
+export const fixedSettings = (config: Config): NonNullable<Manifest['settings']> =>
+  Object.fromEntries(fixedParts(config));
+
+function changedSettings(was: NonNullable<Manifest['settings']>, now: NonNullable<Manifest['settings']>) {
+  return [...new Set([...Object.keys(was), ...Object.keys(now)])]
+    .filter((key) => JSON.stringify(was[key]) !== JSON.stringify(now[key]))
+    .map((key) => ({ key, was: was[key], now: now[key] }));
 }
 
 /** @throws UserError that names each key in which a run would go on otherwise than it began */
@@ -87,6 +89,7 @@ const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !==
 /** @throws UserError when a run began with another config or other prompt templates than it would go on with. */
 export function requireSame(
   assembly: {
+    readonly config: Config;
     readonly fingerprint: string;
     readonly prompts: { readonly hash: string };
     readonly modules?: ModuleHashes | undefined;
@@ -102,6 +105,19 @@ export function requireSame(
         file: module,
         message: 'this module was changed since the run began',
         remedy: 'restore it, or start a new run; its warmup.from can take over this replay buffer',
+      })),
+    );
+  }
+  const settings = manifest.settings && changedSettings(manifest.settings, fixedSettings(assembly.config));
+  if (settings !== undefined && settings.length > 0) {
+    throw new UserError(
+      settings.map(({ key, was, now }) => ({
+        file,
+        field: key,
+        message: 'this file was edited since the run began',
+        value: now,
+        alternatives: [was === undefined ? 'no such key' : JSON.stringify(was)],
+        remedy: `restore ${key}, or start a new run; its warmup.from can take over this replay buffer`,
       })),
     );
   }

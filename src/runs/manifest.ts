@@ -29,6 +29,8 @@ export interface Manifest {
   readonly model: string;
   /** SHA-256 of what must not change between a run and its resumption. */
   readonly fingerprint: string;
+  /** The settings of the config that must not change either, by dotted key; absent in runs of older versions. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** SHA-256 of the prompt templates. */
   readonly prompts: string;
   /** SHA-256 of each file of the modules that the config names; absent without any. */

@@ -1,5 +1,5 @@
 /** Reading what runs left behind. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
@@ -8,7 +8,7 @@ import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { readJsonLines } from '../storage/json-lines.js';
 import { isLocked } from '../storage/lock.js';
-import type { CallRecord, LoggedEvent } from './events.js';
+import type { CallRecord, EndedCall, LoggedEvent } from './events.js';
 import { groupShape, type Manifest, manifestShape } from './manifest.js';
 
 /** The files of a run directory. */
@@ -32,6 +32,8 @@ export interface RecordedRun {
   readonly episodes: readonly EpisodeRecord[];
   /** All calls, those of an unfinished iteration too: they were paid for. */
   readonly calls: readonly CallRecord[];
+  /** Answers of an unfinished iteration of which nothing was made yet; only of a run that is to go on. */
+  readonly arrived?: readonly EndedCall[];
   readonly events: readonly LoggedEvent[];
   /** The last complete iteration; 0 before the first. */
   readonly iteration: number;
@@ -117,6 +119,13 @@ function lacking(item: unknown, fields: Readonly<Record<string, 'number' | 'stri
   }
   return undefined;
 }
+
+/** The size of the logs of a run. */
+export const logBytes = (path: string): number =>
+  Object.keys(logFields).reduce((sum, log) => {
+    const file = join(path, runFiles[log as keyof typeof logFields]);
+    return sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  }, 0);
 
 /** Parameters that a run took over from an earlier one when it began. */
 export function readImported(path: string): readonly ParameterVector[] {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Low, LowSync } from 'lowdb';
 import { JSONFile } from 'lowdb/node';
@@ -10,6 +10,7 @@ import { lockRun } from '../storage/lock.js';
 import type { CallRecord, LoggedEvent, RunEvent } from './events.js';
 import type { Manifest } from './manifest.js';
 import { type RecordedRun, readManifest, readRun, runFiles } from './reader.js';
+import { type AskedRequest, CallsUnderway, readCallsLeft, type SentRequest } from './underway.js';
 
 /** Keys of the manifest to set, or to remove where undefined. */
 type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
@@ -30,6 +31,8 @@ export interface RunDirectory {
   /** Writes one event to the file it belongs to. */
   record(event: RunEvent): void;
   update(changes: ManifestChanges): void;
+  /** Notes a request before it is sent, so that neither a crash hides what was paid for nor an answer is lost. */
+  ask(request: AskedRequest): Promise<SentRequest>;
   /**
    * Makes everything recorded so far durable, beside whatever comes next: waits only for the previous commit. With
    * durability `run` it leaves that to `close`.
@@ -47,13 +50,23 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
   readManifest(path);
   const release = lockRun(join(path, runFiles.lock));
   try {
+    removeDrafts(path);
     // Reads them with the lock held: another process may have written before.
     const manifest = readManifest(path);
     const recorded = repairRun(path);
-    return new RunWriter({ path, manifest, recorded, release, now, durability });
+    const { arrived, failed } = readCallsLeft(path, recorded.calls, { repair: true });
+    const left = { ...recorded, calls: [...recorded.calls, ...failed], arrived };
+    return new RunWriter({ path, manifest, recorded: left, unlogged: failed, release, now, durability });
   } catch (error) {
     release();
     throw error;
+  }
+}
+
+/** Removes files that a process was replacing when it was killed: `replaceFile` and lowdb name them so. */
+export function removeDrafts(path: string): void {
+  for (const file of Object.values(runFiles)) {
+    for (const draft of [`${file}.new`, `.${file}.tmp`]) rmSync(join(path, draft), { force: true });
   }
 }
 
@@ -72,17 +85,20 @@ export class RunWriter implements RunDirectory {
     readonly calls: JsonLinesFile<CallRecord>;
     readonly events: JsonLinesFile<LoggedEvent>;
   };
+  readonly #underway: CallsUnderway;
   #committing: Promise<unknown> = Promise.resolve();
 
   constructor(run: {
     readonly path: string;
     readonly manifest: Manifest;
     readonly recorded: RecordedRun;
+    /** The last of the recorded calls, which are not in the log yet. */
+    readonly unlogged?: readonly CallRecord[];
     readonly release: () => void;
     readonly now: () => Date;
     readonly durability?: Durability | undefined;
   }) {
-    const { path, recorded } = run;
+    const { path, recorded, unlogged = [] } = run;
     this.path = path;
     this.recorded = recorded;
     this.#now = run.now;
@@ -94,11 +110,13 @@ export class RunWriter implements RunDirectory {
     this.#files = {
       evaluations: log('evaluations', 0),
       episodes: log('episodes', recorded.episodes.length),
-      calls: log('calls', recorded.calls.length),
+      calls: log('calls', recorded.calls.length - unlogged.length),
       events: log('events', 0),
     };
     this.#evaluations = new LowSync<BufferEntry[]>(this.#files.evaluations, []);
     this.#evaluations.read();
+    this.#files.calls.append(unlogged);
+    this.#underway = new CallsUnderway(path, recorded.arrived);
   }
 
   get manifest(): Manifest {
@@ -110,11 +128,16 @@ export class RunWriter implements RunDirectory {
     this.#manifest.data = { ...this.#manifest.data, ...changes, updated } as Manifest;
   }
 
+  ask(request: AskedRequest): Promise<SentRequest> {
+    return this.#underway.ask(request, this.#now(), () => this.#committing);
+  }
+
   record(event: RunEvent): void {
     const { evaluations, episodes, calls, events } = this.#files;
     switch (event.kind) {
       case 'call-finished':
         calls.append([event.call]);
+        this.#underway.recorded(event.call);
         break;
       case 'warmup-evaluated':
       case 'candidate-evaluated':
@@ -144,6 +167,7 @@ export class RunWriter implements RunDirectory {
       if (this.#atEnd) await Promise.all(files.map((file) => file.flush()));
       await this.#flush();
       await this.#committing;
+      await this.#underway.close();
     } finally {
       for (const file of files) file.close();
       this.#release();

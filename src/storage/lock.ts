@@ -5,6 +5,14 @@ import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { UserError } from '../base/errors.js';
 import { withPath } from './json-lines.js';
 
+/** What gives back the locks that this thread holds. */
+const held = new Set<() => void>();
+
+// A process that ends before its work is closed leaves no lock.
+process.on('exit', () => {
+  for (const release of held) release();
+});
+
 /**
  * Makes this process the one writer of a run or another directory. Takes over a lock whose process is gone (a crash).
  * @returns a function that releases the lock
@@ -15,9 +23,12 @@ export function lockRun(path: string): () => void {
   for (let tries = 0; ; tries++) {
     if (createWhole(path, `${own}\n`)) {
       removeDrafts(path);
-      return () => {
+      const release = () => {
+        held.delete(release);
         if (readLock(path)?.trimEnd() === own) rmSync(path, { force: true });
       };
+      held.add(release);
+      return release;
     }
     const holder = readLock(path);
     if (holder !== undefined && (tries >= 5 || isHeld(holder))) {

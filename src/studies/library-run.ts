@@ -15,6 +15,7 @@ import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { claimDirectory, plainName } from '../storage/files.js';
+import { limitsAround, sharing } from './play-run.js';
 import { beginRun, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export interface RunOptions {
@@ -66,16 +67,23 @@ export async function runLibrary(
       runName(config, typeof given === 'string' ? given : 'run', outside.now()),
     );
   const chosen = options.directory === undefined ? undefined : resolve(outside.cwd, options.directory);
-  const opened =
-    chosen !== undefined && existsSync(join(chosen, runFiles.manifest))
+  const isThere = chosen !== undefined && existsSync(join(chosen, runFiles.manifest));
+  const around = isThere ? limitsAround(chosen, config) : undefined;
+  let directory: string;
+  try {
+    const opened = isThere
       ? await reopen(chosen, config, own, outside)
       : await beginRun(await assemble(config, outside.env, undefined, own), () => chosen ?? claim(), outside);
-  const directory = opened?.directory.path ?? chosen!;
-  if (opened !== undefined) {
-    const signal = options.signal ?? new AbortController().signal;
-    const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
-    const stop = { finish: signal, abort: signal };
-    await runAndReport(opened.assembly, opened.directory, display, { ...outside, stop });
+    directory = opened?.directory.path ?? chosen!;
+    if (opened !== undefined) {
+      const run = sharing(opened, around?.shared);
+      const signal = options.signal ?? new AbortController().signal;
+      const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
+      const stop = { finish: signal, abort: signal };
+      await runAndReport(run.assembly, run.directory, display, { ...outside, stop });
+    }
+  } finally {
+    around?.release();
   }
   return { directory, ...resultOf(factsOf(directory), outside.cwd) };
 }

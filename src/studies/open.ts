@@ -1,6 +1,6 @@
 /** The directory of a plan: what it says of the plan, and its one writer. */
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { collectionFile, groupFile, planFile, readManifest, runFiles } from '../runs/reader.js';
 import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
@@ -50,6 +50,21 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
     release();
     throw error;
   }
+}
+
+/** The directory and the lock of the plan that the run at `path` was played by; undefined where it stands alone. */
+export function planAround(path: string): { readonly directory: string; readonly lock: string } | undefined {
+  const around = dirname(resolve(path));
+  // Runs of a study lie in a folder for each experiment.
+  for (const directory of [around, dirname(around)]) {
+    for (const [kind, { record, lock }] of Object.entries(kinds)) {
+      const file = join(directory, record);
+      if (!existsSync(file)) continue;
+      const written = readJson(file) as { readonly kind?: unknown } | undefined;
+      if (record !== planFile || written?.kind === kind) return { directory, lock: join(directory, lock) };
+    }
+  }
+  return undefined;
 }
 
 /** Whether the run at `path` has come to its end; one whose manifest can't be read has not. */

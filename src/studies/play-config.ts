@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { withWorkers } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { formatProblem, UserError } from '../base/errors.js';
+import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
 import { warningText } from '../format/progress.js';
@@ -12,15 +13,16 @@ import { errorsIn, warningsIn } from '../preflight/findings.js';
 import { preflight } from '../preflight/preflight.js';
 import { describeReason } from '../runs/facts.js';
 import { findRun } from '../runs/finder.js';
-import { refuseDifferences, whatCompletes } from '../runs/fingerprint.js';
+import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
-import { groupFile, readManifest, runFiles } from '../runs/reader.js';
+import { groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { type DryRunHistory, dryRun } from './dry-run.js';
 import { runName } from './library-run.js';
 import { type PlayArguments, requireJobs } from './plan.js';
+import { limitsAround, sharing } from './play-run.js';
 import { createGroup, finishGroup } from './repeats.js';
-import { beginRun, finishRun, reopenRun } from './single-run.js';
+import { beginRun, finishReport, finishRun, isReported, reopenRun } from './single-run.js';
 
 interface ConfigArguments extends PlayArguments {
   readonly overrides: readonly string[];
@@ -91,19 +93,45 @@ export async function resumeRun(
   });
   refuseDifferences(was, config);
   if (existsSync(join(path, groupFile))) {
+    await refuseEdited(path, config, context);
     replaceFile(file, resolvedYaml(config));
     return finishGroup(path, config, args, context);
   }
-  const opened = await reopenRun(path, config, context);
-  if (opened === undefined) {
+  const around = limitsAround(path, config);
+  try {
+    const opened = await reopenRun(path, config, context);
+    if (opened !== undefined) return await finishRun(sharing(opened, around?.shared), args, context);
     const manifest = readManifest(path);
+    if (!isReported(path, manifest)) return await finishReport(path, args, context);
     throw new UserError({
       message: `this run is complete: ${describeReason(manifest)} after ${manifest.iterations.done} iterations`,
       value: path,
       remedy: whatCompletes(manifest, was, config, path)!,
     });
+  } finally {
+    around?.release();
   }
-  return finishRun(opened, args, context);
+}
+
+function isReadable(run: string): boolean {
+  try {
+    return readManifest(run).version === 1;
+  } catch (error) {
+    if (error instanceof UserError) return false;
+    throw error;
+  }
+}
+
+/** @throws UserError when repeats would be played of another experiment than those that are there */
+async function refuseEdited(path: string, config: Config, { env }: CommandContext): Promise<void> {
+  const { runs, seeds } = readGroup(path);
+  // One that is damaged says nothing of the others.
+  const begun = runs.findIndex((name) => isReadable(join(path, name)));
+  if (begun < 0) return;
+  const run = join(path, runs[begun]!);
+  const assembly = await assemble({ ...config, seed: seeds[begun]!, repeats: 1 }, env, readImported(run));
+  await closeEnvironment(assembly);
+  requireSame(assembly, readManifest(run), join(path, runFiles.config));
 }
 
 /**

@@ -10,23 +10,34 @@ import { assemble } from '../experiment/assemble.js';
 import { spentBy } from '../experiment/ledger.js';
 import { createBudget, plus, type SharedBudget } from '../experiment/limits.js';
 import { runInDirectory } from '../experiment/session.js';
+import { writeReport } from '../report/write-report.js';
 import type { LimitName, RunEvent } from '../runs/events.js';
+import { runsBelow } from '../runs/finder.js';
+import { requireConfig } from '../runs/open-run.js';
 import { readManifest, readRun, runFiles } from '../runs/reader.js';
+import { readCallsLeft } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
-import type { Plan } from './plan.js';
-import { beginRun, reopenRun, runAndReport } from './single-run.js';
+import { lockRun } from '../storage/lock.js';
+import { planAround } from './open.js';
+import { beginRun, isReported, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export class SharedLimits {
   readonly #all = createBudget();
   /** Milliseconds of each run that has begun: of one that is being played, up to its last iteration. */
   readonly #activeMs = new Map<string, () => number>();
 
-  /** Reads what the runs in `directory` have used: the log of each once. */
-  constructor({ entries }: Plan, directory: string) {
-    for (const entry of entries) {
-      const path = join(directory, entry.path);
+  /**
+   * Reads what runs have used: the log of each once.
+   * @param runs their directories, of which some may not have begun
+   * @param configOf the config of each, whose model says what is counted
+   */
+  constructor(runs: readonly string[], configOf: (path: string, index: number) => Config) {
+    for (const [i, path] of runs.entries()) {
       if (!existsSync(join(path, runFiles.manifest))) continue;
-      this.#all.spent = plus(this.#all.spent, spentBy(readRun(path).calls, entry.config));
+      const { calls } = readRun(path);
+      const { arrived, failed } = readCallsLeft(path, calls);
+      const paid = [...calls, ...failed, ...arrived];
+      this.#all.spent = plus(this.#all.spent, spentBy(paid, configOf(path, i)));
       const { activeMs } = readManifest(path);
       this.#activeMs.set(path, () => activeMs);
     }
@@ -42,6 +53,33 @@ export class SharedLimits {
         return [...activeMs].reduce((sum, [path, ms]) => (path === directory.path ? sum : sum + ms()), 0);
       },
     };
+  }
+}
+
+/** A run that counts for the limits of others, too. */
+export const sharing = ({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun => ({
+  assembly: { ...assembly, ...(shared && { sharedBudget: shared.of(directory) }) },
+  directory,
+});
+
+/**
+ * What the other runs of its plan leave to a run that goes on alone; undefined where it is part of none.
+ * @throws UserError while another process plays that plan, for it may use the same
+ */
+export function limitsAround(
+  path: string,
+  { limits }: Config,
+): { readonly shared: SharedLimits; readonly release: () => void } | undefined {
+  const plan = limits.total === undefined ? undefined : planAround(path);
+  if (plan === undefined) return undefined;
+  const release = lockRun(plan.lock);
+  try {
+    const configOf = (run: string) =>
+      loadConfig({ file: requireConfig(join(run, runFiles.config)), asWritten: true }).config;
+    return { shared: new SharedLimits(runsBelow(plan.directory), configOf), release };
+  } catch (error) {
+    release();
+    throw error;
   }
 }
 
@@ -88,11 +126,11 @@ export async function playRun(
       ? await reopenRun(path, config, context, { durability })
       : await beginRun(await assemble(config, context.env), () => path, context, { durability, notes });
     played = opened !== undefined;
+    if (!played && !bulk && !isReported(path, readManifest(path))) await writeReport(path);
     if (opened !== undefined) {
-      const { directory } = opened;
+      const { assembly: opening, directory } = sharing(opened, shared);
       const assembly = {
-        ...opened.assembly,
-        ...(shared && { sharedBudget: shared.of(directory) }),
+        ...opening,
         ...(job.beside && config.evaluation.workers === 'auto' && { workers: undefined }),
       };
       const display = { show, close: () => undefined };

@@ -14,6 +14,12 @@ interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
   readonly message: string;
 }
 
+/** The limits of all runs of a plan together. */
+function limitsOf({ entries }: Plan, directory: string): SharedLimits {
+  const runs = entries.map(({ path }) => join(directory, path));
+  return new SharedLimits(runs, (_, i) => entries[i]!.config);
+}
+
 /** The outcome of a command that played a plan. */
 export interface Played<Entry extends PlanEntry = PlanEntry> {
   /** `completed` where a limit of all runs left out the rest, too. */
@@ -89,7 +95,7 @@ class Player<Entry extends PlanEntry> {
     this.#plan = plan;
     this.#directory = directory;
     this.#write = write;
-    this.#shared = plan.sharesLimits ? new SharedLimits(plan, directory) : undefined;
+    this.#shared = plan.sharesLimits ? limitsOf(plan, directory) : undefined;
     const complete = plan.entries.filter(({ path }) => isComplete(join(directory, path)));
     const skipped = new Set(isBulk(plan) ? complete : []);
     const left = plan.entries.filter((entry) => !skipped.has(entry));

@@ -44,7 +44,7 @@ async function play(job: Job): Promise<void> {
   const show = (event: RunEvent) => {
     // No display shows trajectories, which may be large.
     events.push('episodes' in event ? { ...event, episodes: [] } : event);
-    if (event.kind === 'iteration-finished' || event.kind === 'run-finished') tellEvents();
+    if (['iteration-finished', 'run-finished', 'waiting'].includes(event.kind)) tellEvents();
   };
   const end = await playRun(job, show, context);
   if (events.length > 0) tellEvents();

@@ -8,7 +8,6 @@ import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { addUsage } from '../experiment/usage.js';
 import { fitted } from '../format/width.js';
 import { repeatSeeds } from '../random/seeds.js';
-import { writeReport } from '../report/write-report.js';
 import { createGroupDirectory } from '../runs/create.js';
 import {
   describeRepeats,
@@ -22,6 +21,7 @@ import { readGroup, runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import type { Plan, PlayArguments } from './plan.js';
 import { failureLines, type Played, playPlan } from './play.js';
+import { reportInTime } from './single-run.js';
 
 /**
  * Makes the directory of new repeats.
@@ -54,7 +54,8 @@ export async function finishGroup(
 ): Promise<number> {
   const plan = planOf(path, config);
   const place = { directory: path, record: (written: unknown) => written as object };
-  const played = await playPlan(plan, place, args, context, () => writeReport(path));
+  const runs = plan.entries.map((entry) => join(path, entry.path));
+  const played = await playPlan(plan, place, args, context, () => reportInTime(runs, path, context));
   const range = returnRange(config.environment, config.evaluation);
   const result = groupResult(path, plan, played, range, context.cwd);
   context.print(

@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf } from '../base/errors.js';
@@ -8,14 +9,17 @@ import { newManifest } from '../experiment/parts.js';
 import { createDisplay } from '../experiment/progress.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { fitted } from '../format/width.js';
+import type { ParameterSpec } from '../policies/policy.js';
 import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
-import { describeResult, factsOf, resultOf } from '../runs/facts.js';
+import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
-import { requireConfig } from '../runs/open-run.js';
-import { readImported, readManifest, runFiles } from '../runs/reader.js';
-import { type Durability, type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
+import type { Manifest } from '../runs/manifest.js';
+import { readWholeRun, requireConfig } from '../runs/open-run.js';
+import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
+import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
+import { lockRun } from '../storage/lock.js';
 import type { PlayArguments } from './plan.js';
 
 /** Runs an experiment in its directory, from wherever it stands, to its end, and writes its report. */
@@ -26,7 +30,58 @@ export async function runAndReport(
   context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
 ): Promise<void> {
   await runInDirectory(assembly, directory, display, context);
-  await writeReport(directory.path);
+  await reportInTime([directory.path], directory.path, context);
+}
+
+/** Logs that are larger make a report that takes longer than a program that is told to end may take. */
+const quickBytes = 8 * 2 ** 20;
+
+/**
+ * Writes the report of a run or of repeats, unless that would take long and all is to end at once: then
+ * `policyloop report` or the next resumption writes it.
+ */
+export async function reportInTime(
+  runs: readonly string[],
+  path: string,
+  { stop }: Pick<CommandContext, 'stop'>,
+): Promise<void> {
+  const bytes = runs.reduce((sum, run) => sum + logBytes(run), 0);
+  if (!stop.abort.aborted || bytes < quickBytes) await writeReport(path);
+}
+
+/** Whether the report tells of the run as it ended: its process may have ended before that was written. */
+export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>): boolean {
+  const file = join(path, runFiles.report);
+  const written = statSync(file, { throwIfNoEntry: false });
+  return written !== undefined && written.mtimeMs >= Date.parse(updated) && !existsSync(`${file}.new`);
+}
+
+/** Writes the report that a complete run lacks, and prints the result. */
+export async function finishReport(
+  path: string,
+  { json }: Pick<PlayArguments, 'json'>,
+  context: Pick<CommandContext, 'columns' | 'cwd' | 'print'>,
+): Promise<number> {
+  const release = lockRun(join(path, runFiles.lock));
+  try {
+    removeDrafts(path);
+    await writeReport(path);
+  } finally {
+    release();
+  }
+  const { family } = await readWholeRun(path);
+  return exitCodeOf(printResult(path, family.parameters, json, context).status);
+}
+
+function printResult(
+  path: string,
+  spec: ParameterSpec,
+  json: boolean | undefined,
+  { columns, cwd, print }: Pick<CommandContext, 'columns' | 'cwd' | 'print'>,
+): RunResult {
+  const result = resultOf(factsOf(path), cwd);
+  print(json ? JSON.stringify(result) : fitted(describeResult(result, spec), columns));
+  return result;
 }
 
 /** A run that is about to be played. */
@@ -113,9 +168,10 @@ export async function finishRun(
     if (json) context.print(JSON.stringify(failedResult(directory, context.cwd, error)));
     throw error;
   }
-  const result = resultOf(factsOf(directory.path), context.cwd);
-  const told = () => fitted(describeResult(result, assembly.family.parameters), context.columns);
-  context.print(json ? JSON.stringify(result) : told());
+  const result = printResult(directory.path, assembly.family.parameters, json, context);
+  if (!existsSync(join(directory.path, runFiles.report))) {
+    context.note(`its logs are large, and there was no time for a report: policyloop report ${result.run}`);
+  }
   return exitCodeOf(result.status);
 }
 

@@ -153,6 +153,31 @@ describe('limits', () => {
     for (const { used, cap } of ledger.caps(0)) expect(used).toBeLessThanOrEqual(cap);
   });
 
+  it('are not passed by a group call that is cut and single calls after it', async () => {
+    let cut = 0;
+    let alone = 0;
+    for (let tokens = 1000; tokens <= 12_000; tokens += 250) {
+      let billed = 0;
+      const model: LanguageModel = {
+        id: 'cutting/model',
+        givesSeveral: true,
+        async generate(messages, { maxTokens, seeds }: GenerateOptions) {
+          billed += mostTokens(messages) + maxTokens! * seeds.length;
+          if (seeds.length > 1) cut++;
+          else alone++;
+          throw new ModelError('cut', 'cut', { retries: 0, latencyMs: 0 });
+        },
+      };
+      const ledger = new Ledger({ limits: { tokens }, price, maxTokens: 200, usesTokens: true });
+      expect(await play(ledger, model, 4, 0)).toBe('tokens');
+      expect(billed).toBeLessThanOrEqual(tokens);
+      const [cap] = ledger.caps(0);
+      expect(cap!.used).toBe(billed);
+    }
+    expect(cut).toBeGreaterThan(10);
+    expect(alone).toBeGreaterThan(10);
+  });
+
   it('count what a provider does not report, and calls of an earlier process once', () => {
     const shared = createSharedBudget();
     const ledger = new Ledger({

@@ -19,7 +19,7 @@ interface Reply {
 const longestBody = 64 * 2 ** 20;
 
 /** A host that takes longer to accept the connection (TLS included) is down. */
-const connectTimeoutMs = 30_000;
+const connectTimeoutMs = 10_000;
 
 /**
  * Sends `init` (method, headers, text body, signal) and resolves with a 2xx reply whose body is JSON.

@@ -11,10 +11,11 @@ import {
   lowestLimit,
 } from '../language-model.js';
 import { checkUsage, mostTokens, replyFaults } from '../reply-faults.js';
+import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
-import { loginOf, withoutSecrets } from './openai-access.js';
+import { loginOf } from './openai-access.js';
 import { type Call, callWithRetries, type Outcome, TryFailure, type Wait } from './retry.js';
 
 /** The reply of `show`: it has the context length under `<architecture>.context_length`. */
@@ -40,6 +41,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
+  const server = { isReached: false };
   /** Only ever grows: see contextStep. */
   let contextTokens = config.contextTokens ?? 0;
 
@@ -48,7 +50,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     ask: (client: Ollama) => Promise<T>,
   ) =>
     callWithRetries({
-      ...{ ...options, id, policy: config, wait, secrets },
+      ...{ ...options, id, policy: config, wait, secrets, server },
       async attempt(signal) {
         // The client passes on no signal of its own.
         const fetch: typeof jsonFetch = (url, init) => jsonFetch(url, { ...init, signal });

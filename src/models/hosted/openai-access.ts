@@ -1,7 +1,6 @@
 import type { ClientOptions } from 'openai';
 import type { CommandContext } from '../../base/context.js';
-import { hideSecrets, UserError } from '../../base/errors.js';
-import type { Completion } from '../language-model.js';
+import { UserError } from '../../base/errors.js';
 import type { OpenAIConfig } from '../settings.js';
 
 /** The login in a web address such as `http://name:password@host`. */
@@ -27,19 +26,6 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** Hides secrets that a server, or a proxy before it, repeats in its reply. Tokens that spell a secret are left out. */
-export function withoutSecrets(completion: Completion, secrets: readonly string[]): Completion {
-  const { tokens, ...rest } = completion;
-  const { text, reasoning } = rest;
-  const shown = hideSecrets(text, secrets);
-  return {
-    ...rest,
-    text: shown,
-    ...(tokens && shown === text && { tokens }),
-    ...(reasoning !== undefined && { reasoning: hideSecrets(reasoning, secrets) }),
-  };
 }
 
 type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;

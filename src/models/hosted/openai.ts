@@ -9,10 +9,11 @@ import {
   lowestLimit,
   type ModelErrorKind,
 } from '../language-model.js';
+import { withoutSecrets } from '../secrets.js';
 import type { OpenAIConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
-import { openaiServer, withoutSecrets } from './openai-access.js';
+import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
 
@@ -36,6 +37,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const client = new OpenAI({ ...settings, fetch: jsonFetch });
   const id = `openai/${config.name}`;
+  const server = { isReached: false };
   const dialect: Dialect = { seed: true, choices: true, tokenLimit: tokenLimitFor(baseUrl) };
 
   return {
@@ -50,6 +52,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         policy: config,
         wait,
         secrets,
+        server,
         seed: seeds[0]!,
         signal,
         mayTryAgain,

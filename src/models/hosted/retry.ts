@@ -43,6 +43,8 @@ export interface Call<T> {
   readonly id: string;
   /** Texts that no message may show. */
   readonly secrets: readonly string[];
+  /** Whether the server was ever there, be it with an error; kept over the calls of a model. */
+  readonly server?: { isReached: boolean };
   /** Sampling seed of the call; spreads the waits of concurrent calls. */
   readonly seed: number;
   /** Aborts the call. */
@@ -69,6 +71,9 @@ const temporary = new Set<ModelErrorKind>([
   'malformed',
   'empty',
 ]);
+
+/** A server that was never there is tried once more only where it said so quicker. */
+const longestFirstTryMs = 3000;
 
 /** Timers take no more: about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -121,11 +126,17 @@ class Tries<T> {
     const retries = this.#retries;
     try {
       const value = await this.#call.attempt(this.#end);
+      this.#reach();
       return { value, retries, failedTries: this.#failedTries, latencyMs: this.#elapsedMs };
     } catch (error) {
+      if (error instanceof TryFailure && error.kind !== 'network') this.#reach();
       if (error instanceof TryFailure && !this.#end.aborted) return error;
       throw error;
     }
+  }
+
+  #reach(): void {
+    if (this.#call.server !== undefined) this.#call.server.isReached = true;
   }
 
   async #unlessEnded<R>(act: () => Promise<R>): Promise<R> {
@@ -142,7 +153,12 @@ class Tries<T> {
     const { policy, mayTryAgain } = this.#call;
     const retries = this.#retries;
     if (!temporary.has(kind)) return '';
-    if (retries >= policy.maxRetries) return retries === 0 ? '' : ` (after ${retries} retries)`;
+    // A server that is not started, or a wrong address: the user is told at once.
+    const isNobody = kind === 'network' && this.#call.server?.isReached === false;
+    const most = isNobody ? (this.#elapsedMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
+    if (retries >= Math.min(most, policy.maxRetries)) {
+      return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
+    }
     if (mayTryAgain?.(kind) === false) return ' (a limit has no room for another try)';
     if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
     return ` (the next try would come after the deadline of ${policy.timeoutSeconds} s)`;

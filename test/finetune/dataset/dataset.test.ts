@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset, type Dataset, type DatasetOptions } from '../../../finetune/dataset/dataset.js';
 import { sha256, withoutDuplicates } from '../../../finetune/dataset/example.js';
@@ -225,6 +226,29 @@ describe('the directory of a dataset', () => {
       runs.map(({ name }) => [name, 6, expect.any(Number)]),
     );
     expect(manifest.alarms.map(({ kind }) => kind)).toEqual(['weights-dropped']);
+  });
+
+  it('appears once it is complete; what a killed process left of it is in nobody’s way', async () => {
+    const path = join(temporaryDirectory(), 'dataset');
+    const dataset = await build();
+    // Half of it, and the lock of a process that is gone.
+    mkdirSync(`${path}.partial`);
+    writeFileSync(join(`${path}.partial`, 'train.jsonl'), '{"half');
+    writeFileSync(`${path}.partial.lock`, `4194399 ${hostname()} 1\n`);
+    mkdirSync(path);
+    writeDataset(dataset, 'jsonl', path);
+    expect(readdirSync(dirname(path))).toEqual(['dataset']);
+    expect(readdirSync(path)).toContain('manifest.json');
+    // A failure half-way leaves nothing.
+    const other = `${path}-2`;
+    const broken = {
+      ...dataset,
+      get validation(): never {
+        throw new Error('disk full');
+      },
+    };
+    expect(() => writeDataset(broken, 'jsonl', other)).toThrow('disk full');
+    expect(readdirSync(dirname(path))).toEqual(['dataset']);
   });
 
   it('is never written over something else', async () => {

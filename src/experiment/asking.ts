@@ -1,0 +1,209 @@
+/** Asks a model for what is still to be asked in a round: on record before it is sent, and as soon as it is answered. */
+import pLimit from 'p-limit';
+import {
+  type ChatMessage,
+  type Completion,
+  isFatal,
+  type LanguageModel,
+  ModelError,
+  mayBePaid,
+} from '../models/language-model.js';
+import type { ParameterSpec } from '../policies/policy.js';
+import { answerGrammar } from '../prompting/answer/grammar.js';
+import { type CallRecord, callId, type EndedCall, type LimitName } from '../runs/events.js';
+import type { AskedRequest, SentRequest } from '../runs/underway.js';
+import type { Ledger } from './ledger.js';
+
+/** Finds a call for these messages. */
+type Lookup<Call> = (
+  candidate: number,
+  attempt: number,
+  messages: readonly ChatMessage[],
+) => Call | undefined;
+
+export interface AskingRequest {
+  readonly iteration: number;
+  /** The parameters that a proposal must have. */
+  readonly parameters: ParameterSpec;
+  /** Sampling seed of a call. */
+  readonly seed: (candidate: number, attempt: number) => number;
+  /** A call of an interrupted iteration that was paid for already, if its messages are these. */
+  readonly recorded: Lookup<CallRecord>;
+  /** An answer that such an iteration left, of which nothing was made yet. */
+  readonly arrived?: Lookup<EndedCall>;
+  readonly model: LanguageModel;
+  readonly concurrency: number;
+  readonly ledger: Ledger;
+  /** Aborts the calls under way. */
+  readonly signal: AbortSignal;
+  /** Once it is aborted, nothing more is asked; calls under way go on. */
+  readonly finish?: AbortSignal;
+  readonly now: () => Date;
+  /** Whether the server of the model has ever been reached; left out, it has. */
+  readonly isReached?: () => boolean;
+  /** Notes a request before it is sent; left out where calls cost nothing. */
+  readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
+}
+
+/** A candidate that is asked for, with the messages of its next call. */
+export interface Asked {
+  readonly candidate: number;
+  readonly messages: readonly ChatMessage[];
+}
+
+/** A call of an earlier process that is judged already, or one that is to be judged. */
+type Reply =
+  | { readonly kind: 'recorded'; readonly call: CallRecord }
+  | { readonly kind: 'ended'; readonly call: EndedCall };
+
+/** The error of a call after which asking again is pointless. */
+export function finalError(
+  { outcome }: EndedCall,
+  { isReached }: Pick<AskingRequest, 'isReached'>,
+): ModelError | undefined {
+  if (outcome?.kind !== 'error') return undefined;
+  const { error, message } = outcome;
+  const nobodyThere = error === 'network' && isReached?.() === false;
+  return isFatal(error) || error === 'aborted' || nobodyThere
+    ? new ModelError(error, message, outcome)
+    : undefined;
+}
+
+export interface Round {
+  /** undefined: not asked. */
+  readonly replies: readonly (Reply | undefined)[];
+  /** Whether a request to stop, or the end of the time, kept it from asking for all. */
+  readonly isCut: boolean;
+  /** The limit that kept it from that. */
+  readonly limit?: LimitName;
+  /** Gives back the room of its calls: they are counted now. */
+  readonly release: () => void;
+}
+
+/** Asks for every pending candidate that has no recorded reply: in one group call where the model can, else each. */
+export async function askRound(
+  request: AskingRequest,
+  pending: readonly Asked[],
+  attempt: number,
+): Promise<Round> {
+  const { arrived, finish, ledger, model, recorded, signal } = request;
+  const replies = pending.map((item): Reply | undefined => {
+    const place = [item.candidate, attempt, item.messages] as const;
+    const call = recorded(...place);
+    const answer = call ?? arrived?.(...place);
+    return answer && (call ? { kind: 'recorded', call } : { kind: 'ended', call: answer });
+  });
+  const rooms: Room[] = [];
+  const release = () => {
+    for (const room of rooms) room.release();
+  };
+  const open = () => pending.flatMap((item, i) => (replies[i] === undefined ? [{ item, i }] : []));
+  const isStopped = () => signal.aborted || finish?.aborted === true;
+  const isCut = () => isStopped() && replies.some((reply) => reply === undefined || isAborted(reply.call));
+  const reserve = () => {
+    const room = ledger.reserve(open().map(({ item }) => item.messages));
+    if (room.kind === 'granted') rooms.push(room);
+    return room;
+  };
+  const askFor = async (asked: ReturnType<typeof open>, room: Room) => {
+    const calls = await ask(
+      request,
+      asked.map(({ item }) => item),
+      attempt,
+      room,
+    );
+    for (const [k, call] of calls.entries()) replies[asked[k]!.i] = { kind: 'ended', call };
+    return calls;
+  };
+  try {
+    const first = open();
+    if (attempt === 0 && first.length > 1 && model.givesSeveral && !isStopped()) {
+      const room = reserve();
+      if (room.kind === 'refused') return { replies, isCut: false, limit: room.limit, release };
+      const calls = await askFor(first, room);
+      if (calls.some((call) => finalError(call, request))) return { replies, isCut: isCut(), release };
+      // Those that it gave no answer for are asked for anew: it has used its room.
+      room.settle(calls);
+    }
+    const rest = open();
+    if (rest.length > 0 && !isStopped()) {
+      const room = reserve();
+      if (room.kind === 'refused') return { replies, isCut: false, limit: room.limit, release };
+      const limit = pLimit(request.concurrency);
+      await Promise.all(
+        rest.map((one) => limit(async () => (isStopped() ? undefined : askFor([one], room)))),
+      );
+    }
+    return { replies, isCut: isCut(), release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+const isAborted = ({ outcome }: EndedCall) => outcome?.kind === 'error' && outcome.error === 'aborted';
+
+type Room = Extract<ReturnType<Ledger['reserve']>, { kind: 'granted' }>;
+
+/**
+ * Makes one request for the candidates: on record before it is sent, and its answers as soon as they arrive.
+ * @returns the calls of the first candidates, perhaps not of all; an error is that of the first
+ */
+async function ask(
+  request: AskingRequest,
+  items: readonly Asked[],
+  attempt: number,
+  { maxTokens, tryAgain }: Room,
+): Promise<readonly EndedCall[]> {
+  const { iteration, ledger, model, now, parameters, signal } = request;
+  const { messages } = items[0]!;
+  const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
+  const sent = await request.ask?.({ iteration, attempt, candidates, messages });
+  const settled = await settle(() =>
+    model.generate(messages, {
+      seeds: candidates.map(({ seed }) => seed),
+      callId: callId({ iteration, candidate: candidates[0]!.candidate, attempt }),
+      grammar: answerGrammar(parameters),
+      signal,
+      ...(maxTokens !== undefined && { maxTokens }),
+      mayTryAgain(kind) {
+        const may = tryAgain(kind, items.length);
+        if (may && mayBePaid(kind)) sent?.lost(kind);
+        return may;
+      },
+    }),
+  );
+  const calls = endedCalls(settled, ledger, (k) => ({
+    ...{ iteration, candidate: candidates[k]!.candidate, attempt, messages: items[k]!.messages },
+    ...{ seed: candidates[k]!.seed, time: now().toISOString() },
+    ...(k === 0 && items.length > 1 && { choices: items.length }),
+  }));
+  sent?.answered(calls);
+  return calls;
+}
+
+type Settled =
+  | { readonly kind: 'completions'; readonly completions: readonly Completion[] }
+  | { readonly kind: 'error'; readonly error: ModelError };
+
+async function settle(call: () => Promise<readonly Completion[]>): Promise<Settled> {
+  try {
+    return { kind: 'completions', completions: await call() };
+  } catch (error) {
+    if (error instanceof ModelError) return { kind: 'error', error };
+    throw error;
+  }
+}
+
+/** @param base the k-th call but for its outcome */
+function endedCalls(settled: Settled, ledger: Ledger, base: (k: number) => EndedCall): readonly EndedCall[] {
+  if (settled.kind === 'completions') {
+    return settled.completions.map((completion, k) => {
+      const cost = ledger.cost(completion.usage);
+      return { ...base(k), completion, ...(cost !== undefined && { cost }) };
+    });
+  }
+  const { kind, message, retries, failedTries, latencyMs } = settled.error;
+  const tries = failedTries.length > 0 && { failedTries };
+  return [{ ...base(0), outcome: { kind: 'error', error: kind, message, retries, ...tries, latencyMs } }];
+}

@@ -1,0 +1,216 @@
+/** What `run` and `resume` make of an edited config, of a missing report, and of a model that never answers. */
+import { existsSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { checkConfig } from '../../src/preflight/check-config.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import { playConfig, resumeRun } from '../../src/studies/play-config.js';
+import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { startFakeOpenAI } from '../support/fake-openai.js';
+import { goodText } from '../support/held-server.js';
+
+let cwd: string;
+
+const config = `environment: CartPole-v1
+model: { provider: random }
+iterations: 2
+warmup: 2
+evaluation: { episodes: 2, maxSteps: 30, workers: 1 }
+confirmation: { candidates: 0 }
+`;
+
+beforeEach(() => {
+  cwd = temporaryDirectory();
+  writeFileSync(join(cwd, 'config.yaml'), config);
+});
+
+const at = (...path: string[]) => join(cwd, ...path);
+
+type Changes = NonNullable<Parameters<typeof recordingContext>[1]>;
+
+async function run(name: string, overrides: readonly string[] = [], changes: Changes = {}) {
+  const { context, printed } = recordingContext(cwd, { now: () => new Date(), ...changes });
+  const shared = { runsDir: '.', json: false, quiet: true };
+  const args = { config: 'config.yaml', runDir: name, dryRun: false, overrides, ...shared };
+  return { code: await playConfig(args, context), text: printed.join('\n') };
+}
+
+async function resume(name: string, overrides: readonly string[] = [], changes: Changes = {}) {
+  const { context, printed } = recordingContext(cwd, { now: () => new Date(), ...changes });
+  const code = await resumeRun({ run: name, runsDir: '.', json: false, quiet: true, overrides }, context);
+  return { code, text: printed.join('\n') };
+}
+
+const edit = (file: string, from: string, to: string) =>
+  writeFileSync(at(file), readFileSync(at(file), 'utf8').replace(from, to));
+
+describe('an edited config.yaml', () => {
+  it('is refused by key, with what it was', async () => {
+    await run('r');
+    edit('r/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
+    edit('r/config.yaml', 'CartPole-v1', 'Acrobot-v1');
+    const refused = resume('r', ['iterations=4']);
+    await expect(refused).rejects.toThrow(
+      /evaluation\.maxSteps: this file was edited[\s\S]*got: 40[\s\S]*30/,
+    );
+    await expect(refused).rejects.toThrow(/environment\.id: this file was edited[\s\S]*CartPole-v1/);
+    expect(readRun(at('r')).entries).toHaveLength(4);
+    edit('r/config.yaml', 'maxSteps: 40', 'maxSteps: 30');
+    edit('r/config.yaml', 'Acrobot-v1', 'CartPole-v1');
+    edit('r/config.yaml', 'iterations: 2', 'iterations: 4');
+    expect(await resume('r')).toMatchObject({ code: 0 });
+    expect(readRun(at('r')).entries).toHaveLength(6);
+  });
+
+  it('of repeats is refused before one that had not begun is played of another task', async () => {
+    await run('g', ['repeats=2']);
+    rmSync(at('g', 'repeat-2'), { recursive: true });
+    edit('g/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
+    await expect(resume('g')).rejects.toThrow(/evaluation\.maxSteps: this file was edited/);
+    expect(existsSync(at('g', 'repeat-2'))).toBe(false);
+    edit('g/config.yaml', 'maxSteps: 40', 'maxSteps: 30');
+    expect(await resume('g')).toMatchObject({ code: 0 });
+  });
+
+  it('of a run of an older version is refused too', async () => {
+    await run('r');
+    const { settings, ...older } = readManifest(at('r'));
+    expect(settings).toMatchObject({ 'environment.id': 'CartPole-v1', 'evaluation.maxSteps': 30 });
+    writeFileSync(at('r', 'manifest.json'), JSON.stringify(older));
+    expect(await resume('r', ['iterations=3'])).toMatchObject({ code: 0 });
+    edit('r/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
+    await expect(resume('r', ['iterations=4'])).rejects.toThrow(/the config of this run was changed/);
+  });
+});
+
+describe('a run that was killed while its report was written', () => {
+  const finished = async (name: string, report: string) => {
+    const { code } = await resume(name);
+    expect(code).toBe(0);
+    expect(readFileSync(at(report), 'utf8')).toContain('</html>');
+    expect(existsSync(at(`${report}.new`))).toBe(false);
+  };
+
+  it('is finished by resume, which refuses it then', async () => {
+    await run('r');
+    renameSync(at('r/report.html'), at('r/report.html.new'));
+    writeFileSync(at('r/.manifest.json.tmp'), '{');
+    await finished('r', 'r/report.html');
+    expect(existsSync(at('r/.manifest.json.tmp'))).toBe(false);
+    writeFileSync(at('r/report.html.new'), '<html');
+    await finished('r', 'r/report.html');
+    utimesSync(at('r/report.html'), 0, 0);
+    await finished('r', 'r/report.html');
+    await expect(resume('r')).rejects.toThrow('this run is complete');
+  });
+
+  it('among repeats, too, whose lock is of a process that is gone', async () => {
+    await run('g', ['repeats=2']);
+    rmSync(at('g/repeat-1/report.html'));
+    rmSync(at('g/report.html'));
+    writeFileSync(at('g/run.lock'), `4194399 ${hostname()} 1\n`);
+    await finished('g', 'g/report.html');
+    expect(existsSync(at('g/repeat-1/report.html'))).toBe(true);
+    expect(existsSync(at('g/run.lock'))).toBe(false);
+  });
+
+  it('loses the drafts of its other files when it goes on', async () => {
+    await run('r');
+    for (const draft of ['config.yaml.new', '.manifest.json.tmp']) writeFileSync(at('r', draft), '{');
+    expect(await resume('r', ['iterations=3'])).toMatchObject({ code: 0 });
+    expect(existsSync(at('r/config.yaml.new')) || existsSync(at('r/.manifest.json.tmp'))).toBe(false);
+  });
+});
+
+describe('a model that never answers', { timeout: 60_000 }, () => {
+  const servers: { close(): Promise<void> }[] = [];
+  afterAll(async () => {
+    for (const server of servers) await server.close();
+  });
+
+  const model = (url: string, more = '') => `model={provider: openai, name: m, baseUrl: "${url}"${more}}`;
+  const failing = async (kind: 'status' | 'silent') => {
+    const server = await startFakeOpenAI({
+      reply: () => '',
+      faults: { rate: 1, seed: 0, kinds: [{ kind }] },
+    });
+    servers.push(server);
+    return server;
+  };
+
+  it.each([1, 2])('fails a run of %i iterations, and its resumption', async (iterations) => {
+    const { url } = await failing('status');
+    const given = [model(url, ', maxRetries: 0'), `iterations=${iterations}`, 'corrections=0'];
+    const { code, text } = await run('r', given);
+    expect(code).toBe(1);
+    expect(text).toMatch(/the model gave no answers \(.*HTTP 500/);
+    expect(readManifest(at('r')).status).toBe('failed');
+    expect((await resume('r')).code).toBe(1);
+  });
+
+  it('fails one that limits.minutes ends', async () => {
+    const { url } = await failing('silent');
+    const { code, text } = await run('r', [model(url), 'limits.minutes=0.005'], {
+      milliseconds: () => performance.now(),
+    });
+    expect(code).toBe(1);
+    expect(text).toContain('no answer before limits.minutes was reached');
+  });
+
+  it('fails further iterations of one that was answered', async () => {
+    const good = await startFakeOpenAI({ reply: ({ seed = 0 }) => goodText(seed) });
+    servers.push(good);
+    expect((await run('r', [model(good.url, ', maxRetries: 0')])).code).toBe(0);
+    const { url } = await failing('status');
+    const resumed = await resume('r', [`model.baseUrl=${url}`, 'iterations=4']);
+    expect(resumed.code).toBe(1);
+  });
+
+  it('ends a run at once where nothing listens, which goes on when something does', async () => {
+    const gone = await startFakeOpenAI({ reply: () => '' });
+    await gone.close();
+    const { code, text } = await run('r', [model(gone.url)]);
+    expect(code).toBe(1);
+    expect(text).toMatch(/nothing listens there \(after 1 retry\)/);
+    expect(readManifest(at('r'))).toMatchObject({ iterations: { done: 0 }, usage: { calls: 1, retries: 1 } });
+    const good = await startFakeOpenAI({ reply: ({ seed = 0 }) => goodText(seed) });
+    servers.push(good);
+    expect(await resume('r', [`model.baseUrl=${good.url}`])).toMatchObject({ code: 0 });
+    expect(readManifest(at('r'))).toMatchObject({ iterations: { done: 2 }, usage: { errors: 1 } });
+  });
+
+  it('is what check tells of first', async () => {
+    const gone = await startFakeOpenAI({ reply: () => '' });
+    await gone.close();
+    const { context } = recordingContext(cwd);
+    const findings = await checkConfig({ file: 'config.yaml', overrides: [model(gone.url)] }, false, context);
+    expect(findings[0]).toMatchObject({
+      level: 'error',
+      message: expect.stringContaining('nothing listens'),
+    });
+    expect(findings.length).toBeGreaterThan(3);
+  });
+});
+
+describe('a secret that stands in a reply', () => {
+  const vector = '2.5, -1.5, 0.5, 1.0, 2.0, 3.0, 4.0, -5.0, 5.5, -2.0';
+  const answer = vector
+    .split(', ')
+    .map((value, i) => `params[${i}]: ${value}`)
+    .join(', ');
+
+  it.each([
+    ['5', answer],
+    ['2.5', answer],
+    ['params[0]:', answer.replace('params[0]:', '[redacted]')],
+  ])('changes no parameter: %s', async (OPENAI_API_KEY, kept) => {
+    const server = await startFakeOpenAI({ reply: () => answer });
+    const given = [`model={provider: openai, name: m, baseUrl: "${server.url}"}`, 'iterations=1'];
+    expect((await run('r', given, { env: { OPENAI_API_KEY } })).code).toBe(0);
+    await server.close();
+    const { calls, entries } = readRun(at('r'));
+    expect(entries.at(-1)!.parameters).toEqual(vector.split(', ').map(Number));
+    expect(calls[0]!.completion!.text).toBe(kept);
+  });
+});
