@@ -3,9 +3,11 @@ import path from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import type { Sampling } from '../../language-model.js';
+import { largestTokenId } from '../tokens/token-text.js';
 
+const tokenId = z.int().max(largestTokenId);
 /** One token id or a list of them, as configs have both. */
-export const tokenIdsSchema = z.union([z.int(), z.array(z.int())]).nullish();
+export const tokenIdsSchema = z.union([tokenId, z.array(tokenId)]).nullish();
 
 /** Sampling defaults that the model's publisher recommends, and the tokens that end an answer. */
 export interface GenerationDefaults extends Partial<Sampling> {
