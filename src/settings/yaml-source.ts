@@ -45,7 +45,7 @@ export function parseSource(text: string, file: string): ConfigSource {
       message: `has ${text.length} characters; a config has ${largestText} at most`,
     });
   const keys = countedKeys();
-  const document = parseDocument(text, {
+  const document = parsed(text, file, {
     lineCounter: lines,
     prettyErrors: false,
     // 'error' keeps yaml from writing warnings to the process; they are in document.warnings all the same.
@@ -63,6 +63,7 @@ export function parseSource(text: string, file: string): ConfigSource {
     ...syntaxProblem(error, text),
   }));
   if (problems.length > 0) throw new UserError(oneScreen(problems));
+  if (isTooDeep(document)) throw new UserError({ file, message: `nests more than ${deepest} deep` });
   const aliases = brokenAliases(document).map(({ offset, message }) => ({ ...placeOf(offset), message }));
   if (aliases.length > 0) throw new UserError(aliases);
   return {
@@ -70,6 +71,16 @@ export function parseSource(text: string, file: string): ConfigSource {
     depth: (path) => walk(document, path).length,
     place: (path, aim) => placeOf(offsetOf(document, path, aim)),
   };
+}
+
+/** What overflows the stack of yaml nests too deeply. */
+function parsed(text: string, file: string, options: Parameters<typeof parseDocument>[1]): Document.Parsed {
+  try {
+    return parseDocument(text, options);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UserError({ file, message: 'not valid YAML: nested too deeply' });
+  }
 }
 
 /** In characters, far above the size of any config. */
@@ -126,6 +137,25 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
     default:
       return { message: `not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}` };
   }
+}
+
+/** Lists and mappings in each other; what yaml itself can read depends on the room on the stack. */
+const deepest = 100;
+
+function isTooDeep(document: Document.Parsed): boolean {
+  let found = false;
+  try {
+    visit(document, {
+      Collection(_key, _collection, ancestors) {
+        found = ancestors.filter((node) => isMap(node) || isSeq(node)).length >= deepest;
+        return found ? visit.BREAK : undefined;
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    found = true;
+  }
+  return found;
 }
 
 const mostAliases = 100;

@@ -30,6 +30,7 @@ describe('configs that are built to take long', () => {
     ['500 keys', base + many(500, (i) => `k${i}: 1`), /k0: unknown key/],
     ['one key 20,000 times', base + 'a: 1\n'.repeat(20_000), /duplicate key: a/],
     ['deep lists', `${base}a: ${'['.repeat(50_000)}${']'.repeat(50_000)}`, /nested too deeply/],
+    ['lists 500 deep', `${base}a: ${'['.repeat(500)}${']'.repeat(500)}`, /nests more than 100 deep/],
     ['deep keys', `${base}${'? '.repeat(50_000)}`, /nested too deeply/],
     ['tags', `${base}x: ${'!!str '.repeat(20_000)}`, /not valid YAML/],
     [

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { formatProblem } from '../../../src/base/errors.js';
-import { TimeLimitError, withinTime } from '../../../src/base/time-limit.js';
-import { inspectModel } from '../../../src/models/local/engine/inspect.js';
-import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
+import { formatProblem } from '../../src/base/errors.js';
+import { TimeLimitError, withinTime } from '../../src/base/time-limit.js';
+import { inspectModel } from '../../src/models/local/engine/inspect.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { type Hostile, hostileModel, safetensors } from './hostile-model.js';
 
 const text = (content: string | Buffer): Hostile => ({ kind: 'text', text: content });

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { referenceDirectory } from './fixture.js';
+import { referenceDirectory } from '../models/local/fixture.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** What stands in the place of a file. */
 export type Hostile =
