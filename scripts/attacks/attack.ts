@@ -18,10 +18,12 @@ export interface OpenedKind {
   close?(): Promise<void> | void;
 }
 
+/** Any control character but those that text is laid out with. */
+export const control = /[^\P{Cc}\t\n]/u;
+
 /** A screen, and what shows that an error is none for users. */
 const mostLines = 45;
 const inner = /\bat .*:\d+:\d+\)?$|TypeError|ReferenceError|node:internal/m;
-const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
 /** What is wrong with a message for users. */
 export function faultOf(message: string): string | undefined {

@@ -72,7 +72,8 @@ function mutateOnce(value: unknown, random: RandomGenerator): void {
   const record = value as Record<string, unknown>;
   const keys = Object.keys(record);
   if (keys.length === 0 || random.random() < 0.05) {
-    record[junkText(random)] = junkValue(random);
+    if (Array.isArray(value)) value.push(junkValue(random));
+    else record[junkText(random)] = junkValue(random);
     return;
   }
   const key = random.choice(keys);

@@ -3,7 +3,7 @@ import type { Completion, LanguageModel } from '../../src/models/language-model.
 import type { RandomGenerator } from '../../src/random/generator.js';
 import { startServer } from '../../src/serve/server.js';
 import { chatText, requestText, sendRaw } from '../../test/serve/raw-requests.js';
-import { type AttackKind, type OpenedKind, shorten } from './attack.js';
+import { type AttackKind, control, type OpenedKind, shorten } from './attack.js';
 import { drawn, junkText, mutated, mutatedBytes } from './junk.js';
 
 const model: LanguageModel = {
@@ -39,7 +39,7 @@ async function openServer(bytes: (port: number, random: RandomGenerator) => Buff
       const { statuses } = await sendRaw(port, sent, { cut, signal });
       const wrong = statuses.find((status) => status >= 500);
       if (wrong !== undefined) return `HTTP ${wrong} to ${shorten(sent.toString('latin1'))}`;
-      const forged = notes.find((note) => /[\u0000-\u001f\u007f-\u009f]/.test(note));
+      const forged = notes.find((note) => control.test(note));
       if (forged !== undefined) return `a control character in the log: ${shorten(forged)}`;
       const health = await sendRaw(port, requestText(port, 'GET /health HTTP/1.1'));
       return health.statuses[0] === 200 ? undefined : `not healthy after ${shorten(sent.toString('latin1'))}`;

@@ -40,7 +40,9 @@ async function play(kind: AttackKind, seed: number, count: number): Promise<Tall
   for (let n = 0; n < attacks; n++) {
     const started = performance.now();
     const random = createGenerator(seed * 1_000_003 + n);
-    const wrong = await Promise.resolve(opened!.attack(random)).catch(String);
+    const wrong = await Promise.resolve(random)
+      .then((drawn) => opened!.attack(drawn))
+      .catch(String);
     slowestMs = Math.max(slowestMs, performance.now() - started);
     for (const failure of [...(wrong === undefined ? [] : [wrong]), ...escaped.splice(0)])
       failures.push(`${kind.name} ${n}: ${failure}`);
