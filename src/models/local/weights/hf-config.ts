@@ -3,11 +3,11 @@ import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
+import { largestTokenId } from '../tokens/token-text.js';
 import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from './config-keys.js';
 import { tokenIds, tokenIdsSchema } from './generation-config.js';
 import { type Rope, readRope, ropeShape, unsupported } from './rope.js';
 import { openWeights, sameTensor } from './safetensors.js';
-import { largestTokenId } from '../tokens/token-text.js';
 
 const architectures = ['llama', 'mistral', 'qwen2', 'qwen3'] as const;
 type Architecture = (typeof architectures)[number];
