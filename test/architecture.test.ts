@@ -128,7 +128,7 @@ describe('effects have one place', () => {
     [
       'process.env and process.argv',
       /process\.(env|argv)\b/,
-      /^src\/(cli|index|models\/local\/(engine\/onnx-runtime|stores\/stored-models))\.ts$/,
+      /^src\/(cli|index|base\/child-environment|models\/local\/(engine\/onnx-runtime|stores\/stored-models))\.ts$/,
     ],
     ['the exit code', /process\.(exit\(|exitCode)/, /^src\/cli\.ts$/],
     ['the clock', /\bDate\.now\(|new Date\(\)/, /^src\/(cli|index)\.ts$/],

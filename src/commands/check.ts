@@ -16,7 +16,8 @@ export const options = (y: Argv) =>
     })
     .option('offline', {
       ...kinds.flag,
-      describe: 'Ask no server: neither for its context nor for the one short answer that shows it is there',
+      describe:
+        'Ask no server, start no program and import no module; what can therefore not be checked is named',
     })
     .option('strict', { ...kinds.flag, describe: 'Exit with 2 on warnings too' })
     .option('json', common.json)

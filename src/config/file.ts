@@ -6,6 +6,7 @@ import { formatBytes } from '../format/numbers.js';
 import { isMapping } from '../settings/schema.js';
 import type { SettingsSource } from '../settings/settings.js';
 import { type ConfigSource, parseSource } from '../settings/yaml-source.js';
+import { readRegularFile } from '../storage/regular-file.js';
 
 /** The kinds of configs: what tells them apart, and the command that takes each. */
 interface ConfigKind {
@@ -150,15 +151,17 @@ export function bundledConfigs(kind: ConfigKindName = 'experiment'): readonly st
 }
 
 function readConfigFile(path: string): string {
-  const { size } = statSync(path);
-  if (size > largestBytes) {
+  const stats = statSync(path);
+  if (stats.isFile() && stats.size > largestBytes) {
     throw new UserError({
       file: path,
-      message: `is no config: it has ${formatBytes(size)}`,
+      message: `is no config: it has ${formatBytes(stats.size)}`,
       remedy: 'give the path of a YAML file',
     });
   }
-  return readFileSync(path, 'utf8');
+  // The caller lists the configs of a folder.
+  if (stats.isDirectory()) return readFileSync(path, 'utf8');
+  return readRegularFile(path, largestBytes).toString('utf8');
 }
 
 function folderProblem(name: string, cwd: string): Problem {

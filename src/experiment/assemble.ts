@@ -56,6 +56,8 @@ export interface Assembly {
 export interface OwnParts {
   readonly model?: LanguageModel | undefined;
   readonly environment?: Environment | undefined;
+  /** Whether the module of `evaluation.reward` is not imported: nothing is going to be played. */
+  readonly withoutReward?: boolean;
 }
 
 /**
@@ -82,7 +84,7 @@ export async function assemble(
     }
   };
   const model = await part(() => openModel(written, env, own.model));
-  const environment = await part(() => openEnvironmentOf(written, env, own.environment));
+  const environment = await part(() => openEnvironmentOf(written, env, own));
   if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = await part(() => openPolicyFamily(config.policy, environment));
@@ -121,7 +123,7 @@ async function loadPrompts(
   return loadPromptSet({ set, description, environment, options, maxSteps, ownPolicy, userHelpers });
 }
 
-async function openModel(
+export async function openModel(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
   own: LanguageModel | undefined,
@@ -142,14 +144,16 @@ function withDeadline({ model, limits }: Config): ModelConfig {
 }
 
 async function openEnvironmentOf(
-  { environment, evaluation: { reward, workers }, render }: Config,
+  { environment, evaluation, render }: Config,
   env: Readonly<Record<string, string | undefined>>,
-  own: Environment | undefined,
+  own: OwnParts,
 ): Promise<Environment | RemoteEnvironment> {
   if (render.every !== undefined && isRemoteId(environment.id)) {
     throw notDrawn(environment.id, 'render.every');
   }
-  if (own !== undefined) return rewarded(own, reward);
+  const { workers } = evaluation;
+  const reward = own.withoutReward ? undefined : evaluation.reward;
+  if (own.environment !== undefined) return rewarded(own.environment, reward);
   return openTask(environment, reward, env, workers === 'auto' ? 1 : workers);
 }
 

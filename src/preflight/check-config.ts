@@ -1,14 +1,16 @@
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
+import { isBuiltInId } from '../environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { askModel, contextOf } from './ask-model.js';
 import { errorsIn, type Finding, found } from './findings.js';
+import { environmentLeftOut, modulesLeftOut, notChecked, openParts, standIns } from './left-out.js';
 import { preflight } from './preflight.js';
 
 /**
  * All that can be known of a config before it is run; what is wrong with it is an error among the findings.
- * @param offline asks no server, neither for its context nor for a short answer
+ * @param offline asks no server, starts no program and imports no module
  */
 export async function checkConfig(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
@@ -18,13 +20,23 @@ export async function checkConfig(
   let loaded: LoadedConfig | undefined;
   try {
     loaded = loadConfig({ file, overrides, cwd });
-    const assembly = await assemble(loaded.config, env);
+    const leftOut = offline ? [...environmentLeftOut(loaded.config), ...modulesLeftOut(loaded.config)] : [];
+    const unchecked = leftOut.map(notChecked);
+    if (leftOut.some(({ needed }) => needed)) {
+      await openParts(loaded.config, env, isBuiltInId(loaded.config.environment.id));
+      return [...notesOf(loaded), ...located(loaded, unchecked)];
+    }
+    const assembly = await assemble(loaded.config, env, undefined, offline ? standIns(loaded.config) : {});
     try {
       const findings = preflight(assembly, await contextOf(assembly, !offline));
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
       // A model that does not answer comes first: nothing else matters before that.
-      return [...located(loaded, failed), ...notesOf(loaded), ...located(loaded, [...findings, ...others])];
+      return [
+        ...located(loaded, failed),
+        ...notesOf(loaded),
+        ...located(loaded, [...unchecked, ...findings, ...others]),
+      ];
     } finally {
       await closeEnvironment(assembly);
       await assembly.model.close?.();

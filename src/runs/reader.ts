@@ -1,13 +1,15 @@
 /** Reading what runs left behind. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { parseJson } from '../storage/json-depth.js';
 import { readJsonLines } from '../storage/json-lines.js';
 import { isLocked } from '../storage/lock.js';
+import { readRegularFile } from '../storage/regular-file.js';
 import type { CallRecord, EndedCall, LoggedEvent } from './events.js';
 import { groupShape, type Manifest, manifestShape } from './manifest.js';
 
@@ -130,7 +132,7 @@ export const logBytes = (path: string): number =>
 /** Parameters that a run took over from an earlier one when it began. */
 export function readImported(path: string): readonly ParameterVector[] {
   const file = join(path, runFiles.imported);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ParameterVector[]) : [];
+  return existsSync(file) ? (parseJson(stateText(file)) as ParameterVector[]) : [];
 }
 
 /** @throws UserError when `path` holds no run, or its manifest is damaged. */
@@ -145,8 +147,13 @@ export function readGroup(path: string): z.output<typeof groupShape> {
   return readShaped(join(path, groupFile), groupShape);
 }
 
+/** In bytes; logs may be larger, state files are not. */
+const largestState = 64 * 2 ** 20;
+
+const stateText = (file: string): string => readRegularFile(file, largestState).toString('utf8');
+
 function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
-  const text = readFileSync(file, 'utf8');
+  const text = stateText(file);
   const damaged = (message: string) =>
     new UserError({
       file,
@@ -155,7 +162,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     });
   let content: unknown;
   try {
-    content = JSON.parse(text);
+    content = parseJson(text);
   } catch {
     throw damaged('this file is not valid JSON');
   }

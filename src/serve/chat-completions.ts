@@ -78,13 +78,14 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
   return async (request, response, stop) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    const asked = readChatRequest(await readJsonBody(request), model.served);
+    // Counted before its body is read: the bodies in memory are as many as the requests.
     if (open >= mostRequests)
       throw new HttpError(429, 'rate_limit_error', `${open} requests are waiting already`, {
         headers: { 'retry-after': '1' },
       });
     open++;
     try {
+      const asked = readChatRequest(await readJsonBody(request), model.served);
       return `200 ${tokensText(await reply(asked, response, AbortSignal.any([gone.signal, stop])))}`;
     } finally {
       open--;

@@ -53,6 +53,10 @@ function validSeed(seed: number): number {
   return ((seed % 2 ** 31) + 2 ** 31) % 2 ** 31;
 }
 
+/** Each is looked for after every token. */
+const mostStops = 64;
+const stopText = z.string().min(1).max(1024);
+
 const requestSchema = z.looseObject({
   model: z.string().nullish(),
   messages: z.array(messageSchema).min(1),
@@ -65,7 +69,7 @@ const requestSchema = z.looseObject({
   repetition_penalty: z.number().positive().nullish(),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
-  stop: z.union([z.string().min(1), z.array(z.string().min(1))]).nullish(),
+  stop: z.union([stopText, z.array(stopText).max(mostStops)]).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   logprobs: z.boolean().nullish(),

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { ModelError } from '../models/language-model.js';
+import { deepestJson, isDeeperThan, parseJson } from '../storage/json-depth.js';
 
 export type HttpErrorType =
   | 'invalid_request_error'
@@ -68,16 +69,30 @@ export function httpErrorOf(error: unknown): HttpError {
 /** Far above any prompt that a model's context holds. */
 export const longestBody = 8 * 2 ** 20;
 
+/** Time for a client of this machine to send a whole request. The answer may take any time. */
+export const requestTimeoutMs = 30_000;
+
 /** @throws HttpError when the body is too long or no JSON */
 export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   // Browsers send other types across origins without asking first.
   if (request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
     throw new HttpError(415, 'invalid_request_error', 'the Content-Type must be application/json');
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity')
+    throw new HttpError(415, 'invalid_request_error', `the Content-Encoding "${encoding}" is not supported`);
   if (Number(request.headers['content-length'] ?? 0) > longestBody) throw tooLong();
   const body = await readBody(request);
+  let text: string;
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
+    throw badRequest('the body is no JSON in UTF-8');
+  }
+  try {
+    return parseJson(text);
+  } catch {
+    if (isDeeperThan(text, deepestJson))
+      throw badRequest(`the body nests lists and objects more than ${deepestJson} deep`);
     throw badRequest('the body is no JSON in UTF-8');
   }
 }
@@ -114,19 +129,43 @@ export function authority(host: LoopbackHost, port: number): string {
 }
 
 /**
- * Refuses web pages that a browser of this machine shows: their Origin is another, or, where their host name was made to
- * point here (DNS rebinding), the Host.
- * @throws HttpError with 403 for a Host or an Origin other than this server's own
+ * The path that a request asks for, and the host where it names one beside the path (RFC 9112, 3.2.2). The query is left
+ * out: some programs put a key there.
+ * @throws HttpError for any other target, such as `*`
  */
-export function requireLocal({ headers }: Pick<IncomingMessage, 'headers'>, port: number): void {
+export function targetOf({ url = '' }: Pick<IncomingMessage, 'url'>): { path: string; host?: string } {
+  const [target = ''] = url.split(/[?#]/, 1);
+  if (target.startsWith('/')) return { path: target };
+  const [, host, path] = /^http:\/\/([^/]+)(\/.*)?$/is.exec(target) ?? [];
+  if (host === undefined) throw badRequest('the target of a request must be a path');
+  return { path: path ?? '/', host };
+}
+
+/**
+ * Refuses web pages that a browser of this machine shows: their Origin is another, or the browser says that another site
+ * asks; where their host name was made to point here (DNS rebinding), the Host is another.
+ * @param target host that the request's target names; it has to be this server's, too
+ * @throws HttpError with 403 for a Host or an Origin other than this server's own, 400 for two Hosts
+ */
+export function requireLocal(
+  { headers, headersDistinct }: Pick<IncomingMessage, 'headers'> & Partial<IncomingMessage>,
+  port: number,
+  target?: string,
+): void {
   const authorities = ['127.0.0.1', 'localhost', '[::1]'].flatMap((name) =>
     port === 80 ? [name, `${name}:80`] : [`${name}:${port}`],
   );
-  const host = headers.host?.toLowerCase() ?? '';
-  if (!authorities.includes(host)) throw refused('Host', host);
+  if ((headersDistinct?.host?.length ?? 1) > 1) throw badRequest('a request has one Host');
+  for (const given of [headers.host, target ?? headers.host]) {
+    const host = given?.toLowerCase() ?? '';
+    if (!authorities.includes(host)) throw refused('Host', host);
+  }
   const { origin } = headers;
   if (origin !== undefined && !authorities.some((name) => origin === `http://${name}`))
     throw refused('Origin', origin);
+  // Images, forms and scripts of a page come without an Origin, but browsers say from where.
+  const site = headers['sec-fetch-site'] ?? 'none';
+  if (site !== 'none' && site !== 'same-origin') throw refused('Sec-Fetch-Site', String(site));
 }
 
 function refused(header: string, value: string): HttpError {

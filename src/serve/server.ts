@@ -4,7 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { redact, UserError } from '../base/errors.js';
 import { type ChatService, createChatHandler } from './chat-completions.js';
 import { type ServedModel, unknownModel } from './chat-request.js';
-import { authority, HttpError, httpErrorOf, type LoopbackHost, requireLocal } from './http.js';
+import {
+  authority,
+  HttpError,
+  httpErrorOf,
+  type LoopbackHost,
+  requestTimeoutMs,
+  requireLocal,
+  targetOf,
+} from './http.js';
 
 export interface ServerOptions extends ChatService {
   readonly host: LoopbackHost;
@@ -21,24 +29,30 @@ export interface RunningServer {
   abort(): void;
 }
 
+/** More than programs of one machine open, fewer than the descriptors of a process. */
+const mostConnections = 256;
+
 /** @throws UserError when the address can't be listened on */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const stop = new AbortController();
   const chat = createChatHandler(options);
   let port = options.port;
-  const server = createServer((request, response) => {
+  const limits = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs };
+  const server = createServer(limits, (request, response) => {
     const started = performance.now();
     // The unread rest of a request would break the next one on its connection.
     response.on('finish', () => request.resume());
     const site = { port, model: options.model, chat: () => chat(request, response, stop.signal) };
-    answer(request, response, site).then(
-      (remark) => {
+    answer(request, response, site)
+      .then((remark) => {
         const seconds = ((performance.now() - started) / 1000).toFixed(1);
-        options.note(safe(request, `${request.method} ${pathOf(request)} ${remark} (${seconds} s)`));
-      },
-      (error: unknown) => response.destroy(error instanceof Error ? error : undefined),
-    );
+        const [path = ''] = (request.url ?? '').split('?', 1);
+        options.note(safe(request, `${request.method} ${path} ${remark} (${seconds} s)`));
+      })
+      // Whatever one request brings about ends its connection alone.
+      .catch(() => response.destroy());
   });
+  server.maxConnections = mostConnections;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, options)));
     server.listen({ host: options.host, port, exclusive: true }, resolve);
@@ -71,14 +85,14 @@ async function answer(
 ): Promise<string> {
   const { model } = site;
   try {
-    requireLocal(request, site.port);
-    const path = pathOf(request);
+    const { path, host } = targetOf(request);
+    requireLocal(request, site.port, host);
     switch (path) {
       case '/health':
-        requireMethod(request, 'GET');
+        requireMethod(request, 'GET', 'HEAD');
         return json(response, { status: 'ok' });
       case '/v1/models':
-        requireMethod(request, 'GET');
+        requireMethod(request, 'GET', 'HEAD');
         return json(response, {
           object: 'list',
           data: model.served.map((served) => modelObject(served, model)),
@@ -89,16 +103,13 @@ async function answer(
       default:
         if (!path.startsWith(modelPath))
           throw new HttpError(404, 'not_found_error', `there is nothing at ${path}`);
-        requireMethod(request, 'GET');
+        requireMethod(request, 'GET', 'HEAD');
         return json(response, modelObject(namedModel(path.slice(modelPath.length), model), model));
     }
   } catch (error) {
     return fail(response, httpErrorOf(error));
   }
 }
-
-/** The path without the query, where some programs put a key. */
-const pathOf = ({ url }: IncomingMessage): string => new URL(url ?? '/', 'http://localhost').pathname;
 
 /** Hides the key that the client sent: no key is needed here, so it may be that of another server. */
 function safe({ headers }: IncomingMessage, text: string): string {
@@ -125,10 +136,11 @@ function modelObject({ name }: ServedModel, { created, served }: ChatService['mo
   return { id: name, object: 'model', created, owned_by: 'local', parent };
 }
 
-function requireMethod({ method }: IncomingMessage, wanted: string): void {
-  if (method === wanted) return;
-  throw new HttpError(405, 'invalid_request_error', `${method} is not allowed here, only ${wanted}`, {
-    headers: { allow: wanted },
+function requireMethod({ method = '' }: IncomingMessage, ...wanted: readonly string[]): void {
+  if (wanted.includes(method)) return;
+  const allow = wanted.join(', ');
+  throw new HttpError(405, 'invalid_request_error', `${method} is not allowed here, only ${allow}`, {
+    headers: { allow },
   });
 }
 

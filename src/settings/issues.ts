@@ -30,6 +30,9 @@ type Issue = z.core.$ZodIssue;
 
 const problemsOnScreen = 6;
 
+/** Each is compared with all known ones, and a screen shows few. */
+const mostUnknownKeys = 100;
+
 /** In the order of the file, and no more than fit a screen. */
 export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
   const ordered = problems.toSorted(
@@ -52,7 +55,8 @@ export function schemaProblems(
 
 function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly FieldProblem[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key, index) => unknownKey([...path, key], root, content, index === 0));
+    const keys = issue.keys.slice(0, mostUnknownKeys);
+    return keys.map((key, index) => unknownKey([...path, key], root, content, index === 0));
   }
   const node = nodeAt(root, path, content) ?? {};
   const value = valueAt(path, content);

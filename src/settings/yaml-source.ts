@@ -3,9 +3,11 @@ import {
   isAlias,
   isMap,
   isNode,
+  isScalar,
   isSeq,
   LineCounter,
   type Node,
+  type ParsedNode,
   parseDocument,
   visit,
   type YAMLError,
@@ -37,8 +39,21 @@ export interface ConfigSource {
  */
 export function parseSource(text: string, file: string): ConfigSource {
   const lines = new LineCounter();
-  // 'error' keeps yaml from writing warnings to the process; they are in document.warnings all the same.
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  if (text.length > largestText)
+    throw new UserError({
+      file,
+      message: `has ${text.length} characters; a config has ${largestText} at most`,
+    });
+  const keys = countedKeys();
+  const document = parsed(text, file, {
+    lineCounter: lines,
+    prettyErrors: false,
+    // 'error' keeps yaml from writing warnings to the process; they are in document.warnings all the same.
+    logLevel: 'error',
+    uniqueKeys: keys.isSame,
+  });
+  if (keys.tooMany())
+    throw new UserError({ file, message: `has too many keys: a mapping has ${mostKeys} at most` });
   const placeOf = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
@@ -48,6 +63,7 @@ export function parseSource(text: string, file: string): ConfigSource {
     ...syntaxProblem(error, text),
   }));
   if (problems.length > 0) throw new UserError(oneScreen(problems));
+  if (isTooDeep(document)) throw new UserError({ file, message: `nests more than ${deepest} deep` });
   const aliases = brokenAliases(document).map(({ offset, message }) => ({ ...placeOf(offset), message }));
   if (aliases.length > 0) throw new UserError(aliases);
   return {
@@ -57,11 +73,46 @@ export function parseSource(text: string, file: string): ConfigSource {
   };
 }
 
+/** What overflows the stack of yaml nests too deeply. */
+function parsed(text: string, file: string, options: Parameters<typeof parseDocument>[1]): Document.Parsed {
+  try {
+    return parseDocument(text, options);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UserError({ file, message: 'not valid YAML: nested too deeply' });
+  }
+}
+
+/** In characters, far above the size of any config. */
+const largestText = 256_000;
+
+/** Keys of one mapping; the largest section has 40. */
+const mostKeys = 600;
+
+/**
+ * Tells equal keys as yaml itself does. It compares each key of a mapping with all before it, which takes minutes for
+ * some ten thousand.
+ */
+function countedKeys() {
+  const most = mostKeys ** 2 / 2;
+  let comparisons = 0;
+  return {
+    tooMany: () => comparisons > most,
+    isSame(a: ParsedNode, b: ParsedNode): boolean {
+      // yaml catches this and reports what it read so far.
+      if (++comparisons > most) throw new RangeError('too many keys');
+      return a === b || (isScalar(a) && isScalar(b) && a.value === b.value);
+    },
+  };
+}
+
 /** One error makes yaml report others that only follow from it. */
 function distinct(errors: readonly YAMLError[]): readonly YAMLError[] {
   const exhausted = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) return [exhausted];
-  return errors.filter((error, i) => errors.findIndex((other) => other.pos[0] === error.pos[0]) === i);
+  const byPlace = new Map<number, YAMLError>();
+  for (const error of errors) if (!byPlace.has(error.pos[0])) byPlace.set(error.pos[0], error);
+  return [...byPlace.values()];
 }
 
 function syntaxProblem(error: YAMLError, text: string): Problem {
@@ -86,6 +137,25 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
     default:
       return { message: `not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}` };
   }
+}
+
+/** Lists and mappings in each other; what yaml itself can read depends on the room on the stack. */
+const deepest = 100;
+
+function isTooDeep(document: Document.Parsed): boolean {
+  let found = false;
+  try {
+    visit(document, {
+      Collection(_key, _collection, ancestors) {
+        found = ancestors.filter((node) => isMap(node) || isSeq(node)).length >= deepest;
+        return found ? visit.BREAK : undefined;
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    found = true;
+  }
+  return found;
 }
 
 const mostAliases = 100;

@@ -1,18 +1,11 @@
 /** Files that are replaced whole, directories of their own, JSON that is checked, and patterns of paths. */
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, parse } from 'node:path';
 import type { z } from 'zod';
 import { messageOf, UserError } from '../base/errors.js';
+import { parseJson } from './json-depth.js';
 import { withPath } from './json-lines.js';
+import { readRegularFile } from './regular-file.js';
 
 /**
  * Replaces a file in one step: a crash leaves the old one or the new one, and what fails the old one.
@@ -66,14 +59,18 @@ export function plainName(text: string, otherwise: string): string {
   return text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
 }
 
+/** Largest JSON file of a model directory: vocabularies of a million tokens stay below. */
+const largestJson = 128 * 2 ** 20;
+
 /**
  * A JSON file of a model directory, or undefined where there is none.
- * @throws UserError when it is not JSON
+ * @throws UserError when it is not JSON, no regular file, or larger or deeper than any such file is
  */
 export function readJson(file: string): unknown {
   if (!existsSync(file)) return undefined;
+  const text = readRegularFile(file, largestJson).toString('utf8');
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    return parseJson(text);
   } catch (error) {
     throw new UserError({ file, message: `this is not JSON: ${messageOf(error)}` });
   }

@@ -3,6 +3,7 @@ import { appendFileSync, closeSync, fdatasync, ftruncateSync, openSync, readFile
 import { promisify } from 'node:util';
 import type { SyncAdapter } from 'lowdb';
 import { UserError } from '../base/errors.js';
+import { openRegularFile } from './regular-file.js';
 
 const sync = promisify(fdatasync);
 
@@ -112,7 +113,12 @@ export interface ReadOptions {
 export function readJsonLines<T>(path: string, options: ReadOptions): T[] | undefined {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(path);
+    const { descriptor } = openRegularFile(path);
+    try {
+      bytes = readFileSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { childEnvironment } from '../base/child-environment.js';
 
 const extension = extname(fileURLToPath(import.meta.url));
 const isSource = extension === '.ts';
@@ -26,5 +27,9 @@ export function startThread(module: URL, workerData: unknown): Worker {
 
 /** @param module URL of the process's module, without the extension */
 export function startProcess(module: URL, options: ForkOptions): ChildProcess {
-  return fork(moduleFile(module), { ...options, execArgv: isSource ? ['--import', loader('tsx').href] : [] });
+  return fork(moduleFile(module), {
+    env: childEnvironment(),
+    ...options,
+    execArgv: isSource ? ['--import', loader('tsx').href] : [],
+  });
 }

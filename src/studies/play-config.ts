@@ -10,6 +10,7 @@ import { type Assembly, assemble, closeEnvironment } from '../experiment/assembl
 import { warningText } from '../format/progress.js';
 import { contextOf } from '../preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';
+import { type LeftOut, modulesLeftOut, openParts, standIns } from '../preflight/left-out.js';
 import { preflight } from '../preflight/preflight.js';
 import { describeReason } from '../runs/facts.js';
 import { findRun } from '../runs/finder.js';
@@ -47,7 +48,14 @@ export async function playConfig(
     cwd: context.cwd,
   });
   for (const note of loaded.notes) context.note(note);
-  const assembly = await placed(loaded, () => assemble(loaded.config, context.env));
+  const unshown = args.dryRun ? modulesLeftOut(loaded.config).filter(({ needed }) => needed) : [];
+  if (unshown.length > 0) {
+    await placed(loaded, () => openParts(loaded.config, context.env, true));
+    return showConfig(loaded.config, unshown, args.json, context);
+  }
+  // A history that is played needs its rewards.
+  const own = args.dryRun ? { ...standIns(loaded.config), withoutReward: args.history === undefined } : {};
+  const assembly = await placed(loaded, () => assemble(loaded.config, context.env, undefined, own));
   const { config } = assembly;
   await placed(loaded, () => refuseErrors(assembly, context));
   if (args.dryRun) {
@@ -155,4 +163,18 @@ async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<
   } catch (error) {
     throw error instanceof UserError ? loaded.locate(error) : error;
   }
+}
+
+/** A dry run imports no module but that of the environment, so that some prompts can't be made. */
+function showConfig(
+  config: Config,
+  unshown: readonly LeftOut[],
+  json: boolean,
+  context: CommandContext,
+): number {
+  const modules = unshown.map(({ field, value }) => `${field} (${value})`).join(', ');
+  const reason = `the prompt is not shown: a dry run imports no module but the environment's, and it needs ${modules}`;
+  if (json) context.print(JSON.stringify({ config, notShown: reason }));
+  else context.print(`${resolvedYaml(config).trimEnd()}\n\n# ${reason}`);
+  return 0;
 }

@@ -73,6 +73,48 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     }
   });
 
+  test.each(['descriptors', 'close', 'fork', 'child', 'daemon', 'flood', 'print'])(
+    'what meddles with its process still answers step by step: %s',
+    async (fault) => {
+      const settings = { timeoutSeconds: 30, parallel: 1 };
+      const [meddler, honest] = [await open(counter, { fault }, settings), await open(counter, {}, settings)];
+      for (const environment of [meddler, honest]) await environment.batches[0]!.reset([7]);
+      for (let step = 0; step < 6; step++) {
+        const [theirs, ours] = await Promise.all(
+          [meddler, honest].map(({ batches }) => batches[0]!.step([{ slot: 0, action: 1 }])),
+        );
+        expect(theirs).toEqual(ours);
+      }
+      await meddler.close();
+      if (fault === 'child') expect(spawnSync('pgrep', ['-f', 'sleep 1000.5']).status).toBe(1);
+    },
+  );
+
+  test('an environment that ends while a child of its keeps the pipes open fails at once', async () => {
+    const environment = await open(counter, { fault: 'end' }, { timeoutSeconds: 60, parallel: 1 });
+    const [batch] = environment.batches;
+    await batch!.reset([1]);
+    const steps = async () => {
+      for (let step = 0; step < 3; step++) await batch!.step([{ slot: 0, action: 1 }]);
+    };
+    await expect(steps()).rejects.toThrow(/exit code 4/);
+  });
+
+  test('the keys of providers stay here', async () => {
+    process.env.OPENAI_API_KEY = 'canary';
+    process.env.PYTHON_SECRET_TOKEN = 'canary';
+    try {
+      const environment = await open(counter, { fault: 'keys' }, { parallel: 1 });
+      const [batch] = environment.batches;
+      await batch!.reset([1]);
+      for (let step = 0; step < 2; step++) await batch!.step([{ slot: 0, action: 1 }]);
+      await expect(batch!.step([{ slot: 0, action: 1 }])).rejects.toThrow(/keys: \[\]/);
+    } finally {
+      delete process.env.OPENAI_API_KEY;
+      delete process.env.PYTHON_SECRET_TOKEN;
+    }
+  });
+
   test.each([
     ['discrete', { kind: 'discrete', n: 3, start: -1 }, -1],
     [

@@ -1,7 +1,13 @@
-/** A child process that answers each line of JSON with a line of JSON. */
+/**
+ * A child process that answers each line of JSON with a line of JSON. Each request has a mark of its own, which stands
+ * before the answer: whatever else reaches the pipe, or comes late or twice, is no answer.
+ */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { Socket } from 'node:net';
 import process from 'node:process';
+import { childEnvironment } from '../../base/child-environment.js';
+import { parseJson } from '../../storage/json-depth.js';
 import { type EnvironmentError, Exchange } from './remote-environment.js';
 
 interface BridgeCommand {
@@ -16,6 +22,9 @@ interface BridgeCommand {
 /** Time to say where it hangs, and to end in order, before it is killed. */
 const graceMs = 1000;
 
+/** In characters; a step of a thousand episodes with a thousand numbers each has a third of it. */
+const longestAnswer = 64 * 2 ** 20;
+
 /** The process and what is under way with it. Only a process at work keeps this one alive. */
 export class BridgeProcess {
   readonly #usualTimeoutMs: number;
@@ -25,13 +34,18 @@ export class BridgeProcess {
   /** Set once an answer took too long. */
   #overdue: string | undefined;
   #stderr = '';
-  #received = '';
+  /** The beginning of a line, in parts as they came, and their length. */
+  #line: string[] = [];
+  #lineLength = 0;
+  /** Stands before the answer that is waited for. */
+  #mark = '';
 
   constructor({ name, command, args, timeoutMs }: BridgeCommand) {
     this.#exchange = new Exchange(name);
     this.#usualTimeoutMs = timeoutMs;
     this.#child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
+      env: childEnvironment(),
       // A group of its own: Ctrl-C is the parent's to handle, and what the environment started ends with it.
       detached: process.platform !== 'win32',
     });
@@ -59,7 +73,8 @@ export class BridgeProcess {
     };
     const send = () => {
       holdOpen(child, true);
-      child.stdin.write(`${JSON.stringify(message)}\n`);
+      this.#mark = randomBytes(12).toString('hex');
+      child.stdin.write(`${JSON.stringify({ ...message, mark: this.#mark })}\n`);
     };
     try {
       return await this.#exchange.ask(send, timeoutMs, () => void onTimeout());
@@ -94,6 +109,8 @@ export class BridgeProcess {
         resolve();
       });
       this.#child.on('exit', (code, signal) => {
+        // What it started and left behind ends with it.
+        kill(this.#child);
         const end = () => {
           // The question where it is ends a process that does not listen for it yet.
           if (this.#overdue !== undefined) this.#fail('timeout', this.#overdue);
@@ -101,6 +118,7 @@ export class BridgeProcess {
             'died',
             `its process ended (${signal === null ? `exit code ${code}` : `signal ${signal}`})`,
           );
+          for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) pipe.destroy();
           resolve();
         };
         // `close` comes when its last words are read; a grandchild may keep the pipes open.
@@ -111,15 +129,35 @@ export class BridgeProcess {
   }
 
   #receive(text: string): void {
-    this.#received += text;
-    const end = this.#received.indexOf('\n');
-    if (end < 0) return;
-    const line = this.#received.slice(0, end);
-    this.#received = this.#received.slice(end + 1);
+    const [first = '', ...more] = text.split('\n');
+    this.#line.push(first);
+    this.#lineLength += first.length;
+    if (this.#lineLength > longestAnswer) {
+      this.#line = [];
+      this.#fail('protocol', `an answer is longer than ${longestAnswer} characters`);
+      kill(this.#child);
+      return;
+    }
+    if (more.length === 0) return;
+    const lines = [this.#line.join(''), ...more.slice(0, -1)];
+    const rest = more.at(-1)!;
+    this.#line = [rest];
+    this.#lineLength = rest.length;
+    for (const line of lines) this.#receiveLine(line);
+  }
+
+  #receiveLine(line: string): void {
+    const start = line.indexOf(this.#mark);
+    if (start < 0 || !this.#exchange.busy) {
+      // Told where it fails: it may say why.
+      if (line !== '') this.#stderr = `${this.#stderr}${line.slice(0, 200)}\n`.slice(-8000);
+      return;
+    }
+    const answer = line.slice(start + this.#mark.length);
     try {
-      this.#exchange.answer(JSON.parse(line));
+      this.#exchange.answer(parseJson(answer));
     } catch {
-      this.#fail('protocol', `no answer: ${line.slice(0, 200)}`);
+      this.#fail('protocol', `no answer: ${answer.slice(0, 200)}`);
       kill(this.#child);
     }
   }
@@ -140,11 +178,13 @@ async function askWhere(child: ChildProcess): Promise<void> {
   });
 }
 
+/** Ends the process and all of its group, which it may have left. */
 function kill(child: ChildProcess): void {
   if (child.pid === undefined) return;
+  child.kill('SIGKILL');
+  if (process.platform === 'win32') return;
   try {
-    if (process.platform === 'win32') child.kill('SIGKILL');
-    else process.kill(-child.pid, 'SIGKILL');
+    process.kill(-child.pid, 'SIGKILL');
   } catch {
     // The group has ended already.
   }

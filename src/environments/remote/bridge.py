@@ -4,6 +4,7 @@
 {"reset": [seed, ...]}              -> {"observations": [...]}: an episode for each seed, in slots 0, 1, ...
 {"step": [[slot, action], ...]}     -> {"steps": [[observation, reward, terminated, truncated], ...]}
 What fails is answered with         {"failure": {"kind", "message", "details"}}
+A request has a "mark", which stands before its answer on a line of its own.
 
 Observations and actions are integers or flat lists of numbers. Floats keep every bit: JSON has their shortest exact form.
 The program ends with its standard input, or with its parent.
@@ -28,12 +29,22 @@ class Failure(Exception):
 
 def take_streams():
     """The pipes of the protocol. What environments print goes to standard error, what they read is empty."""
-    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    requests = os.fdopen(duplicate(0), "r", encoding="utf-8")
+    answers = os.fdopen(duplicate(1), "w", encoding="utf-8")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     return requests, answers
+
+
+def duplicate(descriptor):
+    """Far from the numbers that programs write to or close by guess; children don't inherit it."""
+    try:
+        import fcntl
+
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 200)
+    except (ImportError, OSError):
+        return os.dup(descriptor)
 
 
 def end_with_parent():
@@ -264,6 +275,7 @@ def make(request):
 def serve(requests, answers):
     global gymnasium, numpy
     episodes = None
+    owner = os.getpid()
     for line in requests:
         request = json.loads(line)
         try:
@@ -277,8 +289,11 @@ def serve(requests, answers):
                 answer = episodes.step(request["step"])
         except Failure as failure:
             answer = {"failure": {"kind": failure.kind, "message": str(failure), "details": failure.details}}
-        answers.write(json.dumps(answer, separators=(",", ":"), allow_nan=False))
-        answers.write("\n")
+        if os.getpid() != owner:
+            # An environment forked and came back from its step twice.
+            os._exit(0)
+        text = json.dumps(answer, separators=(",", ":"), allow_nan=False)
+        answers.write(f"\n{request['mark']}{text}\n")
         answers.flush()
     if episodes is not None:
         episodes.close()

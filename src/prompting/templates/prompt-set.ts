@@ -1,9 +1,8 @@
 /** A prompt set: its template files, read and checked, and the messages that they make. */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import Handlebars from 'handlebars';
-import { messageOf, nearest, type Problem, UserError } from '../../base/errors.js';
+import { messageOf, nearest, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 import { environmentFacts, environmentFamily, environmentName } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
@@ -19,8 +18,10 @@ import {
   taskContextSchema,
 } from '../context/prompt-context.js';
 import { descriptionContext } from '../context/task-context.js';
+import { bounded, boundLoops } from './bounds.js';
 import type { TemplateHelpers } from './helpers.js';
 import { blockHelpers, checkTemplate, type ParsedTemplate } from './template-check.js';
+import { isFile, isFolder, readPartials, readTemplate } from './template-files.js';
 import { type Shape, shapeOfData, shapeOfSchema } from './template-scope.js';
 
 /** Renders the prompts of a run. What it can say is defined by `prompt-context.ts`. */
@@ -65,14 +66,15 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const { userHelpers: helpers = new Map() } = options;
   const handlebars = createHandlebars(helpers);
   const partials = new Map([
-    ...readTemplates(handlebars, join(packageRoot(), 'prompts', 'partials')),
-    ...readTemplates(handlebars, join(folder, 'partials')),
+    ...readPartials(handlebars, join(packageRoot(), 'prompts')),
+    ...readPartials(handlebars, folder),
   ]);
   if (options.ownPolicy) partials.set('policy', partials.get('policy-own')!);
   const [system, user, correction] = fileNames.map((name) =>
-    readTemplate(handlebars, fileOfSet(folder, name)),
+    readTemplate(handlebars, fileOfSet(folder, name), folder),
   );
-  const describing = readTemplate(handlebars, findDescription(folder, environment.id, options.description));
+  const about = findDescription(folder, environment.id, options.description);
+  const describing = readTemplate(handlebars, about.file, about.folder);
   const facts = environmentFacts(environment.id, options.options);
 
   const templates: readonly (readonly [ParsedTemplate, Shape])[] = [
@@ -107,6 +109,7 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
 /** An instance whose only helpers are `blockHelpers` and the user's: none that logs, looks up or evaluates. */
 function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
   const handlebars = Handlebars.create();
+  boundLoops(handlebars);
   for (const helper of Object.keys(handlebars.helpers)) {
     if (!blockHelpers.includes(helper)) handlebars.unregisterHelper(helper);
   }
@@ -136,7 +139,7 @@ function renderer(
   const render = compile(handlebars, program, helpers);
   return (context) => {
     try {
-      return render(context).trim();
+      return bounded(() => render(context).trim());
     } catch (error) {
       throw new UserError({ file, message: `the template can't be rendered: ${messageOf(error)}` });
     }
@@ -169,16 +172,24 @@ function fileOfSet(folder: string, name: (typeof fileNames)[number]): string {
 }
 
 /** The file that describes an environment: that of the config, of the set, or of the package. */
-function findDescription(folder: string, id: string, chosen: string | undefined): string {
+function findDescription(
+  set: string,
+  id: string,
+  chosen: string | undefined,
+): { readonly file: string; readonly folder: string | undefined } {
   if (chosen !== undefined) {
-    if (isFile(chosen)) return chosen;
+    if (isFile(chosen)) return { file: chosen, folder: undefined };
     throw new UserError({ field: 'prompts.description', message: 'there is no such file', value: chosen });
   }
-  const folders = [join(folder, 'environments'), join(packageRoot(), 'prompts', 'environments')];
-  const candidates = folders.flatMap((path) =>
-    [id, environmentName(id), environmentFamily(id)].map((name) => join(path, `${fileName(name)}.hbs`)),
+  const own = join(packageRoot(), 'prompts');
+  const candidates = [set, own].flatMap((folder) =>
+    [id, environmentName(id), environmentFamily(id)].map((name) => {
+      return { file: join(folder, 'environments', `${fileName(name)}.hbs`), folder };
+    }),
   );
-  return candidates.find(isFile) ?? join(packageRoot(), 'prompts', 'environments', 'any.hbs');
+  return (
+    candidates.find(({ file }) => isFile(file)) ?? { file: join(own, 'environments', 'any.hbs'), folder: own }
+  );
 }
 
 /** An id may hold characters that a file name can't, such as the slash of a namespace. */
@@ -192,67 +203,4 @@ function hashOf(templates: readonly ParsedTemplate[]): string {
   const hash = createHash('sha256');
   for (const { source } of templates) hash.update(`${source.length}:${source}`);
   return hash.digest('hex');
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-/** @throws UserError when it can't be read, or is no Handlebars template. */
-function readTemplate(handlebars: typeof Handlebars, file: string): ParsedTemplate {
-  let source: string;
-  try {
-    source = readFileSync(file, 'utf8')
-      .replace(/^\uFEFF/, '')
-      .replaceAll('\r\n', '\n');
-  } catch (error) {
-    throw new UserError({ file, message: `can't be read: ${messageOf(error)}` });
-  }
-  try {
-    return { file, source, program: handlebars.parse(source) };
-  } catch (error) {
-    throw new UserError(syntaxProblem(file, source, error));
-  }
-}
-
-/** All templates of a folder by their names without `.hbs`; none when there is no such folder. */
-function readTemplates(handlebars: typeof Handlebars, folder: string): ReadonlyMap<string, ParsedTemplate> {
-  if (!isFolder(folder)) return new Map();
-  const names = readdirSync(folder).filter((name) => name.endsWith('.hbs'));
-  return new Map(
-    names.sort().map((name) => [basename(name, '.hbs'), readTemplate(handlebars, join(folder, name))]),
-  );
-}
-
-/** One line on what Handlebars' parser did not understand, and where; its own messages list grammar symbols. */
-function syntaxProblem(file: string, source: string, error: unknown): Problem {
-  const message = messageOf(error);
-  const mismatch = /^(\S+) doesn't match (\S+) - (\d+):(\d+)$/.exec(message);
-  if (mismatch !== null) {
-    const [, opened, closed, line, column] = mismatch;
-    const message = `{{#${opened}}} is closed by {{/${closed}}}`;
-    return { file, line: Number(line), column: Number(column) + 1, message };
-  }
-  const [, line = '1', excerpt = '', pointer = '', token = ''] =
-    /on line (\d+):?\n(.*)\n(-*)\^(?:[\s\S]*got '(\w+)')?/.exec(message) ?? [];
-  const column = columnOf(source, Number(line), excerpt.slice(0, pointer.length).replace(/^\.\.\./, ''));
-  return { file, line: Number(line), ...(column !== undefined && { column }), message: syntaxMessage(token) };
-}
-
-/** The column where the parser stopped; `before` is the text that it read last, without line breaks. */
-function columnOf(source: string, line: number, before: string): number | undefined {
-  const lines = source.split('\n').slice(0, line);
-  const lineStart = lines.slice(0, -1).join('').length;
-  const found = lines.join('').indexOf(before, Math.max(0, lineStart - before.length));
-  return found < 0 ? undefined : found + before.length - lineStart + 1;
-}
-
-function syntaxMessage(token: string): string {
-  if (token === 'EOF') return 'the template ends before everything is closed: a {{/…}} is missing';
-  if (token === 'OPEN_ENDBLOCK') return 'this {{/…}} closes nothing';
-  return 'this is no Handlebars syntax';
 }

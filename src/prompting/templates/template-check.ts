@@ -2,7 +2,7 @@
  * Checks a template against the shape of its context before anything is rendered. Handlebars' own strict mode sees
  * an unknown variable only when it gets there, and not within the arguments of a block.
  */
-import { nearest, type Problem } from '../../base/errors.js';
+import { nearest, type Problem, UserError } from '../../base/errors.js';
 import type { TemplateHelpers } from './helpers.js';
 import {
   assured,
@@ -38,7 +38,16 @@ export function checkTemplate(
 ): { readonly problems: readonly Problem[]; readonly included: ReadonlySet<string> } {
   const included = new Set<string>();
   const { file } = template;
-  const place: Place = { file, scope: rootScope(context), partials, helpers, including: [], included };
+  const place: Place = {
+    file,
+    scope: rootScope(context),
+    partials,
+    helpers,
+    including: [],
+    included,
+    depth: 0,
+    checked: { statements: 0 },
+  };
   // A partial is checked once for each place that includes it, but its problems are reported once.
   const found = new Map<string, Problem>();
   for (const problem of checkProgram(template.program, place)) {
@@ -60,15 +69,38 @@ interface Place {
   readonly including: readonly string[];
   /** Collects the names of all partials that were seen. */
   readonly included: Set<string>;
+  /** Blocks and partials around this place. */
+  readonly depth: number;
+  /** Counts what was checked, each partial as often as it is included. */
+  readonly checked: { statements: number };
 }
+
+/** Blocks and partials in each other; the built-in sets have 6. */
+export const deepest = 50;
+/** Partials that include others twice, and these others, double with each level. The built-in sets have 500. */
+const mostStatements = 50_000;
 
 function at({ file }: Place, node: Node, problem: Problem): Problem {
   const { line, column } = node.loc.start;
   return { file, line, column: column + 1, ...problem };
 }
 
-function* checkProgram(program: hbs.AST.Program | undefined, place: Place): Problems {
-  for (const statement of program?.body ?? []) yield* checkStatement(statement, place);
+function* checkProgram(program: hbs.AST.Program | undefined, outer: Place): Problems {
+  const place = { ...outer, depth: outer.depth + 1 };
+  for (const statement of program?.body ?? []) {
+    // What multiplies has to end the check; the other problems are less.
+    if (place.depth > deepest)
+      throw new UserError(
+        at(place, statement, { message: `blocks and partials nest more than ${deepest} deep` }),
+      );
+    if (++place.checked.statements > mostStatements)
+      throw new UserError(
+        at(place, statement, {
+          message: `the partials include each other too often: ${mostStatements} parts`,
+        }),
+      );
+    yield* checkStatement(statement, place);
+  }
 }
 
 function* checkStatement(node: Node, place: Place): Problems {

@@ -1,6 +1,7 @@
 """Environments that the bridge is tested with: spaces of every kind, and one that misbehaves in its third step."""
 
 import os
+import subprocess
 import sys
 import time
 
@@ -46,6 +47,28 @@ class Counter(gymnasium.Env):
                 reward = np.inf
             if self.fault == "shape":
                 observation = observation[:1]
+            if self.fault == "descriptors":
+                for descriptor in range(256):
+                    try:
+                        os.write(descriptor, b'\n{"steps": "nonsense"}\nhalf a line')
+                    except OSError:
+                        pass
+            if self.fault == "close":
+                os.closerange(3, 200)
+            if self.fault == "fork":
+                os.fork()
+            if self.fault == "child":
+                subprocess.Popen(["sleep", "1000.5"])
+            if self.fault == "daemon":
+                subprocess.Popen(["sleep", "4"], start_new_session=True)
+            if self.fault == "end":
+                subprocess.Popen(["sleep", "4"], start_new_session=True)
+                os._exit(4)
+            if self.fault == "flood":
+                for _ in range(200):
+                    os.write(1, b"x" * 100_000)
+            if self.fault == "keys":
+                raise ValueError(f"keys: {sorted(name for name in os.environ if 'KEY' in name or 'TOKEN' in name)}")
             if self.fault == "print":
                 print('{"steps": "nonsense"}')
                 os.write(1, b"more nonsense\n")

@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { afterEach, describe, expect, test } from 'vitest';
+import { childEnvironment } from '../../../src/base/child-environment.js';
 import { BridgeProcess } from '../../../src/environments/remote/bridge-process.js';
 import { EnvironmentError } from '../../../src/environments/remote/remote-environment.js';
 
@@ -14,7 +15,7 @@ function start(answer: string, timeoutMs = 20_000): BridgeProcess {
     require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
       const request = JSON.parse(line);
       const answer = ${answer};
-      if (answer !== undefined) console.log(answer);
+      if (answer !== undefined) console.log(request.mark + answer);
     });`;
   return open(process.execPath, ['-e', script], timeoutMs);
 }
@@ -35,6 +36,53 @@ describe('a process that answers lines', () => {
   test('every request has its own answer, long ones too', async () => {
     const bridge = start('JSON.stringify({ n: request.n, text: "ä".repeat(request.n) })');
     for (const n of [1, 200_000, 3]) expect(await bridge.request({ n })).toEqual({ n, text: 'ä'.repeat(n) });
+  });
+
+  test('what is no answer to this request is none: noise, late and repeated answers', async () => {
+    const script = `
+      require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { mark, n } = JSON.parse(line);
+        process.stdout.write('noise\\n[0]\\nhalf a line ' + mark + n + '\\n' + mark + n + '\\n');
+      });`;
+    const bridge = open(process.execPath, ['-e', script]);
+    for (const n of [1, 2, 3]) expect(await bridge.request({ n })).toBe(n);
+  });
+
+  test('an answer has a longest length and a greatest depth', async () => {
+    const deep = start('"[".repeat(5000) + "]".repeat(5000)');
+    expect(await failureOf(deep)).toMatchObject({ kind: 'protocol' });
+    const long = open('sh', ['-c', "tr '\\0' x < /dev/zero"]);
+    expect(await failureOf(long)).toMatchObject({
+      kind: 'protocol',
+      message: expect.stringMatching(/longer than/),
+    });
+  });
+
+  test('the child gets the variables that it needs, and no keys', async () => {
+    const names = {
+      OPENAI_API_KEY: false,
+      ANTHROPIC_API_KEY: false,
+      AWS_SECRET_ACCESS_KEY: false,
+      PYTHON_KEYRING_TOKEN: false,
+      OF_NO_USE: false,
+      PYTHONPATH: true,
+      CUDA_VISIBLE_DEVICES: true,
+      https_proxy: true,
+      LC_ALL: true,
+      LABORATORY: true,
+    };
+    const given = childEnvironment({
+      ...Object.fromEntries(Object.keys(names).map((name) => [name, 'x'])),
+      PATH: '/bin',
+      POLICYLOOP_PASS_ENV: 'LABORATORY, OTHER',
+    });
+    for (const [name, passed] of Object.entries(names)) expect([name, name in given]).toEqual([name, passed]);
+    process.env.CANARY_API_KEY = 'canary';
+    const bridge = start('JSON.stringify(Object.keys(process.env))');
+    const seen = (await bridge.request({})) as readonly string[];
+    delete process.env.CANARY_API_KEY;
+    expect(seen).toContain('PATH');
+    expect(seen).not.toContain('CANARY_API_KEY');
   });
 
   test('a program that is not there', async () => {

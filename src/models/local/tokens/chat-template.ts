@@ -2,14 +2,17 @@
  * Renders messages to the text that a model was trained on, by its Jinja chat template, and keeps the messages from
  * posing as control tokens: a user may write `<|im_end|>`, but it stays text.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { Environment, Interpreter, Template } from '@huggingface/jinja';
+import { Environment, Template } from '@huggingface/jinja';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
+import { withinTime } from '../../../base/time-limit.js';
 import { readJson } from '../../../storage/files.js';
+import { readRegularFile } from '../../../storage/regular-file.js';
 import type { ChatMessage } from '../../language-model.js';
 import { isGguf } from '../weights/gguf.js';
+import { boundedInterpreter, longestRange } from './bounded-interpreter.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
 export const tokenizerConfigSchema = z.looseObject({
@@ -86,16 +89,22 @@ const globals = {
   },
   range(start: number, stop?: number, step = 1): number[] {
     const [from, to] = stop === undefined ? [0, start] : [start, stop];
-    return Array.from({ length: Math.max(0, Math.ceil((to - from) / step)) }, (_, i) => from + i * step);
+    const length = Math.max(0, Math.ceil((to - from) / step));
+    if (!(length <= longestRange)) throw new Error(`a range has ${longestRange} numbers at most`);
+    return Array.from({ length }, (_, i) => from + i * step);
   },
   strftime_now: fixedDate,
 };
+
+const mostSeconds = 20;
 
 /** `Template.render` with the globals above, since its own give the time of day. */
 function renderTemplate(template: Template, variables: Readonly<Record<string, unknown>>): string {
   const environment = new Environment();
   for (const [name, value] of Object.entries({ ...globals, ...variables })) environment.set(name, value);
-  return String(new Interpreter(environment).run(template.parsed).value);
+  const render = () => String(boundedInterpreter(environment).run(template.parsed).value);
+  // Searching a long text again and again takes few steps and much time.
+  return withinTime(mostSeconds, render);
 }
 
 /**
@@ -119,6 +128,9 @@ function fixedDate(format: string): string {
   return format.replace(/%([a-zA-Z])/g, (whole, letter: string) => parts[letter] ?? whole);
 }
 
+/** In bytes; published ones have 20,000 at most. */
+const largestTemplate = 2 ** 20;
+
 /** The text of a model's chat template, found as `openChatTemplate` tells. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
   if (isGguf(directory)) {
@@ -126,7 +138,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
     throw noTemplate(directory, 'take the file of the instruction-tuned variant of the model');
   }
   const own = path.join(directory, 'chat_template.jinja');
-  if (existsSync(own)) return { source: readFileSync(own, 'utf8'), file: own };
+  if (existsSync(own)) return { source: readRegularFile(own, largestTemplate).toString('utf8'), file: own };
   const file = path.join(directory, 'tokenizer_config.json');
   const inConfig = config.chat_template;
   if (typeof inConfig === 'string') return { source: inConfig, file };

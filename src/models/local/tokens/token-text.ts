@@ -4,12 +4,15 @@
  */
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
+import { largestTokenId } from '../weights/generation-config.js';
+
+const tokenId = z.int().min(0).max(largestTokenId);
 
 /** The parts of `tokenizer.json` that determine a token's bytes. */
 export const tokenizerSchema = z.looseObject({
   model: z.looseObject({ type: z.string().nullish() }),
   added_tokens: z.array(
-    z.looseObject({ id: z.int(), content: z.string(), special: z.boolean().default(false) }),
+    z.looseObject({ id: tokenId, content: z.string(), special: z.boolean().default(false) }),
   ),
   decoder: z.unknown(),
 });

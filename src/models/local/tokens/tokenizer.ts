@@ -3,8 +3,11 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { messageOf, UserError } from '../../../base/errors.js';
+import { TimeLimitError, withinTime } from '../../../base/time-limit.js';
+import { isMapping } from '../../../settings/schema.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import type { ChatMessage } from '../../language-model.js';
+import { largestTokenId } from '../weights/generation-config.js';
 import { isGguf, openGguf } from '../weights/gguf.js';
 import {
   type ChatTemplate,
@@ -68,7 +71,7 @@ export function openTokenizer(
   const render = (messages: readonly ChatMessage[]) =>
     template.render(messages.map(({ role, content }) => ({ role, content: control.shield(content) })));
   const encode = (text: string) =>
-    text === '' ? [] : tokenizer.encode(text, { add_special_tokens: false }).ids;
+    text === '' ? [] : bounded(file, () => tokenizer.encode(text, { add_special_tokens: false }).ids);
   const eosText = tokenText(config.eos_token);
   return {
     promptText: (messages) => control.clean(render(messages)),
@@ -98,9 +101,30 @@ function markedTokenizer(
     token.special ? { ...token, content: control.marked(token.content) } : token,
   );
   try {
-    return new Tokenizer({ ...json, added_tokens: added }, config);
+    return bounded(file, () => new Tokenizer({ ...json, added_tokens: added }, config));
   } catch (error) {
+    if (error instanceof UserError) throw error;
     throw new UserError({ file, message: `the tokenizer can't be read: ${messageOf(error)}` });
+  }
+}
+
+/** Far above what any text of a prompt takes. */
+const mostSeconds = 20;
+
+/**
+ * The patterns of a tokenizer come from the model's directory, and one that backtracks never ends.
+ * @throws UserError
+ */
+function bounded<T>(file: string, work: () => T): T {
+  try {
+    return withinTime(mostSeconds, work);
+  } catch (error) {
+    if (!(error instanceof TimeLimitError)) throw error;
+    throw new UserError({
+      file,
+      message: `${error.message} to cut a text into tokens by the patterns of this file`,
+      remedy: 'use the tokenizer that was published with these weights',
+    });
   }
 }
 
@@ -109,6 +133,15 @@ function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | und
   for (const [token, id] of tokenizer.get_vocab()) tokens[id] = token;
   for (const { id, content } of json.added_tokens) tokens[id] = content;
   return tokens;
+}
+
+/** The library makes tables as long as the largest id. A vocabulary is too long for a schema of its items. */
+function refuseStrangeIds({ vocab }: TokenizerJson['model'], file: string): void {
+  const ids: readonly unknown[] = isMapping(vocab) ? Object.values(vocab) : [vocab];
+  const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= largestTokenId));
+  if (value === undefined) return;
+  const message = `is no id of a token: whole numbers from 0 to ${largestTokenId} are`;
+  throw new UserError({ file, field: 'model.vocab', value, message });
 }
 
 /** The file that a model's tokenizer lies in. */
@@ -138,6 +171,7 @@ export function readTokenizerJson(model: string): TokenizerJson {
       alternatives: ['BPE'],
       remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
     });
+  refuseStrangeIds(json.model, file);
   return json;
 }
 

@@ -6,8 +6,12 @@ import type { Sampling } from '../../language-model.js';
 import { isGguf, openGguf } from './gguf.js';
 import { ggufEndTokens } from './gguf-end-tokens.js';
 
+/** Ten times the size of the largest vocabularies. Tables are as long as the largest id. */
+export const largestTokenId = 4_194_303;
+
+const tokenId = z.int().max(largestTokenId);
 /** One token id or a list of them, as configs have both. */
-export const tokenIdsSchema = z.union([z.int(), z.array(z.int())]).nullish();
+export const tokenIdsSchema = z.union([tokenId, z.array(tokenId)]).nullish();
 
 /** Sampling defaults that the model's publisher recommends, and the tokens that end an answer. */
 export interface GenerationDefaults extends Partial<Sampling> {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from './config-keys.js';
-import { tokenIds, tokenIdsSchema } from './generation-config.js';
+import { largestTokenId, tokenIds, tokenIdsSchema } from './generation-config.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
 import { ggufConfig, ropeDivisors } from './gguf-config.js';
 import { type Rope, readRope, ropeShape, unsupported } from './rope.js';
@@ -48,22 +48,24 @@ export interface DecoderConfig {
 const defaultKvHeads: Readonly<Partial<Record<Architecture, number>>> = { mistral: 8, qwen2: 32, qwen3: 32 };
 
 const whole = z.int().positive();
+/** Ten times what the largest published decoders have, and more. */
+const largest = { layers: 2048, width: 2 ** 20, context: 2 ** 30 } as const;
 
 const schema = z.looseObject({
   model_type: z.string(),
-  hidden_size: whole,
-  num_hidden_layers: whole,
-  num_attention_heads: whole,
-  num_key_value_heads: whole.nullish(),
-  head_dim: whole.nullish(),
-  intermediate_size: whole,
-  vocab_size: whole,
+  hidden_size: whole.max(largest.width),
+  num_hidden_layers: whole.max(largest.layers),
+  num_attention_heads: whole.max(largest.width),
+  num_key_value_heads: whole.max(largest.width).nullish(),
+  head_dim: whole.max(largest.width).nullish(),
+  intermediate_size: whole.max(largest.width),
+  vocab_size: whole.max(largestTokenId + 1),
   rms_norm_eps: z.number().positive().default(1e-6),
   hidden_act: z.string().default('silu'),
   attention_bias: z.boolean().nullish(),
   mlp_bias: z.boolean().nullish(),
   tie_word_embeddings: z.boolean().nullish(),
-  max_position_embeddings: whole.default(2048),
+  max_position_embeddings: whole.max(largest.context).default(2048),
   ...ropeShape,
   sliding_window: whole.nullish(),
   use_sliding_window: z.boolean().nullish(),

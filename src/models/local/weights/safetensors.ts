@@ -2,11 +2,13 @@
  * Reads the headers of safetensors files: a u64 little-endian header length, a JSON header, raw little-endian data.
  * The data stays where it is; the runtime maps it from the file.
  */
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
+import { parseJson } from '../../../storage/json-depth.js';
+import { openRegularFile, readBytes } from '../../../storage/regular-file.js';
 
 /** Where one tensor lies on disk. */
 export interface StoredTensor {
@@ -56,36 +58,52 @@ const maxHeaderBytes = 100_000_000;
  */
 export function readSafetensors(file: string): SafetensorsFile {
   const real = realpathSync(file);
-  const descriptor = openSync(real, 'r');
+  const { descriptor, size } = openRegularFile(real);
   try {
-    const size = fstatSync(descriptor).size;
     const prefix = readBytes(descriptor, 0, 8);
     const headerLength = prefix.length < 8 ? Number.NaN : Number(prefix.readBigUInt64LE());
     if (!(headerLength <= maxHeaderBytes && 8 + headerLength <= size))
       throw broken(file, 'its header is longer than the file');
     const header = parseHeader(file, readBytes(descriptor, 8, headerLength).toString('utf8'));
     const dataStart = 8 + headerLength;
-    const { __metadata__: metadata = {}, ...entries } = header;
+    const { __metadata__: metadata, ...entries } = header;
     const tensors = Object.entries(entries).map(([name, entry]) =>
-      storedTensor(file, real, name, entry as HeaderEntry, dataStart, size),
+      storedTensor(file, real, name, entry, dataStart, size),
     );
-    return { tensors, metadata: metadata as SafetensorsFile['metadata'] };
+    refuseOverlaps(file, tensors);
+    return { tensors, metadata: metadataSchema.safeParse(metadata).data ?? {} };
   } finally {
     closeSync(descriptor);
   }
 }
 
-interface HeaderEntry {
-  readonly dtype: string;
-  readonly shape: readonly number[];
-  readonly data_offsets: readonly [number, number];
-}
+const whole = z.int().min(0);
+const entrySchema = z.looseObject({
+  dtype: z.string(),
+  shape: z.array(whole),
+  data_offsets: z.tuple([whole, whole]),
+});
+const metadataSchema = z.record(z.string(), z.string());
 
 function parseHeader(file: string, text: string): Record<string, unknown> {
+  let header: unknown;
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    header = parseJson(text);
   } catch (error) {
     throw broken(file, `its header is not JSON (${messageOf(error)})`);
+  }
+  if (typeof header === 'object' && header !== null && !Array.isArray(header))
+    return header as Record<string, unknown>;
+  throw broken(file, 'its header is no table of tensors');
+}
+
+/** Two tensors in one place: the format forbids it, and a few bytes would pass for any number of weights. */
+function refuseOverlaps(file: string, tensors: readonly StoredTensor[]): void {
+  let end = 0;
+  for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {
+    if (tensor.length > 0 && tensor.offset < end)
+      throw broken(file, `tensor ${tensor.name} lies where another one does`);
+    end = Math.max(end, tensor.offset + tensor.length);
   }
 }
 
@@ -93,14 +111,14 @@ function storedTensor(
   file: string,
   real: string,
   name: string,
-  entry: HeaderEntry,
+  given: unknown,
   dataStart: number,
   size: number,
 ): StoredTensor {
-  if (!Array.isArray(entry?.data_offsets) || !Array.isArray(entry.shape))
-    throw broken(file, `its header says nothing of where the tensor ${name} lies`);
+  const { data: entry } = entrySchema.safeParse(given);
+  if (entry === undefined) throw broken(file, `its header says nothing of where the tensor ${name} lies`);
   const [begin, end] = entry.data_offsets;
-  if (!(begin >= 0 && begin <= end && dataStart + end <= size))
+  if (!(begin <= end && dataStart + end <= size))
     throw broken(file, `tensor ${name} reaches beyond the end of the file (an unfinished download?)`);
   const elements = entry.shape.reduce((product, dimension) => product * dimension, 1);
   const width = bytesPerElement[entry.dtype];
@@ -174,17 +192,6 @@ export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
   return [...sampledParts(a.length), ...whole].every(([start, length]) =>
     readTensorBytes(a, start, length).equals(readTensorBytes(b, start, length)),
   );
-}
-
-function readBytes(descriptor: number, position: number, length: number): Buffer {
-  const buffer = Buffer.alloc(length);
-  let filled = 0;
-  while (filled < length) {
-    const read = readSync(descriptor, buffer, filled, length - filled, position + filled);
-    if (read === 0) return buffer.subarray(0, filled);
-    filled += read;
-  }
-  return buffer;
 }
 
 function broken(file: string, what: string): UserError {

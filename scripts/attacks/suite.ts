@@ -1,0 +1,68 @@
+/**
+ * Thousands of attacks, drawn from a seed, and a table of what went wrong by kind. `npm run test:attacks` makes 500 of
+ * each quick kind; `-- --count 5000 --seed 7 --kind bodies` more, others, or one kind. Ends with 1 where any failed.
+ */
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { createGenerator } from '../../src/random/generator.js';
+import { removeTemporaryDirectories } from '../../test/support/temporary-directory.js';
+import { type AttackKind, shorten } from './attack.js';
+import { fileKinds } from './files.js';
+import { programKinds } from './programs.js';
+import { requestKinds } from './requests.js';
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '500' },
+    seed: { type: 'string', default: '0' },
+    kind: { type: 'string' },
+  },
+});
+
+/** What nobody caught: in a program it would be the end. */
+const escaped: string[] = [];
+for (const event of ['uncaughtException', 'unhandledRejection'] as const)
+  process.on(event, (error: unknown) => escaped.push(`nobody caught ${shorten(String(error))}`));
+
+interface Tally {
+  readonly kind: string;
+  readonly attacks: number;
+  readonly failures: readonly string[];
+  readonly slowestMs: number;
+}
+
+async function play(kind: AttackKind, seed: number, count: number): Promise<Tally> {
+  const failures: string[] = [];
+  let slowestMs = 0;
+  say(`${kind.name} …`);
+  const opened = await kind.open();
+  const attacks = opened === undefined ? 0 : Math.max(1, Math.round((count * kind.percent) / 100));
+  for (let n = 0; n < attacks; n++) {
+    const started = performance.now();
+    const random = createGenerator(seed * 1_000_003 + n);
+    const wrong = await Promise.resolve(random)
+      .then((drawn) => opened!.attack(drawn))
+      .catch(String);
+    slowestMs = Math.max(slowestMs, performance.now() - started);
+    for (const failure of [...(wrong === undefined ? [] : [wrong]), ...escaped.splice(0)])
+      failures.push(`${kind.name} ${n}: ${failure}`);
+  }
+  await opened?.close?.();
+  return { kind: kind.name, attacks, failures, slowestMs };
+}
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const kinds = [...requestKinds, ...fileKinds, ...programKinds].filter(
+  ({ name }) => values.kind === undefined || name === values.kind,
+);
+const tallies: Tally[] = [];
+for (const kind of kinds) {
+  const tally = await play(kind, Number(values.seed), Number(values.count));
+  tallies.push(tally);
+  for (const failure of tally.failures.slice(0, 10)) say(failure);
+}
+removeTemporaryDirectories();
+say('| kind | attacks | failures | slowest, ms |\n|---|---:|---:|---:|');
+for (const { kind, attacks, failures, slowestMs } of tallies)
+  say(`| ${kind} | ${attacks} | ${failures.length} | ${Math.round(slowestMs)} |`);
+process.exitCode = tallies.some(({ failures }) => failures.length > 0) ? 1 : 0;

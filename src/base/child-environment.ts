@@ -1,0 +1,35 @@
+/** The environment variables that child processes get: what they need to run, and no keys of providers. */
+
+const names =
+  'PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM TMPDIR TEMP TMP VIRTUAL_ENV DISPLAY WAYLAND_DISPLAY XAUTHORITY ' +
+  'HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE NODE_EXTRA_CA_CERTS ' +
+  'NODE_OPTIONS SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT APPDATA LOCALAPPDATA USERPROFILE PROGRAMDATA ' +
+  'PROGRAMFILES NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE';
+
+/** Of locales, loaders, Python, graphics, accelerators, libraries of numbers and of environments. */
+const prefixes =
+  'LC_ LD_ DYLD_ XDG_ PYTHON CONDA PYENV CUDA NVIDIA NCCL ROCR_ ROCM HIP_ OMP_ MKL_ OPENBLAS_ KMP_ NUMEXPR_ ORT_ TORCH ' +
+  'TF_ JAX_ XLA_ MUJOCO PYOPENGL EGL_ LIBGL_ MESA_ SDL_ GYM ALE_';
+
+const allowed = new Set(names.split(' '));
+const begins = prefixes.split(' ');
+const secret = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/;
+
+/** Further names, with commas between them. */
+const askedFor = 'POLICYLOOP_PASS_ENV';
+
+/**
+ * The allowed ones of the variables, and those that `POLICYLOOP_PASS_ENV` names.
+ * @param env all variables of this process
+ */
+export function childEnvironment(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string | undefined> {
+  const asked = (env[askedFor] ?? '').split(',').map((name) => name.trim());
+  const isPassed = (name: string) => {
+    const upper = name.toUpperCase();
+    if (asked.includes(name)) return true;
+    return !secret.test(upper) && (allowed.has(upper) || begins.some((begin) => upper.startsWith(begin)));
+  };
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isPassed(name)));
+}

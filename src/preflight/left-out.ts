@@ -1,0 +1,92 @@
+/**
+ * What a config names that is code or a program. A check without them starts and imports nothing, and says what it
+ * could therefore not check.
+ */
+import { type Problem, UserError } from '../base/errors.js';
+import type { Config } from '../config/config.js';
+import { isRemoteId } from '../environments/catalogue/open.js';
+import { openModel } from '../experiment/assemble.js';
+import type { LanguageModel } from '../models/language-model.js';
+import { isModulePath } from '../modules/user-module.js';
+import { openTask } from '../rollout/task.js';
+import { type Finding, warning } from './findings.js';
+
+/** A part that is not loaded. */
+export interface LeftOut {
+  readonly field: string;
+  readonly value: string;
+  /** What can't be known without it. */
+  readonly unknown: string;
+  /** Whether nothing that follows, such as the prompts, can be made without it. */
+  readonly needed: boolean;
+}
+
+/** The environment, where a module or another program plays it. */
+export function environmentLeftOut({ environment: { id } }: Config): readonly LeftOut[] {
+  if (!isRemoteId(id) && !isModulePath(id)) return [];
+  const unknown = 'the environment and its options, and the policy and the prompts, which depend on it';
+  return [{ field: 'environment', value: id, unknown, needed: true }];
+}
+
+/** Modules of all other parts. */
+export function modulesLeftOut({ policy, evaluation, model, prompts }: Config): readonly LeftOut[] {
+  const modules = [
+    {
+      field: 'policy',
+      value: policy?.kind === 'module' && policy.path,
+      unknown: 'the policy and the prompts',
+      needed: true,
+    },
+    { field: 'prompts.helpers', value: prompts.helpers, unknown: 'the prompts', needed: true },
+    { field: 'evaluation.reward', value: evaluation.reward, unknown: 'the reward function', needed: false },
+    { field: 'model', value: model.provider === 'module' && model.path, unknown: 'the model', needed: false },
+  ];
+  return modules.flatMap(({ value, ...part }) => (typeof value === 'string' ? [{ ...part, value }] : []));
+}
+
+/** What stands for the parts that nothing else depends on. */
+export function standIns({ model }: Config): {
+  readonly model?: LanguageModel;
+  readonly withoutReward: true;
+} {
+  if (model.provider !== 'module') return { withoutReward: true };
+  const generate = () => Promise.reject(new Error('this model was not loaded'));
+  return { model: { id: `module/${model.path}`, generate }, withoutReward: true };
+}
+
+export function notChecked({ field, value, unknown }: LeftOut): Finding {
+  const what =
+    field === 'environment' && isRemoteId(value) ? 'no program is started' : 'no module is imported';
+  return warning({
+    field,
+    value,
+    message: `not checked: ${what} offline, so ${unknown} can't be known`,
+    remedy: 'check without --offline, where you trust it',
+  });
+}
+
+/**
+ * Opens what a config names beside modules, to see whether it can be, and closes it.
+ * @param withEnvironment whether the environment is opened, whatever plays it
+ * @throws UserError with the problems of all parts
+ */
+export async function openParts(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+  withEnvironment: boolean,
+): Promise<void> {
+  const parts = [
+    async () => (await openModel(config, env, standIns(config).model)).model.close?.(),
+    ...(withEnvironment ? [async () => (await openTask(config.environment, undefined, env)).close?.()] : []),
+  ];
+  const problems: Problem[] = [];
+  for (const open of parts) {
+    try {
+      await open();
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push(...error.problems);
+    }
+  }
+  if (problems.length > 0) throw new UserError(problems);
+}

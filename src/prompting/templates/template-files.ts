@@ -1,0 +1,126 @@
+/** Reads the files of a prompt set, which may come from anywhere: only regular files of its own folder, within bounds. */
+import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { basename, join, sep } from 'node:path';
+import type Handlebars from 'handlebars';
+import { messageOf, type Problem, UserError } from '../../base/errors.js';
+import { readRegularFile } from '../../storage/regular-file.js';
+import { deepest, type ParsedTemplate } from './template-check.js';
+
+/** In bytes; the longest built-in template has 3,000. */
+const largestTemplate = 2 ** 18;
+const mostPartials = 500;
+
+/** A file where there is one: a folder or a device is none. */
+export function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/**
+ * @param folder that the file must not leave by a link; undefined where the config names the file itself
+ * @throws UserError when it can't be read, leaves the folder, or is no Handlebars template
+ */
+export function readTemplate(
+  handlebars: typeof Handlebars,
+  file: string,
+  folder: string | undefined,
+): ParsedTemplate {
+  if (folder !== undefined) requireInside(file, folder);
+  let source: string;
+  try {
+    source = readRegularFile(file, largestTemplate)
+      .toString('utf8')
+      .replace(/^\uFEFF/, '')
+      .replaceAll('\r\n', '\n');
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw new UserError({ file, message: `can't be read: ${messageOf(error)}` });
+  }
+  refuseDeep(file, source);
+  try {
+    return { file, source, program: handlebars.parse(source) };
+  } catch (error) {
+    throw new UserError(syntaxProblem(file, source, error));
+  }
+}
+
+/** The parser takes minutes for what nests thousands deep. */
+function refuseDeep(file: string, source: string): void {
+  let depth = 0;
+  for (const [tag, kind, inside] of source.matchAll(/\{\{~?(?:([#/]|\^(?!~?\}))|(?=[^#/^]))([^{}]*)/g)) {
+    if (kind !== undefined) depth = Math.max(0, depth + (kind === '/' ? -1 : 1));
+    if (depth <= deepest && (inside ?? '').split('(').length <= deepest) continue;
+    throw new UserError({ file, message: `blocks nest more than ${deepest} deep`, value: tag });
+  }
+}
+
+/** All templates in `partials/` of a set by their names without `.hbs`; none when there is no such folder. */
+export function readPartials(
+  handlebars: typeof Handlebars,
+  set: string,
+): ReadonlyMap<string, ParsedTemplate> {
+  const folder = join(set, 'partials');
+  if (!isFolder(folder)) return new Map();
+  const names = readdirSync(folder).filter((name) => name.endsWith('.hbs'));
+  if (names.length > mostPartials)
+    throw new UserError({
+      file: folder,
+      message: `has ${names.length} partials, and may have ${mostPartials}`,
+    });
+  return new Map(
+    names.sort().map((name) => [basename(name, '.hbs'), readTemplate(handlebars, join(folder, name), set)]),
+  );
+}
+
+/** A link could bring any file of this machine into a prompt, and so to a provider. */
+function requireInside(file: string, folder: string): void {
+  const target = realpathOf(file);
+  if (target === undefined || target.startsWith(realpathSync(folder) + sep)) return;
+  throw new UserError({
+    file,
+    message: 'is a link that leads out of the prompt set',
+    value: target,
+    remedy: 'copy the file into the set',
+  });
+}
+
+function realpathOf(file: string): string | undefined {
+  try {
+    return realpathSync(file);
+  } catch {
+    // A broken link, which can't be read either.
+    return undefined;
+  }
+}
+
+/** One line on what Handlebars' parser did not understand, and where; its own messages list grammar symbols. */
+function syntaxProblem(file: string, source: string, error: unknown): Problem {
+  const message = messageOf(error);
+  const mismatch = /^(\S+) doesn't match (\S+) - (\d+):(\d+)$/.exec(message);
+  if (mismatch !== null) {
+    const [, opened, closed, line, column] = mismatch;
+    const message = `{{#${opened}}} is closed by {{/${closed}}}`;
+    return { file, line: Number(line), column: Number(column) + 1, message };
+  }
+  const [, line = '1', excerpt = '', pointer = '', token = ''] =
+    /on line (\d+):?\n(.*)\n(-*)\^(?:[\s\S]*got '(\w+)')?/.exec(message) ?? [];
+  const column = columnOf(source, Number(line), excerpt.slice(0, pointer.length).replace(/^\.\.\./, ''));
+  return { file, line: Number(line), ...(column !== undefined && { column }), message: syntaxMessage(token) };
+}
+
+/** The column where the parser stopped; `before` is the text that it read last, without line breaks. */
+function columnOf(source: string, line: number, before: string): number | undefined {
+  const lines = source.split('\n').slice(0, line);
+  const lineStart = lines.slice(0, -1).join('').length;
+  const found = lines.join('').indexOf(before, Math.max(0, lineStart - before.length));
+  return found < 0 ? undefined : found + before.length - lineStart + 1;
+}
+
+function syntaxMessage(token: string): string {
+  if (token === 'EOF') return 'the template ends before everything is closed: a {{/…}} is missing';
+  if (token === 'OPEN_ENDBLOCK') return 'this {{/…}} closes nothing';
+  return 'this is no Handlebars syntax';
+}

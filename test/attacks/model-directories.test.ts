@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { formatProblem } from '../../src/base/errors.js';
+import { TimeLimitError, withinTime } from '../../src/base/time-limit.js';
+import { inspectModel } from '../../src/models/local/engine/inspect.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { type Hostile, hostileModel, safetensors } from './hostile-model.js';
+
+const text = (content: string | Buffer): Hostile => ({ kind: 'text', text: content });
+const fields = (given: Record<string, unknown>): Hostile => ({ kind: 'fields', fields: given });
+const link = (target: string): Hostile => ({ kind: 'link', target });
+const deep = (depth: number) => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+const tensor = (offsets: unknown, shape: unknown = [4]) =>
+  `{"model.norm.weight":{"dtype":"F32","shape":${JSON.stringify(shape)},"data_offsets":${JSON.stringify(offsets)}}}`;
+
+/** What is said of a model directory, one screen in all. */
+function problemsOf(files: Record<string, Hostile>): string {
+  const { problems } = inspectModel(hostileModel(files));
+  return problems.map(formatProblem).join('\n');
+}
+
+describe('a hostile model directory is refused in one message', () => {
+  it.each<[string, Record<string, Hostile>, RegExp]>([
+    ['an endless config', { 'config.json': link('/dev/zero') }, /config.json: is a device, pipe or socket/],
+    ['a config that nobody writes', { 'config.json': { kind: 'pipe' } }, /config.json: is a device, pipe/],
+    ['a config that is a folder', { 'config.json': link('/tmp') }, /config.json: is a folder/],
+    ['a deep config', { 'config.json': text(deep(5000)) }, /config.json: .*nests .* more than 200 deep/],
+    ['a list for a config', { 'config.json': text('[]') }, /not the config of a model/],
+    ['a billion layers', { 'config.json': fields({ num_hidden_layers: 1e9 }) }, /num_hidden_layers: /],
+    ['layers in words', { 'config.json': fields({ num_hidden_layers: 'many' }) }, /num_hidden_layers: /],
+    ['a wide model', { 'config.json': fields({ hidden_size: 1e12 }) }, /hidden_size: /],
+    ['a large vocabulary', { 'config.json': fields({ vocab_size: 1e12 }) }, /vocab_size: /],
+    [
+      'a long context',
+      { 'config.json': fields({ max_position_embeddings: 1e15 }) },
+      /max_position_embeddings/,
+    ],
+    ['weights without end', { 'model.safetensors': link('/dev/zero') }, /is a device, pipe or socket/],
+    ['weights that nobody writes', { 'model.safetensors': { kind: 'pipe' } }, /is a device, pipe or socket/],
+    [
+      'a header of 2^60 bytes',
+      { 'model.safetensors': text(safetensors('{}', { length: 2n ** 60n })) },
+      /header is longer than the file/,
+    ],
+    [
+      'a deep header',
+      { 'model.safetensors': text(safetensors(deep(5000))) },
+      /header is not JSON .*200 deep/,
+    ],
+    ['a header of nothing', { 'model.safetensors': text(safetensors('null')) }, /header is no table/],
+    [
+      'texts for offsets',
+      { 'model.safetensors': text(safetensors(tensor(['0', '16']))) },
+      /says nothing of where/,
+    ],
+    [
+      'offsets before the file',
+      { 'model.safetensors': text(safetensors(tensor([-16, 0]))) },
+      /says nothing of where/,
+    ],
+    [
+      'halves for offsets',
+      { 'model.safetensors': text(safetensors(tensor([0.5, 16.5]))) },
+      /says nothing of where/,
+    ],
+    [
+      'negative shapes',
+      { 'model.safetensors': text(safetensors(tensor([0, 16], [-2, -2]))) },
+      /says nothing of where/,
+    ],
+    [
+      'offsets beyond the file',
+      { 'model.safetensors': text(safetensors(tensor([0, 2 ** 50], [2 ** 48]))) },
+      /beyond the end/,
+    ],
+    [
+      'tensors in one place',
+      {
+        'model.safetensors': text(
+          safetensors(
+            tensor([0, 16]).replace('{', '{"b":{"dtype":"F32","shape":[4],"data_offsets":[8,24]},'),
+          ),
+        ),
+      },
+      /lies where another one does/,
+    ],
+    [
+      'a shard outside',
+      {
+        'model.safetensors': text(''),
+        'model.safetensors.index.json': text('{"weight_map":{"a":"../../../etc/passwd"}}'),
+      },
+      /no complete safetensors/,
+    ],
+    [
+      'a token of id 4e9',
+      { 'tokenizer.json': fields({ added_tokens: [{ id: 4e9, content: 'x', special: true }] }) },
+      /added_tokens.0.id: /,
+    ],
+    ['a negative token', { 'tokenizer.json': fields({ 'model.vocab': { a: -1 } }) }, /model.vocab: is no id/],
+    [
+      'a word of id 4e9',
+      { 'tokenizer.json': fields({ 'model.vocab': { a: 4e9 } }) },
+      /model.vocab: is no id/,
+    ],
+    [
+      'a text for an id',
+      { 'tokenizer.json': fields({ 'model.vocab': { a: 'length' } }) },
+      /model.vocab: is no id/,
+    ],
+    ['a template without end', { 'chat_template.jinja': link('/dev/zero') }, /is a device, pipe or socket/],
+    ['a large template', { 'chat_template.jinja': text('x'.repeat(2_000_000)) }, /has 2000000 bytes or more/],
+    [
+      'a deep template',
+      { 'chat_template.jinja': text(`{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`) },
+      /can't be parsed/,
+    ],
+  ])('%s', (_name, files, message) => {
+    const said = problemsOf(files);
+    expect(said).toMatch(message);
+    expect(said.split('\n').length).toBeLessThan(12);
+    expect(said).not.toMatch(/node:|TypeError|\.ts:/);
+  });
+});
+
+describe('a chat template has bounds', () => {
+  const render = (template: string) => {
+    const directory = hostileModel({ 'chat_template.jinja': text(template) });
+    return openTokenizer(directory).promptText([{ role: 'user', content: 'a' }]);
+  };
+  const loop = (body: string, over = 'range(100000)') => `{% for i in ${over} %}${body}{% endfor %}`;
+
+  it.each([
+    ['loops in loops', loop(loop(loop('x')))],
+    ['loops in loops without a body', `{% set r = range(100000) %}${loop(loop('', 'r'), 'r')}`],
+    ['a range of a billion', loop('', 'range(1000000000)')],
+    ['a range of halves of nothing', loop('', 'range(0, 1, 0)')],
+    ['a macro that calls itself', '{% macro f(g) %}{{ g(g) }}{% endmacro %}{{ f(f) }}'],
+    [
+      'a macro that calls itself twice',
+      '{% macro f(n) %}{% if n > 0 %}{{ f(n-1) }}{{ f(n-1) }}{% endif %}{% endmacro %}{{ f(60) }}',
+    ],
+    [
+      'texts that double',
+      `{% set ns = namespace(t='x') %}${loop('{% set ns.t = ns.t ~ ns.t %}', 'range(60)')}`,
+    ],
+    [
+      'lists that double',
+      `{% set ns = namespace(t=[1]) %}${loop('{% set ns.t = ns.t + ns.t %}', 'range(60)')}`,
+    ],
+  ])('%s', (_name, template) => {
+    expect(() => render(template)).toThrow(/refuses these messages: .*(steps|range has|call stack)/);
+  });
+
+  it('that honest ones do not meet', () => {
+    const directory = hostileModel({});
+    const long = Array.from({ length: 40 }, (_, i) => ({
+      role: i % 2 === 0 ? ('user' as const) : ('assistant' as const),
+      content: 'params[0]: 1.5\n'.repeat(2000),
+    }));
+    expect(openTokenizer(directory).promptText(long)).toContain('params[0]');
+  });
+});
+
+it('patterns and loops without end are cut short', () => {
+  expect(() => withinTime(0.05, () => /^(a+)+$/.test(`${'a'.repeat(60)}b`))).toThrow(TimeLimitError);
+  expect(() => {
+    withinTime(0.05, () => {
+      for (;;);
+    });
+  }).toThrow(/longer than 0.05 s/);
+  expect(withinTime(1, () => withinTime(1, () => 'both'))).toBe('both');
+  const failed = () => {
+    throw new RangeError('its own');
+  };
+  expect(() => withinTime(1, failed)).toThrow(RangeError);
+});

@@ -1,0 +1,18 @@
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
+import { readManifest } from '../../src/runs/reader.js';
+import { readJsonLines } from '../../src/storage/json-lines.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+it('state files and logs of a run are regular files, and state is not deep', () => {
+  const run = temporaryDirectory();
+  const [manifest, log] = [join(run, 'manifest.json'), join(run, 'evaluations.jsonl')];
+  for (const file of [manifest, log]) symlinkSync('/dev/zero', file);
+  expect(() => readManifest(run)).toThrow(/is a device, pipe or socket, not a regular file/);
+  expect(() => readJsonLines(log, { repair: false })).toThrow(UserError);
+  rmSync(manifest);
+  writeFileSync(manifest, `${'['.repeat(5000)}${']'.repeat(5000)}`);
+  expect(() => readManifest(run)).toThrow(/not valid JSON/);
+});

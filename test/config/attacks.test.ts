@@ -1,0 +1,53 @@
+import { execFileSync } from 'node:child_process';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../../src/base/errors.js';
+import { loadConfig } from '../../src/config/load.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const base = 'environment: CartPole-v1\nmodel: {provider: ollama, name: x}\n';
+const many = (count: number, item: (i: number) => string, between = '\n') =>
+  Array.from({ length: count }, (_, i) => item(i)).join(between);
+
+function refusal(file: string, readFile?: (path: string) => string): string {
+  try {
+    loadConfig({ file, ...(readFile && { readFile }) });
+  } catch (error) {
+    expect(error).toBeInstanceOf(UserError);
+    const { message } = error as UserError;
+    expect(message.split('\n').length).toBeLessThan(40);
+    return message;
+  }
+  throw new Error('the config was accepted');
+}
+
+describe('configs that are built to take long', () => {
+  it.each([
+    ['50,000 keys', base + many(50_000, (i) => `k${i}: 1`), /488949 characters; a config has 256000/],
+    ['20,000 short keys', base + many(20_000, (i) => `k${i}: 1`), /too many keys: a mapping has 600/],
+    ['keys in braces', `${base}memory: {${many(20_000, (i) => `k${i}: 1`, ', ')}}`, /too many keys/],
+    ['500 keys', base + many(500, (i) => `k${i}: 1`), /k0: unknown key/],
+    ['one key 20,000 times', base + 'a: 1\n'.repeat(20_000), /duplicate key: a/],
+    ['deep lists', `${base}a: ${'['.repeat(50_000)}${']'.repeat(50_000)}`, /nested too deeply/],
+    ['lists 500 deep', `${base}a: ${'['.repeat(500)}${']'.repeat(500)}`, /nests more than 100 deep/],
+    ['deep keys', `${base}${'? '.repeat(50_000)}`, /nested too deeply/],
+    ['tags', `${base}x: ${'!!str '.repeat(20_000)}`, /not valid YAML/],
+    [
+      'aliases of aliases',
+      `a: &a [${'1,'.repeat(9)}]\n${many(10, (i) => `${'bcdefghijk'[i]}: &${'bcdefghijk'[i]} [${Array(9).fill(`*${'abcdefghij'[i]}`).join()}]`)}`,
+      /aliases/,
+    ],
+  ])('%s', (_name, text, message) => {
+    expect(refusal('/config.yaml', () => text)).toMatch(message);
+  });
+
+  it('no regular files', () => {
+    const folder = temporaryDirectory();
+    symlinkSync('/dev/zero', join(folder, 'endless.yaml'));
+    execFileSync('mkfifo', [join(folder, 'pipe.yaml')]);
+    for (const name of ['endless.yaml', 'pipe.yaml'])
+      expect(refusal(join(folder, name))).toMatch(/is a device, pipe or socket, not a regular file/);
+    expect(refusal(folder)).toMatch(/is a folder, not a config/);
+  });
+});
