@@ -9,6 +9,7 @@ import { racingTotals } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
 import { factsOf, formatCaps, formatFaults, formatUsage, racingText, resultOf } from '../runs/facts.js';
 import type { OpenedRun } from '../runs/open-run.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 
 interface Shown {
   /** Evaluations that are listed, the best first. */
@@ -53,10 +54,7 @@ export function runText(
     `${facts.ended}, ${result.iterations} of ${manifest.iterations.of} iterations, ${entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
     '',
     ...(scores.length > 0
-      ? [
-          `${sparkline(scores, 60)}  ${formatReturn(Math.min(...scores))} … ${formatReturn(Math.max(...scores))}`,
-          '',
-        ]
+      ? [`${sparkline(scores, 60)}  ${formatReturn(smallest(scores))} … ${formatReturn(largest(scores))}`, '']
       : []),
     bestTable(bestEntries(entries, top)),
     '',
@@ -87,7 +85,7 @@ function bestTable(best: ReturnType<typeof bestEntries>): string {
 }
 
 /** Replies that could not be used, by kind. */
-function countFailures(calls: readonly CallRecord[]): Readonly<Record<string, number>> {
+function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { outcome } of calls) {
     if (outcome.kind === 'accepted') continue;

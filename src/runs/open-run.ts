@@ -10,8 +10,9 @@ import { openPolicyFamily } from '../policies/families.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { findRun } from './finder.js';
+import type { RecordedRun } from './logs.js';
 import type { Manifest } from './manifest.js';
-import { type RecordedRun, readManifest, readRun, runFiles } from './reader.js';
+import { openLogs, readManifest, runFiles } from './reader.js';
 
 /** A run, read to be looked at. */
 export interface OpenedRun {
@@ -55,7 +56,7 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
     });
   }
   const family = await openPolicyFamily(policy, environment);
-  const recorded = readRun(path);
+  const recorded = openLogs(path);
   return { path, manifest, config: { ...config, policy }, environment, family, recorded };
 }
 

@@ -1,11 +1,12 @@
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import type { CallRecord } from '../../runs/events.js';
+import { type CallRecord, faultsOf } from '../../runs/events.js';
 import type { RunData } from './run-data.js';
 
-/** One call with its place in the run's list of calls. */
+/** One call as a page counts it, with its place in the run's list of calls: prompt and reply stay on disk. */
 export interface LoggedAttempt {
-  readonly call: CallRecord;
   readonly index: number;
+  readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
+  readonly faults: readonly string[];
 }
 
 interface Place {
@@ -21,8 +22,18 @@ export interface LoggedProposal extends Place {
   readonly improved: boolean;
 }
 
-/** The run's proposals in the order of the loop; evaluations without calls are proposals too. */
-export function loggedProposals(data: Pick<RunData, 'calls' | 'entries'>): readonly LoggedProposal[] {
+/** Shared by the many calls that nothing is to be said of. */
+const accepted = { kind: 'accepted' } as const;
+const none: readonly string[] = [];
+
+/**
+ * The run's proposals in the order of the loop; evaluations without calls are proposals too.
+ * @param onCall sees each call as it is read
+ */
+export function loggedProposals(
+  data: Pick<RunData, 'calls' | 'entries'>,
+  onCall?: (call: CallRecord, index: number) => void,
+): readonly LoggedProposal[] {
   const proposals = new Map<string, LoggedProposal & { readonly attempts: LoggedAttempt[] }>();
   const proposalAt = ({ iteration, candidate }: Place) => {
     const key = `${iteration} ${candidate}`;
@@ -30,7 +41,13 @@ export function loggedProposals(data: Pick<RunData, 'calls' | 'entries'>): reado
     proposals.set(key, known);
     return known;
   };
-  for (const [index, call] of data.calls.entries()) proposalAt(call).attempts.push({ call, index });
+  let index = 0;
+  for (const call of data.calls) {
+    const outcome = call.outcome.kind === 'accepted' ? accepted : call.outcome;
+    const faults = faultsOf(call);
+    proposalAt(call).attempts.push({ index, outcome, faults: faults.length === 0 ? none : faults });
+    onCall?.(call, index++);
+  }
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
     if (entry.source === 'proposal')
@@ -43,9 +60,12 @@ export function loggedProposals(data: Pick<RunData, 'calls' | 'entries'>): reado
 /** Whether no call of the proposal was accepted. */
 export function isRejected(proposal: LoggedProposal): boolean {
   return (
-    proposal.entry === undefined &&
-    proposal.attempts.every((attempt) => attempt.call.outcome.kind !== 'accepted')
+    proposal.entry === undefined && proposal.attempts.every(({ outcome }) => outcome.kind !== 'accepted')
   );
+}
+
+export function hasFailure({ attempts }: LoggedProposal): boolean {
+  return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
 }
 
 /** Fragment of the proposal in the page. */
