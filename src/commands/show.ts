@@ -27,14 +27,15 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { runFigures, runText } = await import('../report/run-text.js');
   const iteration = requireCount('--iteration', args.iteration, 0);
   const candidate = requireCount('--candidate', args.candidate, 1);
-  const run = await openRun(args, context);
-  for (const fault of run.recorded.faults) context.note(`warning: ${fault}`);
+  const run = await openRun(args, context, true);
   if (iteration !== undefined) {
     const { iterationFigures, iterationText } = await import('../report/iteration-text.js');
     const figures = iterationFigures(run, iteration, candidate);
     context.print(args.json ? JSON.stringify(figures) : iterationText(figures));
-    return 0;
+  } else {
+    context.print(args.json ? JSON.stringify(runFigures(run, shown)) : runText(run, shown));
   }
-  context.print(args.json ? JSON.stringify(runFigures(run, shown)) : runText(run, shown));
+  // What is broken within a line is known once it was read.
+  for (const fault of run.recorded.faults) context.note(`warning: ${fault}`);
   return 0;
 }

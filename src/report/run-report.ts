@@ -27,7 +27,7 @@ export function renderReport(data: RunData): string {
   });
   const shown = keeper.shown(proposals);
   const labels = taskLabels(data.manifest.environment, data.policy);
-  const notices = warnings(data.events);
+  const notices = warnings(data);
   const animations = animationView(data.animations, data.config);
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Result', content: headline(data, proposals) },

@@ -69,6 +69,11 @@ function shorterOf(content: string, earlier: string): WrittenMessage['content'] 
 export class CallDecoder {
   readonly #last = new LastMessages();
 
+  /** Forgets what came before: behind a line that could not be read, only those are right that start over. */
+  startOver(): void {
+    this.#last.keep([], true);
+  }
+
   /** @throws RangeError for a message whose parts are not those of an earlier one */
   decode(written: WrittenCall): CallRecord {
     const messages = written.messages.map(({ role, content }, place): ChatMessage => {

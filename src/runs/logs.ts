@@ -1,19 +1,21 @@
 /** The logs of a run, read as streams: what a run holds in memory does not grow with its prompts and trajectories. */
 import { basename } from 'node:path';
-import { messageOf, UserError } from '../base/errors.js';
+import { UserError } from '../base/errors.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import {
-  brokenLine,
-  cutAfter,
-  eachJsonLine,
-  eachLine,
-  endOfLine,
-  itemOf,
-  keepFirstLines,
-} from '../storage/json-lines.js';
-import { CallDecoder, type WrittenCall } from './call-lines.js';
+import { cutAfter, endOfLine, keepFirstLines } from '../storage/json-lines.js';
 import type { CallRecord, EndedCall, LoggedEvent } from './events.js';
+import {
+  callsOf,
+  type Extent,
+  extentOf,
+  type LogFiles,
+  type LogName,
+  linesOf,
+  logNames,
+  type OnBroken,
+  type Place,
+} from './log-lines.js';
 
 /** The content of a run, consistent up to its last complete iteration. What is iterable is read anew each time. */
 export interface RecordedRun {
@@ -39,12 +41,6 @@ export interface WholeRun extends RecordedRun {
   readonly events: readonly LoggedEvent[];
 }
 
-const logNames = ['evaluations', 'episodes', 'calls', 'events'] as const;
-type LogName = (typeof logNames)[number];
-
-/** Paths of the logs of a run. */
-export type LogFiles = Readonly<Record<LogName, string>>;
-
 interface Scan {
   readonly recorded: RecordedRun;
   /** What stands in each log. */
@@ -53,30 +49,26 @@ interface Scan {
   readonly lastEvaluated: number;
 }
 
-/** Complete lines of a log, and the byte after them. */
-interface Extent {
-  readonly lines: number;
-  readonly end: number;
-}
-
 /**
  * Reads the evaluations and looks through the other logs.
+ * @param tolerant whether broken lines are left out and named in `faults`
  * @throws UserError with line and byte for a broken line; for one that only looks whole, once it is read
  */
-export function scanLogs(files: LogFiles): Scan {
-  const calls = extentOf(files, 'calls');
+export function scanLogs(files: LogFiles, tolerant = false): Scan {
+  const faults: string[] = [];
+  const onBroken: OnBroken = tolerant ? (error) => noteFault(faults, error) : undefined;
+  const calls = extentOf(files, 'calls', onBroken);
   const marks: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
-  const events = extentOf(files, 'events', (event: LoggedEvent, at) => {
+  const events = extentOf(files, 'events', onBroken, (event: LoggedEvent, at) => {
     if (event.kind !== 'iteration-finished') return;
     marks.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
   });
   const evaluated: BufferEntry[] = [];
-  const evaluations = extentOf(files, 'evaluations', (entry: BufferEntry) => evaluated.push(entry));
+  const evaluations = extentOf(files, 'evaluations', onBroken, (entry: BufferEntry) => evaluated.push(entry));
   const placesOfEpisodes: number[] = [];
-  const episodes = extentOf(files, 'episodes', undefined, (bytes) => {
-    const [, iteration, candidate] = placePattern.exec(bytes.toString('latin1', 0, 60)) ?? [];
-    placesOfEpisodes.push(Number(iteration), Number(candidate));
-  });
+  const episodes = extentOf(files, 'episodes', onBroken, ({ iteration, candidate }: Place) =>
+    placesOfEpisodes.push(iteration, candidate),
+  );
   const last = marks.findLast(
     ({ lines }) =>
       lines.evaluations <= evaluations.lines &&
@@ -97,12 +89,15 @@ export function scanLogs(files: LogFiles): Scan {
     calls: calls.lines,
     events: beyond?.at ?? events.lines,
   };
-  const { entries, faults } = usable(complete, files);
+  const { entries, lost } = usable(complete, files);
+  faults.push(...lost);
   const recorded: RecordedRun = {
     entries,
-    episodes: { [Symbol.iterator]: () => keptItems(linesOf<EpisodeRecord>(files, 'episodes'), isKept) },
-    calls: { [Symbol.iterator]: () => firstItems(callsOf(files), lines.calls) },
-    events: { [Symbol.iterator]: () => firstItems(linesOf<LoggedEvent>(files, 'events'), lines.events) },
+    episodes: {
+      [Symbol.iterator]: () => keptItems(linesOf<EpisodeRecord>(files, 'episodes', onBroken), isKept),
+    },
+    calls: { [Symbol.iterator]: () => callsOf(files, lines.calls, onBroken) },
+    events: { [Symbol.iterator]: () => linesOf<LoggedEvent>(files, 'events', onBroken, lines.events) },
     iteration,
     lines,
     faults,
@@ -126,13 +121,25 @@ export function repairLogs(files: LogFiles): RecordedRun {
   return recorded;
 }
 
-/** The evaluations up to an iteration. */
+/**
+ * The evaluations up to an iteration.
+ * @throws UserError for a broken line, and where returns of some are no numbers
+ */
 export function evaluationsUntil(files: LogFiles, iteration: number): readonly BufferEntry[] {
   const entries: BufferEntry[] = [];
-  for (const entry of linesOf<BufferEntry>(files, 'evaluations')) {
+  for (const entry of linesOf<BufferEntry>(files, 'evaluations', undefined)) {
     if (entry.iteration <= iteration) entries.push(entry);
   }
-  return usable(entries, files).entries;
+  const { entries: whole, lost } = usable(entries, files);
+  if (lost.length === 0) return whole;
+  throw new UserError({ message: lost.join('; ') });
+}
+
+function noteFault(faults: string[], error: UserError): void {
+  const [first = ''] = error.message.split('\n');
+  const fault = `${first}; it is left out`;
+  // A log is read more than once.
+  if (!faults.includes(fault)) faults.push(fault);
 }
 
 /** Of an event without them nothing says that its iteration is complete. */
@@ -141,8 +148,7 @@ const unknownLines = { evaluations: Infinity, episodes: Infinity, calls: Infinit
 /** Which places belong to complete iterations, and of the warm-up to policies that were evaluated. */
 function keptPlaces(complete: readonly BufferEntry[], last: number) {
   const warmup = new Set(complete.flatMap((entry) => (entry.iteration === 0 ? [entry.candidate] : [])));
-  return ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
-    iteration <= last && (iteration > 0 || warmup.has(candidate));
+  return ({ iteration, candidate }: Place) => iteration <= last && (iteration > 0 || warmup.has(candidate));
 }
 
 /** Earlier versions recorded returns that overflowed as null: such an evaluation failed. */
@@ -150,111 +156,10 @@ function usable(complete: readonly BufferEntry[], files: LogFiles) {
   const entries = complete.filter(
     ({ score, returns }) => Number.isFinite(score) && returns.every((value) => Number.isFinite(value)),
   );
-  const lost = complete.length - entries.length;
-  const faults =
-    lost === 0
-      ? []
-      : [
-          `${files.evaluations}: ${lost} of ${complete.length} evaluations have returns that are no numbers (they overflowed); they are left out`,
-        ];
-  return { entries: lost === 0 ? complete : entries, faults };
-}
-
-type Field = readonly [path: readonly string[], type: 'number' | 'string'];
-
-const place = [
-  [['iteration'], 'number'],
-  [['candidate'], 'number'],
-] as const;
-
-/** The fields that every line of a log must have. */
-const logFields = {
-  events: [[['kind'], 'string']],
-  evaluations: [...place, [['parameters', '0'], 'number'], [['returns', 'length'], 'number']],
-  episodes: [...place, [['episode'], 'number']],
-  calls: [
-    ...place,
-    [['attempt'], 'number'],
-    [['outcome', 'kind'], 'string'],
-    [['messages', 'length'], 'number'],
-  ],
-} as const satisfies Record<LogName, readonly Field[]>;
-
-/** How a whole line of the large logs begins, and what else stands in it. */
-const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
-const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
-
-const linesOf = <T>(files: LogFiles, log: LogName) =>
-  eachJsonLine<T>(files[log], { repair: false, problem: problemIn(log) });
-
-const problemIn = (log: LogName) => (item: unknown) => lacking(item, logFields[log]);
-
-/** The first missing field: a damaged line, or one of another file, must not pass for an empty one. */
-function lacking(item: unknown, fields: readonly Field[]): string | undefined {
-  for (const [path, type] of fields) {
-    let value = item;
-    for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
-    if (typeof value !== type) return `this line has no ${type} ${path.join('.')}`;
-  }
-  return undefined;
-}
-
-/**
- * Looks through a log, line by line. Lines of calls and episodes are not parsed where they look whole at both ends and
- * have their marker: they are large, and whoever reads them later finds what is damaged within.
- * @throws UserError with line and byte for a broken line
- */
-function extentOf<T>(
-  files: LogFiles,
-  log: LogName,
-  onItem?: (item: T, at: number) => void,
-  onLine?: (bytes: Buffer) => void,
-): Extent {
-  const file = files[log];
-  let lines = 0;
-  let end = 0;
-  for (const { bytes, start } of eachLine(file)) {
-    const isLarge = log === 'calls' || log === 'episodes';
-    if (!isLarge || !looksWhole(bytes, marker[log])) {
-      const item = itemOf<T>(bytes, { path: file, line: lines + 1, start, problem: problemIn(log) });
-      onItem?.(item, lines);
-    }
-    onLine?.(bytes);
-    lines++;
-    end = start + bytes.length + 1;
-  }
-  return { lines, end };
-}
-
-const closingBrace = 0x7d;
-
-const looksWhole = (bytes: Buffer, text: string) =>
-  bytes.at(-1) === closingBrace && placePattern.test(bytes.toString('latin1', 0, 60)) && bytes.includes(text);
-
-function* callsOf(files: LogFiles): Generator<CallRecord, void> {
-  const file = files.calls;
-  const decoder = new CallDecoder();
-  let line = 0;
-  for (const { bytes, start } of eachLine(file)) {
-    const at = { path: file, line: ++line, start };
-    const written = itemOf<WrittenCall>(bytes, { ...at, problem: problemIn('calls') });
-    let call: CallRecord;
-    try {
-      call = decoder.decode(written);
-    } catch (error) {
-      throw brokenLine(`this line can't be read: ${messageOf(error)}`, bytes.toString('utf8', 0, 80), at);
-    }
-    yield call;
-  }
-}
-
-function* firstItems<T>(items: Iterable<T>, count: number): Generator<T, void> {
-  if (count === 0) return;
-  let left = count;
-  for (const item of items) {
-    yield item;
-    if (--left === 0) return;
-  }
+  const count = complete.length - entries.length;
+  if (count === 0) return { entries: complete, lost: [] };
+  const fault = `${files.evaluations}: ${count} of ${complete.length} evaluations have returns that are no numbers (they overflowed)`;
+  return { entries, lost: [fault] };
 }
 
 function* keptItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Generator<T, void> {

@@ -24,12 +24,16 @@ export interface OpenedRun {
   readonly recorded: RecordedRun;
 }
 
-/** Finds and reads a run by path or name. */
+/**
+ * Finds and reads a run by path or name.
+ * @param tolerant see `openLogs`
+ */
 export async function openRun(
   args: { readonly run: string; readonly runsDir: string },
   context: Pick<CommandContext, 'cwd'>,
+  tolerant = false,
 ): Promise<OpenedRun> {
-  return readWholeRun(findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir }));
+  return readWholeRun(findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir }), tolerant);
 }
 
 /** @throws UserError when a run has lost its config. */
@@ -43,7 +47,7 @@ export function requireConfig(file: string): string {
 }
 
 /** Reads the run at `path`, and makes its policies again. */
-export async function readWholeRun(path: string): Promise<OpenedRun> {
+export async function readWholeRun(path: string, tolerant = false): Promise<OpenedRun> {
   const manifest = readManifest(path);
   const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
   const environment = await environmentOf(manifest, config);
@@ -56,7 +60,7 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
     });
   }
   const family = await openPolicyFamily(policy, environment);
-  const recorded = openLogs(path);
+  const recorded = openLogs(path, tolerant);
   return { path, manifest, config: { ...config, policy }, environment, family, recorded };
 }
 

@@ -6,7 +6,8 @@ import { UserError } from '../base/errors.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { isLocked } from '../storage/lock.js';
-import { evaluationsUntil, type LogFiles, type RecordedRun, scanLogs, type WholeRun } from './logs.js';
+import type { LogFiles } from './log-lines.js';
+import { evaluationsUntil, type RecordedRun, scanLogs, type WholeRun } from './logs.js';
 import { groupShape, type Manifest, manifestShape } from './manifest.js';
 
 /** The files of a run directory. */
@@ -46,11 +47,12 @@ export function readRun(path: string): WholeRun {
 
 /**
  * Opens the logs of a run without changing them: its evaluations are read, the others as they are needed.
+ * @param tolerant whether broken lines are left out and named in `faults`, those of the other logs once they are read
  * @throws UserError when there is no run or a file is damaged; a line that only looks whole, once it is read
  */
-export function openLogs(path: string): RecordedRun {
+export function openLogs(path: string, tolerant = false): RecordedRun {
   readManifest(path);
-  return scanLogs(logsIn(path)).recorded;
+  return scanLogs(logsIn(path), tolerant).recorded;
 }
 
 /** Paths of the logs of a run. */
@@ -95,7 +97,6 @@ export function readGroup(path: string): z.output<typeof groupShape> {
 }
 
 function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
-  const text = readFileSync(file, 'utf8');
   const damaged = (message: string) =>
     new UserError({
       file,
@@ -104,9 +105,10 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     });
   let content: unknown;
   try {
-    content = JSON.parse(text);
-  } catch {
-    throw damaged('this file is not valid JSON');
+    content = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw damaged(code === undefined ? 'this file is not valid JSON' : `this file can't be read (${code})`);
   }
   const { success, data, error } = shape.safeParse(content);
   if (success) return data;

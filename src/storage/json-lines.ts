@@ -1,6 +1,15 @@
 /** Files of one JSON object a line: appended to, read as a stream, so that their size is no limit. */
 import { isUtf8 } from 'node:buffer';
-import { appendFileSync, closeSync, fdatasync, ftruncateSync, openSync, readSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { promisify } from 'node:util';
 import { UserError } from '../base/errors.js';
 
@@ -94,28 +103,16 @@ export interface ReadOptions {
  * The items of a JSONL file; undefined when there is none.
  * @throws UserError with line and byte for a broken line that is not a torn last one.
  */
-export function readJsonLines<T>(path: string, options: ReadOptions): T[] | undefined {
-  const descriptor = openIfThere(path);
-  if (descriptor === undefined) return undefined;
-  closeSync(descriptor);
+export function readJsonLines<T>(path: string, { problem, repair }: ReadOptions): T[] | undefined {
+  if (!existsSync(path)) return undefined;
   const items: T[] = [];
-  for (const item of eachJsonLine<T>(path, options)) items.push(item);
-  return items;
-}
-
-/**
- * The items of a JSONL file one after the other; none where there is no file. A torn last line is cut off at the end.
- * @throws UserError as `readJsonLines`
- */
-export function* eachJsonLine<T>(path: string, { repair, problem }: ReadOptions): Generator<T, void> {
   let end = 0;
-  let line = 0;
   for (const { bytes, start } of eachLine(path)) {
-    line++;
+    items.push(itemOf<T>(bytes, { path, line: items.length + 1, start, problem }));
     end = start + bytes.length + 1;
-    yield itemOf<T>(bytes, { path, line, start, problem });
   }
   if (repair) cutAfter(path, end);
+  return items;
 }
 
 /** A line as it stands in a file. */

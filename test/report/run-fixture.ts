@@ -199,6 +199,7 @@ export function runFixture(
     entries,
     calls,
     events,
+    faults: [],
     animations: { episodes: [], files: [] },
   };
 }

@@ -18,6 +18,8 @@ export interface RunData extends RunFacts {
   readonly calls: Iterable<CallRecord>;
   /** Every event, oldest first; read anew each time. */
   readonly events: Iterable<LoggedEvent>;
+  /** What can't be read of it, in words; complete once calls and events were read. */
+  readonly faults: readonly string[];
   /** Its best, worst and first policy at play; none where the environment can't be drawn. */
   readonly animations: Animations;
 }
