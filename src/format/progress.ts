@@ -3,6 +3,7 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
 import type { CommandContext } from '../base/context.js';
+import { forStream, harmlessLines } from '../base/terminal-text.js';
 import { formatCount, formatDuration } from './numbers.js';
 
 export interface ProgressMode {
@@ -62,7 +63,7 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
 
 /** A warning as it is shown on the stream of notes. */
 export const warningText = (message: string) =>
-  `${styleText('yellow', 'warning', { stream: process.stderr })} ${message}`;
+  `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
 
 class ProgressLines implements Progress {
   readonly #context: Outside;
@@ -128,8 +129,9 @@ class ProgressBar implements Progress {
   emit() {}
 
   say(text: string) {
-    if (this.#bars === undefined) this.#terminal.write(`${text}\n`);
-    else this.#bars.log(`${text}\n`);
+    const line = `${forStream(text, true)}\n`;
+    if (this.#bars === undefined) this.#terminal.write(line);
+    else this.#bars.log(line);
   }
 
   alert(text: string) {

@@ -1,6 +1,7 @@
 /** One iteration of a run as it went: prompts, replies and evaluations, from the logs. */
 import { styleText } from 'node:util';
 import { UserError } from '../base/errors.js';
+import { harmless, harmlessLine } from '../base/terminal-text.js';
 import { formatReturn, plural } from '../format/numbers.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
@@ -42,14 +43,14 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
   let shown = '';
   const callText = (call: CallRecord): readonly string[] => {
-    const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${content}`).join('\n');
+    const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${quoted(content)}`).join('\n');
     const isNew = prompt !== shown;
     shown = prompt;
     return [
       ...(isNew ? [prompt] : []),
       `--- reply (${outcomeText(call)}) ---`,
-      ...(call.completion?.reasoning ? [call.completion.reasoning, '--- answer ---'] : []),
-      call.completion?.text ?? '(none)',
+      ...(call.completion?.reasoning ? [quoted(call.completion.reasoning), '--- answer ---'] : []),
+      quoted(call.completion?.text ?? '(none)'),
     ];
   };
   return candidates
@@ -67,8 +68,11 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
     .join('\n\n');
 }
 
+/** Indented, so that no line of it can pass for one of this program. */
+const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
+
 function outcomeText({ attempt, outcome }: CallRecord): string {
   const ask = attempt === 0 ? 'first ask' : `correction ${attempt}`;
   if (outcome.kind === 'accepted') return `${ask}: accepted`;
-  return `${ask}: ${outcome.kind === 'error' ? outcome.message : explainFailure(outcome.failure)}`;
+  return `${ask}: ${outcome.kind === 'error' ? harmlessLine(outcome.message) : explainFailure(outcome.failure)}`;
 }

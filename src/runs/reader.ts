@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
+import { harmlessLines } from '../base/terminal-text.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { isLocked } from '../storage/lock.js';
@@ -105,7 +106,10 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     });
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(file, 'utf8'));
+    // Its texts are shown on terminals, and it may come from elsewhere.
+    content = JSON.parse(readFileSync(file, 'utf8'), (_, value: unknown) =>
+      typeof value === 'string' ? harmlessLines(value) : value,
+    );
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw damaged(code === undefined ? 'this file is not valid JSON' : `this file can't be read (${code})`);
