@@ -16,7 +16,7 @@ const [iterations = 10_000, candidates = 10, history = 400] = process.argv.slice
 
 /** Says on its way out how much memory the program held at most. */
 const preload = `data:text/javascript,${encodeURIComponent(
-  "process.on('exit', () => process.stderr.write(`\\npeak ${process.resourceUsage().maxRSS}\\n`));",
+  "process.on('exit', () => console.error('\\npeak', process.resourceUsage().maxRSS));",
 )}`;
 
 function measured(name: string, run: string, command: readonly string[]): Finding {

@@ -4,8 +4,7 @@
  * Control characters but line break and tab; marks that turn the direction of writing around; line and paragraph
  * separators; halves of characters. See Unicode's TR 36 and https://trojansource.codes.
  */
-const steering =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu;
+const steering = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu;
 
 const shown = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
@@ -21,7 +20,8 @@ export const harmlessLines = (text: string): string => harmless(text).replaceAll
 export const harmlessLine = (text: string): string => harmless(text.trim()).replaceAll(/\s*\n\s*/g, ' ');
 
 /** The styles of this program: bold, dim, red, green, yellow, and their ends. */
-const styles = /(\u001b\[(?:0|1|2|22|31|32|33|39)m)/;
+const escapeCharacter = '\u001b';
+const styles = new RegExp(`(${escapeCharacter}\\[(?:0|1|2|22|31|32|33|39)m)`);
 
 /** What may be written to a stream: with the styles of this program only where it takes them. */
 export function forStream(text: string, isStyled: boolean): string {
