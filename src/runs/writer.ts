@@ -10,7 +10,7 @@ import { CallEncoder, type WrittenCall } from './call-lines.js';
 import type { CallRecord, LoggedEvent, RunEvent } from './events.js';
 import { inTurn, type RecordedRun, repairLogs } from './logs.js';
 import type { Manifest } from './manifest.js';
-import { logsIn, readManifest, runFiles } from './reader.js';
+import { logsIn, nothingRecorded, readManifest, runFiles } from './reader.js';
 import { type AskedRequest, CallsUnderway, readCallsLeft, type SentRequest } from './underway.js';
 
 /** Keys of the manifest to set, or to remove where undefined. */
@@ -75,7 +75,7 @@ function removeDrafts(path: string): void {
 /** Appends what happens to the logs of a run, and replaces its manifest. */
 export class RunWriter implements RunDirectory {
   readonly path: string;
-  readonly recorded: RecordedRun;
+  #recorded: RecordedRun;
   readonly #now: () => Date;
   readonly #release: () => void;
   readonly #atEnd: boolean;
@@ -102,7 +102,7 @@ export class RunWriter implements RunDirectory {
   }) {
     const { path, recorded, unlogged = [] } = run;
     this.path = path;
-    this.recorded = recorded;
+    this.#recorded = recorded;
     this.#now = run.now;
     this.#release = run.release;
     this.#atEnd = run.durability === 'run';
@@ -117,6 +117,10 @@ export class RunWriter implements RunDirectory {
     };
     for (const call of unlogged) this.#logCall(call);
     this.#underway = new CallsUnderway(path, recorded.arrived);
+  }
+
+  get recorded(): RecordedRun {
+    return this.#recorded;
   }
 
   get manifest(): Manifest {
@@ -169,6 +173,8 @@ export class RunWriter implements RunDirectory {
       await this.#underway.close();
     } finally {
       for (const file of files) file.close();
+      // Memory for whoever reads the run anew.
+      this.#recorded = nothingRecorded;
       this.#release();
     }
   }

@@ -133,21 +133,16 @@ export function createHistory({
   /** The first recorded episode of an evaluation, where there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
-  const formatted = new WeakMap<BufferEntry, { readonly text: string; readonly tokens: number }>();
-  const format = (entry: BufferEntry) => {
-    const known = formatted.get(entry);
-    if (known !== undefined) return known;
-    const lines = [historyLine(entry, spec), ...trajectoryLines(trajectory?.(entry), memory)];
-    const text = lines.join('\n  ');
-    const made = { text, tokens: estimateTokens(text) + 1 };
-    formatted.set(entry, made);
-    return made;
-  };
+  const format = (entry: BufferEntry) =>
+    [historyLine(entry, spec), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
+  // Of a long run few are shown: the texts of the others would only take memory.
+  const texts = remembering(format);
+  const tokens = remembering((entry) => estimateTokens(format(entry)) + 1);
   return {
-    tokens: (entry) => format(entry).tokens,
+    tokens,
     context({ iteration, iterations, held, shown, continued = false }) {
       const total = continued ? shown.length : held.length;
-      const text = shown.map((entry) => format(entry).text).join('\n');
+      const text = shown.map(texts).join('\n');
       const partial = shown.length < total;
       return {
         iteration,
@@ -157,6 +152,18 @@ export function createHistory({
         best: bestContext(held, spec),
       };
     },
+  };
+}
+
+/** The function, called once for each entry. */
+function remembering<T>(make: (entry: BufferEntry) => T): (entry: BufferEntry) => T {
+  const made = new WeakMap<BufferEntry, T>();
+  return (entry) => {
+    const known = made.get(entry);
+    if (known !== undefined) return known;
+    const value = make(entry);
+    made.set(entry, value);
+    return value;
   };
 }
 

@@ -44,7 +44,16 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
     const improved = isProposal(entry) && entry.score > best;
     best = Math.max(best, entry.score);
     const at = isProposal(entry) ? timeline.slot(entry) : warmup++;
-    return { entry, at, best, improved, spread: spread(entry) };
+    return {
+      entry,
+      at,
+      best,
+      improved,
+      // Of a long run few are drawn.
+      get spread() {
+        return spread(entry);
+      },
+    };
   });
 }
 
@@ -87,7 +96,7 @@ export function learningCurve(
   const drawn = stretch === 1 ? points : extremes(points, stretch);
   const confirmed = data.confirmed ?? undefined;
   const target = data.config.target?.return;
-  const y = verticalScale(points, data);
+  const y = verticalScale(drawn, data);
   const lost = proposals.filter(isRejected);
   const rejected = firstOfEach(lost, (proposal) => Math.floor(timeline.slot(proposal) / stretch));
   const x = (at: number) => percent(at / timeline.slots);

@@ -17,10 +17,20 @@ interface Place {
 /** What became of one candidate of one iteration: its calls and, where one was accepted, its evaluation. */
 export interface LoggedProposal extends Place {
   readonly attempts: readonly LoggedAttempt[];
-  readonly entry?: BufferEntry;
+  readonly entry: BufferEntry | undefined;
   /** Whether its score passed everything before it. */
   readonly improved: boolean;
 }
+
+/** A proposal while it is put together. */
+interface Mutable extends Place {
+  readonly attempts: LoggedAttempt[];
+  entry: BufferEntry | undefined;
+  improved: boolean;
+}
+
+/** More than an iteration can have. */
+const mostCandidates = 1e6;
 
 /** Shared by the many calls that nothing is to be said of. */
 const accepted = { kind: 'accepted' } as const;
@@ -34,24 +44,30 @@ export function loggedProposals(
   data: Pick<RunData, 'calls' | 'entries'>,
   onCall?: (call: CallRecord, index: number) => void,
 ): readonly LoggedProposal[] {
-  const proposals = new Map<string, LoggedProposal & { readonly attempts: LoggedAttempt[] }>();
-  const proposalAt = ({ iteration, candidate }: Place) => {
-    const key = `${iteration} ${candidate}`;
-    const known = proposals.get(key) ?? { iteration, candidate, attempts: [], improved: false };
-    proposals.set(key, known);
-    return known;
+  const proposals = new Map<number, Mutable>();
+  const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
+  const add = ({ iteration, candidate }: Place, attempts: LoggedAttempt[]): Mutable => {
+    const made = { iteration, candidate, attempts, entry: undefined, improved: false };
+    proposals.set(keyOf(made), made);
+    return made;
   };
   let index = 0;
   for (const call of data.calls) {
     const outcome = call.outcome.kind === 'accepted' ? accepted : call.outcome;
     const faults = faultsOf(call);
-    proposalAt(call).attempts.push({ index, outcome, faults: faults.length === 0 ? none : faults });
+    const attempt = { index, outcome, faults: faults.length === 0 ? none : faults };
+    const known = proposals.get(keyOf(call));
+    if (known === undefined) add(call, [attempt]);
+    else known.attempts.push(attempt);
     onCall?.(call, index++);
   }
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
-    if (entry.source === 'proposal')
-      Object.assign(proposalAt(entry), { entry, improved: entry.score > best });
+    if (entry.source === 'proposal') {
+      const proposal = proposals.get(keyOf(entry)) ?? add(entry, []);
+      proposal.entry = entry;
+      proposal.improved = entry.score > best;
+    }
     best = Math.max(best, entry.score);
   }
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);

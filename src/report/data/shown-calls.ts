@@ -28,7 +28,7 @@ export interface ShownCalls {
 export class CallKeeper {
   readonly #known: ReadonlySet<string>;
   /** Calls of each proposal, by their places in the run's list. */
-  readonly #kept = new Map<string, Map<number, CallRecord>>();
+  readonly #kept = new Map<string, (readonly [place: number, call: CallRecord])[]>();
   readonly #failed = new Set<string>();
   /** The last failed proposal of each kind of failure. */
   readonly #latest = new Map<string, string>();
@@ -44,12 +44,12 @@ export class CallKeeper {
 
   add(call: CallRecord, place: number): void {
     const id = proposalId(call);
-    const own = this.#kept.get(id) ?? new Map<number, CallRecord>();
-    own.set(place, call);
-    this.#kept.set(id, own);
+    const own = this.#kept.get(id);
+    if (own === undefined) this.#kept.set(id, [[place, call]]);
+    else own.push([place, call]);
     if (this.#last.at(-1) !== id) this.#last.push(id);
     if (call.outcome.kind !== 'accepted') this.#noteFailure(id, call.outcome);
-    if (this.#kept.size > mostShown && this.#last.length > 2 * parts.last) this.#letGo();
+    if (this.#kept.size > mostShown && this.#last.length > 10 * parts.last) this.#letGo();
   }
 
   #noteFailure(id: string, outcome: Exclude<CallRecord['outcome'], { kind: 'accepted' }>): void {
@@ -75,7 +75,7 @@ export class CallKeeper {
       !this.#isLong || this.#kept.has(proposalId(place)) || this.#known.has(proposalId(place));
     return {
       proposals: proposals.filter(isShown),
-      calls: new Map([...this.#kept.values()].flatMap((own) => [...own])),
+      calls: new Map([...this.#kept.values()].flat()),
       link: (place) => (place.iteration > 0 && isShown(place) ? `#${proposalId(place)}` : undefined),
     };
   }
