@@ -20,7 +20,7 @@ describe('text from outside', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.boolean(), (text, isStyled) => {
         expect(harmless(text).replaceAll(/[\n\t]/g, '')).not.toMatch(steering);
-        expect(forStream(harmlessLine(text), isStyled)).not.toMatch(/\p{Cc}/u);
+        expect(forStream(harmlessLine(text), isStyled).replaceAll('\t', '')).not.toMatch(/\p{Cc}/u);
         expect(JSON.parse(forStream(JSON.stringify(text), isStyled))).toBe(text);
       }),
     );

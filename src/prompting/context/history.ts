@@ -136,13 +136,23 @@ export function createHistory({
   const format = (entry: BufferEntry) =>
     [historyLine(entry, spec), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
   // Of a long run few are shown: the texts of the others would only take memory.
-  const texts = remembering(format);
-  const tokens = remembering((entry) => estimateTokens(format(entry)) + 1);
+  const shownTexts = new WeakMap<BufferEntry, string>();
+  const counts = new WeakMap<BufferEntry, number>();
+  const textOf = (entry: BufferEntry) => {
+    const text = shownTexts.get(entry) ?? format(entry);
+    shownTexts.set(entry, text);
+    return text;
+  };
+  const tokens = (entry: BufferEntry) => {
+    const count = counts.get(entry) ?? estimateTokens(shownTexts.get(entry) ?? format(entry)) + 1;
+    counts.set(entry, count);
+    return count;
+  };
   return {
     tokens,
     context({ iteration, iterations, held, shown, continued = false }) {
       const total = continued ? shown.length : held.length;
-      const text = shown.map(texts).join('\n');
+      const text = shown.map(textOf).join('\n');
       const partial = shown.length < total;
       return {
         iteration,
@@ -152,18 +162,6 @@ export function createHistory({
         best: bestContext(held, spec),
       };
     },
-  };
-}
-
-/** The function, called once for each entry. */
-function remembering<T>(make: (entry: BufferEntry) => T): (entry: BufferEntry) => T {
-  const made = new WeakMap<BufferEntry, T>();
-  return (entry) => {
-    const known = made.get(entry);
-    if (known !== undefined) return known;
-    const value = make(entry);
-    made.set(entry, value);
-    return value;
   };
 }
 
