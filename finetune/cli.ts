@@ -10,7 +10,7 @@ export const finetuneCommands: readonly ListedCommand[] = [
   ['dataset <runs..>', 'Make training examples of runs', () => import('./commands/dataset.js')],
   ['train <config> [overrides..]', 'Train a local model on a dataset', () => import('./commands/train.js')],
   ['merge <adapter>', 'Merge an adapter into its base model', () => import('./commands/merge.js')],
-  ['gguf <model>', 'Write a model for llama.cpp and Ollama', () => import('./commands/gguf.js')],
+  ['gguf [directory]', 'Write a model for llama.cpp and Ollama', () => import('./commands/gguf.js')],
   [
     'ollama <adapter>',
     "Write a Modelfile of an adapter for a model of Ollama's",

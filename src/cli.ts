@@ -33,6 +33,7 @@ function createContext(): CommandContext {
     print: writer(process.stdout),
     note: writer(process.stderr),
     terminal: process.stderr.isTTY ? process.stderr : undefined,
+    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
     env: process.env,
     cwd: process.cwd(),
     now: () => new Date(),

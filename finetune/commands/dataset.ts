@@ -5,6 +5,7 @@ import { type Arguments, common, kinds } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, requireCount, shownPath } from '../../src/base/context.js';
 import { formatCompact } from '../../src/format/numbers.js';
 import { number, terminalTable, text } from '../../src/format/table.js';
+import { fitted } from '../../src/format/width.js';
 import type { DatasetManifest } from '../dataset/dataset.js';
 import { rowFormats } from '../dataset/row-formats.js';
 import type { Distribution } from '../dataset/token-statistics.js';
@@ -101,7 +102,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   context.print(
     args.json
       ? JSON.stringify({ out: shownPath(out, context.cwd), ...manifest })
-      : described(manifest, join(shownPath(out, context.cwd), datasetFiles.page)),
+      : fitted(
+          described(manifest, join(shownPath(out, context.cwd), datasetFiles.page), context.columns),
+          context.columns,
+        ),
   );
   for (const { message, remedy } of manifest.alarms) {
     context.note(`${styleText('yellow', 'alarm')} ${message}\n  remedy: ${remedy}`);
@@ -116,7 +120,11 @@ function counts(option: string, text: string): readonly number[] {
     .map((part) => requireCount(option, part.trim() === '' ? Number.NaN : Number(part), 0));
 }
 
-function described({ recipe, sources, statistics, duplicates }: DatasetManifest, page: string): string {
+function described(
+  { recipe, sources, statistics, duplicates }: DatasetManifest,
+  page: string,
+  width: number | undefined,
+): string {
   const { train, validation } = statistics;
   const splits = [
     { title: 'train', ...train },
@@ -129,15 +137,19 @@ function described({ recipe, sources, statistics, duplicates }: DatasetManifest,
       `${recipe}: ${train.examples + validation.examples} examples, ${duplicates} duplicates left out`,
     ),
     '',
-    terminalTable(splits, [
-      text('split', ({ title }) => title),
-      number('runs', ({ title }) => runs(title)),
-      number('examples', ({ examples }) => examples),
-      number('prompts', ({ prompts }) => prompts),
-      number('prompt tokens', ({ promptTokens }) => spread(promptTokens)),
-      number('completion tokens', ({ completionTokens }) => spread(completionTokens)),
-      number('history', ({ history }) => spread(history)),
-    ]),
+    terminalTable(
+      splits,
+      [
+        text('split', ({ title }) => title),
+        number('runs', ({ title }) => runs(title)),
+        number('examples', ({ examples }) => examples),
+        number('prompts', ({ prompts }) => prompts),
+        number('prompt tokens', ({ promptTokens }) => spread(promptTokens)),
+        number('completion tokens', ({ completionTokens }) => spread(completionTokens)),
+        number('history', ({ history }) => spread(history)),
+      ],
+      width,
+    ),
     '',
     `look at it  ${page}`,
   ].join('\n');

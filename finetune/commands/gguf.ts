@@ -1,8 +1,8 @@
-/** `policyloop finetune gguf <model>`: one file for llama.cpp, and a Modelfile for Ollama beside it. */
+/** `policyloop finetune gguf <directory>`: one file for llama.cpp, and a Modelfile for Ollama beside it. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
@@ -12,12 +12,16 @@ import { writingProgress } from '../export/writing.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('model', {
+    .positional('directory', {
       type: 'string',
-      demandOption: true,
       describe: 'Model directory, or that of an adapter, which is merged into its base',
     })
+    .option('model', {
+      ...kinds.text,
+      describe: 'Base model of the adapter (default: the one that it names), or the model itself',
+    })
     .option('adapter', { ...kinds.text, describe: 'Adapter to merge into the model' })
+    .option('ignore-keys', common.ignoreKeys)
     .option('out', {
       ...kinds.text,
       demandOption: true,
@@ -32,6 +36,7 @@ export const options = (y: Argv) =>
     .option('quiet', common.quiet)
     .option('json', common.json)
     .example('$0 finetune gguf tuned/adapter --out tuned.gguf', 'base and adapter in one file')
+    .example('$0 finetune gguf tuned/adapter --model models/base --out tuned.gguf', 'its base lies elsewhere')
     .example('$0 finetune gguf models/Qwen3-0.6B --out qwen.gguf --dtype q8_0', 'half the size');
 
 type Args = Arguments<typeof options>;
@@ -42,6 +47,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { writeGguf } = await import('../export/gguf/gguf.js');
   const { ggufModelfile } = await import('../export/ollama/modelfile.js');
   const { trainedVariables } = await import('../export/base-model.js');
+  const ignored = listed(args.ignoreKeys);
   const { model, adapter } = await locate(args, context.cwd);
   const out = resolve(context.cwd, args.out);
   const name = basename(out, extname(out));
@@ -50,13 +56,14 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const progress = writingProgress(args, context);
   try {
     const type = args.dtype.toUpperCase() as GgufTensorType;
-    const written = await writeGguf(model, adapter, out, type, progress);
+    const written = await writeGguf(model, adapter, out, type, progress, ignored);
     progress.close();
     const { text, template } = ggufModelfile(
       model,
       basename(out),
       trainedVariables(adapter?.directory ?? model),
       written.contextTokens,
+      ignored,
     );
     writeFileSync(modelfile, text);
     const place = shownPath(out, context.cwd);
@@ -106,15 +113,35 @@ function requireFree(out: string, modelfile: string): void {
 }
 
 /** The model to write, and what is merged into it. */
-async function locate({ model, adapter }: Args, cwd: string) {
+async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: string) {
   const { isAdapter, openBase } = await import('../export/base-model.js');
-  const directory = resolve(cwd, model);
-  if (adapter !== undefined) return openBase(resolve(cwd, adapter), directory, cwd);
-  if (!isAdapter(directory)) return { model: directory, adapter: undefined };
-  return openBase(
-    directory,
-    undefined,
-    cwd,
-    `name it too: finetune gguf models/… --adapter ${shellQuote(model)}`,
-  );
+  const { modelDirectory } = await import('../../src/models/local/settings.js');
+  const given = directory ?? model ?? adapter;
+  if (given === undefined)
+    throw new UserError({
+      field: 'directory',
+      message: 'name a model or an adapter',
+      remedy: 'policyloop finetune gguf models/… --out model.gguf',
+    });
+  const field = directory !== undefined ? 'directory' : model !== undefined ? '--model' : '--adapter';
+  const place = modelDirectory(given, cwd, field);
+  const base =
+    directory === undefined || model === undefined ? undefined : modelDirectory(model, cwd, '--model');
+  const ignored = listed(ignoreKeys);
+  if (isAdapter(place)) {
+    if (adapter !== undefined && adapter !== given) throw twice('--adapter', adapter, 'an adapter');
+    const remedy = `name it too: finetune gguf ${shellQuote(given)} --model models/…`;
+    return openBase(place, base, cwd, ignored, remedy);
+  }
+  if (base !== undefined) throw twice('--model', model, 'a model');
+  if (adapter !== undefined) return openBase(modelDirectory(adapter, cwd, '--adapter'), place, cwd, ignored);
+  return { model: place, adapter: undefined };
 }
+
+const twice = (field: string, value: string | undefined, what: string) =>
+  new UserError({
+    field,
+    value,
+    message: `the directory that is named first is ${what} itself`,
+    remedy: 'name one model and at most one adapter',
+  });

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import type { Imported } from '../elsewhere/import-adapter.js';
 
@@ -17,6 +17,7 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Base model of an adapter (default: the one it was exported for)',
     })
+    .option('ignore-keys', common.ignoreKeys)
     .option('out', {
       ...kinds.text,
       describe: 'New directory (default: adapter or model below the output of the exported config)',
@@ -31,16 +32,16 @@ export const finishing = 'stopping';
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { importTrained } = await import('../elsewhere/import-adapter.js');
   const { findTrained } = await import('../elsewhere/trained-directory.js');
-  const absolute = (path: string | undefined) =>
-    path === undefined ? undefined : resolve(context.cwd, path);
+  const { modelDirectory } = await import('../../src/models/local/settings.js');
   const signal = context.stop.finish;
   let imported: Imported;
   try {
     imported = await importTrained(
       {
-        trained: findTrained(resolve(context.cwd, args.directory)),
-        base: absolute(args.model),
-        out: absolute(args.out),
+        trained: findTrained(modelDirectory(args.directory, context.cwd, 'directory')),
+        base: args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model'),
+        out: args.out === undefined ? undefined : resolve(context.cwd, args.out),
+        ignoredKeys: listed(args.ignoreKeys),
       },
       { signal },
     );

@@ -1,7 +1,7 @@
 /** `policyloop finetune merge <adapter>`: an adapter and its base as one model directory. */
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
@@ -14,6 +14,7 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Directory of its base model (default: the one that the adapter names)',
     })
+    .option('ignore-keys', common.ignoreKeys)
     .option('out', {
       ...kinds.text,
       demandOption: true,
@@ -39,11 +40,12 @@ const notableRounding = 0.05;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { openBase } = await import('../export/base-model.js');
   const { mergeAdapter } = await import('../export/merge.js');
-  const adapterDirectory = resolve(context.cwd, args.adapter);
+  const { modelDirectory } = await import('../../src/models/local/settings.js');
   const { model, adapter } = openBase(
-    adapterDirectory,
-    args.model === undefined ? undefined : resolve(context.cwd, args.model),
+    modelDirectory(args.adapter, context.cwd, 'adapter'),
+    args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model'),
     context.cwd,
+    listed(args.ignoreKeys),
   );
   const out = resolve(context.cwd, args.out);
   const progress = writingProgress(args, context);

@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
@@ -19,6 +19,7 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Directory of its base model here (default: the one that the adapter names)',
     })
+    .option('ignore-keys', common.ignoreKeys)
     .option('out', {
       ...kinds.text,
       default: 'Modelfile',
@@ -32,7 +33,8 @@ type Args = Arguments<typeof options>;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { openBase } = await import('../export/base-model.js');
   const { adapterModelfile } = await import('../export/ollama/modelfile.js');
-  const directory = resolve(context.cwd, args.adapter);
+  const { modelDirectory } = await import('../../src/models/local/settings.js');
+  const directory = modelDirectory(args.adapter, context.cwd, 'adapter');
   const out = resolve(context.cwd, args.out);
   if (existsSync(out))
     throw new UserError({
@@ -41,9 +43,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       message: 'this file is there already',
       remedy: 'name another one',
     });
-  const model = args.model === undefined ? undefined : resolve(context.cwd, args.model);
-  const base = openBase(directory, model, context.cwd);
-  writeFileSync(out, adapterModelfile(base, args.from, relative(dirname(out), directory)));
+  const model = args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model');
+  const ignored = listed(args.ignoreKeys);
+  const base = openBase(directory, model, context.cwd, ignored);
+  writeFileSync(out, adapterModelfile(base, args.from, relative(dirname(out), directory), ignored));
   const place = shownPath(out, context.cwd);
   context.print(
     args.json

@@ -106,7 +106,7 @@ const learnable = (examples: readonly StoredExample[]) => examples.filter(({ wei
 /** The base model's tokenizer; it may be missing here only where the model is trained under another name. */
 function openBase({ config, base, rows }: FolderExport): BaseTexts | undefined {
   const needed = existsSync(config.model) || base === undefined || rows === 'tokens';
-  return needed ? openBaseTexts(config.model, config.template) : undefined;
+  return needed ? openBaseTexts(config.model, config.template, config.ignoreKeys) : undefined;
 }
 
 /** The texts of the folder by the names of their files. */

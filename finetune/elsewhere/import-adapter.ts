@@ -5,6 +5,7 @@ import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { openAdapter } from '../../src/models/local/graph/adapter.js';
+import { modelDirectory } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { readJson, replaceFile } from '../../src/storage/files.js';
@@ -13,7 +14,7 @@ import { makeRoom, type WriteHooks, writeParts } from '../export/file-parts.js';
 import { makeModelDirectory } from '../export/model-directory.js';
 import { findHandOver, type HandOver } from './hand-over.js';
 import { readOutcome, type TrlOutcome } from './outcome.js';
-import { checkFactors, type TrainedDirectory } from './trained-directory.js';
+import { checkTrained, type TrainedDirectory } from './trained-directory.js';
 
 export interface Import {
   readonly trained: TrainedDirectory;
@@ -21,6 +22,8 @@ export interface Import {
   readonly base: string | undefined;
   /** undefined takes `adapter` or `model` below the output of the exported config. */
   readonly out: string | undefined;
+  /** Keys of the configs that are read as if they were not there. */
+  readonly ignoredKeys?: readonly string[] | undefined;
 }
 
 export interface Imported {
@@ -50,9 +53,9 @@ export async function importTrained(job: Import, hooks: WriteHooks = {}): Promis
   const outcome = readOutcome(from);
   const bytes = files.reduce((sum, name) => sum + plainSize(from, name), 0);
   if (base !== undefined) {
-    checkFactors(openAdapter(from, readDecoderConfig(base)));
+    checkTrained(openAdapter(from, readDecoderConfig(base, job.ignoredKeys), job.ignoredKeys));
   } else {
-    checkModel(from);
+    checkModel(from, job.ignoredKeys);
     openTokenizer(from);
   }
   return makeModelDirectory(output, async (directory) => {
@@ -75,9 +78,10 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   if (base !== undefined) return base;
   const config = readJson(path.join(trained.directory, 'adapter_config.json'));
   const named = (config as { base_model_name_or_path?: unknown } | null)?.base_model_name_or_path;
-  const found = [handOver?.base.path, named].find(
-    (place): place is string => typeof place === 'string' && existsSync(path.join(place, 'config.json')),
-  );
+  const found = [handOver?.base.path, named]
+    .filter((place) => typeof place === 'string')
+    .map((place) => modelDirectory(place))
+    .find((place) => existsSync(path.join(place, 'config.json')));
   if (found !== undefined) return found;
   throw new UserError({
     field: '--model',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import type { Adapter } from '../../src/models/local/graph/adapter.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
-import { readTensorBytes, type StoredTensor } from '../../src/models/local/weights/safetensors.js';
+import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { readJson } from '../../src/storage/files.js';
 import { places } from './trl-settings.js';
 
@@ -105,35 +105,14 @@ function weightFiles(directory: string): readonly string[] {
   });
 }
 
-/** @throws UserError for a factor without its partner, numbers that are not finite, or an adapter that changes nothing */
-export function checkFactors({ directory, tensors }: Adapter): void {
-  const unusable = (message: string) =>
-    new UserError({ file: directory, message: `this adapter can't be used: ${message}` });
-  if (tensors.size === 0) throw unusable('it holds no factors');
-  let changes = false;
-  for (const [name, tensor] of tensors) {
-    const other = name.replace(
-      /\.lora_([AB])\.weight$/,
-      (_, factor) => `.lora_${factor === 'A' ? 'B' : 'A'}.weight`,
-    );
-    if (!tensors.has(other)) throw unusable(`${name} lacks its partner ${other}`);
-    const values = valuesOf(tensor);
-    if (!values.every(Number.isFinite)) {
-      throw unusable(`${name} holds numbers that are not finite: the training diverged`);
-    }
-    if (name.endsWith('.lora_B.weight') && values.some((value) => value !== 0)) changes = true;
-  }
-  if (!changes) throw unusable('all its B factors are 0: it was not trained and changes nothing');
-}
-
-function valuesOf(tensor: StoredTensor): Float32Array {
-  const supported = ['F32', 'F16', 'BF16'];
-  if (supported.includes(tensor.dtype)) return toFloat32(readTensorBytes(tensor), tensor.dtype);
+/** @throws UserError for an adapter that changes nothing: `openAdapter` finds everything else */
+export function checkTrained({ directory, modules, decomposed }: Adapter): void {
+  const changed = [...modules.values()].some(({ b }) =>
+    toFloat32(readTensorBytes(b), b.dtype).some((value) => value !== 0),
+  );
+  if (changed || decomposed) return;
   throw new UserError({
-    file: tensor.file,
-    field: tensor.name,
-    value: tensor.dtype,
-    message: 'factors of this type are not supported',
-    alternatives: supported,
+    file: directory,
+    message: "this adapter can't be used: all its B factors are 0: it was not trained and changes nothing",
   });
 }

@@ -43,8 +43,12 @@ export interface BaseTexts {
 }
 
 /** @throws UserError when a file is missing or of an unsupported kind */
-export function openBaseTexts(directory: string, variables: Readonly<Record<string, unknown>>): BaseTexts {
-  const config = readDecoderConfig(directory);
+export function openBaseTexts(
+  directory: string,
+  variables: Readonly<Record<string, unknown>>,
+  ignoredKeys: readonly string[] = [],
+): BaseTexts {
+  const config = readDecoderConfig(directory, ignoredKeys);
   const tokenizer = openTokenizer(directory, variables);
   const whole = openTokenizer(directory, { ...variables, add_generation_prompt: false });
   const { added_tokens: added } = readTokenizerJson(path.join(directory, 'tokenizer.json'));

@@ -39,6 +39,9 @@ export interface AdamWSettings {
   readonly weightDecay: number;
 }
 
+/** Whether weight decay shrinks a parameter: matrices, but no norms and biases, as in Transformers' Trainer. */
+export const isDecayed = ({ shape }: Pick<Parameter, 'shape'>): boolean => shape.length > 1;
+
 /** Running means of the gradient and of its square, one of each a parameter. */
 export interface Moments {
   readonly first: Numbers;

@@ -1,11 +1,7 @@
 /** The trained parameters: a low-rank adapter beside the frozen weights, or every weight of the model. */
-import {
-  type AdaptableModule,
-  type LoraScaling,
-  loraParameters,
-  loraScale,
-} from '../../src/models/local/graph/adapter.js';
+import type { AdaptableModule } from '../../src/models/local/graph/adapter.js';
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
+import { loraParameters } from '../../src/models/local/graph/lora.js';
 import {
   decoderTensors,
   type ParameterSource,
@@ -15,6 +11,7 @@ import {
   type QuantizedWeights,
   quantizedParameters,
 } from '../../src/models/local/graph/quantized-weights.js';
+import { type LoraScaling, loraScale } from '../../src/models/local/weights/adapter-config.js';
 import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
 
@@ -87,11 +84,10 @@ export function trainedSource(
     g,
     quantized === undefined ? exact : quantizedParameters(g, quantized, base, exact),
     precision,
-    loraScale(lora),
     (module) => {
       const a = inputs.get(`${module}.lora_A.weight`);
       const b = inputs.get(`${module}.lora_B.weight`);
-      return a === undefined || b === undefined ? undefined : { a, b };
+      return a === undefined || b === undefined ? undefined : { a, b, scale: loraScale(lora) };
     },
     dropout,
   );

@@ -1,12 +1,12 @@
 /** The arms of an evaluation: which models play, named by directories, or by a provider and a name. */
 import { existsSync, realpathSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import type { ModelConfig } from '../../src/config/config.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { type ControlName, controlArm, isControl } from '../../src/search/controls.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
-import { isAdapter, openBase, trainedVariables } from '../export/base-model.js';
+import { findBase, isAdapter, trainedVariables } from '../export/base-model.js';
 
 /** A model that plays all experiments. */
 export interface Arm {
@@ -118,7 +118,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
     };
   }
   if (isControl(spec)) return { ...armOf(spec), name };
-  const directory = weightsIn(resolve(cwd, modelDirectory(spec)), `--${name}`);
+  const directory = weightsIn(modelDirectory(spec, cwd, `--${name}`), `--${name}`);
   const local = isAdapter(directory)
     ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }
     : { model: directory };
@@ -173,10 +173,10 @@ function weightsIn(directory: string, field: string): string {
 /** The model that an adapter names, else the base arm's. */
 function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): string {
   try {
-    return openBase(adapter, undefined, cwd, 'name the model that it was trained on: --base models/…').model;
+    return findBase(adapter, undefined, cwd, 'name the model that it was trained on: --base models/…');
   } catch (error) {
     if (!(error instanceof UserError) || base?.local === undefined) throw error;
-    return openBase(adapter, base.local.model, cwd).model;
+    return findBase(adapter, base.local.model, cwd);
   }
 }
 

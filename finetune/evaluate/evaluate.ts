@@ -1,7 +1,8 @@
 /** Did the training help? Runs of base, tuned model and controls, compared pair by pair. */
 
 import { version } from '../../src/base/package.js';
-import type { Interval } from '../../src/statistics/bootstrap.js';
+import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
+import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { comparePairs, type PairedDifference, summarize } from '../../src/statistics/paired.js';
 import { verdicts } from '../../src/statistics/verdict.js';
@@ -19,7 +20,6 @@ import { type Metric, metrics, type RunFigures } from './figures.js';
 import type { EvaluationPlan } from './plan.js';
 
 const shares: Interval = [0, 1];
-const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
 type Measured = Readonly<Record<Metric, number | null>>;
 type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];
@@ -35,15 +35,18 @@ export function evaluate(
     runs.some((run) => run.experiment === name && run.figures !== null),
   );
   const byName = new Map(begun.map(({ name }) => [name, runs.filter((run) => run.experiment === name)]));
-  const measured = begun.map(({ name }) => {
+  const measured = begun.map(({ name, configs }) => {
     const own = byName.get(name)!;
     const { environment } = own.find(({ figures }) => figures !== null)!.figures!;
+    const [config] = Object.values(configs);
+    const returns = config === undefined ? unbounded : returnRange(config.environment, config.evaluation);
     return {
       name,
       environment,
+      returns: [finiteOrNull(returns[0]), finiteOrNull(returns[1])] as const,
       familiarity: familiarityOf(environment, trainedOn),
       range: rangeOf(own),
-      ...compared(arms, unbounded, (arm) => inRepeats(own, arm, seeds.length)),
+      ...compared(arms, returns, (arm) => inRepeats(own, arm, seeds.length)),
     };
   });
   const together = (members: readonly (typeof measured)[number][]) => ({
@@ -110,6 +113,9 @@ function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], rep
   });
 }
 
+/** JSON has no infinities. */
+const finiteOrNull = (value: number) => (Number.isFinite(value) ? value : null);
+
 function rangeOf(runs: readonly EvaluatedRun[]): readonly [number, number] | null {
   const returns = runs.flatMap(({ figures }) => figures?.confirmed ?? []);
   return returns.length === 0 ? null : [smallest(returns), largest(returns)];
@@ -128,6 +134,7 @@ function compared(
   returns: Interval,
   runsOf: RunsOf,
 ): Pick<GroupResult, 'arms'> & { readonly comparisons: readonly ArmDifference<PairedDifference>[] } {
+  const rangeOfMetric = (metric: Metric) => (metric === 'confirmed' ? returns : shares);
   const names = arms.map(({ name }) => name);
   const order = ['tuned' as const, ...names.filter((name) => name !== 'tuned')];
   const valuesOf = (arm: Arm['name'], metric: Metric) => runsOf(arm).map((run) => run?.[metric] ?? null);
@@ -137,7 +144,7 @@ function compared(
         name,
         forMetrics((metric) => {
           const values = valuesOf(name, metric).filter((value) => value !== null);
-          return summarize(values, metric === 'confirmed' ? returns : shares) ?? null;
+          return summarize(values, rangeOfMetric(metric)) ?? null;
         }),
       ]),
     ),
@@ -146,7 +153,8 @@ function compared(
         of,
         against,
         metrics: forMetrics(
-          (metric) => comparePairs(valuesOf(of, metric), valuesOf(against, metric)) ?? null,
+          (metric) =>
+            comparePairs(valuesOf(of, metric), valuesOf(against, metric), rangeOfMetric(metric)) ?? null,
         ),
       })),
     ),

@@ -35,6 +35,8 @@ export interface ExperimentResult {
   readonly familiarity: Familiarity;
   /** Lowest and highest confirmed return of any run of any arm: 0 and 1 of the normalised return. */
   readonly range: readonly [number, number] | null;
+  /** What an episode can return; null where there is no bound, or none is known. */
+  readonly returns: readonly [low: number | null, high: number | null];
   readonly arms: Readonly<Record<string, ArmSummaries>>;
   readonly comparisons: readonly ArmComparison[];
 }

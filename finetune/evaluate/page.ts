@@ -18,9 +18,15 @@ import { relativeLink } from '../../src/report/group-report.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import { runFiles } from '../../src/runs/reader.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
-import type { Summary } from '../../src/statistics/paired.js';
 import { cautions, conclusions } from './conclusion.js';
-import { type EvaluatedRun, type Evaluation, type ExperimentResult, testedIn } from './evaluation.js';
+import {
+  type ArmComparison,
+  type ArmSummaries,
+  type EvaluatedRun,
+  type Evaluation,
+  type ExperimentResult,
+  testedIn,
+} from './evaluation.js';
 import { type Metric, metrics, type RunFigures } from './figures.js';
 import { differencePlot } from './plot.js';
 import { comparedIn, differenceColumns, experimentTitle } from './tables.js';
@@ -69,7 +75,7 @@ function result(evaluation: Evaluation): Html {
   const [main, ...parts] = conclusions(evaluation);
   const { failures, trainedOn } = evaluation;
   const notes = cautions(evaluation);
-  return html`<p class="verdict ${main!.verdict}">${main!.text}</p>
+  return html`<p class="verdict ${main!.verdict}">${main!.text}${main!.verdict !== 'nothing' && html` <span class="muted">(${main!.scope})</span>`}</p>
 ${parts.map(
   ({ scope, text }) => html`<p><b>${sentence(scope)}.</b> ${text}</p>
 `,
@@ -90,10 +96,13 @@ ${experiments.length > 1 && html`<p class="note">The last rows put experiments t
 function experimentSection(evaluation: Evaluation, experiment: ExperimentResult): Html {
   const { arms, runs } = evaluation;
   const own = runs.filter((run) => run.experiment === experiment.name);
+  const [low, high] = experiment.returns;
+  const range = [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY] as const;
   const curves = arms.map(({ name }) => {
     const confirmed = experiment.arms[name]!.confirmed;
     return {
       name,
+      range,
       curves: own.flatMap(({ arm, figures }) =>
         arm === name && figures !== null && figures.curve.length > 0 ? [figures.curve] : [],
       ),
@@ -114,45 +123,63 @@ ${metricTable(evaluation, experiment)}`;
 function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): Html {
   const comparisons = experiment.comparisons.filter(({ of }) => of === 'tuned');
   const own = runs.filter((run) => run.experiment === experiment.name);
-  const rows: readonly (Metric | 'effort')[] = [...(Object.keys(metrics) as Metric[]), 'effort'];
-  return htmlTable<Metric | 'effort'>(rows, [
-    text('', (row) => (row === 'effort' ? 'a run takes' : metrics[row])),
-    ...arms.map(
-      ({ name }): Column<Metric | 'effort'> =>
-        number(
-          name,
-          (row) =>
-            row === 'effort'
-              ? effortCell(own.filter(({ arm }) => arm === name))
-              : summaryCell(experiment.arms[name]![row], row),
-          { strong: true },
-        ),
-    ),
-    ...comparisons.map(
-      ({ against, metrics: compared }): Column<Metric | 'effort'> =>
-        number(`tuned − ${against}`, (row) => (row === 'effort' ? '' : differenceCell(compared[row], row)), {
-          strong: true,
-        }),
-    ),
-  ]);
+  const [confirmed, ...others] = Object.keys(metrics) as Metric[];
+  return htmlTable<Measure>(
+    [confirmed!, 'iqm', ...others, 'effort'],
+    [
+      text('', (row) => measureNames[row]),
+      ...arms.map(
+        ({ name }): Column<Measure> =>
+          number(
+            name,
+            (row) =>
+              row === 'effort'
+                ? effortCell(own.filter(({ arm }) => arm === name))
+                : summaryCell(experiment.arms[name]!, row),
+            { strong: true },
+          ),
+      ),
+      ...comparisons.map(
+        ({ against, metrics: compared }): Column<Measure> =>
+          number(`tuned − ${against}`, (row) => (row === 'effort' ? '' : differenceCell(compared, row)), {
+            strong: true,
+          }),
+      ),
+    ],
+  );
 }
+
+/** A row of the table: a metric, the interquartile mean of the confirmed return, or what a run takes. */
+type Measure = Metric | 'iqm' | 'effort';
+
+const measureNames: Readonly<Record<Measure, string>> = {
+  ...metrics,
+  iqm: 'confirmed return, interquartile mean',
+  effort: 'a run takes',
+};
 
 const formatOf = (metric: Metric) => (metric === 'confirmed' ? formatReturn : formatShare);
 
-function summaryCell(summary: Summary | null, metric: Metric): Cell {
-  if (summary === null) return null;
+function summaryCell(summaries: ArmSummaries, row: Metric | 'iqm'): Cell {
+  const metric = row === 'iqm' ? 'confirmed' : row;
   const format = formatOf(metric);
+  const summary = summaries[metric];
+  if (summary === null) return null;
   const { iqm, iqmInterval, mean, meanInterval } = summary;
-  const inner = metric === 'confirmed' ? `; IQM ${format(iqm)}, ${ends(iqmInterval, format)}` : '';
-  return { text: format(mean), detail: `${ends(meanInterval, format)}${inner}` };
+  return row === 'iqm'
+    ? { text: format(iqm), detail: ends(iqmInterval, format) }
+    : { text: format(mean), detail: ends(meanInterval, format) };
 }
 
-function differenceCell(
-  found: { difference: number; interval: Interval | null } | null,
-  metric: Metric,
-): Cell {
+function differenceCell(compared: ArmComparison['metrics'], row: Metric | 'iqm'): Cell {
+  const metric = row === 'iqm' ? 'confirmed' : row;
   const format = (value: number) => formatSigned(value, formatOf(metric));
-  return found && { text: format(found.difference), detail: ends(found.interval, format) };
+  const found = compared[metric];
+  if (found === null) return null;
+  const { difference, interval, iqmDifference, iqmInterval } = found;
+  return row === 'iqm'
+    ? { text: format(iqmDifference), detail: ends(iqmInterval, format) }
+    : { text: format(difference), detail: ends(interval, format) };
 }
 
 function effortCell(runs: readonly EvaluatedRun[]): Cell {

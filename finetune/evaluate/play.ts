@@ -109,7 +109,7 @@ function report(
     context.print(JSON.stringify({ ...rest, ...said, out, page }));
     return;
   }
-  context.print(evaluationTables(evaluation));
+  context.print(evaluationTables(evaluation, context.columns));
   context.print(`page        ${page}`);
 }
 

@@ -1,15 +1,12 @@
-/** The difference in each experiment, and in all, side by side. */
+/** The difference in each experiment, and in all, one below the other. */
 
 import { type Html, html } from '../../src/format/html.js';
-import { formatInterval, formatSigned, plural } from '../../src/format/numbers.js';
+import { formatInterval, formatNumber, formatSigned, plural } from '../../src/format/numbers.js';
 import { armClass } from '../../src/report/charts/arm-curves.js';
-import { figure, plotChart } from '../../src/report/charts/plot.js';
-import { coordinate, linearScale, percent, type Scale } from '../../src/report/charts/scale.js';
+import { linearScale, percent, type Scale } from '../../src/report/charts/scale.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import { onReturns } from './conclusion.js';
 import type { ExperimentResult, GroupResult } from './evaluation.js';
-
-const height = 200;
 
 interface Mark {
   readonly name: string;
@@ -18,15 +15,16 @@ interface Mark {
   readonly pairs: number;
 }
 
-/** Tuned − base in normalised returns with 95 % intervals. */
+/** A forest plot: tuned − base in normalised returns with 95 % intervals, a row each, so that names have room. */
 export function differencePlot(
   experiments: readonly ExperimentResult[],
   groups: readonly GroupResult[],
 ): Html | undefined {
+  const own = experiments.flatMap(({ name, range, comparisons }) =>
+    markOf(name, onReturns(comparisons), range === null ? 0 : range[1] - range[0]),
+  );
   const marks = [
-    ...experiments.flatMap(({ name, range, comparisons }) =>
-      markOf(name, onReturns(comparisons), range === null ? 0 : range[1] - range[0]),
-    ),
+    ...own,
     ...groups.flatMap(({ group, comparisons }) => markOf(group, onReturns(comparisons), 1)),
   ];
   if (marks.length === 0) return undefined;
@@ -34,32 +32,15 @@ export function differencePlot(
     1,
     marks.reduce((most, { interval }) => Math.max(most, ...interval.map(Math.abs)), 0.05),
   );
-  const y = linearScale([-reach, reach], [height, 0], { ticks: 6, nice: true });
-  const zero = coordinate(y.at(0));
-  const chart = plotChart({
-    description: `Tuned minus base in normalised returns: ${marks.map(({ name, difference }) => `${name} ${formatSigned(difference)}`).join(', ')}.`,
-    height,
-    y,
-    yTitle: 'Tuned − base, normalised return',
-    x: {
-      slots: marks.length,
-      ticks: marks.map(({ name }, i) => ({
-        at: i + 0.5,
-        label: shortened(name, Math.floor(140 / marks.length)),
-      })),
-      title: '',
-    },
-    background: html`<g class="target"><line x1="0" x2="100%" y1="${zero}" y2="${zero}"/></g>`,
-    paths: undefined,
-    marks: marks.map((mark, i) => drawn(mark, percent((i + 0.5) / marks.length), y, i >= experiments.length)),
-    columns: marks.map(({ name, difference, interval, pairs }, i) => ({
-      at: i,
-      width: 1,
-      text: `${name}: ${formatSigned(difference)}, 95 % interval ${formatInterval(interval)}, ${plural(pairs, 'pair')}`,
-    })),
-  });
-  const caption = html`<p class="note">Above the dashed line the tuned model is better. A bar that crosses it is no evidence of a difference; the verdicts, corrected for their number, stand below.</p>`;
-  return figure(chart, caption, 'Point at a column for its figures.');
+  const x = linearScale([-reach, reach], [0, 1], { ticks: 4, nice: true });
+  return html`<figure>
+<p class="y-title">Tuned − base, normalised return</p>
+<ul class="forest" role="list">${marks.map((mark, i) => row(mark, x, i >= own.length))}
+<li class="axis" aria-hidden="true"><svg width="100%" height="20">${x.ticks.map(
+    (tick) => html`<text x="${percent(x.at(tick))}" y="14">${formatNumber(tick)}</text>`,
+  )}</svg></li></ul>
+<figcaption>Right of the dashed line the tuned model is better. A bar that crosses it is no evidence of a difference; the verdicts, corrected for their number, stand below.</figcaption>
+</figure>`;
 }
 
 function markOf(name: string, comparison: PairedComparison | null, range: number): Mark[] {
@@ -70,10 +51,11 @@ function markOf(name: string, comparison: PairedComparison | null, range: number
   ];
 }
 
-function drawn({ difference, interval }: Mark, x: string, y: Scale, isGroup: boolean): Html {
-  const [low, high] = interval.map((end) => coordinate(y.at(end)));
-  return html`<g class="arm-mark ${armClass(isGroup ? 4 : 1)}"><line x1="${x}" x2="${x}" y1="${low}" y2="${high}"/><circle cx="${x}" cy="${coordinate(y.at(difference))}" r="${isGroup ? 6 : 4.5}"/></g>`;
+function row({ name, difference, interval, pairs }: Mark, x: Scale, isGroup: boolean): Html {
+  const [low, high] = interval.map((end) => percent(x.at(end)));
+  const zero = percent(x.at(0));
+  return html`<li><span class="name">${name}</span>
+<svg width="100%" height="24" aria-hidden="true"><g class="target"><line x1="${zero}" x2="${zero}" y1="0" y2="24"/></g><g class="arm-mark ${armClass(isGroup ? 4 : 1)}"><line x1="${low}" x2="${high}" y1="12" y2="12"/><circle cx="${percent(x.at(difference))}" cy="12" r="${isGroup ? 6 : 4.5}"/></g></svg>
+<span class="figures"><b>${formatSigned(difference)}</b> <span class="muted">${formatInterval(interval, formatSigned)}, ${plural(pairs, 'pair')}</span></span></li>
+`;
 }
-
-const shortened = (name: string, length: number) =>
-  name.length <= length ? name : `${name.slice(0, Math.max(1, length - 1))}…`;

@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../src/comparison/words.js';
 import { formatReturn, formatShare, formatSigned } from '../../src/format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../src/format/table.js';
+import { fitted } from '../../src/format/width.js';
 import { cautions, conclusions } from './conclusion.js';
 import {
   type ArmComparison,
@@ -105,7 +106,8 @@ const armColumns: readonly Column<ArmIn>[] = [
   shareColumn('valid', 'valid'),
 ];
 
-export function evaluationTables(evaluation: Evaluation): string {
+/** @param width see `CommandContext` */
+export function evaluationTables(evaluation: Evaluation, width?: number): string {
   const { arms, experiments, failures, trainedOn } = evaluation;
   const blocks: string[] = [];
   if (experiments.length > 0) {
@@ -115,8 +117,9 @@ export function evaluationTables(evaluation: Evaluation): string {
           arms.map(({ name }) => ({ experiment, arm: name, summaries: experiment.arms[name]! })),
         ),
         armColumns,
+        width,
       ),
-      terminalTable(comparedIn(evaluation), differenceColumns),
+      terminalTable(comparedIn(evaluation), differenceColumns, width),
     );
     const pooled =
       'normalised: 0 the lowest and 1 the highest confirmed return of any run of an experiment; a seed counts once; their verdicts are corrected among themselves';
@@ -131,5 +134,5 @@ export function evaluationTables(evaluation: Evaluation): string {
   for (const [i, { scope, text }] of conclusions(evaluation).entries()) {
     blocks.push(`${i === 0 ? styleText('bold', text) : text}\n${styleText('dim', `  (${scope})`)}`);
   }
-  return blocks.join('\n\n');
+  return fitted(blocks.join('\n\n'), width);
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { type Adapter, openAdapter } from '../../src/models/local/graph/adapter.js';
+import { modelDirectory } from '../../src/models/local/settings.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { readJson } from '../../src/storage/files.js';
 import { readLineage } from '../dataset/lineage.js';
@@ -17,6 +18,7 @@ export interface AdaptedModel {
 /**
  * @param model directory of the base; undefined takes the one that the adapter's config names, which is looked for in
  * `cwd` and beside the adapter
+ * @param ignoredKeys of both configs, which are read as if they were not there
  * @param remedy for an adapter whose base is not here
  * @throws UserError when there is no such model here, or the adapter belongs to another one
  */
@@ -24,16 +26,29 @@ export function openBase(
   adapter: string,
   model: string | undefined,
   cwd: string,
-  remedy = 'name the directory of the base model: --model models/…',
+  ignoredKeys: readonly string[] = [],
+  remedy = otherBase,
 ): AdaptedModel {
+  const base = findBase(adapter, model, cwd, remedy);
+  return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base, ignoredKeys), ignoredKeys) };
+}
+
+const otherBase = 'name the directory of the base model: --model models/…';
+
+/** The directory of an adapter's base; see `openBase`. Neither is opened. */
+export function findBase(
+  adapter: string,
+  model: string | undefined,
+  cwd: string,
+  remedy = otherBase,
+): string {
   if (model !== undefined && isAdapter(model))
     throw new UserError({
       field: '--model',
       value: model,
       message: 'this directory holds an adapter, not a model',
     });
-  const base = model ?? namedBase(adapter, cwd, remedy);
-  return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base)) };
+  return model ?? namedBase(adapter, cwd, remedy);
 }
 
 export function isAdapter(directory: string): boolean {
@@ -62,7 +77,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
   const named = z.looseObject({ base_model_name_or_path: z.string() }).safeParse(raw);
   const name = named.success ? named.data.base_model_name_or_path : undefined;
   const found = [cwd, adapter]
-    .map((place) => path.resolve(place, name ?? '.'))
+    .map((place) => modelDirectory(name ?? '.', place))
     .find((place) => name !== undefined && existsSync(path.join(place, 'config.json')));
   if (found !== undefined) return found;
   throw new UserError({

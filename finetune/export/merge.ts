@@ -1,6 +1,7 @@
 /** Merges an adapter into its model: W + s·B·A, tensor by tensor, in little memory. */
 import { copyFileSync, existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { UserError } from '../../src/base/errors.js';
 import type { Adapter } from '../../src/models/local/graph/adapter.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import {
@@ -131,6 +132,13 @@ function* changedRows(
     const bytes = encodeFloats(values, dtype);
     rounding.squaredChange += squaredChange;
     if (dtype !== 'F32') rounding.squaredError += squaredDistance(values, bytes, dtype);
+    if (!Number.isFinite(rounding.squaredError))
+      throw new UserError({
+        file: tensor.file,
+        field: tensor.name,
+        message: `with the adapter this matrix holds numbers that ${dtype} can't hold`,
+        remedy: '--dtype float32 can',
+      });
     yield bytes;
   }
 }

@@ -1,6 +1,6 @@
-/** A model's weights with an adapter's change added, W + s·B·A, in blocks of rows, and the bytes that they are stored as. */
+/** A model's weights with an adapter's change, W + s·B·A, in blocks of rows, and the bytes that they are stored as. */
 import { UserError } from '../../src/base/errors.js';
-import { type Adapter, loraScale } from '../../src/models/local/graph/adapter.js';
+import type { Adapter, ModuleChange } from '../../src/models/local/graph/adapter.js';
 import { requireTensor } from '../../src/models/local/graph/parameters.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import {
@@ -101,6 +101,8 @@ export interface WeightChange {
   /** [out, rank] s·B */
   readonly b: Float64Array;
   readonly rank: number;
+  /** [out], the lengths that the sums' rows get (DoRA). */
+  readonly magnitude?: Float32Array;
 }
 
 /**
@@ -112,44 +114,39 @@ export function adapterChanges(
   weights: StoredTensors,
 ): ReadonlyMap<StoredTensor['name'], WeightChange> {
   return new Map(
-    [...adapter.tensors.keys()].flatMap((name) => {
-      const module = /^(.*)\.lora_A\.weight$/.exec(name)?.[1];
-      if (module === undefined) return [];
+    [...adapter.modules].map(([module, found]) => {
       const weight = requireTensor(weights, `${module}.weight`);
-      return [[weight.name, change(adapter, module, weight)] as const];
+      return [weight.name, changeOf(found, module, weight)];
     }),
   );
 }
 
-function change(adapter: Adapter, module: string, weight: StoredTensor): WeightChange {
-  const factor = (name: 'A' | 'B') => {
-    const tensor = requireTensor(adapter.tensors, `${module}.lora_${name}.weight`);
-    return { tensor, values: toFloat32(readTensorBytes(tensor), tensor.dtype) };
-  };
-  const a = factor('A');
-  const b = factor('B');
-  if (a.tensor.shape[1] !== weight.shape[1] || b.tensor.shape[0] !== weight.shape[0])
+function changeOf(
+  { a, b, rank: stored, scale, magnitude }: ModuleChange,
+  module: string,
+  weight: StoredTensor,
+): WeightChange {
+  const read = (tensor: StoredTensor) => toFloat32(readTensorBytes(tensor), tensor.dtype);
+  if (a.shape[1] !== weight.shape[1] || b.shape[0] !== weight.shape[0])
     throw new UserError({
-      file: a.tensor.file,
+      file: a.file,
       field: module,
-      value: [b.tensor.shape[0], a.tensor.shape[1]],
+      value: [b.shape[0], a.shape[1]],
       message: `the adapter is for another model: this one has ${weight.shape.join(' × ')} here`,
     });
-  const rank = Math.ceil(adapter.rank / together) * together;
+  const rank = Math.ceil(stored / together) * together;
   const scaled = new Float64Array(weight.shape[0]! * rank);
-  const scale = loraScale(adapter);
-  for (let i = 0; i < b.values.length; i++) {
-    const [row, k] = [Math.floor(i / adapter.rank), i % adapter.rank];
-    scaled[row * rank + k] = scale * b.values[i]!;
-  }
+  for (const [i, value] of read(b).entries())
+    scaled[Math.floor(i / stored) * rank + (i % stored)] = scale * value;
   const rows = new Float32Array(rank * weight.shape[1]!);
-  rows.set(a.values);
-  return { a: rows, b: scaled, rank };
+  rows.set(read(a));
+  return { a: rows, b: scaled, rank, ...(magnitude && { magnitude: read(magnitude) }) };
 }
 
 /**
  * The rows of a weight (a vector counts as one row). The change is summed in float64.
  * @param multiple every block but the last has a multiple of this many rows
+ * @throws UserError when the change is not finite, as that of a row of zeros whose length DoRA sets
  * @returns blocks of `values` [rows, columns], each with the sum of the squares of its change
  */
 export function* mergedRows(
@@ -164,11 +161,23 @@ export function* mergedRows(
     const count = Math.min(step, rows - start);
     const values = toFloat32(readTensorBytes(weight, start * rowBytes, count * rowBytes), weight.dtype);
     const squaredChange = added === undefined ? 0 : addRows(values, added, start, count);
+    if (!Number.isFinite(squaredChange))
+      throw new UserError({
+        file: weight.file,
+        field: weight.name,
+        message: 'with the adapter this matrix would hold numbers that are not finite',
+        remedy: 'the adapter and the model may not belong together, or the training diverged',
+      });
     yield { values, squaredChange };
   }
 }
 
-function addRows(values: Float32Array, { a, b, rank }: WeightChange, start: number, count: number): number {
+function addRows(
+  values: Float32Array,
+  { a, b, rank, magnitude }: WeightChange,
+  start: number,
+  count: number,
+): number {
   const columns = values.length / count;
   const sums = new Float64Array(columns);
   let squares = 0;
@@ -181,11 +190,20 @@ function addRows(values: Float32Array, { a, b, rank }: WeightChange, start: numb
       for (let i = 0; i < columns; i++)
         sums[i] = sums[i]! + b0 * a[a0 + i]! + b1 * a[a1 + i]! + b2 * a[a2 + i]! + b3 * a[a3 + i]!;
     }
+    const old = values.subarray(row * columns, (row + 1) * columns);
+    if (magnitude !== undefined) scaleRow(sums, old, magnitude[start + row]!);
     for (let i = 0; i < columns; i++) {
-      const at = row * columns + i;
       squares += sums[i]! * sums[i]!;
-      values[at] = values[at]! + sums[i]!;
+      old[i] = old[i]! + sums[i]!;
     }
   }
   return squares;
+}
+
+/** Turns what is added to a row into what brings the sum to the given length: m·(W + ΔW)/‖W + ΔW‖ − W. */
+function scaleRow(added: Float64Array, row: Float32Array, length: number): void {
+  let squares = 0;
+  for (let i = 0; i < row.length; i++) squares += (row[i]! + added[i]!) ** 2;
+  const factor = length / Math.sqrt(squares);
+  for (let i = 0; i < row.length; i++) added[i] = factor * (row[i]! + added[i]!) - row[i]!;
 }

@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import type { CommandContext } from '../../src/base/context.js';
 import { formatBytes, formatCompact, formatDuration, plural } from '../../src/format/numbers.js';
 import { createProgress, type Progress, type ProgressMode } from '../../src/format/progress.js';
+import type { Figure } from '../../src/format/progress-line.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import type { Metric, MetricOf } from './metrics.js';
 import { type Intervals, Pace } from './pace.js';
@@ -64,14 +65,16 @@ function begin(progress: Progress, { step, totalSteps, training, validation }: M
 }
 
 /** @param validating instead of the speed, so that a line of 80 columns has room for all */
-function figures({ rssBytes }: Metric, pace: Pace, validating: boolean): readonly string[] {
+function figures({ rssBytes }: Metric, pace: Pace, validating: boolean): readonly Figure[] {
   const { loss, tokensPerSecond, secondsLeft } = pace;
   const speed = tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`];
   return [
-    ...(loss === undefined ? [] : [`loss ${loss.toFixed(3)}`]),
+    ...(loss === undefined ? [] : [{ text: `loss ${loss.toFixed(3)}` }]),
     ...(validating ? ['validating'] : speed),
     formatBytes(rssBytes),
-    ...(secondsLeft === undefined ? [] : [`${formatDuration(1000 * Math.round(secondsLeft))} left`]),
+    ...(secondsLeft === undefined || secondsLeft < 0.5
+      ? []
+      : [{ text: `${formatDuration(1000 * Math.round(secondsLeft))} left` }]),
   ];
 }
 

@@ -52,6 +52,8 @@ export interface FineTuning {
    * training goes on from it.
    */
   readonly output: string;
+  /** Keys of the model's config that are read as if they were not there. */
+  readonly ignoredKeys?: readonly string[] | undefined;
   readonly device: string;
   /** Threads of the processor. Absent: those of the checkpoint, so that going on changes no bit, else the free cores. */
   readonly threads?: number | undefined;
@@ -69,7 +71,7 @@ export interface FineTuningHooks extends TrainingHooks {
 
 /** @throws UserError when model or examples can't be used, memory can't suffice or runs out, or the training diverges */
 export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
-  const config = readDecoderConfig(job.model);
+  const config = readDecoderConfig(job.model, job.ignoredKeys);
   const checkpoint = path.join(job.output, 'checkpoint.safetensors');
   refuseOtherModel(job, checkpoint);
   const { trainable, parameters } = await orOutOfMemory('reading the weights', () =>

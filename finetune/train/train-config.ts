@@ -1,9 +1,15 @@
 /** The only definition of a training's config. */
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
 import { adaptableModules } from '../../src/models/local/graph/adapter.js';
-import { isPackaged, modelDirectory, quantizations } from '../../src/models/local/settings.js';
+import {
+  ignoreKeysSchema,
+  isPackaged,
+  modelDirectory,
+  quantizations,
+} from '../../src/models/local/settings.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { overlaid, parseSettings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
@@ -75,7 +81,11 @@ const settings = z.strictObject({
     .default(0)
     .describe('Share of the learning rate at which linear and cosine end'),
   optimizer: optimizerSchema.prefault({ kind: 'adamw' }).describe('How the weights follow the gradients'),
-  weightDecay: z.number().min(0).default(0.01).describe('Decoupled weight decay, of AdamW and Muon'),
+  weightDecay: z
+    .number()
+    .min(0)
+    .default(0.01)
+    .describe('Decoupled weight decay, of AdamW and Muon; norms and biases have none'),
   betas: z
     .tuple([z.number().gt(0).lt(1), z.number().gt(0).lt(1)])
     .default([0.9, 0.999])
@@ -98,6 +108,7 @@ const settings = z.strictObject({
     .record(z.string(), z.unknown())
     .default({})
     .describe('Variables of the chat template, as serving has them'),
+  ignoreKeys: ignoreKeysSchema,
   device: z.string().default('cpu').describe('Where it trains'),
   threads: count(1)
     .optional()
@@ -142,9 +153,17 @@ export function loadTrainConfig(
   const parsed = parseSettings(trainingKind, read.content, read.where);
   for (const text of read.notes) note(text);
   const config = read.absolute(parsed, source.folder, cwd);
+  if (config.output !== undefined && isPackaged(config.output))
+    throw new UserError({
+      ...read.where(['output'], 'value'),
+      field: 'output',
+      value: config.output,
+      message: 'nothing is written into the package',
+      remedy: 'name a directory of your own, e.g. tuned/mine',
+    });
   return {
     ...config,
-    model: isPackaged(config.model) ? modelDirectory(config.model) : config.model,
+    model: modelDirectory(config.model, undefined, 'model'),
     output: config.output ?? resolve(cwd, join('tuned', source.stem)),
   };
 }

@@ -6,6 +6,7 @@ import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatDuration } from '../../src/format/numbers.js';
+import { shownModel } from '../../src/models/local/settings.js';
 import { shellQuote } from '../../src/report/views/reproduce.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, datasetLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
@@ -105,7 +106,7 @@ async function recorded(
   args: TrainArguments,
   context: CommandContext,
 ): Promise<FineTuned> {
-  const { device, model, output, template, threads } = config;
+  const { device, ignoreKeys: ignoredKeys, model, output, template, threads } = config;
   const method = methodOf(config);
   const settings = settingsOf(config);
   const display = createTrainingDisplay(args, config, context);
@@ -113,11 +114,13 @@ async function recorded(
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   try {
     return await fineTune(
-      { model, method, training, validation, settings, template, output, device, threads },
+      { model, method, training, validation, settings, template, output, ignoredKeys, device, threads },
       {
         onEvent(event) {
           const metric = measured(event);
           record.add(metric);
+          if (metric.kind === 'start' && !args.json && !args.quiet)
+            context.note(`follow it in ${shownPath(join(output, recordFiles.page), context.cwd)}`);
           display.show(metric);
         },
         onMemory: (estimate) => showMemory(estimate, args, context),
@@ -166,7 +169,7 @@ function described(
 ): string {
   const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
   const loss = best === null ? '' : `, lowest validation loss ${best.loss.toFixed(4)} at step ${best.step}`;
-  const model = shownPath(config.model, cwd);
+  const model = shownModel(config.model, cwd);
   const next =
     result === null
       ? [`go on      ${command}`]

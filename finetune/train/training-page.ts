@@ -24,7 +24,9 @@ import type { TrainConfig } from './train-config.js';
 import { courseCharts, formatLoss, lossChart, smoothedLosses } from './training-charts.js';
 
 export type TrainingStatus =
-  | { readonly kind: 'running' | 'interrupted' }
+  /** `secondsLeft`: undefined before the first step. */
+  | { readonly kind: 'running'; readonly secondsLeft: number | undefined }
+  | { readonly kind: 'interrupted' }
   /** `result`: path of the adapter or model directory, as a command line is to name it. */
   | { readonly kind: 'complete' | 'early'; readonly result: string }
   | { readonly kind: 'failed'; readonly message: string; readonly remedy?: string | undefined };
@@ -68,12 +70,25 @@ export function renderTrainingPage(report: TrainingReport): string {
     { id: 'config', title: 'Config', content: preformatted(stringify(settings)) },
   ];
   const name = basename(config.output);
+  const isRunning = status.kind === 'running';
   return page({
-    title: `${name}: ${basename(config.model)} trained on ${basename(dataset.path)}`,
+    following: isRunning ? followed(metrics) : undefined,
+    title: `${isRunning ? `${doneText(metrics)} ` : ''}${name}: ${basename(config.model)} trained on ${basename(dataset.path)}`,
     header: header(report),
     sections: sections.filter((section) => section !== undefined),
     footer: html`<p>State as of ${formatTime(metrics.at(-1)?.time ?? '')}. Written by policyloop ${version()}.</p>`,
   });
+}
+
+/** Nothing was heard of a training for long where it took three times as long as anything before. */
+const followed = (metrics: readonly Metric[]) => ({
+  written: metrics.at(-1)?.time ?? '',
+  silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)),
+});
+
+function doneText(metrics: readonly Metric[]): string {
+  const total = metrics.findLast((metric) => metric.kind === 'start')?.totalSteps ?? 0;
+  return total === 0 ? '' : `${Math.floor((100 * (metrics.at(-1)?.step ?? 0)) / total)} %`;
 }
 
 const nothing = html`<p class="empty">There was no step yet.</p>`;
@@ -83,7 +98,7 @@ function header({ config, dataset, metrics, status }: TrainingReport): Html {
   return html`<header>
 <p class="kicker">policyloop training <b>${basename(config.output)}</b></p>
 <h1>${basename(config.model)} <span class="by">trained on</span> ${basename(dataset.path)}</h1>
-<p class="state"><span class="status ${statusName(status)}">${statusName(status)}</span> ${statusText(status, config)}</p>
+<p class="state"><span class="status ${statusName(status)}">${statusName(status)}</span> ${statusText(status, config, metrics)}</p>
 <dl class="facts">
 <div><dt>method</dt><dd>${methodText(config)}</dd></div>
 <div><dt>seed</dt><dd>${config.seed}</dd></div>
@@ -98,10 +113,10 @@ function statusName({ kind }: TrainingStatus): string {
   return kind === 'complete' || kind === 'early' ? 'completed' : kind;
 }
 
-function statusText(status: TrainingStatus, { patience }: TrainConfig): string {
+function statusText(status: TrainingStatus, { patience }: TrainConfig, metrics: readonly Metric[]): string {
   switch (status.kind) {
     case 'running':
-      return 'when this page was written';
+      return runningText(status.secondsLeft, metrics);
     case 'interrupted':
       return 'by the user; the same command goes on from the checkpoint';
     case 'complete':
@@ -111,6 +126,13 @@ function statusText(status: TrainingStatus, { patience }: TrainConfig): string {
     case 'failed':
       return status.message;
   }
+}
+
+function runningText(secondsLeft: number | undefined, metrics: readonly Metric[]): string {
+  const last = metrics.at(-1);
+  const total = metrics.findLast((metric) => metric.kind === 'start')?.totalSteps ?? 0;
+  const left = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
+  return `step ${formatCount(last?.step ?? 0)} of ${formatCount(total)}, ${doneText(metrics)}${left}`;
 }
 
 function methodText({ method }: TrainConfig): string {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { replaceFile } from '../../src/storage/files.js';
 import { type Metric, MetricsLog } from './metrics.js';
+import { Pace } from './pace.js';
 import { EventFile } from './tensorboard.js';
 import { renderTrainingPage, type TrainingReport, type TrainingStatus } from './training-page.js';
 
@@ -12,15 +13,22 @@ export const recordFiles = {
   page: 'index.html',
 } as const;
 
-/** The page is written when training starts, with every checkpoint, and at the end. */
+/** Seconds of training between two pages. */
+const pageEvery = 5;
+
+/** The page is written when training starts, every few seconds, with every validation and checkpoint, and at the end. */
 export class TrainingRecord {
   readonly #about: Omit<TrainingReport, 'metrics' | 'status'>;
   readonly #log: MetricsLog;
   readonly #events: EventFile;
+  readonly #pace: Pace;
+  /** Seconds since the page was written. */
+  #unwritten = 0;
 
   constructor(about: Omit<TrainingReport, 'metrics' | 'status'>) {
     this.#about = about;
     this.#log = new MetricsLog(join(about.config.output, recordFiles.metrics));
+    this.#pace = new Pace(about.config);
     this.#events = new EventFile(join(about.config.output, recordFiles.eventFiles));
   }
 
@@ -33,7 +41,10 @@ export class TrainingRecord {
   add(metric: Metric): void {
     this.#log.add(metric);
     this.#events.add(metric);
-    if (metric.kind === 'start' || metric.kind === 'checkpoint') this.#writePage({ kind: 'running' });
+    this.#pace.take(metric);
+    this.#unwritten += metric.seconds;
+    if (metric.kind === 'step' && this.#unwritten < pageEvery) return;
+    this.#writePage({ kind: 'running', secondsLeft: this.#pace.secondsLeft });
   }
 
   /** Writes the page for the last time. A training that never started has none. */
@@ -45,6 +56,7 @@ export class TrainingRecord {
 
   #writePage(status: TrainingStatus): void {
     if (this.metrics.length === 0) return;
+    this.#unwritten = 0;
     const page = renderTrainingPage({ ...this.#about, metrics: this.metrics, status });
     replaceFile(join(this.#about.config.output, recordFiles.page), page);
   }

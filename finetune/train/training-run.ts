@@ -58,6 +58,8 @@ export function trainingIdentity(run: TrainingRun): string {
   const add = (value: unknown) => hash.update(`${JSON.stringify(value)}\n`);
   const method = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.bits ?? null];
   add([config, method, { ...settings, batchTokens: undefined, checkpointEvery: undefined }]);
+  // Earlier versions shrank norms and biases, too: a training of theirs would go on as another.
+  if (trainable.kind === 'all') add('decays matrices');
   if (trainable.kind === 'adapter')
     for (const { name } of decoderTensors(config)) {
       const tensor = requireTensor(trainable.base, name);

@@ -2,7 +2,7 @@
 import { deriveSeeds } from '../../src/random/generator.js';
 import { makeBatch, totalWeight } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
-import { type AdamWSettings, adamWStep, isMuonMatrix, type Muon } from '../engine/optimisers.js';
+import { type AdamWSettings, adamWStep, isDecayed, isMuonMatrix, type Muon } from '../engine/optimisers.js';
 import { accumulate, type Gradients, type TrainingSession } from '../engine/training-session.js';
 import type { Part } from './packing.js';
 
@@ -46,6 +46,9 @@ export async function update(
     const moments = state.moments[index]!;
     if (muon !== undefined && isMuonMatrix(parameter))
       await muon.step(parameter, gradient, moments, learningRate, scale);
-    else adamWStep(parameter.values, gradient, moments, learningRate, state.step, adamw, scale);
+    else {
+      const settings = isDecayed(parameter) ? adamw : { ...adamw, weightDecay: 0 };
+      adamWStep(parameter.values, gradient, moments, learningRate, state.step, settings, scale);
+    }
   }
 }

@@ -57,6 +57,10 @@ export const common = {
   jobs: { ...number, describe: 'Runs that are played at once (default: 1)' },
   quiet: { ...flag, describe: 'No progress' },
   json: { ...flag, describe: 'Print JSON for machines' },
+  ignoreKeys: {
+    ...text,
+    describe: "Keys of a model's or an adapter's config that are not understood and change nothing: a,b",
+  },
   /** For commands that take their time. */
   jsonLines: { ...flag, describe: 'Events as JSON lines; the last line is the result' },
 } as const;
@@ -73,6 +77,10 @@ export const studyOptions = <T>(y: Argv<T>) =>
     .option('jobs', common.jobs)
     .option('quiet', common.quiet)
     .option('json', { ...flag, describe: 'A JSON line for each run; the last line is the result' });
+
+/** `--ignore-keys a,b` as a list; undefined where it was not given. */
+export const listed = (text: string | undefined): readonly string[] | undefined =>
+  text?.split(',').map((part) => part.trim());
 
 /** `--workers 2` is short for `evaluation.workers=2`. */
 export const withWorkers = (overrides: readonly string[], workers: number | undefined): readonly string[] =>

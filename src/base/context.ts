@@ -9,6 +9,8 @@ export interface CommandContext {
   readonly note: (text: string) => void;
   /** The stream of `note`, where it is a terminal: bars are drawn on it. */
   readonly terminal: NodeJS.WriteStream | undefined;
+  /** Columns of the terminal that results are printed on; undefined for a file or a pipe, which have no edge. */
+  readonly columns?: number | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** The time of day, which may be set forwards and backwards meanwhile. */

@@ -9,7 +9,10 @@ export const options = (y: Argv) =>
     .positional('id', { type: 'string', describe: 'Environment id' })
     .option('json', common.json)
     .example('$0 environments', 'all that need no server')
-    .example('$0 environments FrozenLake-v1', 'its spaces, step limit and options');
+    .example(
+      '$0 environments FrozenLake-v1',
+      'its spaces, options with defaults, observation, actions and reward',
+    );
 
 type Args = Arguments<typeof options>;
 
@@ -22,41 +25,66 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     context.print(JSON.stringify(described));
   } else if (args.id === undefined) {
     context.print(
-      terminalTable(described, [
-        text('environment', ({ id }) => id),
-        text('observation', ({ observation }) => observation),
-        text('action', ({ action }) => action),
-        number('step limit', ({ maxSteps }) => maxSteps ?? 'none'),
-      ]),
+      terminalTable(
+        described,
+        [
+          text('environment', ({ id }) => id),
+          text('observation', ({ observation }) => observation),
+          text('action', ({ action }) => action),
+          number('step limit', ({ maxSteps }) => maxSteps ?? 'none'),
+        ],
+        context.columns,
+      ),
     );
   } else {
-    for (const { id, observation, action, maxSteps, options } of described) {
-      context.print(
-        [
-          id,
-          `observation  ${observation}`,
-          `action       ${action}`,
-          `step limit   ${maxSteps ?? 'none'}`,
-          `options      ${options.join(', ') || 'none'}`,
-        ].join('\n'),
-      );
-    }
+    for (const environment of described) context.print(page(environment));
   }
   return 0;
 }
 
 async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
   const { environmentInfo, isBuiltInId, openEnvironment } = await import('../environments/catalogue/open.js');
+  const { standFor } = await import('../environments/catalogue/versions.js');
+  const { loadPromptSet } = await import('../prompting/templates/prompt-set.js');
   const environment = await openEnvironment({ id }, env);
   await environment.close?.();
-  const options = isBuiltInId(id) ? environmentInfo(environment.id).options : ['those of the environment'];
+  const info = isBuiltInId(id) ? environmentInfo(environment.id) : undefined;
+  const prompts = loadPromptSet({ set: 'semantic', environment, options: {}, maxSteps: defaultMaxSteps });
   return {
     id: environment.id,
-    observation: spaceText(environment.observationSpace),
+    ...{ note: standFor(id)?.note, observation: spaceText(environment.observationSpace) },
     action: spaceText(environment.actionSpace),
     maxSteps: environment.maxSteps,
-    options,
+    options: info?.options ?? ['those of the environment'],
+    defaults: info?.defaults ?? {},
+    description: prompts.description,
   };
+}
+
+/** As a config has it that does not say how many (evaluation.maxSteps). */
+const defaultMaxSteps = 1000;
+
+function page(environment: Awaited<ReturnType<typeof describe>>): string {
+  const { action, defaults, description, id, maxSteps, note, observation, options } = environment;
+  const width = Math.max(...options.map((name) => name.length));
+  return [
+    id,
+    ...(note === undefined ? [] : [note]),
+    `observation  ${observation}`,
+    `action       ${action}`,
+    `step limit   ${maxSteps ?? 'none'}`,
+    'options, and their defaults:',
+    ...options.map((name) => `  ${name.padEnd(width)}  ${defaultText(defaults[name])}`.trimEnd()),
+    '',
+    'As a model is told of it (prompts.set: semantic):',
+    '',
+    description.trim(),
+  ].join('\n');
+}
+
+function defaultText(value: unknown): string {
+  if (value === undefined) return '';
+  return Array.isArray(value) ? `[${value.map(defaultText).join(', ')}]` : String(value);
 }
 
 function spaceText(space: Space): string {

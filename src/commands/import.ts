@@ -27,11 +27,9 @@ type Args = Arguments<typeof options>;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { loadConfig } = await import('../config/load.js');
   const { importedYaml } = await import('../config/import/import-config.js');
-  const { file, imported, notes } = loadConfig({
-    file: args.config,
-    overrides: args.overrides,
-    cwd: context.cwd,
-  });
+  const { buildImport } = await import('../preflight/build-import.js');
+  const loaded = loadConfig({ file: args.config, overrides: args.overrides, cwd: context.cwd });
+  const { file, imported, notes } = loaded;
   if (imported === undefined) {
     throw new UserError({
       file,
@@ -39,8 +37,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       remedy: `policyloop run ${args.config} runs it`,
     });
   }
+  const built = await buildImport(loaded, context.env);
   const text = importedYaml(imported, basename(file));
-  for (const note of notes) context.note(note);
+  for (const note of [...notes, ...built]) context.note(note);
   if (args.output !== undefined) {
     write(resolve(context.cwd, args.output), text, args);
     context.note(`written: ${args.output}`);

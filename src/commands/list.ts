@@ -29,7 +29,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     return 0;
   }
   const lines = linesOf(runs, root);
-  context.print(listTable(lines));
+  context.print(listTable(lines, context.columns));
   const holder = lines.find((line) => !isRun(line));
   if (holder !== undefined) {
     const shown = join(args.runsDir, holder[0]);

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, common, kinds, listed } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
 import { formatProblem, type Problem, UserError } from '../base/errors.js';
 import type { Quantization } from '../models/local/settings.js';
@@ -16,6 +15,7 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Model that an adapter should fit (default: the one that the adapter names)',
     })
+    .option('ignore-keys', common.ignoreKeys)
     .option('json', common.json)
     .example('$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4', 'and what int4 loses')
     .example('$0 models check tuned/adapter', 'does the adapter fit its base?');
@@ -27,10 +27,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { embeddedModel, modelDirectory, quantizations } = await import('../models/local/settings.js');
   const { adapterFacts, adapterRows, isAdapter } = await import('../models/local/facts/adapter-facts.js');
   const quantization = readQuantization(args.quantization, quantizations);
-  const directory = resolve(context.cwd, modelDirectory(args.directory ?? embeddedModel));
+  const ignored = listed(args.ignoreKeys);
+  const directory = modelDirectory(args.directory ?? embeddedModel, context.cwd);
   if (isAdapter(directory)) {
-    const base = args.base === undefined ? undefined : resolve(context.cwd, args.base);
-    return explain(adapterFacts(directory, base, context.cwd), adapterRows, args.json, context);
+    const base = args.base === undefined ? undefined : modelDirectory(args.base, context.cwd, '--base');
+    return explain(adapterFacts(directory, base, context.cwd, ignored), adapterRows, args.json, context);
   }
   if (args.base !== undefined)
     throw new UserError({
@@ -42,7 +43,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (quantization !== undefined) context.note(`measuring what ${quantization} loses …`);
   const { modelFacts } = await import('../models/local/facts/model-facts.js');
   const { modelRows } = await import('../models/local/facts/model-rows.js');
-  return explain(await modelFacts(directory, quantization), modelRows, args.json, context);
+  return explain(await modelFacts(directory, quantization, ignored), modelRows, args.json, context);
 }
 
 /** Prints what was found, and says by the exit code whether there are problems. */

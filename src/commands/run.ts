@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 
 export const options = (y: Argv) =>
   y
@@ -19,11 +20,23 @@ export const options = (y: Argv) =>
       ...kinds.flag,
       describe: 'Check everything, print the resolved config and the first prompt, call nothing',
     })
+    .option('history', {
+      ...kinds.number,
+      describe: 'With --dry-run: show the prompt after so many random policies, which are played',
+    })
+    .option('history-from', {
+      ...kinds.text,
+      describe: 'With --dry-run: show the prompt that would follow the history of this run',
+    })
     .option('workers', common.workers)
     .option('jobs', common.jobs)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
     .example('$0 run quickstart', 'solve CartPole-v1 offline with the embedded model')
+    .example(
+      '$0 run cartpole-semantic --dry-run --history 20',
+      'what the model is asked after 20 evaluations',
+    )
     .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides');
 
 type Args = Arguments<typeof options>;
@@ -33,6 +46,13 @@ export const finishing =
 
 /** `policyloop run <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  if (!args.dryRun && (args.history ?? args.historyFrom) !== undefined) {
+    throw new UserError({
+      field: args.history === undefined ? '--history-from' : '--history',
+      message: 'tells --dry-run which prompt to show; a run makes its own history',
+      remedy: 'add --dry-run; warmup.from=RUN begins a run with the replay buffer of another',
+    });
+  }
   const { playConfig } = await import('../studies/play-config.js');
   return playConfig(args, context);
 }

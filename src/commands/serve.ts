@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, kinds } from '../base/command.js';
+import { type Arguments, common, kinds, listed } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { LocalConfig } from '../models/local/settings.js';
@@ -34,6 +33,7 @@ export const options = (y: Argv) =>
       default: [],
       describe: 'name=value for the chat template, e.g. enable_thinking=false',
     })
+    .option('ignore-keys', common.ignoreKeys)
     .option('json', { ...kinds.flag, describe: 'One JSON line when it is ready' })
     .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', 'in less memory')
     .example(
@@ -51,9 +51,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const port = readPort(args.port);
   const settings = await readSettings(args, context.cwd);
   const { modelName } = await import('../models/local/process/local-model.js');
+  const { modelDirectory } = await import('../models/local/settings.js');
   const { serveModels } = await import('../serve/serve-models.js');
   const name = modelName(settings.path);
-  const adapters = readAdapters(args.adapter, name, modelName, context.cwd);
+  const adapters = readAdapters(args.adapter, name, modelName, (path) =>
+    modelDirectory(path, context.cwd, '--adapter'),
+  );
   try {
     await serveModels({ settings, name, adapters, host, port }, context, (ready) =>
       context.print(args.json ? JSON.stringify(ready) : ready.url),
@@ -70,9 +73,10 @@ async function readSettings(args: Args, cwd: string): Promise<LocalConfig> {
   const { device, quantization, threads, contextTokens } = args;
   const parsed = localSchema.safeParse({
     provider: 'local',
-    path: resolve(cwd, modelDirectory(args.model ?? embeddedModel)),
+    path: modelDirectory(args.model ?? embeddedModel, cwd, '--model'),
     device,
     quantization,
+    ...(args.ignoreKeys !== undefined && { ignoreKeys: listed(args.ignoreKeys) }),
     ...(threads !== undefined && { threads }),
     ...(contextTokens !== undefined && { contextTokens }),
     template: Object.fromEntries(
@@ -95,12 +99,12 @@ function readAdapters(
   given: readonly string[],
   base: string,
   nameOf: (directory: string) => string,
-  cwd: string,
+  directoryOf: (path: string) => string,
 ): NamedAdapter[] {
   const adapters = given.map((text) => {
     // In runs/lr=3/adapter, the sign is part of the path.
     const [, name, directory] = /^([^=/\\]+)=(.+)$/s.exec(text) ?? [];
-    const adapter = resolve(cwd, directory ?? text);
+    const adapter = directoryOf(directory ?? text);
     return { name: name ?? nameOf(adapter), adapter };
   });
   const names = [base, ...adapters.map(({ name }) => name)];

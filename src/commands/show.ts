@@ -22,9 +22,11 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop show <run>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const shown = { top: requireCount('--top', args.top, 1), cwd: context.cwd };
+  const { columns, cwd } = context;
+  const shown = { top: requireCount('--top', args.top, 1), cwd, columns };
   const { openRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../report/run-text.js');
+  const { fitted } = await import('../format/width.js');
   const iteration = requireCount('--iteration', args.iteration, 0);
   const candidate = requireCount('--candidate', args.candidate, 1);
   const run = await openRun(args, context, true);
@@ -33,7 +35,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     const figures = iterationFigures(run, iteration, candidate);
     context.print(args.json ? JSON.stringify(figures) : iterationText(figures));
   } else {
-    context.print(args.json ? JSON.stringify(runFigures(run, shown)) : runText(run, shown));
+    context.print(args.json ? JSON.stringify(runFigures(run, shown)) : fitted(runText(run, shown), columns));
   }
   // What is broken within a line is known once it was read.
   for (const fault of run.recorded.faults) context.note(`warning: ${fault}`);

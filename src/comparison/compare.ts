@@ -24,7 +24,10 @@ interface CompareRequest {
 }
 
 /** Returns what is to be printed: tables, or JSON. */
-export function compareRuns(request: CompareRequest, { cwd }: Pick<CommandContext, 'cwd'>): string {
+export function compareRuns(
+  request: CompareRequest,
+  { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
+): string {
   const { by, csv, html, json, runs, runsDir, target, unfinished } = request;
   const named = (path: string) => shownPath(path, cwd);
   const read = readComparedRuns(findRuns(runs, { cwd, runsDir }));
@@ -43,7 +46,7 @@ export function compareRuns(request: CompareRequest, { cwd }: Pick<CommandContex
     replaceFile(page, renderComparisonPage(comparison, tasks, link));
   }
   if (json) return JSON.stringify(comparison);
-  return comparisonTables(comparison) + (page === undefined ? '' : `\n\npage        ${named(page)}`);
+  return comparisonTables(comparison, columns) + (page === undefined ? '' : `\n\npage        ${named(page)}`);
 }
 
 /** Complete runs, each config and seed once: the same seed again is no other observation. */

@@ -3,10 +3,12 @@ import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { type BufferEntry, type RacingTotals, racingTotals } from '../rollout/replay-buffer.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
+import type { Interval } from '../statistics/bootstrap.js';
 
 /** What a run reached, and how it came there. */
 export interface ComparedRun extends RunFacts {
@@ -23,6 +25,8 @@ export interface ComparedRun extends RunFacts {
   /** Highest score of each iteration from 1 on; null where all its candidates were rejected or cut short. */
   readonly scores: readonly (number | null)[];
   readonly warmup: number;
+  /** What an episode can return. */
+  readonly range: Interval;
   /** null where all episodes of all evaluations were played. */
   readonly racing: RacingTotals | null;
 }
@@ -69,6 +73,7 @@ function readComparedRun(path: string): ComparedRun {
     curve: bestSoFar(entries, first, config.candidates, length),
     scores: Array.from({ length: done }, (_, i) => bestOf(entries, i + 1)),
     warmup: first,
+    range: returnRange(config.environment, config.evaluation),
     racing: config.evaluation.racing ? racingTotals(entries) : null,
   };
 }
@@ -101,6 +106,12 @@ function bestOf(entries: readonly BufferEntry[], iteration: number): number | nu
     .map(({ score }) => score);
   return scores.length === 0 ? null : Math.max(...scores);
 }
+
+/** What an episode of any of these runs can return. */
+export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interval => [
+  Math.min(...runs.map(({ range }) => range[0])),
+  Math.max(...runs.map(({ range }) => range[1])),
+];
 
 /** The model as a person calls it. */
 export const shortModel = (id: string): string => id.replace(/^control\//, '');

@@ -1,11 +1,11 @@
 /** The differences between groups of repeats, and what chance says of them. */
-import type { Interval } from '../statistics/bootstrap.js';
+import { clipped, differenceRange, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs } from '../statistics/paired.js';
 import { welchTest } from '../statistics/tests.js';
 import { fewestForVerdict, type Judged, type Tested, type Verdict, verdicts } from '../statistics/verdict.js';
 import { refusal, sameSetting } from './comparability.js';
-import type { ComparedRun } from './compared-runs.js';
+import { type ComparedRun, commonRange } from './compared-runs.js';
 import { groupedBy, type RunGroup } from './run-groups.js';
 
 /** The confirmed return of one group against that of another. */
@@ -54,11 +54,13 @@ function differenceOf(
   const untested = { difference: null, interval: null, winRate: null, p: null } as const;
   const reason = refusal(of, against);
   if (reason !== undefined) return { ...names, test: 'none', reason, counts: [a.size, b.size], ...untested };
+  const range = commonRange([...of.runs, ...against.runs]);
   const shared = [...a.keys()].filter((seed) => b.has(seed));
   if (sameSetting(of, against) && arePairs(shared.length, a.size, b.size)) {
     const paired = comparePairs(
       shared.map((seed) => a.get(seed)!),
       shared.map((seed) => b.get(seed)!),
+      range,
     )!;
     const { difference, interval, p, winRate } = paired;
     return { ...names, test: 'paired', counts: [shared.length], difference, interval, winRate, p };
@@ -71,7 +73,7 @@ function differenceOf(
     test: 'welch',
     counts: [a.size, b.size],
     difference: a.size > 0 && b.size > 0 ? mean(left) - mean(right) : null,
-    interval: test?.interval ?? null,
+    interval: test ? clipped(test.interval, differenceRange(range), test.difference) : null,
     p: Math.min(a.size, b.size) < fewestForVerdict ? null : test!.p,
   };
 }

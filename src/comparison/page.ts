@@ -7,11 +7,11 @@ import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
 import { relativeLink } from '../report/group-report.js';
 import { page } from '../report/page/page.js';
 import { runFiles } from '../runs/reader.js';
-import type { ComparedRun } from './compared-runs.js';
+import { type ComparedRun, commonRange } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import type { RunGroup, TaskGroups } from './run-groups.js';
 import { confirmedColumns, differenceColumns, effortColumns, groupColumn, groupsOf } from './table.js';
-import { conclusion, reading, verdictRule } from './words.js';
+import { conclusionOf, reading, verdictRule } from './words.js';
 
 /** Points of a learning curve that are drawn. */
 const mostPoints = 400;
@@ -32,6 +32,8 @@ export function renderComparisonPage(
   );
   const names = tasks.map(({ name }) => name).join(', ');
   const differences = tasks.flatMap((task) => task.differences);
+  const conclusion = conclusionOf(tasks);
+  const verdict = differences.length === 1 ? differences[0]!.verdict : '';
   return page({
     title: `Comparison: ${names}`,
     header: html`<header>
@@ -41,7 +43,7 @@ export function renderComparisonPage(
       tasks.reduce((sum, task) => sum + task.groups.length, 0),
       'group',
     )}${leftOut.length > 0 && `, ${leftOut.length} left out`}${comparison.by !== null && `; grouped by ${comparison.by.join(', ')}`}</p>
-${differences.length === 1 && html`<p class="verdict ${differences[0]!.verdict}">${conclusion(differences[0]!)}</p>`}
+${conclusion !== undefined && html`<p class="verdict ${verdict}">${conclusion}</p>`}
 </header>`,
     sections: [
       ...tasks.map((task, i) => ({
@@ -90,6 +92,7 @@ function learningCurves(task: TaskComparison, groups: readonly RunGroup[]): Html
     return {
       name,
       curves: runs.map(sampled).filter((curve) => curve.length > 0),
+      range: commonRange(runs),
       confirmed: confirmed
         ? {
             mean: confirmed.mean,

@@ -6,7 +6,7 @@ import { bootstrapMedian95, type Interval } from '../statistics/bootstrap.js';
 import { mean, median } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { cautions } from './comparability.js';
-import type { ComparedRun } from './compared-runs.js';
+import { type ComparedRun, commonRange } from './compared-runs.js';
 import { confirmedBySeed, differencesOf, type GroupDifference, meanBySeed } from './differences.js';
 import type { RunGroup, TaskGroups } from './run-groups.js';
 import { medianTime, timeToTarget } from './time-to-target.js';
@@ -142,6 +142,7 @@ function figuresOf(
   const { name, runs } = group;
   const confirmed = [...confirmedBySeed(group).values()];
   const costs = runs.flatMap(({ manifest }) => manifest.usage.cost ?? []);
+  const range = commonRange(runs);
   const areas = runs.map((run) => areaOf(run, horizon));
   return {
     name,
@@ -159,8 +160,8 @@ function figuresOf(
     })),
     seeds: [...new Set(runs.map(({ manifest }) => manifest.seed))],
     budgets: [...new Set(runs.map(({ budget }) => budget))],
-    confirmed: confirmedSummary(confirmed),
-    area: summarize([...meanBySeed(runs, (run) => areaOf(run, horizon)).values()]) ?? null,
+    confirmed: confirmedSummary(confirmed, range),
+    area: summarize([...meanBySeed(runs, (run) => areaOf(run, horizon)).values()], range) ?? null,
     target: targetFigures(runs, target),
     tokens: mean(runs.map(({ tokens }) => tokens)),
     cost: costs.length === runs.length ? mean(costs) : null,
@@ -180,8 +181,8 @@ function sumOf(totals: readonly RacingTotals[]): RacingTotals | null {
   };
 }
 
-function confirmedSummary(values: readonly number[]): ConfirmedSummary | null {
-  const summary = summarize(values);
+function confirmedSummary(values: readonly number[], range: Interval): ConfirmedSummary | null {
+  const summary = summarize(values, range);
   if (summary === undefined) return null;
   return {
     ...summary,

@@ -18,10 +18,11 @@ import {
   terminalTable,
   text,
 } from '../format/table.js';
+import { fitted } from '../format/width.js';
 import type { GroupDifference } from './differences.js';
 import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
 import {
-  conclusion,
+  conclusionOf,
   countText,
   iterationsText,
   pText,
@@ -98,16 +99,16 @@ export const differenceColumns: readonly Column<GroupDifference>[] = [
 /** Runs that are listed by name when they are left out. */
 const shownLeftOut = 10;
 
-export function comparisonTables(comparison: RunComparison): string {
+/** @param width see `CommandContext` */
+export function comparisonTables(comparison: RunComparison, width?: number): string {
   const { leftOut, tasks, tested } = comparison;
   const blocks = tasks.flatMap((task) => [
     `${styleText('bold', task.name)}  ${styleText('dim', `areas over ${task.horizon} evaluations`)}`,
-    terminalTable(groupsOf(task), [groupColumn, ...confirmedColumns]),
-    terminalTable(groupsOf(task), [groupColumn, ...effortColumns(task)]),
-    ...(task.differences.length === 0 ? [] : [terminalTable(task.differences, differenceColumns)]),
+    terminalTable(groupsOf(task), [groupColumn, ...confirmedColumns], width),
+    terminalTable(groupsOf(task), [groupColumn, ...effortColumns(task)], width),
+    ...(task.differences.length === 0 ? [] : [terminalTable(task.differences, differenceColumns, width)]),
     ...task.cautions.map((text) => `${styleText('yellow', 'note')} ${text}`),
   ]);
-  const differences = tasks.flatMap((task) => task.differences);
   const targets = tasks.some(({ groups }) => groups.some(({ target }) => target !== null));
   blocks.push(
     styleText(
@@ -128,9 +129,9 @@ export function comparisonTables(comparison: RunComparison): string {
       ].join('\n'),
     );
   }
-  const [only] = differences;
-  if (only !== undefined && differences.length === 1) blocks.push(styleText('bold', conclusion(only)));
-  return blocks.join('\n\n');
+  const conclusion = conclusionOf(tasks);
+  if (conclusion !== undefined) blocks.push(styleText('bold', conclusion));
+  return fitted(blocks.join('\n\n'), width);
 }
 
 /** One line a group. */

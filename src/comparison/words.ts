@@ -10,7 +10,7 @@ import {
 } from '../format/numbers.js';
 import { fewestForVerdict, type Verdict } from '../statistics/verdict.js';
 import type { GroupDifference } from './differences.js';
-import type { TargetFigures } from './run-comparison.js';
+import type { TargetFigures, TaskComparison } from './run-comparison.js';
 
 /** Pairs, or runs of each, from which small samples need no word of warning. */
 export const manyRuns = 10;
@@ -49,14 +49,45 @@ export const verdictChips: Readonly<Record<GroupDifference['verdict'], string>> 
 export const countText = ({ counts, test }: Counted): string =>
   test === 'paired' ? plural(counts[0]!, 'pair') : `${counts.join(' and ')} runs`;
 
-/** The one difference there is, as a sentence. */
-export function conclusion(found: GroupDifference): string {
+/** One difference as a sentence. */
+function conclusion(found: GroupDifference): string {
   const { of, against, difference, reason, verdict } = found;
   if (verdict === 'not-comparable') return `${of} and ${against} can't be compared: ${reason}.`;
   if (difference === null)
     return `Nothing of ${of} or ${against} was confirmed, so there is nothing to compare.`;
   return verdictSentence({ ...found, difference, verdict }, 'confirmed return');
 }
+
+/**
+ * What all differences say together, in a sentence that stands on the terminal and on the page; undefined where there
+ * are none.
+ */
+export function conclusionOf(tasks: readonly TaskComparison[]): string | undefined {
+  const all = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
+  if (all.length < 2) return all[0] && conclusion(all[0].found);
+  const counted = (verdict: GroupDifference['verdict']) =>
+    all.filter(({ found }) => found.verdict === verdict).length;
+  const evident = all.flatMap(({ task, found: { of, against, verdict } }) => {
+    if (verdict !== 'higher' && verdict !== 'lower') return [];
+    const [high, low] = verdict === 'higher' ? [of, against] : [against, of];
+    return `${tasks.length > 1 ? `${task}: ` : ''}${high} is higher than ${low}`;
+  });
+  const others = [
+    [counted('no-evidence'), 'without evidence'],
+    [counted('too-few'), 'with too few runs for a verdict'],
+    [counted('not-comparable'), 'not comparable'],
+  ] as const;
+  const rest = others.flatMap(([count, words]) => (count === 0 ? [] : `${count} ${words}`)).join(', ');
+  if (counted('no-evidence') === all.length)
+    return `No evidence of a difference in any of ${all.length} comparisons.`;
+  if (evident.length === 0) return `None of ${all.length} differences is evident: ${rest}.`;
+  const listed = evident.slice(0, shownEvident).join('; ');
+  const more = evident.length > shownEvident ? `; and ${evident.length - shownEvident} more` : '';
+  return `${evident.length} of ${all.length} differences ${evident.length === 1 ? 'is' : 'are'} evident: ${listed}${more}.${rest === '' ? '' : ` The others: ${rest}.`}`;
+}
+
+/** Differences that a sentence names; a table has them all. */
+const shownEvident = 8;
 
 /**
  * A verdict in the words of every command and page.
@@ -74,7 +105,8 @@ export function verdictSentence(
     const needed = `${fewestForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
     return `Too few for a verdict: ${measured} over ${count}, and at least ${needed} are needed.`;
   }
-  const half = (interval[1] - interval[0]) / 2;
+  // A clipped interval has two different halves.
+  const half = Math.max(interval[1] - found.difference, found.difference - interval[0]);
   const noise =
     verdict === 'no-evidence' && half > 0
       ? ` A difference below about ${formatReturn(half)} can't be told from noise here.`

@@ -1,5 +1,7 @@
+import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
+import { standFor } from '../environments/catalogue/versions.js';
 import { oneScreen, type Path } from '../settings/issues.js';
 import { isFromFile, type Override } from '../settings/overrides.js';
 import { withAbsolutePaths } from '../settings/paths.js';
@@ -62,18 +64,33 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     ? importedContent(source.content, source, overrides)
     : { ...source, texts: overrides, imported: undefined };
   const settings = overlaid(experimentKind, said, texts);
-  const notes = [...settings.notes, ...misfits(said.content, settings.content, settings.overrides)];
+  const folder = options.asWritten === true ? undefined : source.folder;
+  const config = withModulesFolder(
+    settings.absolute(validated(settings.content, settings.where), folder, cwd),
+    folder,
+  );
+  const stand = standFor(config.environment.id);
+  const notes = [
+    ...settings.notes,
+    ...(stand === undefined ? [] : [stand.note]),
+    ...misfits(said.content, settings.content, settings.overrides),
+  ];
   return {
-    config: settings.absolute(
-      validated(settings.content, settings.where),
-      options.asWritten === true ? undefined : source.folder,
-      cwd,
-    ),
+    config,
     file,
     notes: imported === undefined ? notes : [...describeImport(imported, file), ...notes],
     ...(imported !== undefined && { imported: { ...imported, config: settings.content } }),
     locate: settings.locate,
   };
+}
+
+/** Python finds the module that an environment's id names (`gymnasium:module:Env-v0`) beside the config. */
+function withModulesFolder(config: Config, folder: string | undefined): Config {
+  const { environment } = config;
+  const isNamed = /^gymnasium:[^:]+:/.test(environment.id) && environment.modules === undefined;
+  return folder === undefined || !isNamed
+    ? config
+    : { ...config, environment: { ...environment, modules: resolve(folder) } };
 }
 
 /** The settings of another program's config; a field's place is that of the key which it comes from. */

@@ -25,6 +25,12 @@ export const environmentSchema = z.strictObject({
     .describe(
       'Episodes at once outside this program (default: 32 in a process of `gymnasium:`, 1 with `openenv:`)',
     ),
+  modules: text
+    .optional()
+    .describe(
+      'Folder of the modules that `gymnasium:module:Env-v0` names (default: the folder of the config)',
+    )
+    .meta({ format: 'path' }),
 });
 
 export type EnvironmentConfig = z.output<typeof environmentSchema>;

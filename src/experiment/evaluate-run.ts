@@ -2,6 +2,7 @@
 
 import type { CommandContext } from '../base/context.js';
 import { modulesPlayed } from '../config/config.js';
+import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { warningText } from '../format/progress.js';
 import { changedSince } from '../modules/sources.js';
 import type { ParameterVector } from '../policies/policy.js';
@@ -9,6 +10,7 @@ import { confirmationSeeds } from '../random/seeds.js';
 import { type Evaluation, evaluate } from '../rollout/evaluation.js';
 import { openTask } from '../rollout/task.js';
 import { type OpenedRun, openRun } from '../runs/open-run.js';
+import { clipped } from '../statistics/bootstrap.js';
 import {
   interquartileMean,
   largest,
@@ -43,12 +45,14 @@ export async function evaluateRun(request: EvaluationRequest, context: CommandCo
       warningText(`${file} was changed since the run: this is not what its policies were evaluated on`),
     );
   }
+  const centre = mean(returns);
+  const range = returnRange(run.config.environment, run.config.evaluation);
   const figures = {
     run: request.run,
     iteration,
     episodes: returns.length,
-    mean: mean(returns),
-    ci95: meanInterval95(returns),
+    mean: centre,
+    ci95: clipped(meanInterval95(returns), range, centre),
     standardDeviation: standardDeviation(returns),
     iqm: interquartileMean(returns),
     min: smallest(returns),

@@ -1,8 +1,16 @@
 import type { CommandContext } from '../base/context.js';
-import { formatCompact, formatCost, formatDuration, formatReturn, plural } from '../format/numbers.js';
+import {
+  formatCompact,
+  formatCost,
+  formatDuration,
+  formatInterval,
+  formatReturn,
+  plural,
+} from '../format/numbers.js';
 import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
+import type { Figure } from '../format/progress-line.js';
 import type { Completion } from '../models/language-model.js';
-import type { RunEvent } from '../runs/events.js';
+import type { Confirmation, RunEvent } from '../runs/events.js';
 import { formatCaps } from '../runs/facts.js';
 import type { Display } from './session.js';
 
@@ -57,7 +65,10 @@ class RunDisplay {
   #warmingUp = false;
   #rejected = 0;
   #saved = 0;
-  #best: { score: number; iteration: number } | undefined;
+  #best: Best | undefined;
+  /** The best that the scroll-back tells of. */
+  #kept: Best | undefined;
+  #confirmations = 0;
 
   constructor(progress: Progress) {
     this.#progress = progress;
@@ -79,7 +90,14 @@ class RunDisplay {
         this.#rejected++;
         break;
       case 'iteration-finished':
+        this.#keepBest();
         this.#progress.update(event.iteration, [...this.#figures(event.score), ...usageFigures(event)]);
+        break;
+      case 'confirmation-started':
+        this.#confirm(event);
+        break;
+      case 'confirmed':
+        this.#confirmed(event.confirmation);
         break;
       case 'warning':
         this.#progress.alert(warningText(event.message));
@@ -95,6 +113,7 @@ class RunDisplay {
     this.#iterations = event.iterations;
     this.#completed = (event.resumedAt ?? 1) - 1;
     this.#best = event.best;
+    this.#kept = event.best;
     this.#saved = event.racing?.saved ?? 0;
     this.#progress.say(`${event.environment}, ${event.parameters} parameters, ${event.model}`);
     if (event.resumedAt !== undefined) this.#progress.say(`resumed at iteration ${event.resumedAt}`);
@@ -114,7 +133,35 @@ class RunDisplay {
     if (!this.#warmingUp) this.#progress.begin({ label: 'warm-up', total: of, value: entry.candidate });
     this.#warmingUp = true;
     this.#progress.update(entry.candidate + 1, this.#figures(entry.score));
-    if (entry.candidate + 1 === of) this.#iterate();
+    if (entry.candidate + 1 < of) return;
+    this.#keepBest();
+    this.#iterate();
+  }
+
+  /** What overwrites itself on a terminal would take an improvement with it. */
+  #keepBest(): void {
+    const [best, before] = [this.#best, this.#kept];
+    if (best === undefined || best === before) return;
+    this.#kept = best;
+    const than = before === undefined ? '' : `, before ${formatReturn(before.score)}`;
+    this.#progress.keep(`${placeOf(best)}  best ${formatReturn(best.score)}${than}`);
+  }
+
+  #confirm({ candidates, episodesEach, of }: Extract<RunEvent, { kind: 'confirmation-started' }>): void {
+    const what =
+      candidates === 1 ? 'the best policy' : `the best ${candidates} policies, then the chosen one`;
+    this.#progress.say(`confirming ${what} on ${plural(episodesEach, 'untouched episode')}`);
+    this.#progress.begin({ label: 'confirmation', total: of, lineEvery: 0 });
+  }
+
+  #confirmed(confirmation: Confirmation): void {
+    const { ci95, mean, stage } = confirmation;
+    const figures = [
+      { text: `${stage === 'final' ? 'confirmed' : 'mean'} ${formatReturn(mean)}` },
+      `95 % interval ${formatInterval(ci95)}`,
+      placeOf(confirmation),
+    ];
+    this.#progress.update(++this.#confirmations, figures);
   }
 
   #count({ score, iteration, lengths, planned = lengths.length }: WarmupEvaluated['entry']): void {
@@ -122,12 +169,12 @@ class RunDisplay {
     if (this.#best === undefined || score > this.#best.score) this.#best = { score, iteration };
   }
 
-  #figures(score: number | undefined): string[] {
+  #figures(score: number | undefined): Figure[] {
     const best = this.#best;
-    const place = best?.iteration === 0 ? 'warm-up' : `iteration ${best?.iteration}`;
+    const bestText = best && `best ${formatReturn(best.score)}`;
     return [
       score === undefined ? 'rejected' : `return ${formatReturn(score)}`,
-      ...(best === undefined ? [] : [`best ${formatReturn(best.score)} (${place})`]),
+      ...(best && bestText ? [{ text: `${bestText} (${placeOf(best)})`, short: bestText }] : []),
       ...(this.#rejected === 0 ? [] : [`${this.#rejected} rejected`]),
       ...(this.#saved === 0 ? [] : [`${formatCompact(this.#saved)} episodes saved`]),
     ];
@@ -141,11 +188,19 @@ export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>)
   return `waiting for the answer of the model, ${most} (Ctrl-C again ends that, and it is asked again on resume)`;
 }
 
-function usageFigures({ usage, caps }: Extract<RunEvent, { kind: 'iteration-finished' }>): string[] {
+interface Best {
+  readonly score: number;
+  readonly iteration: number;
+}
+
+const placeOf = ({ iteration }: Pick<Best, 'iteration'>) =>
+  iteration === 0 ? 'warm-up' : `iteration ${iteration}`;
+
+function usageFigures({ usage, caps }: Extract<RunEvent, { kind: 'iteration-finished' }>): Figure[] {
   const tokens = usage.promptTokens + usage.completionTokens;
   const faults = Object.values(usage.faults ?? {}).reduce((sum, count) => sum + count, 0);
   return [
-    ...(tokens === 0 ? [] : [`${formatCompact(tokens)} tokens`]),
+    ...(tokens === 0 ? [] : [{ text: `${formatCompact(tokens)} tokens` }]),
     ...(usage.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
     ...(faults === 0 ? [] : [plural(faults, 'fault')]),
     ...(caps === undefined ? [] : [`limits: ${formatCaps(caps)}`]),

@@ -1,6 +1,7 @@
 /** The stages of a run: warm up, propose, evaluate, confirm. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ConfirmationConfig } from '../config/config.js';
+import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { ModelError } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { remembered } from '../prompting/context/history.js';
@@ -10,6 +11,7 @@ import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type Confirmation, type EndedCall, faultsOf } from '../runs/events.js';
 import { callKey } from '../runs/underway.js';
+import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
 import { type Proposal, type ProposalGroup, propose } from './proposal.js';
@@ -206,28 +208,30 @@ function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[
 
 /** Chooses among the best few on fresh seeds, then measures the chosen one on fresh seeds again. */
 export async function confirmBest(
-  experiment: Pick<Experiment, 'buffer' | 'emit' | 'seed' | 'setting'>,
+  experiment: Pick<Experiment, 'buffer' | 'config' | 'emit' | 'seed' | 'setting'>,
   { candidates, episodes }: ConfirmationConfig,
   signal: AbortSignal,
 ): Promise<Confirmation | undefined> {
-  const { buffer, emit, seed, setting } = experiment;
+  const { buffer, config, emit, seed, setting } = experiment;
+  const range = returnRange(config.environment, config.evaluation);
   const finalists = bestEntries(buffer.entries, candidates);
   const of = finalists.length === 1 ? 1 : finalists.length + 1;
   let chosen = finalists[0];
+  if (chosen === undefined) return undefined;
+  emit({ kind: 'confirmation-started', candidates: finalists.length, episodesEach: episodes, of });
   if (finalists.length > 1) {
     let highest = Number.NEGATIVE_INFINITY;
     for (const entry of finalists) {
       await yieldToEventLoop();
       const seeds = confirmationSeeds(seed, 'selection', episodes);
-      const confirmation = await confirm(setting, entry, seeds, 'selection', signal);
+      const confirmation = await confirm({ setting, range }, entry, seeds, 'selection', signal);
       if (confirmation === undefined) return undefined;
       emit({ kind: 'confirmed', confirmation, of });
       if (confirmation.mean > highest) [chosen, highest] = [entry, confirmation.mean];
     }
   }
-  if (chosen === undefined) return undefined;
   const seeds = confirmationSeeds(seed, 'final', episodes);
-  const confirmation = await confirm(setting, chosen, seeds, 'final', signal);
+  const confirmation = await confirm({ setting, range }, chosen, seeds, 'final', signal);
   if (confirmation === undefined) return undefined;
   emit({ kind: 'confirmed', confirmation, of });
   return confirmation;
@@ -250,7 +254,7 @@ export function bestEntries(entries: readonly BufferEntry[], count: number): rea
 
 /** Evaluates an entry again on seeds that took no part in choosing it; undefined when it is aborted. */
 async function confirm(
-  setting: EvaluationSetting,
+  { range, setting }: { readonly setting: EvaluationSetting; readonly range: Interval },
   entry: BufferEntry,
   seeds: readonly number[],
   stage: Confirmation['stage'],
@@ -262,14 +266,15 @@ async function confirm(
     throw error;
   });
   if (returns === undefined) return undefined;
+  const centre = mean(returns);
   return {
     stage,
     iteration: entry.iteration,
     candidate: entry.candidate,
     parameters: entry.parameters,
     observed: entry.score,
-    mean: mean(returns),
-    ci95: meanInterval95(returns),
+    mean: centre,
+    ci95: clipped(meanInterval95(returns), range, centre),
     episodes: returns.length,
   };
 }

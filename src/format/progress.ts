@@ -4,7 +4,10 @@ import { styleText } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
 import type { CommandContext } from '../base/context.js';
 import { forStream, harmlessLines } from '../base/terminal-text.js';
-import { formatCount, formatDuration } from './numbers.js';
+import { formatCount } from './numbers.js';
+import { type Figure, fittedLine, textOf } from './progress-line.js';
+import { TimeLeft } from './time-left.js';
+import { wrapped } from './width.js';
 
 export interface ProgressMode {
   /** One JSON object a record on the standard output, and no display. */
@@ -33,12 +36,14 @@ export interface Progress {
   emit(record: object): void;
   /** A line for the scroll-back. */
   say(text: string): void;
+  /** A line for the scroll-back where updates overwrite each other; elsewhere the update itself stays. */
+  keep(text: string): void;
   /** A line for the scroll-back, also when nothing else is shown. */
   alert(text: string): void;
   /** Begins work, in place of the work before. */
   begin(work: Work): void;
   /** What is done now, and short texts that go with it. */
-  update(value: number, figures?: readonly string[]): void;
+  update(value: number, figures?: readonly Figure[]): void;
   /** Leaves the terminal as it was; a second call does nothing. */
   close(): void;
 }
@@ -54,6 +59,7 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
   return {
     emit: json ? (record) => context.print(JSON.stringify(record)) : nothing,
     alert: context.note,
+    keep: nothing,
     say: nothing,
     begin: nothing,
     update: nothing,
@@ -68,7 +74,7 @@ export const warningText = (message: string) =>
 class ProgressLines implements Progress {
   readonly #context: Outside;
   #work: Work | undefined;
-  #began = 0;
+  #left = new TimeLeft(0, 0);
   #lastLine = 0;
 
   constructor(context: Outside) {
@@ -81,26 +87,28 @@ class ProgressLines implements Progress {
     this.#context.note(text);
   }
 
+  keep() {}
+
   alert(text: string) {
     this.#context.note(text);
   }
 
   begin(work: Work) {
     this.#work = work;
-    this.#began = this.#context.milliseconds();
-    this.#lastLine = this.#began;
+    this.#lastLine = this.#context.milliseconds();
+    this.#left = new TimeLeft(this.#lastLine, work.value ?? 0);
   }
 
-  update(value: number, figures: readonly string[] = []) {
+  update(value: number, figures: readonly Figure[] = []) {
     if (this.#work === undefined) return;
     const { label, total, lineEvery = 10, timed = true, amount = formatCount } = this.#work;
-    const { value: before = 0 } = this.#work;
     const now = this.#context.milliseconds();
+    this.#left.take(now, value);
     if (value < total && now - this.#lastLine < 1000 * lineEvery) return;
     this.#lastLine = now;
-    const left = ((now - this.#began) / (value - before)) * (total - value);
-    const time = timed && value < total && Number.isFinite(left) ? [`${formatDuration(left)} left`] : [];
-    this.say([`${label} ${amount(value)}/${amount(total)}`, ...figures, ...time].join('  '));
+    const left = timed ? this.#left.text(now, total) : undefined;
+    const texts = figures.map(textOf);
+    this.say([`${label} ${amount(value)}/${amount(total)}`, ...texts, ...(left ? [left] : [])].join('  '));
   }
 
   close() {
@@ -111,14 +119,13 @@ class ProgressLines implements Progress {
 /** Milliseconds between two drawings. */
 const drawingInterval = 100;
 
-/** Updates that the time left is told from. */
-const recentUpdates = 40;
-
 class ProgressBar implements Progress {
   readonly #terminal: NodeJS.WriteStream;
   readonly #milliseconds: () => number;
   #bars: MultiBar | undefined;
   #bar: SingleBar | undefined;
+  #figures: readonly Figure[] = [];
+  #left = new TimeLeft(0, 0);
   #drawn = 0;
 
   constructor(terminal: NodeJS.WriteStream, milliseconds: () => number) {
@@ -129,43 +136,61 @@ class ProgressBar implements Progress {
   emit() {}
 
   say(text: string) {
-    const line = `${forStream(text, true)}\n`;
-    if (this.#bars === undefined) this.#terminal.write(line);
-    else this.#bars.log(line);
+    // A terminal that shows a bar breaks no lines by itself.
+    const lines = `${wrapped(forStream(text, true), this.#width()).join('\n')}\n`;
+    if (this.#bars === undefined) this.#terminal.write(lines);
+    else this.#bars.log(lines);
+  }
+
+  keep(text: string) {
+    this.say(text);
   }
 
   alert(text: string) {
     this.say(text);
   }
 
+  /** One column is left free: a cursor that stands behind the last one would be on the next line. */
+  readonly #width = () => (this.#terminal.columns || 80) - 1;
+
   begin({ label, total, value = 0, timed = true, amount = formatCount }: Work) {
     this.close();
+    this.#figures = [];
+    const began = this.#milliseconds();
+    this.#left = new TimeLeft(began, value);
     this.#bars = new MultiBar({
-      format: `{bar} {label} {value}/{total}{figures}${timed ? '  {duration_formatted}, {eta_formatted} left' : ''}`,
-      formatTime: (seconds) => (typeof seconds === 'number' ? formatDuration(1000 * seconds) : '–'),
-      formatValue: (count, _options, type) =>
-        type === 'value' || type === 'total' ? amount(count) : String(count),
+      format: (_options, { value: now }) => {
+        const time = this.#milliseconds();
+        return fittedLine(
+          {
+            share: total > 0 ? now / total : 1,
+            label,
+            count: `${amount(now)}/${amount(total)}`,
+            figures: this.#figures,
+            ...(timed && { elapsed: time - began, left: this.#left.text(time, total) }),
+          },
+          this.#width(),
+        );
+      },
       stream: this.#terminal,
-      barsize: 12,
       hideCursor: true,
       clearOnComplete: true,
-      barCompleteChar: '━',
-      barIncompleteChar: '·',
       fps: 1000 / drawingInterval,
-      etaBuffer: recentUpdates,
       // A logged line overwrites the bar, which must be drawn again even where nothing changed.
       forceRedraw: true,
       gracefulExit: false,
     });
     // A process that ends without closing its display must show the cursor again.
     process.once('exit', this.#onExit);
-    this.#bar = this.#bars.create(total, value, { label, figures: '' });
+    this.#bar = this.#bars.create(total, value);
   }
 
-  update(value: number, figures: readonly string[] = []) {
-    this.#bar?.update(value, { figures: figures.map((figure) => `  ${figure}`).join('') });
-    // A timer draws, too, but not while the work blocks the thread.
+  update(value: number, figures: readonly Figure[] = []) {
+    this.#figures = figures;
+    this.#bar?.update(value);
     const now = this.#milliseconds();
+    this.#left.take(now, value);
+    // A timer draws, too, but not while the work blocks the thread.
     if (now - this.#drawn < drawingInterval) return;
     this.#drawn = now;
     this.#bars?.update();

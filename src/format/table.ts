@@ -1,7 +1,7 @@
 /** A table is data: columns tell the cell of each row, and terminal, CSV, Markdown and HTML draw the same table. */
-import { styleText } from 'node:util';
 import { type Html, html } from './html.js';
 import { formatInterval, formatNumber, formatReturn, missing } from './numbers.js';
+import { fittedTable, type TextTable } from './text-table.js';
 
 export interface Column<Row> {
   /** Header for people; without one the column is for machines only. An empty header is one. */
@@ -68,16 +68,19 @@ export const forMachines = <Row>(name: string, cell: CellOf<Row>): Column<Row> =
 
 type Columns<Row> = readonly Column<Row>[];
 
-/** Columns padded to their widest cell. Control characters become spaces: they would steer the terminal. */
-export function terminalTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
-  const { titles, right, lines } = readable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' '));
-  const widths = titles.map((title, c) => Math.max(title.length, ...lines.map((line) => line[c]!.length)));
-  const padded = (line: readonly string[]) =>
-    line
-      .map((text, c) => (right[c] ? text.padStart(widths[c]!) : text.padEnd(widths[c]!)))
-      .join('  ')
-      .trimEnd();
-  return [styleText('dim', padded(titles)), ...lines.map(padded)].join('\n');
+/**
+ * Columns padded to their widest cell. Control characters become spaces: they would steer the terminal.
+ * @param width columns of the terminal: a wider table breaks its texts, and then goes on below; undefined for no limit
+ */
+export function terminalTable<Row>(
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  width = Number.POSITIVE_INFINITY,
+): string {
+  return fittedTable(
+    readable(columns, rows, (text) => text.replaceAll(/\p{Cc}/gu, ' ')),
+    width,
+  );
 }
 
 /** A table of GitHub's Markdown: https://github.github.com/gfm/#tables-extension- */
@@ -102,7 +105,10 @@ export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): stri
   return [header, ...lines].map((line) => `${line.map(csvText).join(',')}\n`).join('');
 }
 
-/** A table of a page, which scrolls where it is wide; `tall` ones also scroll down. */
+/** Columns that a phone shows side by side; with more, each row becomes a list of its cells. */
+const mostOnPhone = 4;
+
+/** A table of a page, which scrolls where it is wide, and restacks on a phone; `tall` ones also scroll down. */
 export function htmlTable<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
@@ -110,15 +116,19 @@ export function htmlTable<Row>(
 ): Html {
   const shown = columns.filter(({ title }) => title !== undefined);
   const number = ({ kind = 'text' }: Column<Row>) => kind !== 'text' && html` class="number"`;
-  return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table>
+  const stacks = shown.length > mostOnPhone;
+  return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table${stacks && html` class="stack"`}>
 <thead><tr>${shown.map((column) => html`<th scope="col"${number(column)}>${column.title}</th>`)}</tr></thead>
 <tbody>${rows.map((row, r) => {
     const repeated = repetitions(shown, rows, r);
     return html`<tr>${shown.map((column, c) => {
-      const content = repeated[c] ? '' : htmlCell(column, column.cell(row));
+      const cell = htmlCell(column, column.cell(row));
+      // Each list of a restacked table stands for itself.
+      const content = repeated[c] ? stacks && html`<span class="repeated">${cell}</span>` : cell;
+      const label = stacks && column.title !== '' && html` data-label="${column.title}"`;
       return c === 0
         ? html`<th scope="row"${number(column)}>${content}</th>`
-        : html`<td${number(column)}>${content}</td>`;
+        : html`<td${number(column)}${label}>${content}</td>`;
     })}</tr>
 `;
   })}</tbody></table></div>`;
@@ -130,7 +140,7 @@ function readable<Row>(
   rows: readonly Row[],
   plain: (text: string) => string,
   code: (text: string) => string = plain,
-) {
+): TextTable {
   const shown = columns.filter(({ title }) => title !== undefined);
   const isEstimate = ({ kind }: Column<Row>) => kind === 'estimate';
   const lines = rows.map((row, r) => {
@@ -150,6 +160,7 @@ function readable<Row>(
     right: shown.flatMap((column) =>
       isEstimate(column) ? [true, true] : [(column.kind ?? 'text') === 'number'],
     ),
+    joined: shown.flatMap((column) => (isEstimate(column) ? [false, true] : [false])),
     lines,
   };
 }

@@ -27,7 +27,9 @@ export function preflight(assembly: Assembly, context: ModelContext | undefined)
     ...boundFindings(assembly),
     ...racingFindings(assembly),
     ...promptFindings(assembly, forecast),
-    ...(isLanguageModel(assembly.config.model) ? lengthFindings(assembly, forecast, context?.tokens) : []),
+    ...(isLanguageModel(assembly.config.model)
+      ? [...memoryFindings(assembly, forecast), ...lengthFindings(assembly, forecast, context?.tokens)]
+      : []),
     ...limitFindings(assembly, forecast),
     estimateRun(assembly, forecast),
   ];
@@ -154,6 +156,29 @@ function promptFindings(
     rewardProblem(config),
   ];
   return problems.filter((problem) => problem !== false && problem !== undefined).map(warning);
+}
+
+/** The token budget hides evaluations that the memory would show. */
+function memoryFindings(
+  { config, imported }: Assembly,
+  { entryTokens, room }: PromptForecast,
+): readonly Finding[] {
+  const { candidates, iterations, memory, warmup } = config;
+  const { best, ofGroup, recent, tokens } = memory;
+  const perIteration = ofGroup === undefined ? candidates : 1;
+  const last = warmup.policies + imported.length + (iterations - 1) * perIteration;
+  const wanted = best === undefined && recent === undefined ? last : (best ?? 0) + (recent ?? 0);
+  const shown = Math.min(last, wanted);
+  // That it holds less than two is told elsewhere.
+  if (room >= shown || room < 2) return [];
+  return [
+    warning({
+      field: 'memory.tokens',
+      value: tokens,
+      message: `holds about ${room} of the ${shown} evaluations that the last prompt would show: the others are hidden, the oldest first`,
+      remedy: `memory.tokens=${Math.ceil((shown * entryTokens) / 1000) * 1000} shows them all, where the model's context takes that; memory.best and memory.recent say which to show instead`,
+    }),
+  ];
 }
 
 /** The description of a built-in environment tells of that environment's rewards. */

@@ -28,6 +28,8 @@ export interface PromptForecast {
   readonly answer: Tokens;
   /** How many evaluations fit into the memory's budget, at least. */
   readonly room: number;
+  /** Estimated tokens of an evaluation in the history, at most. */
+  readonly entryTokens: number;
 }
 
 /**
@@ -83,6 +85,7 @@ export function forecastPrompts(parts: Parts, count?: ModelContext['count']): Pr
           : parts.family.parameters.count,
     },
     room: wide.room,
+    entryTokens: wide.entryTokens,
   };
 }
 
@@ -127,6 +130,7 @@ interface MadeUpRun {
   readonly answer: string;
   readonly reply: string;
   readonly room: number;
+  readonly entryTokens: number;
 }
 
 function madeUpRun(parts: Parts, width: Width): MadeUpRun {
@@ -150,12 +154,14 @@ function madeUpRun(parts: Parts, width: Width): MadeUpRun {
     score: scores[width],
     ...(cut && { planned: evaluation.episodes }),
   });
+  const entryTokens = history.tokens(entry(1));
   return {
     entry,
     episode,
     answer,
     reply: width === 'wide' ? `${answer}\n${reason}` : answer,
-    room: Math.floor(memory.tokens / history.tokens(entry(1))),
+    room: Math.floor(memory.tokens / entryTokens),
+    entryTokens,
   };
 }
 

@@ -9,7 +9,7 @@ export const promptsSchema = z.strictObject({
   set: text
     .default('semantic')
     .describe(
-      '`numeric` (only f(params)), `semantic` (with the task described), `compact` (few tokens, for small models), or the path of a folder of your own',
+      '`numeric` (only f(params)), `semantic` (with the task described), `compact` (few tokens, for small models), or the path of a folder of your own (what it holds: prompts/README.md)',
     )
     .meta({ format: 'name-or-path' }),
   description: text
@@ -38,8 +38,10 @@ export const memorySchema = z.strictObject({
     .default('chronological')
     .describe('Chronological keeps the start of the prompt unchanged, so that prompt caches work'),
   tokens: count(1)
-    .default(16_000)
-    .describe('Budget of the history part, in estimated tokens; the oldest go first'),
+    .default(24_000) // leaves a context of 32,768 room for the task and an answer of 4,096 tokens
+    .describe(
+      'Budget of the history part, in estimated tokens; the oldest go first. Told before a run where it hides evaluations',
+    ),
   trajectories: z
     .enum(['none', 'rows', 'summary'])
     .default('none')

@@ -1,3 +1,4 @@
+import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
   formatCompact,
@@ -11,7 +12,7 @@ import {
 import { estimate, htmlTable, number, text } from '../format/table.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import type { RunFacts } from '../runs/facts.js';
-import { bootstrapMean95 } from '../statistics/bootstrap.js';
+import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { iterationAxis, meanCurve } from './charts/arm-curves.js';
@@ -69,7 +70,7 @@ const faultList = (faults: readonly string[]) =>
 
 function groupHeadline(repeats: readonly RepeatData[]): Html {
   // `compare` gives the same interval.
-  const confirmed = summarize(confirmedMeans(repeats));
+  const confirmed = summarize(confirmedMeans(repeats), rangeOf(repeats));
   const observed = repeats.flatMap(({ data: { entries } }) => bestEntry(entries)?.score ?? []);
   const done = repeats.filter(({ data: { status } }) => status === 'completed').length;
   const total = (value: (data: RepeatData['data']) => number) =>
@@ -101,6 +102,10 @@ function confirmedTile(confirmed: Summary | undefined): Html {
   return tile(name, formatReturn(mean), interval, 'confirmed');
 }
 
+/** What an episode can return; the repeats differ in their seed alone. */
+const rangeOf = ([first]: readonly RepeatData[]): Interval =>
+  first === undefined ? unbounded : returnRange(first.data.config.environment, first.data.config.evaluation);
+
 const confirmedMeans = (repeats: readonly RepeatData[]) =>
   repeats.flatMap(({ data: { confirmed } }) => confirmed?.mean ?? []);
 
@@ -112,9 +117,13 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
     .filter((curve) => curve.length > 0);
   if (curves.length === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
   const slots = last + 1;
-  const summary = meanCurve(curves);
+  const summary = meanCurve(curves, rangeOf(repeats));
   const means = confirmedMeans(repeats);
-  const confirmed = means.length === 0 ? undefined : { mean: mean(means), interval: bootstrapMean95(means) };
+  const told = summarize(means, rangeOf(repeats));
+  const confirmed = told && {
+    mean: told.mean,
+    interval: told.meanInterval ?? ([told.mean, told.mean] as const),
+  };
   const [low, high] = robustDomain([...curves.flat(), ...means]);
   const y = linearScale([low, high], [height, 0], { ticks: 6, nice: true });
   const x = (i: number) => i + 0.5;
@@ -175,7 +184,12 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
   return htmlTable(repeats, [
     text('repeat', ({ data, href }) => ({ text: data.manifest.run, href: relativeLink(href) })),
     number('seed', (repeat) => String(manifest(repeat).seed)),
-    text('status', ({ data: { status } }) => ({ text: status, mark: `status ${status}` })),
+    text('status', ({ data: { ended, status, stoppedEarly } }) => ({
+      text: status,
+      mark: `status ${status}`,
+      // The terminal says why a repeat came to no regular end.
+      ...((status !== 'completed' || stoppedEarly) && ended !== status && { detail: ended }),
+    })),
     number('iterations', (repeat) => manifest(repeat).iterations.done),
     number('evaluations', ({ data }) => data.entries.length),
     number('observed', ({ data }) => bestEntry(data.entries)?.score, { format: formatReturn }),

@@ -5,7 +5,7 @@ import { formatDuration, formatInterval, formatParameter, formatReturn } from '.
 import { number, terminalTable, text } from '../format/table.js';
 import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
-import { racingTotals } from '../rollout/replay-buffer.js';
+import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
 import { factsOf, formatCaps, formatFaults, formatUsage, racingText, resultOf } from '../runs/facts.js';
 import type { OpenedRun } from '../runs/open-run.js';
@@ -16,6 +16,8 @@ interface Shown {
   readonly top: number;
   /** What paths are given relative to. */
   readonly cwd: string;
+  /** See `CommandContext`. */
+  readonly columns?: number | undefined;
 }
 
 /** What `show --json` prints. */
@@ -42,27 +44,28 @@ export function runFigures({ path, config, manifest, family, recorded }: OpenedR
 /** What `show` prints: learning curve, best evaluations, best policy, usage. */
 export function runText(
   { path, config, manifest, family, recorded }: OpenedRun,
-  { top, cwd }: Shown,
+  { columns, cwd, top }: Shown,
 ): string {
   const facts = factsOf(path, manifest);
   const result = resultOf(facts, cwd);
   const { confirmed } = result;
   const { entries } = recorded;
   const scores = entries.map(({ score }) => score);
+  const range = `${formatReturn(smallest(scores))} … ${formatReturn(largest(scores))}`;
   return [
     styleText('bold', `${manifest.run}  ${manifest.environment}  ${manifest.model}  seed ${manifest.seed}`),
     `${facts.ended}, ${result.iterations} of ${manifest.iterations.of} iterations, ${entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
     '',
     ...(scores.length > 0
-      ? [`${sparkline(scores, 60)}  ${formatReturn(smallest(scores))} … ${formatReturn(largest(scores))}`, '']
+      ? [`${sparkline(scores, Math.min(60, (columns ?? 120) - range.length - 2))}  ${range}`, '']
       : []),
-    bestTable(bestEntries(entries, top)),
+    bestTable(bestEntries(entries, top), columns),
     '',
     confirmed === null
       ? 'not confirmed on untouched seeds'
       : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${confirmed.episodes} untouched episodes (iteration ${confirmed.iteration})`,
     '',
-    ...describePolicy(family, (confirmed ?? result.best)?.parameters),
+    ...describePolicy(family, (confirmed ?? result.best)?.parameters, columns),
     '',
     ...(config.evaluation.racing ? [`raced     ${racingText(racingTotals(entries))}`] : []),
     `usage     ${formatUsage(result.usage)}`,
@@ -73,15 +76,16 @@ export function runText(
   ].join('\n');
 }
 
-function bestTable(best: ReturnType<typeof bestEntries>): string {
-  return terminalTable(best, [
-    number('rank', (entry) => best.indexOf(entry) + 1),
-    number('mean return', ({ score }) => score, { format: formatReturn }),
-    number('min', ({ returns }) => Math.min(...returns), { format: formatReturn }),
-    number('max', ({ returns }) => Math.max(...returns), { format: formatReturn }),
-    number('iteration', ({ iteration }) => iteration || 'warm-up'),
-    number('candidate', ({ candidate }) => candidate + 1),
-  ]);
+function bestTable(best: ReturnType<typeof bestEntries>, width: number | undefined): string {
+  const columns = [
+    number('rank', (entry: BufferEntry) => best.indexOf(entry) + 1),
+    number('mean return', ({ score }: BufferEntry) => score, { format: formatReturn }),
+    number('min', ({ returns }: BufferEntry) => Math.min(...returns), { format: formatReturn }),
+    number('max', ({ returns }: BufferEntry) => Math.max(...returns), { format: formatReturn }),
+    number('iteration', ({ iteration }: BufferEntry) => iteration || 'warm-up'),
+    number('candidate', ({ candidate }: BufferEntry) => candidate + 1),
+  ];
+  return terminalTable(best, columns, width);
 }
 
 /** Replies that could not be used, by kind. */
@@ -100,10 +104,14 @@ function describeFailures(failures: Readonly<Record<string, number>>): string {
   return kinds.length === 0 ? 'no reply' : kinds.map(([kind, count]) => `${count} × ${kind}`).join(', ');
 }
 
-function describePolicy(family: PolicyFamily, parameters: readonly number[] | undefined): readonly string[] {
+function describePolicy(
+  family: PolicyFamily,
+  parameters: readonly number[] | undefined,
+  width: number | undefined,
+): readonly string[] {
   if (parameters === undefined) return ['no policy yet'];
   const { description } = family;
-  return [styleText('bold', 'best policy'), ...policyLines(description, family, parameters)];
+  return [styleText('bold', 'best policy'), ...policyLines(description, family, parameters, width)];
 }
 
 /** Decimals of weights that follow from parameters; parameters have decimals of their own. */
@@ -113,6 +121,7 @@ function policyLines(
   description: PolicyDescription,
   family: PolicyFamily,
   parameters: readonly number[],
+  width: number | undefined,
 ): readonly string[] {
   if (description.kind !== 'linear') {
     const text = formatParameters(parameters, family.parameters);
@@ -129,6 +138,7 @@ function policyLines(
   const table = terminalTable<number>(
     Array.from({ length: observations + (bias ? 1 : 0) }, (_, row) => row),
     [text('', (row) => (row < observations ? `observation[${row}]` : 'bias')), ...outputColumns],
+    width,
   );
   if (projection === undefined) return [table];
   return [

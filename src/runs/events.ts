@@ -184,6 +184,13 @@ export type RunEvent =
   | { readonly kind: 'warning'; readonly message: string }
   /** The user asks to stop, but calls are under way: for so long at most, where anything limits that. */
   | { readonly kind: 'waiting'; readonly seconds?: number }
+  /** `of`: measurements that follow, one more than candidates where one of several is chosen. */
+  | {
+      readonly kind: 'confirmation-started';
+      readonly candidates: number;
+      readonly episodesEach: number;
+      readonly of: number;
+    }
   | { readonly kind: 'confirmed'; readonly confirmation: Confirmation; readonly of: number }
   | {
       readonly kind: 'run-finished';

@@ -14,6 +14,7 @@ import { estimate, number, terminalTable } from '../format/table.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
+import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { summarize } from '../statistics/paired.js';
 import {
   type Cap,
@@ -123,19 +124,27 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   return lines.join('\n');
 }
 
-/** The table of repeats and what they say together. */
-export function describeRepeats(results: readonly RunResult[]): string {
-  const summary = summarizeRepeats(results);
+/**
+ * The table of repeats and what they say together.
+ * @param range what an episode can return
+ * @param width see `CommandContext`
+ */
+export function describeRepeats(results: readonly RunResult[], range: Interval, width?: number): string {
+  const summary = summarizeRepeats(results, range);
   const lines = [
-    terminalTable(results, [
-      number('repeat', (result) => results.indexOf(result) + 1),
-      number('iterations', ({ iterations }) => iterations),
-      number('observed', ({ best }) => best?.return, { format: formatReturn }),
-      estimate(
-        'confirmed',
-        ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
-      ),
-    ]),
+    terminalTable(
+      results,
+      [
+        number('repeat', (result) => results.indexOf(result) + 1),
+        number('iterations', ({ iterations }) => iterations),
+        number('observed', ({ best }) => best?.return, { format: formatReturn }),
+        estimate(
+          'confirmed',
+          ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
+        ),
+      ],
+      width,
+    ),
   ];
   if (summary !== undefined) {
     const spread = summary.ci95 && `, 95 % interval ${formatInterval(summary.ci95)}`;
@@ -146,9 +155,15 @@ export function describeRepeats(results: readonly RunResult[]): string {
   return lines.join('\n');
 }
 
-/** Statistics of the confirmed means over repeats; undefined when none was confirmed. */
-export function summarizeRepeats(results: readonly Pick<RunResult, 'confirmed'>[]) {
-  const summary = summarize(results.flatMap(({ confirmed }) => confirmed?.mean ?? []));
+/** Statistics of the confirmed means over repeats, with intervals within `range`; undefined when none was confirmed. */
+export function summarizeRepeats(
+  results: readonly Pick<RunResult, 'confirmed'>[],
+  range: Interval = unbounded,
+) {
+  const summary = summarize(
+    results.flatMap(({ confirmed }) => confirmed?.mean ?? []),
+    range,
+  );
   if (summary === undefined) return undefined;
   const { count, mean, meanInterval, iqm } = summary;
   return { repeats: count, mean, ...(meanInterval && { ci95: meanInterval }), iqm };

@@ -13,6 +13,7 @@ const mayChange: ReadonlySet<string> = new Set([
   'confirmation',
   'render',
   'environment.python',
+  'environment.modules',
   'environment.timeoutSeconds',
   'environment.parallel',
   'evaluation.workers',

@@ -54,7 +54,8 @@ export function linesOf(runs: readonly ListedRun[], root: string): readonly Line
 /** Whether a line is one run, rather than a directory of them. */
 export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
 
-export function listTable(lines: readonly Line[]): string {
+/** @param width see `CommandContext` */
+export function listTable(lines: readonly Line[], width?: number): string {
   const either = (
     runs: readonly ListedRun[],
     of: (manifest: RunFacts['manifest']) => string,
@@ -66,20 +67,21 @@ export function listTable(lines: readonly Line[]): string {
   const completed = (runs: readonly ListedRun[]) =>
     runs.filter(({ status }) => status === 'completed').length;
   const own = (line: Line, of: (run: ListedRun) => Cell) => (isRun(line) ? of(line[1][0]!) : null);
-  return terminalTable(lines, [
-    text('run', (line) => (isRun(line) ? line[0] : `${line[0]}/`)),
-    text('status', (line) =>
+  const columns = [
+    text('run', (line: Line) => (isRun(line) ? line[0] : `${line[0]}/`)),
+    text('status', (line: Line) =>
       isRun(line) ? line[1][0]!.status : `${completed(line[1])} of ${line[1].length} completed`,
     ),
-    text('environment', ([, runs]) => either(runs, ({ environment }) => environment, 'environments')),
-    text('model', ([, runs]) => either(runs, ({ model }) => model, 'models')),
-    number('iterations', (line) => own(line, ({ manifest: { iterations: i } }) => `${i.done}/${i.of}`)),
-    number('observed', (line) => own(line, ({ observed }) => observed), { format: formatReturn }),
-    number('confirmed', (line) => own(line, ({ confirmed }) => confirmed?.mean), {
+    text('environment', ([, runs]: Line) => either(runs, ({ environment }) => environment, 'environments')),
+    text('model', ([, runs]: Line) => either(runs, ({ model }) => model, 'models')),
+    number('iterations', (line: Line) => own(line, ({ manifest: { iterations: i } }) => `${i.done}/${i.of}`)),
+    number('observed', (line: Line) => own(line, ({ observed }) => observed), { format: formatReturn }),
+    number('confirmed', (line: Line) => own(line, ({ confirmed }) => confirmed?.mean), {
       format: formatReturn,
     }),
-    text('started (UTC)', ([, [first]]) => started(first!.manifest)),
-  ]);
+    text('started (UTC)', ([, [first]]: Line) => started(first!.manifest)),
+  ];
+  return terminalTable(lines, columns, width);
 }
 
 const started = ({ created }: RunFacts['manifest']) => created.slice(0, 16).replace('T', ' ');

@@ -4,11 +4,13 @@ import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { makeEnvironment } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { openPolicyFamily } from '../policies/families.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
+import { clipped } from '../statistics/bootstrap.js';
 import { findRun } from './finder.js';
 import type { RecordedRun } from './logs.js';
 import type { Manifest } from './manifest.js';
@@ -61,7 +63,18 @@ export async function readWholeRun(path: string, tolerant = false): Promise<Open
   }
   const family = await openPolicyFamily(policy, environment);
   const recorded = openLogs(path, tolerant);
-  return { path, manifest, config: { ...config, policy }, environment, family, recorded };
+  const within = withinReturns(manifest, config);
+  return { path, manifest: within, config: { ...config, policy }, environment, family, recorded };
+}
+
+/** Its intervals end where returns do: earlier versions wrote them as they were computed. */
+function withinReturns(manifest: Manifest, { environment, evaluation }: Config): Manifest {
+  const range = returnRange(environment, evaluation);
+  const confirmations = manifest.confirmations.map((confirmation) => ({
+    ...confirmation,
+    ci95: clipped(confirmation.ci95, range, confirmation.mean),
+  }));
+  return { ...manifest, confirmations };
 }
 
 /** Made again where it is built in, as it was recorded where it is not. */

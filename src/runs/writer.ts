@@ -66,7 +66,7 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
 }
 
 /** Removes files that a process was replacing when it was killed: `replaceFile` and lowdb name them so. */
-function removeDrafts(path: string): void {
+export function removeDrafts(path: string): void {
   for (const file of Object.values(runFiles)) {
     for (const draft of [`${file}.new`, `.${file}.tmp`]) rmSync(join(path, draft), { force: true });
   }

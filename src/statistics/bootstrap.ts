@@ -8,6 +8,17 @@ import { normalTail, studentQuantile975 } from './distributions.js';
 
 export type Interval = readonly [number, number];
 
+/** The range of a quantity that can be anything. */
+export const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+
+/** The part of an interval within the range of what can be; `centre`, which it is about, stays in it. */
+export function clipped([low, high]: Interval, [least, most]: Interval, centre: number): Interval {
+  return [Math.max(low, Math.min(least, centre)), Math.min(high, Math.max(most, centre))];
+}
+
+/** What the difference of two values of a range can be. */
+export const differenceRange = ([least, most]: Interval): Interval => [least - most, most - least];
+
 const resamples = 2000;
 
 /** With fewer values too many resamples are nearly constant, and their t is arbitrary. */

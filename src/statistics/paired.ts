@@ -1,5 +1,13 @@
 /** Compares two methods over paired repeats: each pair has one seed. */
-import { bootstrapIqm95, bootstrapIqmDifference95, bootstrapMean95, type Interval } from './bootstrap.js';
+import {
+  bootstrapIqm95,
+  bootstrapIqmDifference95,
+  bootstrapMean95,
+  clipped,
+  differenceRange,
+  type Interval,
+  unbounded,
+} from './bootstrap.js';
 import { interquartileMean, mean, sum } from './descriptive.js';
 import { shareInterval95 } from './distributions.js';
 import { pairedTest } from './tests.js';
@@ -34,32 +42,32 @@ export type PairedComparison = PairedDifference & Judged;
 
 /**
  * undefined for no values.
- * @param within range of possible means; intervals end there
+ * @param within what a value can be; intervals end there
  */
-export function summarize(
-  values: readonly number[],
-  within: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
-): Summary | undefined {
+export function summarize(values: readonly number[], within: Interval = unbounded): Summary | undefined {
   if (values.length === 0) return undefined;
   const enough = values.length > 1;
-  const cut = ([low, high]: Interval): Interval => [Math.max(low, within[0]), Math.min(high, within[1])];
+  const centre = mean(values);
   return {
     count: values.length,
-    mean: mean(values),
-    meanInterval: enough ? cut(bootstrapMean95(values)) : null,
+    mean: centre,
+    meanInterval: enough ? clipped(bootstrapMean95(values), within, centre) : null,
     iqm: interquartileMean(values),
-    iqmInterval: enough ? cut(bootstrapIqm95(values)) : null,
+    // Percentiles of resamples lie within the values.
+    iqmInterval: enough ? bootstrapIqm95(values) : null,
   };
 }
 
 /**
  * `a` against `b`, where a[i] and b[i] belong together; undefined for no pairs.
  * @param a null where there is no value: such a pair is left out
+ * @param within what a value can be; intervals of differences end at its width
  * @throws RangeError where they differ in length
  */
 export function comparePairs(
   a: readonly (number | null)[],
   b: readonly (number | null)[],
+  within: Interval = unbounded,
 ): PairedDifference | undefined {
   if (a.length !== b.length) throw new RangeError(`${a.length} values against ${b.length}`);
   const both = a.map((value, i) => [value, b[i]!] as const).filter((pair) => !pair.includes(null));
@@ -67,11 +75,12 @@ export function comparePairs(
   if (pairs === 0) return undefined;
   const [first, second] = [both.map(([value]) => value!), both.map(([, value]) => value!)];
   const differences = first.map((value, i) => value - second[i]!);
+  const difference = mean(differences);
   const wins = sum(differences.map((difference) => (Math.sign(difference) + 1) / 2));
   return {
     pairs,
-    difference: mean(differences),
-    interval: pairs > 1 ? bootstrapMean95(differences) : null,
+    difference,
+    interval: pairs > 1 ? clipped(bootstrapMean95(differences), differenceRange(within), difference) : null,
     iqmDifference: interquartileMean(first) - interquartileMean(second),
     iqmInterval: pairs > 1 ? bootstrapIqmDifference95(first, second) : null,
     winRate: wins / pairs,

@@ -2,9 +2,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../base/package.js';
+import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
 import type { ControlName } from '../search/controls.js';
+import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs, type PairedComparison, type Summary, summarize } from '../statistics/paired.js';
 import { verdicts } from '../statistics/verdict.js';
@@ -138,7 +140,7 @@ export function controlsResult(
     seeds: plan.seeds,
     rows: plan.experiments.flatMap(({ name }) => {
       const own = runs.filter(({ experiment }) => experiment === name);
-      return plan.arms.map((arm) => rowOf(name, arm.name, own));
+      return plan.arms.map((arm) => rowOf(name, arm.name, own, rangeIn(plan, name)));
     }),
     differences: differencesOf(plan, runs),
     failures: facts.failures,
@@ -146,7 +148,18 @@ export function controlsResult(
   };
 }
 
-function rowOf(experiment: string, control: ControlName, runs: readonly ControlRun[]): ControlRow {
+/** What an episode of an experiment can return; its configs differ in the model alone. */
+function rangeIn({ experiments }: ControlsPlan, experiment: string): Interval {
+  const [config] = Object.values(experiments.find(({ name }) => name === experiment)?.configs ?? {});
+  return config === undefined ? unbounded : returnRange(config.environment, config.evaluation);
+}
+
+function rowOf(
+  experiment: string,
+  control: ControlName,
+  runs: readonly ControlRun[],
+  range: Interval,
+): ControlRow {
   const complete = runs.filter((run) => run.control === control && run.status === 'completed');
   return {
     experiment,
@@ -154,15 +167,17 @@ function rowOf(experiment: string, control: ControlName, runs: readonly ControlR
     parameters: runs.find(({ parameters }) => parameters !== null)?.parameters ?? null,
     control,
     runs: complete.length,
-    confirmed: summarize(complete.flatMap(({ confirmed }) => confirmed ?? [])) ?? null,
+    confirmed:
+      summarize(
+        complete.flatMap(({ confirmed }) => confirmed ?? []),
+        range,
+      ) ?? null,
     evaluations: complete.length === 0 ? null : mean(complete.map(({ evaluations }) => evaluations)),
   };
 }
 
-function differencesOf(
-  { arms, experiments, seeds }: ControlsPlan,
-  runs: readonly ControlRun[],
-): readonly ControlDifference[] {
+function differencesOf(plan: ControlsPlan, runs: readonly ControlRun[]): readonly ControlDifference[] {
+  const { arms, experiments, seeds } = plan;
   const confirmed = new Map(
     runs.map((run) => [`${run.experiment} ${run.control} ${run.seed}`, run.confirmed]),
   );
@@ -172,7 +187,7 @@ function differencesOf(
         seeds.map((seed) => confirmed.get(`${experiment} ${name} ${seed}`) ?? null);
       return arms.flatMap((of, i) =>
         arms.slice(0, i).flatMap((against) => {
-          const difference = comparePairs(bySeed(of), bySeed(against));
+          const difference = comparePairs(bySeed(of), bySeed(against), rangeIn(plan, experiment));
           return difference ? [{ experiment, of: of.name, against: against.name, ...difference }] : [];
         }),
       );

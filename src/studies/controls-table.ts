@@ -16,18 +16,23 @@ import {
 import { findControl } from '../search/controls.js';
 import type { Budget, ControlRow, ControlsResult } from './controls-result.js';
 
-export const controlsOnTerminal = (result: ControlsResult): string =>
-  [terminalTable(result.rows, columns(result)), ...differences(result), budgetText(result)].join('\n\n');
+/** @param width see `CommandContext` */
+export const controlsOnTerminal = (result: ControlsResult, width?: number): string =>
+  [
+    terminalTable(result.rows, columns(result), width),
+    ...differences(result, width),
+    budgetText(result),
+  ].join('\n\n');
 
 /** The tested differences; empty where there are too few repeats for any verdict. */
-function differences({ differences }: ControlsResult): readonly string[] {
+function differences({ differences }: ControlsResult, width: number | undefined): readonly string[] {
   const tested = differences.filter(({ p }) => p !== null).length;
   if (tested === 0) return [];
   const rows = differences.map((difference) => {
     const of = `${difference.experiment}: ${difference.of}`;
     return { ...difference, of, test: 'paired', counts: [difference.pairs] } as const;
   });
-  return [terminalTable(rows, differenceColumns), styleText('dim', verdictRule(tested).join('\n'))];
+  return [terminalTable(rows, differenceColumns, width), styleText('dim', verdictRule(tested).join('\n'))];
 }
 
 /** The table with its budget and seeds below. */

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { withoutOverrides } from '../base/command.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { fitted } from '../format/width.js';
 import { controlArm, requireControl } from '../search/controls.js';
 import { replaceFile } from '../storage/files.js';
 import {
@@ -161,5 +162,6 @@ function report(
     context.print(JSON.stringify({ ...rest, out }));
     return;
   }
-  context.print([controlsOnTerminal(result), ...failureLines(played), `runs        ${out}`].join('\n'));
+  const lines = [controlsOnTerminal(result, context.columns), ...failureLines(played), `runs        ${out}`];
+  context.print(fitted(lines.join('\n'), context.columns));
 }

@@ -1,10 +1,11 @@
 /** Shows the runs of a plan as they go: a bar on a terminal, lines elsewhere, JSON lines for machines. */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { createDisplay, waitingText } from '../experiment/progress.js';
 import type { Display } from '../experiment/session.js';
 import { formatCompact, formatReturn } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
+import type { Figure } from '../format/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
 import { factsOf, resultOf } from '../runs/facts.js';
 import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
@@ -119,7 +120,11 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     if (event.kind !== 'iteration-finished') return;
     run.done = event.iteration;
     const returnText = (value: number | undefined) => (value === undefined ? '–' : formatReturn(value));
-    this.#update([entry.path, `now ${returnText(event.score)}`, `best ${returnText(event.best)}`]);
+    this.#update([
+      { text: entry.path, short: basename(entry.path) },
+      `now ${returnText(event.score)}`,
+      { text: `best ${returnText(event.best)}` },
+    ]);
   }
 
   end(entry: Entry, end: RunEnd) {
@@ -149,7 +154,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   }
 
   /** A run counts by its iterations, and its confirmation as one, so that the time left is even. */
-  #update(figures: readonly string[]) {
+  #update(figures: readonly Figure[]) {
     const { context, plan } = this.#shown;
     let value = this.#ended;
     for (const { done, of } of this.#playing.values()) value += done / (of + 1);

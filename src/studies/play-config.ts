@@ -7,25 +7,17 @@ import { formatProblem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
-import { Prompter } from '../experiment/prompter.js';
 import { warningText } from '../format/progress.js';
 import { contextOf } from '../preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';
 import { preflight } from '../preflight/preflight.js';
-import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import { describeReason } from '../runs/facts.js';
 import { findRun } from '../runs/finder.js';
 import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
-import {
-  groupFile,
-  nothingRecorded,
-  readGroup,
-  readImported,
-  readManifest,
-  runFiles,
-} from '../runs/reader.js';
+import { groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
+import { type DryRunHistory, dryRun } from './dry-run.js';
 import { runName } from './library-run.js';
 import { type PlayArguments, requireJobs } from './plan.js';
 import { limitsAround, sharing } from './play-run.js';
@@ -40,11 +32,12 @@ interface ConfigArguments extends PlayArguments {
 
 /** Runs a config, or with `dryRun` prints what it would run. Returns the exit code. */
 export async function playConfig(
-  args: ConfigArguments & {
-    readonly config: string;
-    readonly runDir?: string | undefined;
-    readonly dryRun: boolean;
-  },
+  args: ConfigArguments &
+    DryRunHistory & {
+      readonly config: string;
+      readonly runDir?: string | undefined;
+      readonly dryRun: boolean;
+    },
   context: CommandContext,
 ): Promise<number> {
   requireJobs(args);
@@ -57,9 +50,15 @@ export async function playConfig(
   const assembly = await placed(loaded, () => assemble(loaded.config, context.env));
   const { config } = assembly;
   await placed(loaded, () => refuseErrors(assembly, context));
+  if (args.dryRun) {
+    try {
+      return await dryRun(assembly, args, context);
+    } finally {
+      await closeEnvironment(assembly);
+    }
+  }
   // Each repeat opens an environment and a model of its own.
-  if (args.dryRun || config.repeats > 1) await closeEnvironment(assembly);
-  if (args.dryRun) return dryRun(assembly, args.json, context);
+  if (config.repeats > 1) await closeEnvironment(assembly);
 
   const place = () =>
     args.runDir === undefined
@@ -156,26 +155,4 @@ async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<
   } catch (error) {
     throw error instanceof UserError ? loaded.locate(error) : error;
   }
-}
-
-function dryRun(assembly: Assembly, json: boolean, context: CommandContext): number {
-  const { config, environment, family, model, prompts } = assembly;
-  const buffer = createReplayBuffer();
-  const prompter = new Prompter({
-    config,
-    environment,
-    family,
-    prompts,
-    buffer,
-    recorded: nothingRecorded,
-  });
-  const messages = prompter.messages(1);
-  if (json) {
-    context.print(JSON.stringify({ config, model: model.id, parameters: family.parameters, messages }));
-    return 0;
-  }
-  context.print(resolvedYaml(config).trimEnd());
-  context.print(`\n# ${environment.id}, ${family.parameters.count} parameters, ${model.id}`);
-  for (const { role, content } of messages) context.print(`\n--- ${role} ---\n${content}`);
-  return 0;
 }

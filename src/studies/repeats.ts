@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import type { Config } from '../config/config.js';
 import { resolvedYaml } from '../config/load.js';
+import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { addUsage } from '../experiment/usage.js';
+import { fitted } from '../format/width.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { createGroupDirectory } from '../runs/create.js';
 import {
@@ -16,6 +18,7 @@ import {
   summarizeRepeats,
 } from '../runs/facts.js';
 import { readGroup, runFiles } from '../runs/reader.js';
+import type { Interval } from '../statistics/bootstrap.js';
 import type { Plan, PlayArguments } from './plan.js';
 import { failureLines, type Played, playPlan } from './play.js';
 import { reportInTime } from './single-run.js';
@@ -53,25 +56,35 @@ export async function finishGroup(
   const place = { directory: path, record: (written: unknown) => written as object };
   const runs = plan.entries.map((entry) => join(path, entry.path));
   const played = await playPlan(plan, place, args, context, () => reportInTime(runs, path, context));
-  const result = groupResult(path, plan, played, context.cwd);
+  const range = returnRange(config.environment, config.evaluation);
+  const result = groupResult(path, plan, played, range, context.cwd);
   context.print(
     args.json
       ? JSON.stringify(result)
-      : [
-          describeRepeats(result.repeats),
-          ...failureLines(played),
-          ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
-          `usage       ${formatUsage(result.usage)}`,
-          ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
-          `runs        ${result.run}`,
-          `report      ${result.report}`,
-        ].join('\n'),
+      : fitted(
+          [
+            describeRepeats(result.repeats, range, context.columns),
+            ...failureLines(played),
+            ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
+            `usage       ${formatUsage(result.usage)}`,
+            ...(result.usage.faults ? [`faults      ${formatFaults(result.usage.faults)}`] : []),
+            `runs        ${result.run}`,
+            `report      ${result.report}`,
+          ].join('\n'),
+          context.columns,
+        ),
   );
   return exitCodeOf(played.status);
 }
 
 /** The last line of `--json` for repeats: totals over them, and the best of them. */
-function groupResult(path: string, { entries }: Plan, { failures, limit, status }: Played, cwd: string) {
+function groupResult(
+  path: string,
+  { entries }: Plan,
+  { failures, limit, status }: Played,
+  range: Interval,
+  cwd: string,
+) {
   const repeats = entries
     .map((entry) => join(path, entry.path))
     .filter((run) => existsSync(join(run, runFiles.manifest)))
@@ -88,7 +101,7 @@ function groupResult(path: string, { entries }: Plan, { failures, limit, status 
     best: byBest[0]?.best ?? null,
     confirmed: byConfirmed[0]?.confirmed ?? null,
     usage: addUsage(repeats.map(({ usage }) => usage)),
-    summary: summarizeRepeats(repeats) ?? null,
+    summary: summarizeRepeats(repeats, range) ?? null,
     repeats,
     ...(failures.length > 0 && {
       failures: failures.map(({ entry, message }) => ({ run: entry.path, message })),

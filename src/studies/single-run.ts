@@ -8,14 +8,16 @@ import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.j
 import { newManifest } from '../experiment/parts.js';
 import { createDisplay } from '../experiment/progress.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
+import { fitted } from '../format/width.js';
+import type { ParameterSpec } from '../policies/policy.js';
 import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
-import { describeResult, factsOf, resultOf } from '../runs/facts.js';
+import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { readWholeRun, requireConfig } from '../runs/open-run.js';
 import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
-import { type Durability, type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
+import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import { lockRun } from '../storage/lock.js';
 import type { PlayArguments } from './plan.js';
@@ -58,18 +60,28 @@ export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>)
 export async function finishReport(
   path: string,
   { json }: Pick<PlayArguments, 'json'>,
-  { cwd, print }: Pick<CommandContext, 'cwd' | 'print'>,
+  context: Pick<CommandContext, 'columns' | 'cwd' | 'print'>,
 ): Promise<number> {
   const release = lockRun(join(path, runFiles.lock));
   try {
+    removeDrafts(path);
     await writeReport(path);
   } finally {
     release();
   }
-  const { family, manifest } = await readWholeRun(path);
-  const result = resultOf(factsOf(path, manifest), cwd);
-  print(json ? JSON.stringify(result) : describeResult(result, family.parameters));
-  return exitCodeOf(result.status);
+  const { family } = await readWholeRun(path);
+  return exitCodeOf(printResult(path, family.parameters, json, context).status);
+}
+
+function printResult(
+  path: string,
+  spec: ParameterSpec,
+  json: boolean | undefined,
+  { columns, cwd, print }: Pick<CommandContext, 'columns' | 'cwd' | 'print'>,
+): RunResult {
+  const result = resultOf(factsOf(path), cwd);
+  print(json ? JSON.stringify(result) : fitted(describeResult(result, spec), columns));
+  return result;
 }
 
 /** A run that is about to be played. */
@@ -156,8 +168,7 @@ export async function finishRun(
     if (json) context.print(JSON.stringify(failedResult(directory, context.cwd, error)));
     throw error;
   }
-  const result = resultOf(factsOf(directory.path), context.cwd);
-  context.print(json ? JSON.stringify(result) : describeResult(result, assembly.family.parameters));
+  const result = printResult(directory.path, assembly.family.parameters, json, context);
   if (!existsSync(join(directory.path, runFiles.report))) {
     context.note(`its logs are large, and there was no time for a report: policyloop report ${result.run}`);
   }

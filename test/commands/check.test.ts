@@ -209,8 +209,39 @@ describe('well-known defects are explained', () => {
   });
 });
 
+describe('a memory budget that hides evaluations', () => {
+  const config = (more: string) => `environment: CartPole-v1\niterations: 400\n${model}memory: {${more}}\n`;
+  const hidden = async (text: string, overrides: readonly string[] = []) => {
+    const { findings } = await check(text, { overrides });
+    return findings.find(({ field, level }) => field === 'memory.tokens' && level === 'warning');
+  };
+
+  it('is a warning that names how many, and the budget that shows them all', async () => {
+    const finding = await hidden(config('tokens: 16000'));
+    expect(finding?.message).toMatch(/holds about 1\d\d of the 419 evaluations/);
+    const enough = /memory\.tokens=(\d+)/.exec(finding!.remedy!)![1]!;
+    expect(await hidden(config('tokens: 16000'), [`memory.tokens=${enough}`])).toBeUndefined();
+  });
+
+  it('is held against the evaluations that the memory asks for', async () => {
+    expect(await hidden(config('best: 20, recent: 50'))).toBeUndefined();
+    expect((await hidden(config('best: 20, recent: 50, tokens: 4000')))?.message).toContain('of the 70');
+    expect(await hidden(config('best: 0, recent: 0, tokens: 100'))).toBeUndefined();
+    expect(await hidden(config('tokens: 16000'), ['iterations=100'])).toBeUndefined();
+    expect(await hidden(config('tokens: 16000'), ['model.provider=random', 'model.name='])).toBeUndefined();
+  });
+
+  it('is told by a run, too', async () => {
+    const { context, noted } = recordingContext(temporaryDirectory(), { env: {} });
+    writeFileSync(join(context.cwd, 'my.yaml'), config('tokens: 16000'));
+    const args = { config: 'my.yaml', overrides: [], runsDir: 'buffers', quiet: true, json: true };
+    await runCommand({ ...args, dryRun: true }, context);
+    expect(noted.join('\n')).toContain('of the 419 evaluations');
+  });
+});
+
 describe('the length of prompts', () => {
-  const long = 'environment: CartPole-v1\niterations: 200\n';
+  const long = 'environment: CartPole-v1\niterations: 150\n';
 
   it('is held against the context where that is known', async () => {
     const context = (tokens: number) =>

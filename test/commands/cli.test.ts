@@ -221,7 +221,12 @@ describe('policyloop', () => {
     const cwd = temporaryDirectory();
     expect((await cli(cwd, ['--help'])).stdout).toContain('policyloop run <config> [overrides..]');
     expect((await cli(cwd, ['environments'])).stdout).toMatch(/^CartPole-v1 +Box\(4\) +Discrete\(2\) +500$/m);
-    expect((await cli(cwd, ['environments', 'FrozenLake-v1'])).stdout).toContain('is_slippery');
+    const lake = (await cli(cwd, ['environments', 'FrozenLake-v1'])).stdout;
+    expect(lake).toMatch(/is_slippery +true\n/);
+    expect(lake).toMatch(/max_episode_steps +100\n/);
+    for (const part of ['observation  Discrete(16)', 'Actions:', 'Reward']) expect(lake).toContain(part);
+    const cheetah = (await cli(cwd, ['environments', 'HalfCheetah-v4'])).stdout;
+    expect(cheetah).toMatch(/^HalfCheetah-v5\nHalfCheetah-v4 is played as HalfCheetah-v5: /);
     expect((await cli(cwd, ['list'])).stderr).toContain('no runs in buffers');
   });
 });

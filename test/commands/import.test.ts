@@ -49,6 +49,17 @@ it('writes a config with its origins, and notes on what is not the same', async 
   expect(noted).toContainEqual(expect.stringContaining('warmup_dir: left out: '));
 });
 
+it('builds what it writes: what is built is told, what can not be built is refused', async () => {
+  const { context, args, noted } = workplace(propsLinear);
+  await importCommand(args, context);
+  expect(noted).toContainEqual(
+    expect.stringMatching(/^built: NavigationTrack-v0, 4 parameters, episodes of at most 250 steps/),
+  );
+  const wrong = workplace(propsLinear.replace('rank: 4', 'rank: 400'));
+  await expect(importCommand(wrong.args, wrong.context)).rejects.toThrow(/theirs\.yaml:\d+:\d+: .*rank/);
+  expect(existsSync(join(wrong.cwd, 'ours.yaml'))).toBe(false);
+});
+
 it('overwrites nothing without --force', async () => {
   const { cwd, context, args } = workplace(propsLinear);
   writeFileSync(join(cwd, 'ours.yaml'), 'mine');

@@ -142,6 +142,17 @@ describe('eight pairs', () => {
       expect(text, where).toContain('corrected by Holm for the 3 differences that were tested');
     }
     expect(sentence).toMatch(/^No evidence of a difference: tuned − base/);
+    for (const where of ['compare', 'page of compare'] as const)
+      expect(texts[where]).toContain('No evidence of a difference in any of 3 comparisons.');
+  });
+
+  it('are named in a sentence where some of several differ, on the terminal and on the page', () => {
+    const high = base.map((value, i) => value + 100 + (i % 3));
+    const { texts } = told({ base, tuned: high, 'cma-es': third });
+    for (const where of ['compare', 'page of compare'] as const)
+      expect(stripVTControlCharacters(texts[where])).toContain(
+        '2 of 3 differences are evident: hill-climb is higher than random; hill-climb is higher than cma-es. The others: 1 without evidence.',
+      );
   });
 
   it('have no verdict when they are only five', () => {
@@ -155,5 +166,24 @@ describe('eight pairs', () => {
       expect(verdict).toEqual({ p: null, adjusted: null, verdict: 'too-few' });
     }
     expect(sentence).toMatch(/^Too few for a verdict: tuned − base is \+9\.000 .* at least 6 pairs/);
+  });
+});
+
+describe('intervals of returns that have bounds', () => {
+  it('end there in every command and on every page', () => {
+    // On CartPole no mean is above 500 or below 1, wherever Student's t would end.
+    const near = [500, 500, 480, 500, 300, 500, 500, 410];
+    const far = [9, 10, 8, 9, 200, 9, 8, 9];
+    const { texts } = told({ base: far, tuned: near });
+    for (const [where, text] of Object.entries(texts)) {
+      const plain = stripVTControlCharacters(text).replaceAll('−', '-');
+      expect(plain, where).toMatch(/… 500\.0/);
+      expect(plain, where).toMatch(/1\.000 …/);
+      const returns = [...plain.matchAll(/(?<![+\d.-])(-?\d+\.\d+) … (\d+\.\d+)(?! %)/g)];
+      for (const [, low, high] of returns) {
+        expect(Number(low), where).toBeGreaterThanOrEqual(0);
+        expect(Number(high), where).toBeLessThanOrEqual(500);
+      }
+    }
   });
 });

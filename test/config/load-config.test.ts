@@ -11,6 +11,17 @@ const load = (text: string, ...overrides: readonly string[]) =>
 
 const two = 'environment: CartPole-v1\nmodel: {provider: ollama, name: qwen3:8b}\n';
 
+it('tells of an environment that is played for another version of it', () => {
+  const notes = (id: string) => {
+    const text = `environment: ${id}\nmodel: {provider: random}\n`;
+    return loadConfig({ file: 'my.yaml', readFile: () => text }).notes;
+  };
+  expect(notes('HalfCheetah-v4')).toEqual([
+    expect.stringContaining('HalfCheetah-v4 is played as HalfCheetah-v5'),
+  ]);
+  expect(notes('HalfCheetah-v5')).toEqual([]);
+});
+
 describe('a config of two lines', () => {
   it('gets every default', () => {
     expect(load(two).config).toEqual({
@@ -34,7 +45,7 @@ describe('a config of two lines', () => {
       warmup: { policies: 20 },
       evaluation: { episodes: 20, seeds: 'common', maxSteps: 1000, workers: 'auto' },
       confirmation: { candidates: 3, episodes: 100 },
-      memory: { order: 'chronological', tokens: 16_000, trajectories: 'none', rows: 10 },
+      memory: { order: 'chronological', tokens: 24_000, trajectories: 'none', rows: 10 },
       prompts: { set: 'semantic', conversation: 'fresh' },
       record: 'first',
       render: {},

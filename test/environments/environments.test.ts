@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
+import { bestReturn } from '../../src/environments/catalogue/known-bounds.js';
 import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { standFor } from '../../src/environments/catalogue/versions.js';
 import { describeEnvironment } from '../contracts/environment-contract.js';
 import { mujocoScenarios, scenarios } from './scenarios.js';
 
@@ -84,11 +86,34 @@ describe('the ids', () => {
   });
 
   test.each([
+    ['HalfCheetah-v4', 'HalfCheetah-v5', /rewards and observations of v4 are the same/],
+    ['Hopper-v2', 'Hopper-v5', /being healthy on the step that falls[\s\S]*mujoco-py/],
+    ['Reacher-v0', 'Reacher-v5', /eleventh number/],
+    ['InvertedDoublePendulum-v4', 'InvertedDoublePendulum-v5', /two more numbers/],
+    ['DoubleInvertedPendulum-v0', 'InvertedDoublePendulum-v5', /its name in Gymnasium/],
+    ['DoubleInvertedPendulum', 'InvertedDoublePendulum-v5', /its name in Gymnasium/],
+    ['FrozenLake-v0', 'FrozenLake-v1', /corrected the rewards/],
+    ['Acrobot-v0', 'Acrobot-v1', /two angles/],
+    ['Taxi-v2', 'Taxi-v4', /another map/],
+  ])('%s is played as %s, and what differs is told', async (id, played, difference) => {
+    expect((await makeEnvironment(id)).id).toBe(played);
+    expect(environmentInfo(id).id).toBe(played);
+    expect(standFor(id)?.note).toContain(`${id} is played as ${played}`);
+    expect(standFor(id)?.note).toMatch(difference);
+    expect(bestReturn({ id, options: {} }, 50)).toEqual(bestReturn({ id: played, options: {} }, 50));
+  });
+
+  test.each(environmentIds())('%s stands for itself', (id) => {
+    expect(standFor(id)).toBeUndefined();
+  });
+
+  test.each([
     ['cartpole-v1', /case of the letters[\s\S]*did you mean CartPole-v1\?/],
     ['Cartpole-v1', /did you mean CartPole-v1\?/],
-    ['FrozenLake-v0', /FrozenLake has no version v0[\s\S]*use FrozenLake-v1/],
     ['frozenlake-v7', /FrozenLake has no version v7/],
-    ['Taxi-v2', /Taxi has no version v2/],
+    ['FrozenLake-v7', /FrozenLake has no version v7[\s\S]*use FrozenLake-v1/],
+    ['HalfCheetah-v6', /HalfCheetah has no version v6/],
+    ['Pong-v4', /Pong has no version v4/],
     ['CartPole-v2', /one of: CartPole-v0, CartPole-v1/],
     ['CartPole', /version is missing/],
     ['CartPol-v1', /did you mean CartPole-v1\?/],

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
-import { bestReturn } from '../../src/environments/catalogue/known-bounds.js';
+import { bestReturn, returnRange } from '../../src/environments/catalogue/known-bounds.js';
+import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
+import type { Action, Space } from '../../src/environments/environment.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { unbounded } from '../../src/statistics/bootstrap.js';
 
 const lakes = {
   '4x4': 'SFFFFHFHFFFHHFFG',
@@ -68,6 +72,54 @@ describe('known bounds of returns', () => {
       const bound = bestReturn(environment, steps);
       if (bound === undefined || prompts.optimum === undefined) return;
       expect(prompts.optimum).toBeLessThanOrEqual(bound.value + 0.01 * Math.abs(bound.value));
+    },
+  );
+});
+
+describe('what an episode can return', () => {
+  const range = (id: string, options: Record<string, unknown> = {}, evaluation: object = {}) =>
+    returnRange({ id, options }, { maxSteps: 1000, ...evaluation });
+
+  it('follows options, step limits and rewards of the user', () => {
+    expect(range('CartPole-v1')).toEqual([1, 500]);
+    expect(range('CartPole-v1', {}, { maxSteps: 120 })).toEqual([1, 120]);
+    expect(range('CartPole-v1', { max_episode_steps: 40 })).toEqual([1, 40]);
+    expect(range('CartPole-v1', { suttonBartoReward: true })).toEqual([-1, 0]);
+    expect(range('FrozenLake-v1')).toEqual([0, 1]);
+    expect(range('FrozenLake-v1', { reward_schedule: [10, -5, -1] })).toEqual([-104, 10]);
+    expect(range('MountainCarContinuous-v0')).toEqual([Number.NEGATIVE_INFINITY, 100]);
+    expect(range('maze-sample-3x3-v0')[0]).toBeCloseTo((-0.1 * 200) / 9);
+    for (const unknown of ['gymnasium:CartPole-v1', './pole.js', 'custom:CartPole-v1', 'HalfCheetah-v5']) {
+      expect(range(unknown)).toEqual(unbounded);
+    }
+    expect(range('CartPole-v1', {}, { reward: { module: './r.js' } })).toEqual(unbounded);
+  });
+
+  it.each(environmentIds().filter((id) => !/^(synthetic|HalfCheetah|Hopper|Walker2d|Swimmer)/.test(id)))(
+    'holds every return of random play in %s',
+    async (id) => {
+      const environment = await makeEnvironment(id);
+      const [low, high] = range(id);
+      expect(Number.isFinite(low) || Number.isFinite(high)).toBe(true);
+      const random = createGenerator(1);
+      const draw = (space: Space): Action =>
+        space.kind === 'discrete'
+          ? (space.start ?? 0) + Number(random.integers(0, space.n))
+          : space.kind === 'box'
+            ? space.low.map(() => 3 * random.normal())
+            : space.spaces.map((part) => draw(part) as number);
+      for (let episode = 0; episode < 5; episode++) {
+        environment.reset(episode);
+        let total = 0;
+        for (let step = 0; step < 1000; step++) {
+          const { reward, terminated, truncated } = environment.step(draw(environment.actionSpace));
+          total += reward;
+          if (terminated || truncated) break;
+        }
+        expect(total).toBeGreaterThanOrEqual(low - 1e-9);
+        expect(total).toBeLessThanOrEqual(high + 1e-9);
+      }
+      environment.close?.();
     },
   );
 });

@@ -1,11 +1,12 @@
 /** Plays Python's Gymnasium, where there is one: POLICYLOOP_PYTHON names the interpreter (default: python3). */
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.js';
 import { makeEnvironment, openEnvironment } from '../../src/environments/catalogue/open.js';
 import {
   EnvironmentError,
@@ -216,6 +217,22 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     for (const file of ['evaluations', 'episodes'] as const) {
       expect(readRunFile(path, file)).toBe(readRunFile(whole.path, file));
     }
+  });
+
+  test('a module beside the config is found, wherever the run starts', async () => {
+    const folder = temporaryDirectory();
+    const source = readFileSync(join(import.meta.dirname, 'python', 'bridge_environments.py'), 'utf8');
+    writeFileSync(join(folder, 'beside_the_config.py'), source);
+    const id = 'gymnasium:beside_the_config:Counter-v0';
+    await expect(open(id)).rejects.toThrow(
+      'name the folder of beside_the_config.py with environment.modules',
+    );
+    writeFileSync(join(folder, 'my.yaml'), `environment: "${id}"\nmodel: {provider: random}\n`);
+    const { config } = loadConfig({ file: join(folder, 'my.yaml') });
+    expect(config.environment.modules).toBe(folder);
+    const environment = await openEnvironment(config.environment, env);
+    expect(environment.id).toBe(id);
+    await environment.close?.();
   });
 
   test.runIf(process.platform === 'linux')(

@@ -53,6 +53,7 @@ describe('the outer loop', () => {
       'call-finished',
       'candidate-evaluated',
       'iteration-finished',
+      'confirmation-started',
       'confirmed',
       'confirmed',
       'confirmed',

@@ -1,7 +1,8 @@
 import { KeyValueCache } from '../../src/models/local/engine/key-value-cache.js';
 import { openSession } from '../../src/models/local/engine/runtime.js';
-import { adapterParameters, readAdapter } from '../../src/models/local/graph/adapter.js';
+import { readAdapter } from '../../src/models/local/graph/adapter.js';
 import { buildInferenceGraph } from '../../src/models/local/graph/decoder.js';
+import { adapterParameters } from '../../src/models/local/graph/lora.js';
 import { storedParameters } from '../../src/models/local/graph/parameters.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../src/models/local/weights/safetensors.js';
@@ -18,7 +19,7 @@ export async function lastLogits(
     const base = storedParameters(g, weights, 'float32');
     return adapterDirectory === undefined
       ? base
-      : adapterParameters(g, readAdapter(adapterDirectory), base, 'float32');
+      : adapterParameters(g, readAdapter(adapterDirectory), base, weights, 'float32');
   });
   const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
   const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };

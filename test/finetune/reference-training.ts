@@ -79,7 +79,11 @@ export function readReferenceTraining(name: string): ReferenceTraining {
 
 /** All tensors of an adapter by the model's own names. */
 export function adapterValues(directory: string): Map<string, Float32Array> {
-  return values(readAdapter(directory).tensors);
+  const factors = [...readAdapter(directory).modules].flatMap(([module, { a, b }]) => [
+    [`${module}.lora_A.weight`, a] as const,
+    [`${module}.lora_B.weight`, b] as const,
+  ]);
+  return values(new Map(factors));
 }
 
 export function values(tensors: StoredTensors): Map<string, Float32Array> {

@@ -1,8 +1,9 @@
 import process from 'node:process';
-import { Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { formatBytes } from '../../src/format/numbers.js';
 import { createProgress, type ProgressMode } from '../../src/format/progress.js';
+import { displayWidth } from '../../src/format/width.js';
+import { fakeTerminal } from '../support/fake-terminal.js';
 
 /** What was said, with a clock that the test sets. */
 function recorded(terminal?: NodeJS.WriteStream) {
@@ -16,18 +17,6 @@ function recorded(terminal?: NodeJS.WriteStream) {
     milliseconds: () => clock.ms,
   };
   return { context, printed, noted, clock };
-}
-
-function fakeTerminal() {
-  let written = '';
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      written += chunk;
-      done();
-    },
-  });
-  const terminal = Object.assign(stream, { isTTY: true, columns: 120 }) as unknown as NodeJS.WriteStream;
-  return { terminal, written: () => written };
 }
 
 describe('progress without a terminal', () => {
@@ -80,8 +69,8 @@ describe('progress on a terminal', () => {
   afterEach(() => expect(process.listenerCount('exit')).toBe(listeners));
 
   it('is a bar under the lines that stay', () => {
-    const { terminal, written } = fakeTerminal();
-    const { context, noted, clock } = recorded(terminal);
+    const { stream, written } = fakeTerminal(120);
+    const { context, noted, clock } = recorded(stream);
     const progress = createProgress({}, context);
     progress.say('before');
     progress.begin({ label: 'iteration', total: 4 });
@@ -96,8 +85,8 @@ describe('progress on a terminal', () => {
   });
 
   it('draws work that never lets go of the thread', () => {
-    const { terminal, written } = fakeTerminal();
-    const { context, clock } = recorded(terminal);
+    const { stream, written } = fakeTerminal(120);
+    const { context, clock } = recorded(stream);
     const progress = createProgress({}, context);
     progress.begin({ label: 'step', total: 100 });
     clock.ms = 500;
@@ -110,8 +99,8 @@ describe('progress on a terminal', () => {
   });
 
   it('gives the cursor and line wrapping back when it is closed, also by the end of the process', () => {
-    const { terminal, written } = fakeTerminal();
-    const progress = createProgress({}, recorded(terminal).context);
+    const { stream, written } = fakeTerminal(120);
+    const progress = createProgress({}, recorded(stream).context);
     progress.begin({ label: 'step', total: 3 });
     progress.begin({ label: 'iteration', total: 3 });
     expect(written()).toContain('\x1B[?25l');
@@ -121,5 +110,72 @@ describe('progress on a terminal', () => {
     expect(atExit.lastIndexOf('\x1B[?7h')).toBeGreaterThan(atExit.lastIndexOf('\x1B[?7l'));
     progress.close();
     expect(written()).toBe(atExit);
+  });
+
+  const figures = [
+    'return 412.5',
+    { text: 'best 487.3 (iteration 12)', short: 'best 487.3' },
+    '3 rejected',
+    { text: '43.1k tokens' },
+    'limits: tokens 43.1k/2M, cost 0.0123/2',
+  ];
+
+  it.each([
+    [60, ['best 487.3', 'left', '43.1k tokens', '12/200']],
+    [80, ['best 487.3', 'left', '43.1k tokens', '12/200', '━']],
+    [120, ['best 487.3', 'left', '43.1k tokens', '12/200', '━', 'return 412.5']],
+  ])('of %i columns shows what matters', (columns, shown) => {
+    const { stream, lines, widest } = fakeTerminal(columns);
+    const { context, clock } = recorded(stream);
+    const progress = createProgress({}, context);
+    progress.begin({ label: 'iteration', total: 200 });
+    for (let i = 1; i <= 12; i++) {
+      clock.ms += 61_000;
+      progress.update(i, figures);
+    }
+    for (const text of shown) expect(lines().at(-1)).toContain(text);
+    expect(widest()).toBeLessThan(columns);
+    progress.close();
+  });
+
+  it.each([20, 60, 80, 120])('of %i columns is never left by a line', (columns) => {
+    const { stream, widest, lines } = fakeTerminal(columns);
+    const { context, clock } = recorded(stream);
+    const progress = createProgress({}, context);
+    progress.begin({ label: '反復 of a very long name', total: 123_456 });
+    for (let i = 1; i < 6; i++) {
+      clock.ms += 7_777_000;
+      progress.update(i * 1000, [
+        { text: '環境/日本語の長い名前/a-long-model:32b-instruct' },
+        'now −12345.5',
+        { text: 'best −12345.5' },
+      ]);
+      progress.keep(`iteration ${i}  best of 日本語の長い名前 in a-long-model:32b-instruct-q4_K_M`);
+    }
+    progress.close();
+    expect(widest()).toBeLessThan(columns);
+    const kept = lines().join('').replaceAll(' ', '');
+    for (let i = 1; i < 6; i++) expect(kept).toContain(`iteration${i}bestof日本語の長い名前`);
+    expect(lines().every((line) => displayWidth(line) < columns)).toBe(true);
+  });
+
+  it('tells no time left before something was done, and none when all is done', () => {
+    const { stream, written } = fakeTerminal(120);
+    const { context, clock } = recorded(stream);
+    const progress = createProgress({}, context);
+    progress.begin({ label: 'iteration', total: 4, value: 1 });
+    clock.ms = 30_000;
+    progress.update(1);
+    expect(written()).toContain('iteration 1/4');
+    expect(written()).not.toContain('left');
+    clock.ms = 60_000;
+    progress.update(2);
+    expect(written()).toContain('1 min, 2 min left');
+    const before = written().length;
+    clock.ms = 120_000;
+    progress.update(4);
+    progress.close();
+    expect(written().slice(before)).not.toContain('left');
+    expect(written()).not.toMatch(/\b0 s/);
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { render } from '../../src/format/html.js';
 import { formatReturn } from '../../src/format/numbers.js';
 import { type Column, csvTable, htmlTable, markdownTable, terminalTable } from '../../src/format/table.js';
+import { displayWidth } from '../../src/format/width.js';
 
 interface Row {
   readonly task: string;
@@ -78,6 +79,73 @@ describe('one table', () => {
     expect(page).toContain('<tr><th scope="row"></th><td><code>b</code></td>');
     expect(page).toContain('<b>−20.00</b><br><span class="muted">no interval</span>');
     expect(page).not.toContain('seed');
+  });
+});
+
+describe('a table of many columns', () => {
+  const many: readonly Column<Row>[] = [...columns.slice(0, 4), columns[2]!];
+
+  it('says in each cell what it is of, and in each row what that is of, for a phone', () => {
+    const page = render(htmlTable(rows, many));
+    expect(page).toContain('<table class="stack">');
+    expect(page).toContain('<td class="number" data-label="runs">12\u202f345</td>');
+    expect(page).toContain('<th scope="row"><span class="repeated">pole</span></th>');
+  });
+
+  it('is no list where it is narrow', () => {
+    expect(render(htmlTable(rows, columns.slice(0, 4)))).not.toMatch(/stack|data-label|repeated/);
+  });
+});
+
+describe('a table on a terminal', () => {
+  interface Wide {
+    readonly name: string;
+    readonly value: number;
+  }
+  const wide: readonly Column<Wide>[] = [
+    { title: 'group', cell: ({ name }) => name },
+    { title: 'environment', cell: () => '環境の名前 with options {"is_slippery":false}' },
+    ...['confirmed', 'median', 'area, observed'].map(
+      (title): Column<Wide> => ({
+        title,
+        kind: 'estimate',
+        cell: ({ value }) => ({ value, interval: [value - 1, value + 1] }),
+      }),
+    ),
+    { title: 'evaluations to the target', kind: 'number', cell: ({ value }) => value },
+    { title: '', cell: () => 'no evidence' },
+  ];
+  const groups = [
+    { name: 'model=a-very-long-model-name:32b-instruct, prompts.set=semantic', value: 412.5 },
+    { name: '日本語の長いグループ名はここにあります', value: -12345.5 },
+    { name: 'short', value: 0 },
+  ];
+  const plain = (width?: number) => stripVTControlCharacters(terminalTable(groups, wide, width));
+
+  it.each([40, 60, 80, 120, 200])('of %i columns fits, and shows every cell', (width) => {
+    const text = plain(width);
+    expect(Math.max(...text.split('\n').map(displayWidth))).toBeLessThanOrEqual(width);
+    for (const value of ['412.5', '411.5 … 413.5', '−12\u202f346', 'evidence']) expect(text).toContain(value);
+    // Names are broken, not cut.
+    for (const { name } of groups) for (const letter of name) expect(text).toContain(letter);
+    for (const title of ['confirmed', 'median', 'observed', 'target']) expect(text).toContain(title);
+  });
+
+  it('keeps an interval beside its estimate, and names its row in each part', () => {
+    const parts = plain(60).split('\n\n');
+    expect(parts.length).toBeGreaterThan(1);
+    for (const part of parts) {
+      expect(part).toContain('short');
+      const [titles] = part.split('\n');
+      expect(titles!.trim()).not.toMatch(/^group +95 %/);
+    }
+  });
+
+  it('is one line a row where there is no terminal, and where it fits', () => {
+    const lines = plain().split('\n');
+    expect(lines).toHaveLength(1 + groups.length);
+    expect(new Set(lines.map((line) => displayWidth(line))).size).toBeLessThanOrEqual(2);
+    expect(plain(displayWidth(lines[1]!))).toBe(plain());
   });
 });
 

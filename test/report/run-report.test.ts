@@ -80,7 +80,9 @@ describe('renderReport', () => {
       ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'range',
     );
     expect(text).toContain(`${failed.length} of ${data.calls.length} calls`);
-    expect(page).toContain(`<th scope="row">range</th><td class="number">${ofRange.length}</td>`);
+    expect(page).toContain(
+      `<th scope="row">range</th><td class="number count" data-label="calls">${ofRange.length}</td>`,
+    );
   });
 
   it('adds usage up', () => {

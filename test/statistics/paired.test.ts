@@ -10,6 +10,27 @@ const base = Array.from({ length: 10 }, () => random.normal(100, 20));
 const verdictOf = (a: readonly number[], b: readonly number[]): Verdict =>
   verdicts([comparePairs(a, b)!])[0]!.verdict;
 
+describe('intervals within a range', () => {
+  const few = [0, 0, 0.1, 0];
+
+  it('end at the range of what can be, and never leave out the mean', () => {
+    expect(summarize(few)!.meanInterval![0]).toBeLessThan(0);
+    expect(summarize(few, [0, 1])!.meanInterval![0]).toBe(0);
+    expect(summarize(few, [0, 0.02])!.meanInterval).toEqual([0, summarize(few)!.mean]);
+    expect(summarize(few, [-1, 1])).toEqual(summarize(few));
+  });
+
+  it('of differences end at its width, with the same p', () => {
+    const [a, b] = [
+      [1, 1, 1, 1, 1, 0],
+      [0, 0, 0, 0, 0, 0],
+    ];
+    const whole = comparePairs(a!, b!)!;
+    expect(whole.interval![1]).toBeGreaterThan(1);
+    expect(comparePairs(a!, b!, [0, 1])).toEqual({ ...whole, interval: [whole.interval![0], 1] });
+  });
+});
+
 describe('comparePairs', () => {
   it('finds an effect that the spread of the seeds would hide from unpaired runs', () => {
     const tuned = base.map((value) => value + 5 + random.normal(0, 2));

@@ -95,7 +95,9 @@ describe('a run that was killed while its report was written', () => {
   it('is finished by resume, which refuses it then', async () => {
     await run('r');
     renameSync(at('r/report.html'), at('r/report.html.new'));
+    writeFileSync(at('r/.manifest.json.tmp'), '{');
     await finished('r', 'r/report.html');
+    expect(existsSync(at('r/.manifest.json.tmp'))).toBe(false);
     writeFileSync(at('r/report.html.new'), '<html');
     await finished('r', 'r/report.html');
     utimesSync(at('r/report.html'), 0, 0);

@@ -25,6 +25,7 @@ export interface WrittenGguf {
  * @param model directory of a Hugging Face model
  * @param adapter merged into it on the way, with one rounding only
  * @param output must not be there yet; appears once it is complete
+ * @param ignoredKeys of config.json, which are read as if they were not there
  * @throws UserError when llama.cpp lacks what the model needs, or the disk is full; the reason of `hooks.signal`
  */
 export async function writeGguf(
@@ -33,6 +34,7 @@ export async function writeGguf(
   output: string,
   type: GgufTensorType,
   hooks: MergeHooks = {},
+  ignoredKeys: readonly string[] = [],
 ): Promise<WrittenGguf> {
   if (existsSync(output))
     throw new UserError({
@@ -41,7 +43,7 @@ export async function writeGguf(
       message: 'this file is there already',
       remedy: 'name another one',
     });
-  const config = readDecoderConfig(model);
+  const config = readDecoderConfig(model, ignoredKeys);
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);
   const metadata = [

@@ -2,7 +2,8 @@
 import { UserError } from '../../../src/base/errors.js';
 import { ropeFrequencies } from '../../../src/models/local/graph/attention.js';
 import { decoderTensors, requireTensor } from '../../../src/models/local/graph/parameters.js';
-import type { DecoderConfig, Rope } from '../../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import type { Rope } from '../../../src/models/local/weights/rope.js';
 import type { StoredTensors } from '../../../src/models/local/weights/safetensors.js';
 import { elementCount } from '../../engine/trainable.js';
 import { encodeFloats, encodeQ8, mergedRows, q8Block, type WeightChange } from '../merged-rows.js';

@@ -8,11 +8,8 @@ import {
   tokenText,
 } from '../../../src/models/local/tokens/chat-template.js';
 import { readTokenizerConfig } from '../../../src/models/local/tokens/tokenizer.js';
-import {
-  type DecoderConfig,
-  readDecoderConfig,
-  readGenerationDefaults,
-} from '../../../src/models/local/weights/hf-config.js';
+import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { checkedValue, readJson } from '../../../src/storage/files.js';
 import { type GgufMetadata, ggufValue } from './format.js';
 import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
@@ -58,9 +55,9 @@ export function vocabularyMetadata(directory: string, config: DecoderConfig): Gg
 }
 
 /** The token that llama.cpp and the model's tokenizer put before every text; undefined where they put none. */
-export function addedBos(directory: string): string | undefined {
+export function addedBos(directory: string, config: DecoderConfig): string | undefined {
   const tokenizer = readTokenizer(path.join(directory, 'tokenizer.json'));
-  const { bos, addBos } = readSpecialTokens(directory, tokenizer, readDecoderConfig(directory));
+  const { bos, addBos } = readSpecialTokens(directory, tokenizer, config);
   return addBos ? [...tokenIds(tokenizer)].find(([, id]) => id === bos)?.[0] : undefined;
 }
 

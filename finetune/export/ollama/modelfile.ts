@@ -3,7 +3,8 @@ import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import { openChatTemplate, tokenText } from '../../../src/models/local/tokens/chat-template.js';
 import { readTokenizerConfig, readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
-import { readDecoderConfig, readGenerationDefaults } from '../../../src/models/local/weights/hf-config.js';
+import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
+import { type DecoderConfig, readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
@@ -21,16 +22,19 @@ export interface Modelfile {
  * @param gguf path from the Modelfile to the file with the weights
  * @param variables of the chat template, as the model was trained with
  * @param contextTokens that the model reads
+ * @param ignoredKeys of config.json, which are read as if they were not there
  */
 export function ggufModelfile(
   model: string,
   gguf: string,
   variables: Readonly<Record<string, unknown>>,
   contextTokens: number,
+  ignoredKeys: readonly string[] = [],
 ): Modelfile {
-  const config = readTokenizerConfig(model);
-  const ends = endTexts(model);
-  const template = ollamaTemplate(openChatTemplate(model, config, variables), addedBos(model), ends);
+  const config = readDecoderConfig(model, ignoredKeys);
+  const ends = endTexts(model, config);
+  const chat = openChatTemplate(model, readTokenizerConfig(model), variables);
+  const template = ollamaTemplate(chat, addedBos(model, config), ends);
   const { temperature, topP, topK, minP, repetitionPenalty } = readGenerationDefaults(model);
   return {
     template: template !== undefined,
@@ -58,14 +62,30 @@ export function ggufModelfile(
  * @param adapter path from the Modelfile to the adapter's directory
  * @throws UserError when Ollama takes no adapters for this architecture
  */
-export function adapterModelfile({ model, adapter }: AdaptedModel, from: string, place: string): string {
-  const { architecture } = readDecoderConfig(model);
+export function adapterModelfile(
+  { model, adapter }: AdaptedModel,
+  from: string,
+  place: string,
+  ignoredKeys: readonly string[] = [],
+): string {
+  const { architecture } = readDecoderConfig(model, ignoredKeys);
   if (architecture !== 'llama' && architecture !== 'mistral')
     throw new UserError({
       field: 'adapter',
       value: architecture,
       message: 'Ollama takes no adapters for this architecture',
       alternatives: ['llama', 'mistral'],
+      remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
+    });
+  // llama.cpp multiplies every product by lora_alpha over its rank, and has no lengths of rows.
+  const plain = [...adapter.modules.values()].every(
+    ({ rank, scale, magnitude }) => magnitude === undefined && scale === adapter.alpha / rank,
+  );
+  if (!plain)
+    throw new UserError({
+      field: 'adapter',
+      value: adapter.directory,
+      message: 'Ollama takes no adapters of this kind (DoRA, use_rslora, alpha_pattern)',
       remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
   return lines([
@@ -84,10 +104,10 @@ function dotted(file: string): string {
 }
 
 /** Texts of the tokens that end an answer. */
-function endTexts(model: string): string[] {
+function endTexts(model: string, config: DecoderConfig): string[] {
   const { added_tokens: added } = readTokenizerJson(path.join(model, 'tokenizer.json'));
   const stated = readGenerationDefaults(model).eosTokens;
-  const ids = new Set(stated.length > 0 ? stated : readDecoderConfig(model).eosTokens);
+  const ids = new Set(stated.length > 0 ? stated : config.eosTokens);
   const own = tokenText(readTokenizerConfig(model).eos_token);
   return added.filter(({ id, content }) => ids.has(id) || content === own).map(({ content }) => content);
 }

@@ -1,7 +1,8 @@
 import { UserError } from '../../base/errors.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
+import { standFor } from '../../environments/catalogue/versions.js';
 import { isMapping } from '../../settings/schema.js';
-import { carry, change, type Draft, drop, given, type TheirConfig } from './draft.js';
+import { carry, change, type Draft, drop, given, isOn, type TheirConfig } from './draft.js';
 
 /** An environment of ours, and why it is not named as they name it. */
 export interface EnvironmentChoice {
@@ -10,20 +11,35 @@ export interface EnvironmentChoice {
 }
 
 /**
- * The environment that `gym_env_name` means.
- * @throws UserError where it means none that is known
+ * The environment that a config means.
+ * @param fixed the environment that `task` plays there, whatever `gym_env_name` says
+ * @throws UserError where `gym_env_name` has to say it and means none that is known
  */
-export function chooseEnvironment(theirs: TheirConfig): EnvironmentChoice {
-  const id = given(theirs, 'gym_env_name');
-  if (typeof id !== 'string') {
-    throw new UserError({
-      field: 'gym_env_name',
-      message: 'names no environment',
-      value: theirs.gym_env_name,
-      remedy: 'give the id of an environment, e.g. CartPole-v1',
-    });
-  }
+export function chooseEnvironment(theirs: TheirConfig, fixed?: string): EnvironmentChoice {
+  const written = given(theirs, 'gym_env_name');
+  if (fixed === undefined) return namedEnvironment(written);
+  if (typeof written === 'string' && isRemoteId(written)) return { id: written };
+  const named = typeof written === 'string' ? resolved(written) : undefined;
+  if (named?.id === fixed) return named;
+  const task = String(given(theirs, 'task'));
+  return { id: fixed, reason: `task ${task} plays ${fixed} there, whatever gym_env_name says` };
+}
+
+function namedEnvironment(id: unknown): EnvironmentChoice {
+  if (typeof id === 'string') return resolved(id) ?? unknown(id);
+  throw new UserError({
+    field: 'gym_env_name',
+    message: 'names no environment',
+    value: id,
+    remedy: 'give the id of an environment, e.g. CartPole-v1',
+  });
+}
+
+/** What an id of theirs means here; undefined where it means nothing that is built in. */
+function resolved(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
+  const stand = standFor(id);
+  if (stand !== undefined) return { id: stand.id, reason: stand.note };
   const known = infoOf(id);
   if (known !== undefined) {
     return known.id === id
@@ -40,7 +56,7 @@ export function chooseEnvironment(theirs: TheirConfig): EnvironmentChoice {
       reason: bare === byCase ? prefixed.slice(0, -2) : `${prefixed}${bare} is ${ours} in the wrong case`,
     };
   }
-  return newerVersion(bare) ?? unknown(id);
+  return newestVersion(bare);
 }
 
 /** The options of an environment: constructor arguments in both programs. */
@@ -71,6 +87,17 @@ export function stepLimit(id: string): number | undefined {
   return infoOf(id)?.maxSteps;
 }
 
+/** Environments whose observation is one state of a few, so that only a table can play them. */
+export const observesStates = (id: string): boolean =>
+  /^(FrozenLake|CliffWalking|Taxi|Blackjack|Nim|maze)/.test(id);
+
+/** An option that stands beside the environment's name, not among `env_kwargs`. */
+export function importSlippery(draft: Draft, key: string, value: unknown, id: string): void {
+  if (/^(FrozenLake|CliffWalking)/.test(id)) {
+    carry(draft, key, { 'environment.options.is_slippery': isOn(value) });
+  } else drop(draft, key, `nothing is slippery in ${id}`);
+}
+
 /** The maps of FrozenLake go by names. */
 export function importGridSize(draft: Draft, key: string, value: unknown, id: string): void {
   const size = Array.isArray(value) ? value[0] : value;
@@ -86,18 +113,14 @@ export function importGridSize(draft: Draft, key: string, value: unknown, id: st
   }
 }
 
-/** Their code was written for older versions of some environments (`Hopper-v4`), or leaves the version out. */
-function newerVersion(id: string): EnvironmentChoice | undefined {
+/** An id without a version means the newest one, as in Gymnasium. */
+function newestVersion(id: string): EnvironmentChoice | undefined {
   const { name, version } = parts(id);
   const newest = environmentIds()
     .filter((ours) => parts(ours).name === name)
     .at(-1);
-  if (newest === undefined || (parts(newest).version ?? 0) <= (version ?? -1)) return undefined;
-  const reason =
-    version === undefined
-      ? `the id gives no version: ${newest} is the newest here`
-      : `${newest} is built in, whose rewards and observations are not in all of ${id}; gymnasium:${id} would be played by Python's Gymnasium`;
-  return { id: newest, reason };
+  if (newest === undefined || version !== undefined) return undefined;
+  return { id: newest, reason: `the id gives no version: ${newest} is the newest here` };
 }
 
 function parts(id: string): { readonly name: string; readonly version: number | undefined } {
@@ -122,6 +145,11 @@ function infoOf(id: string) {
 
 /** The error of an unknown id, at the key that gives it. */
 function unknown(id: string): never {
+  const elsewhere = elsewherePlayed.find(({ ids }) => ids.test(id));
+  if (elsewhere !== undefined) {
+    const { message, remedy } = elsewhere;
+    throw new UserError({ field: 'gym_env_name', message, value: id, remedy: remedy(id) });
+  }
   try {
     environmentInfo(id);
   } catch (error) {
@@ -130,6 +158,20 @@ function unknown(id: string): never {
   }
   throw new Error(`${id} is known`);
 }
+
+/** Environments of theirs that are not built in, and who plays them. */
+const elsewherePlayed = [
+  {
+    ids: /^(LunarLander|BipedalWalker|CarRacing|Ant|Humanoid|HumanoidStandup|Pusher)(Continuous|Hardcore)?-v\d+$/,
+    message: 'is not built in',
+    remedy: (id: string) => `gym_env_name=gymnasium:${id} plays it with Python's Gymnasium`,
+  },
+  {
+    ids: /^(Panda|Fetch)/,
+    message: 'is not built in, and observes dictionaries, which no policy here reads',
+    remedy: () => 'wrap it so that it observes a vector, in a module of yours: environment: ./my-env.js',
+  },
+] as const;
 
 /** The environment itself is imported with its name, whose value a note may correct. */
 export function importEnvironment(draft: Draft, key: string, { id, reason }: EnvironmentChoice): void {

@@ -5,11 +5,11 @@ import { nearest, UserError } from '../../base/errors.js';
 import { parseOverride } from '../../settings/overrides.js';
 import { isMapping } from '../../settings/schema.js';
 import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';
-import { chooseEnvironment } from './environment.js';
+import { earlier, isEarlier } from './earlier.js';
 import type { Dialect } from './keys.js';
-import { isRunner, llmRlFinetune } from './llm-rl-finetune.js';
-import { chooseModel } from './model.js';
+import { llmRlFinetune } from './llm-rl-finetune.js';
 import { props } from './props.js';
+import { runnerOf } from './runners.js';
 
 export interface ImportedConfig {
   /** The program it was written for. */
@@ -32,7 +32,7 @@ export function isForeignConfig(content: unknown): content is TheirConfig {
 export function importConfig(theirs: TheirConfig): ImportedConfig {
   const dialect = dialectOf(theirs);
   const draft = newDraft(theirs);
-  const reading = dialect.read(draft, chooseEnvironment(theirs), chooseModel(theirs));
+  const reading = dialect.read(draft);
   const problems: UserError[] = [];
   for (const [key, importKey] of Object.entries(dialect.keys)) {
     const value = given(theirs, key);
@@ -56,7 +56,7 @@ export function importConfig(theirs: TheirConfig): ImportedConfig {
 
 /** Whether one of the programs knows the key. */
 function isForeignKey(key: string): boolean {
-  return Object.hasOwn(props.keys, key) || Object.hasOwn(llmRlFinetune.keys, key);
+  return [props, llmRlFinetune, earlier].some(({ keys }) => Object.hasOwn(keys, key));
 }
 
 /**
@@ -92,7 +92,9 @@ export function applyTheirOverrides(
 
 /** The program that has more of the keys as its own; the tasks of LLM-RL-finetune are its runners. */
 function dialectOf(theirs: TheirConfig): Dialect {
-  if (isRunner(given(theirs, 'task'))) return llmRlFinetune;
+  const task = given(theirs, 'task');
+  if (isEarlier(theirs)) return earlier;
+  if (runnerOf(task) !== undefined) return llmRlFinetune;
   const own = (dialect: Dialect, other: Dialect) =>
     Object.keys(theirs).filter((key) => Object.hasOwn(dialect.keys, key) && !Object.hasOwn(other.keys, key))
       .length;

@@ -1,14 +1,13 @@
 /** The keys that both programs have, and what their tables of keys are made of. */
-import type { PolicyConfig } from '../../policies/settings.js';
 import { plainName } from '../../storage/files.js';
-import { carry, change, type Draft, drop, given, isOn } from './draft.js';
-import { type EnvironmentChoice, importEnvironment, noWindow } from './environment.js';
+import { carry, change, type Draft, drop, type Fields, given, isOn } from './draft.js';
+import { type EnvironmentChoice, importEnvironment, importSlippery, noWindow } from './environment.js';
 import type { ModelChoice } from './model.js';
 
 /** What a config says as a whole, which decides how single keys are read. */
 export interface Reading {
   readonly environment: EnvironmentChoice;
-  readonly policy: PolicyConfig['kind'];
+  readonly policy: 'linear' | 'q-table';
   readonly prompts: 'numeric' | 'semantic';
   readonly model: ModelChoice | undefined;
 }
@@ -21,8 +20,11 @@ export interface Dialect {
   readonly name: string;
   /** Every key that it documents. */
   readonly keys: Readonly<Record<string, KeyImport>>;
-  /** @param draft what is certain without looking at single keys goes into it */
-  readonly read: (draft: Draft, environment: EnvironmentChoice, model: ModelChoice | undefined) => Reading;
+  /**
+   * @param draft what is certain without looking at single keys goes into it
+   * @throws UserError for a config that means nothing here
+   */
+  readonly read: (draft: Draft) => Reading;
 }
 
 export const carried =
@@ -77,7 +79,7 @@ export const sharedKeys: Readonly<Record<string, KeyImport>> = {
   gym_env_name: (draft, key, _value, { environment }) => importEnvironment(draft, key, environment),
   num_episodes: carried('iterations'),
   num_evaluation_episodes: carried('evaluation.episodes'),
-  max_traj_length: carried('evaluation.maxSteps'),
+  is_slippery: (draft, key, value, { environment }) => importSlippery(draft, key, value, environment.id),
   render_mode: dropped(noWindow),
   logdir: logDirectory,
   llm_model_name: model,
@@ -107,6 +109,16 @@ export const warmUp: KeyImport = (draft, key, value) => {
     });
   }
 };
+
+/** A budget that no history fills: their prompts hold every evaluation of their buffers. */
+export const wholeHistory: Fields = { 'memory.tokens': 10_000_000 };
+
+/** Numbers only, or the task described: the name of a template says it, `semantic` before `numeric`. */
+export function promptsOf(template: unknown): 'numeric' | 'semantic' | undefined {
+  const name = String(template ?? '');
+  if (/semantic/i.test(name)) return 'semantic';
+  return /numeric|num_optim/i.test(name) ? 'numeric' : undefined;
+}
 
 /** @returns whether the key is there and has a value */
 export const isGiven = ({ theirs }: Draft, key: string): boolean => given(theirs, key) !== undefined;

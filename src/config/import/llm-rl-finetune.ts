@@ -1,7 +1,8 @@
 /** LLM-RL-finetune: linear policies and Q-tables, one runner a task. */
+import { UserError } from '../../base/errors.js';
 import { actionVectors, binKeys, binsOf, dimensionsOf, hasContinuousActions } from './bins.js';
 import { assign, carry, change, type Draft, drop, given, isOn } from './draft.js';
-import { importGridSize, stepLimit } from './environment.js';
+import { chooseEnvironment, importGridSize, observesStates, stepLimit } from './environment.js';
 import {
   carried,
   type Dialect,
@@ -9,30 +10,53 @@ import {
   droppedIfOn,
   isGiven,
   type KeyImport,
+  promptsOf,
   sharedKeys,
-  warmUp,
+  wholeHistory,
 } from './keys.js';
+import { chooseModel } from './model.js';
+import { runnerOf } from './runners.js';
 
-const isLinear = ({ theirs }: Draft): boolean => {
-  const continuous = given(theirs, 'continuous');
-  return continuous === undefined ? !Array.isArray(given(theirs, 'states')) : isOn(continuous);
-};
-
-/** Their linear policies are a weight matrix; their tables hold a value for every state and action. */
-const policyFields = (draft: Draft) =>
-  isLinear(draft)
-    ? { 'policy.kind': 'linear', 'policy.bias': false }
+/** Their linear policies have a bias; their tables hold a value for every state and action. */
+const policyFields = (kind: 'linear' | 'q-table') =>
+  kind === 'linear'
+    ? { 'policy.kind': 'linear', 'policy.bias': true }
     : { 'policy.kind': 'q-table', 'policy.form': 'values' };
 
-const continuous: KeyImport = (draft, key, _value, { policy }) => {
-  const reason =
-    policy === 'linear'
-      ? 'a weight matrix without bias, as there; policy.bias: true adds one'
-      : 'a value for every state and action, as there; policy.form: actions, one action a state, is far easier for a model';
-  change(draft, key, reason, policyFields(draft));
+function policyKind({ theirs }: Draft, environment: string): 'linear' | 'q-table' {
+  if (observesStates(environment)) return 'q-table';
+  const continuous = given(theirs, 'continuous');
+  const isTable = continuous === undefined ? Array.isArray(given(theirs, 'states')) : !isOn(continuous);
+  return isTable ? 'q-table' : 'linear';
+}
+
+/** Templates from before the newest code: their prompts show trajectories, or the last policy and its return alone. */
+const isOlder = ({ theirs }: Draft): boolean => {
+  const template = given(theirs, 'llm_si_template_name');
+  return template !== undefined && promptsOf(template) === undefined;
 };
 
-const actions: KeyImport = (draft, key, _value, { policy, environment: { id } }) => {
+const task: KeyImport = (draft, key, _value, { policy }) => {
+  const optimum = policy === 'linear' ? runnerOf(given(draft.theirs, 'task'))?.optimum : undefined;
+  if (optimum === undefined) {
+    drop(draft, key, 'chooses a runner there; here the environment and the policy say it all');
+  } else {
+    const older = isOlder(draft) ? ', in its newest code; the older templates did not' : '';
+    const reason = `its runner tells the model of an optimum of ${optimum}${older}`;
+    change(draft, key, reason, { 'prompts.optimum': optimum });
+  }
+};
+
+const continuous: KeyImport = (draft, key, value, { policy, environment: { id } }) => {
+  if (isOn(value) !== (policy === 'linear'))
+    return drop(draft, key, `${id} observes states: a table plays it`);
+  if (policy === 'linear') return carry(draft, key, policyFields(policy));
+  const reason =
+    'a value for every state and action, as there; policy.form: actions, one action a state, is far easier for a model';
+  return change(draft, key, reason, policyFields(policy));
+};
+
+export const tableActions: KeyImport = (draft, key, _value, { policy, environment: { id } }) => {
   if (policy === 'q-table' && hasContinuousActions(id) && !isGiven(draft, 'num_action_bins')) {
     carry(draft, key, { 'policy.actions': actionVectors(draft.theirs, id) });
   } else drop(draft, key, `follows from ${id}`);
@@ -48,7 +72,7 @@ const actionBins: KeyImport = (draft, key, value, { policy, environment: { id } 
   }
 };
 
-const states: KeyImport = (draft, key, _value, { policy, environment: { id } }) => {
+export const tableStates: KeyImport = (draft, key, _value, { policy, environment: { id } }) => {
   const dimensions = dimensionsOf(id);
   if (policy === 'linear' || dimensions === undefined) drop(draft, key, `follows from ${id}`);
   else if (dimensions.some((dimension) => dimension.key !== undefined && isGiven(draft, dimension.key))) {
@@ -73,58 +97,70 @@ const bins: KeyImport = (draft, key, value, { policy, environment: { id } }) => 
   } else drop(draft, key, `${id} observes nothing that it would divide`);
 };
 
+export const binImports: Readonly<Record<string, KeyImport>> = {
+  num_action_bins: actionBins,
+  ...Object.fromEntries(binKeys.map((key) => [key, bins])),
+};
+
+/** A random subspace of the weights. */
+export const projection: KeyImport = (draft, key, value, { policy }) => {
+  if (policy === 'linear') return carry(draft, key, { 'policy.projection.rank': value });
+  throw new UserError({
+    field: key,
+    message: 'projects the values of a table, which only the weights of a linear policy are here',
+    value,
+    remedy: `${key}= leaves it out: the model then proposes every entry of the table`,
+  });
+};
+
 const showsBuffer = ({ theirs }: Draft): boolean => {
   const use = given(theirs, 'use_replay_buffer');
   return use === undefined || isOn(use);
 };
 
-const history: KeyImport = (draft, key, value) => {
-  if (!showsBuffer(draft)) drop(draft, key, 'the replay buffer is not shown (use_replay_buffer)');
-  else {
-    change(draft, key, 'so many evaluations, each with memory.rows sampled steps, within memory.tokens', {
-      'memory.recent': value,
-      'memory.trajectories': 'rows',
-    });
+/** The buffer holds so many evaluations, and a prompt shows them all. */
+const bufferSize: KeyImport = (draft, key, value, { environment: { id } }) => {
+  if (!isOlder(draft)) {
+    const reason = 'the last so many evaluations, all in the prompt, as there; no episode is cut by it';
+    change(draft, key, reason, { 'memory.recent': value, ...wholeHistory });
+    return;
   }
+  const limit = stepLimit(id);
+  const cut =
+    limit === undefined
+      ? 'evaluation.maxSteps cuts an episode'
+      : `${id} cuts an episode after ${limit} steps`;
+  drop(draft, key, `most steps of a trajectory in the prompt: memory.rows here; ${cut}`);
+};
+
+const trajectories: KeyImport = (draft, key, value) => {
+  if (!isOlder(draft)) return drop(draft, key, 'not read there: max_traj_length is the size of the buffer');
+  if (!showsBuffer(draft)) return drop(draft, key, 'the replay buffer is not shown (use_replay_buffer)');
+  const reason = 'so many evaluations, each with memory.rows sampled steps of its first episode';
+  change(draft, key, reason, { 'memory.recent': value, 'memory.trajectories': 'rows', ...wholeHistory });
 };
 
 const useReplayBuffer: KeyImport = (draft, key) => {
-  if (showsBuffer(draft)) carry(draft, key);
-  else {
-    change(draft, key, 'only the latest evaluation and a sample of its steps are shown, as there', {
-      'memory.recent': 1,
-      'memory.trajectories': 'rows',
-    });
-  }
+  if (showsBuffer(draft)) return carry(draft, key);
+  const reason =
+    'no evaluation is shown; the older prompts still named the last policy and its return: memory.recent=1 does so here';
+  change(draft, key, reason, { 'memory.best': 0, 'memory.recent': 0 });
 };
-
-/** A conversation that never ends outgrows every context. */
-const longestConversation = 20;
 
 const conversation: KeyImport = (draft, key, value) => {
-  if (isOn(value)) return carry(draft, key, { 'prompts.conversation': 'fresh' });
-  const iterations = given(draft.theirs, 'num_episodes');
-  const turns =
-    typeof iterations === 'number' ? Math.min(iterations, longestConversation) : longestConversation;
-  change(
-    draft,
-    key,
-    `a conversation starts anew from the memory after ${turns} iterations, before it outgrows the context`,
-    {
-      'prompts.conversation.turns': turns,
-    },
-  );
+  const fields = { 'prompts.conversation': 'fresh' };
+  if (isOn(value) || !isOlder(draft)) return carry(draft, key, fields);
+  const reason =
+    'every iteration starts from a fresh prompt, as in the newest code; the older code went on with one conversation, as prompts.conversation={turns: N} does here';
+  change(draft, key, reason, fields);
 };
 
-/** Their worlds go on where Gymnasium's time limit has cut an episode. */
-const episodeLength: KeyImport = (draft, key, value, { environment: { id } }) => {
-  const limit = stepLimit(id);
-  const fields = { 'evaluation.maxSteps': value };
-  if (limit === undefined || !(Number(value) > limit)) carry(draft, key, fields);
-  else {
-    const reason = `${id} itself cuts an episode after ${limit} steps, which holds here; environment.options.max_episode_steps sets that`;
-    change(draft, key, reason, fields);
-  }
+/** The untrained policy is evaluated, too. */
+const warmUp: KeyImport = (draft, key, value) => {
+  const reason =
+    'the random policies and the untrained one, which is evaluated there, too; weights are drawn as policyloop draws them, not from U(-3.5, 3.5)';
+  const policies = typeof value === 'number' ? value + 1 : value;
+  change(draft, key, reason, { 'warmup.policies': policies });
 };
 
 const saysModel: KeyImport = (draft, key, _value, { model }) => {
@@ -138,37 +174,25 @@ const baseModel: KeyImport = (draft, key, _value, { model }) => {
   else drop(draft, key, 'has a meaning with model_type: OFFLINE only');
 };
 
-const runners = [
-  'mountaincar',
-  'mc_continuous',
-  'cartpole',
-  'inverted_pendulum',
-  'pong',
-  'swimmer',
-  'hopper',
-  'pendulum',
-  'blackjack',
-  'grid_world',
-];
-
 const keys: Readonly<Record<string, KeyImport>> = {
   ...sharedKeys,
-  task: dropped('chooses a runner there; here the environment and the policy say it all'),
+  task,
   experiments: carried('repeats'),
   continuous,
-  actions,
-  num_action_bins: actionBins,
-  states,
-  ...Object.fromEntries(binKeys.map((key) => [key, bins])),
+  actions: tableActions,
+  states: tableStates,
+  ...binImports,
+  rank: projection,
   grid_size: (draft, key, value, { environment }) => importGridSize(draft, key, value, environment.id),
-  max_traj_length: episodeLength,
-  max_traj_count: history,
+  max_traj_length: bufferSize,
+  max_traj_count: trajectories,
   use_replay_buffer: useReplayBuffer,
   reset_llm_conversation: conversation,
   llm_ui_template_name: dropped('the user prompt is a part of the prompt set'),
   model_type: saysModel,
   base_model: baseModel,
   warmup_episodes: warmUp,
+  optimum: carried('prompts.optimum'),
   step_size: carried('prompts.stepSize'),
   record_video: droppedIfOn(
     'policyloop render draws an episode of a run, render.every: N one every N iterations',
@@ -181,16 +205,15 @@ const keys: Readonly<Record<string, KeyImport>> = {
 export const llmRlFinetune: Dialect = {
   name: 'LLM-RL-finetune',
   keys,
-  read(draft, environment, model) {
-    assign(draft, policyFields(draft));
-    // The initial policy there is one random one.
+  read(draft) {
+    const { theirs } = draft;
+    const environment = chooseEnvironment(theirs, runnerOf(given(theirs, 'task'))?.environment);
+    const policy = policyKind(draft, environment.id);
+    assign(draft, policyFields(policy));
+    // The untrained policy is evaluated, too.
     if (!isGiven(draft, 'warmup_episodes')) assign(draft, { 'warmup.policies': 1 });
-    const numeric = /num_optim/.test(String(given(draft.theirs, 'llm_si_template_name') ?? ''));
-    const prompts = numeric && !isGiven(draft, 'env_desc_file') ? 'numeric' : 'semantic';
-    assign(draft, { 'prompts.set': prompts });
-    return { environment, model, policy: isLinear(draft) ? 'linear' : 'q-table', prompts };
+    const prompts = promptsOf(given(theirs, 'llm_si_template_name')) ?? 'semantic';
+    assign(draft, { 'prompts.set': prompts, 'prompts.conversation': 'fresh' });
+    return { environment, model: chooseModel(theirs), policy, prompts };
   },
 };
-
-/** Whether `task` is one of the runners. */
-export const isRunner = (task: unknown): boolean => runners.includes(String(task));

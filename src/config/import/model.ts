@@ -1,3 +1,4 @@
+import { UserError } from '../../base/errors.js';
 import { type Fields, given, type TheirConfig } from './draft.js';
 
 /** A model of ours: the fields of `model`, and what the user should know of the choice. */
@@ -13,6 +14,13 @@ export function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
   const name = String(written);
   const type = String(given(theirs, 'model_type') ?? '').toLowerCase();
   if (type === 'offline') return adapted(name, given(theirs, 'base_model'));
+  const oss = gptOss.exec(name)?.[1];
+  if (oss !== undefined) {
+    return {
+      fields: { provider: 'ollama', name: `gpt-oss:${oss.toLowerCase()}` },
+      reason: `policyloop runs no model of this architecture itself: ollama pull gpt-oss:${oss.toLowerCase()}, or name an OpenAI-compatible server with model.provider=openai and model.baseUrl`,
+    };
+  }
   if (type === 'hf') return downloaded(name);
   if (name.startsWith('ollama:'))
     return { fields: { provider: 'ollama', name: name.slice('ollama:'.length) } };
@@ -56,6 +64,9 @@ function compatible(name: string, { name: service, baseUrl, apiKeyEnv }: Service
   };
 }
 
+/** A directory of gpt-oss, or its name at Hugging Face. */
+const gptOss = /\/gpt-oss-(\d+b)$/i;
+
 /** An adapter that their fine-tuning wrote, on its base. */
 function adapted(adapter: string, base: unknown): ModelChoice {
   if (base === undefined) {
@@ -63,6 +74,15 @@ function adapted(adapter: string, base: unknown): ModelChoice {
       fields: { provider: 'local', path: adapter },
       reason: 'without base_model it is taken for the directory of a whole model, run in this program',
     };
+  }
+  if (gptOss.test(String(base))) {
+    throw new UserError({
+      field: 'base_model',
+      message: 'policyloop can neither run nor adapt a model of this architecture',
+      value: base,
+      remedy:
+        'serve the base with the adapter (vLLM does), and name the server: model_type=openai, then model.baseUrl',
+    });
   }
   const { path, reason } = directoryOf(String(base));
   return { fields: { provider: 'local', path, adapter }, ...(reason !== undefined && { reason }) };

@@ -1,6 +1,6 @@
 /** Prompted Policy Search: the configs of the ProPS paper, and of forks of its code. */
 import { assign, carry, change, type Draft, drop, type Fields, given, isOn } from './draft.js';
-import { importOptions } from './environment.js';
+import { chooseEnvironment, importOptions } from './environment.js';
 import {
   carried,
   type Dialect,
@@ -11,7 +11,9 @@ import {
   type Reading,
   sharedKeys,
   warmUp,
+  wholeHistory,
 } from './keys.js';
+import { chooseModel } from './model.js';
 
 /** What decides the kind of the policy and of the prompts. */
 const tasks: Readonly<
@@ -39,7 +41,7 @@ function guess({ theirs }: Draft) {
 
 const isProjected = (task: unknown) => String(task).endsWith('_rndm_proj');
 
-function fieldsOf({ policy, prompts }: Pick<Reading, 'policy' | 'prompts'>): Fields {
+function fieldsOf({ policy, prompts }: Kinds): Fields {
   return {
     'policy.kind': policy,
     // Without the key `bias`, their linear policies have none; the default here is to have one.
@@ -61,6 +63,10 @@ const task: KeyImport = (draft, key, value, reading) => {
     );
   } else if (name.endsWith('_with_feedback')) {
     change(draft, key, "a model is told returns, not a person's or a vision model's remarks", fields);
+  } else if (policy === 'linear' && prompts === 'semantic' && !showsTrajectories(draft, reading)) {
+    const reason =
+      "parameters and returns are shown, as in the paper's code; a fork of it shows trajectories, too, as memory.trajectories=rows does here";
+    change(draft, key, reason, fields);
   } else carry(draft, key, fields);
 };
 
@@ -101,27 +107,60 @@ const rank: KeyImport = (draft, key, value) => {
 };
 
 const history: KeyImport = (draft, key, value) =>
-  change(
-    draft,
-    key,
-    'beside this number, memory.tokens bounds the history (the oldest go first); there nothing does',
-    { 'memory.recent': value },
-  );
+  change(draft, key, 'the last so many evaluations, all in the prompt, as there', {
+    'memory.recent': value,
+  });
 
-const trajectories: KeyImport = (draft, key, value) => {
-  if (!isOn(value)) carry(draft, key, { 'memory.trajectories': 'none' });
-  else {
-    change(draft, key, 'of each evaluation shown, memory.rows sampled steps, not every one', {
-      'memory.trajectories': 'rows',
-    });
-  }
+type Kinds = Pick<Reading, 'policy' | 'prompts'>;
+
+/** Keys of a fork whose semantic prompts show the trajectories of linear policies, too. */
+const forkKeys = [
+  ...['include_trajectories', 'ollama_num_ctx', 'ollama_num_predict', 'param_min', 'param_max'],
+  ...['include_feedback_with_params', 'feedback_interval', 'use_gemini_feedback'],
+];
+
+/**
+ * Semantic prompts show the whole first episode of each evaluation: those of tables in every version of the code, those
+ * of linear policies in one fork.
+ */
+function showsTrajectories({ theirs }: Draft, { policy, prompts }: Kinds): boolean {
+  if (prompts === 'numeric') return false;
+  const include = given(theirs, 'include_trajectories');
+  if (include !== undefined) return isOn(include);
+  return policy === 'q-table' || forkKeys.some((key) => given(theirs, key) !== undefined);
+}
+
+function trajectoryFields(draft: Draft, kinds: Kinds): Fields {
+  if (!showsTrajectories(draft, kinds)) return {};
+  const length = given(draft.theirs, 'max_traj_length');
+  const isWhole = kinds.policy === 'q-table' && typeof length === 'number';
+  return { 'memory.trajectories': 'rows', ...(isWhole && { 'memory.rows': length }) };
+}
+
+const trajectories: KeyImport = (draft, key, value, reading) => {
+  if (!isOn(value)) carry(draft, key);
+  else if (reading.prompts === 'numeric') drop(draft, key, 'numeric prompts show none there');
+  else
+    change(
+      draft,
+      key,
+      'memory.rows sampled steps of the first episode of each evaluation',
+      trajectoryFields(draft, reading),
+    );
 };
 
-const summary: KeyImport = (draft, key, value) => {
+const episodeLength: KeyImport = (draft, key, value, reading) => {
+  const fields = { 'evaluation.maxSteps': value };
+  if (!('memory.rows' in trajectoryFields(draft, reading))) return carry(draft, key, fields);
+  const reason = 'cuts an episode; the prompt shows the whole first episode of each evaluation, as there';
+  return change(draft, key, reason, { ...fields, ...trajectoryFields(draft, reading) });
+};
+
+const summary: KeyImport = (draft, key, value, reading) => {
   if (!isOn(value)) carry(draft, key);
-  else if (isOn(given(draft.theirs, 'include_trajectories'))) {
-    drop(draft, key, 'the trajectories themselves are shown (include_trajectories)');
-  } else {
+  else if (reading.prompts === 'numeric') drop(draft, key, 'numeric prompts show none there');
+  else if (showsTrajectories(draft, reading)) drop(draft, key, 'the trajectories themselves are shown');
+  else {
     change(draft, key, 'computed from the first episode, not written by a model', {
       'memory.trajectories': 'summary',
     });
@@ -147,7 +186,7 @@ const contextTokens: KeyImport = (draft, key, value, reading) => {
   change(
     draft,
     key,
-    'Ollama would cut what is beyond it: the history is kept to what the reply and the task leave',
+    'Ollama would cut what is beyond it: the history is kept to what the reply and the task leave, and the oldest evaluations are hidden beyond that',
     {
       'model.contextTokens': value,
       ...(!isGiven(draft, 'ollama_num_predict') && { 'model.maxTokens': maxTokens }),
@@ -195,6 +234,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   warmup_episodes: warmUp,
   warmup_dir: warmUpFolder,
   max_traj_count: history,
+  max_traj_length: episodeLength,
   max_best_length: carried('memory.best'),
   include_trajectories: trajectories,
   summary,
@@ -216,10 +256,11 @@ const keys: Readonly<Record<string, KeyImport>> = {
 export const props: Dialect = {
   name: 'ProPS',
   keys,
-  read(draft, environment, model) {
-    const name = String(given(draft.theirs, 'task'));
+  read(draft) {
+    const { theirs } = draft;
+    const name = String(given(theirs, 'task'));
     const kinds = Object.hasOwn(tasks, name) ? tasks[name]! : guess(draft);
-    assign(draft, fieldsOf(kinds));
-    return { environment, model, ...kinds };
+    assign(draft, { ...fieldsOf(kinds), ...wholeHistory, ...trajectoryFields(draft, kinds) });
+    return { environment: chooseEnvironment(theirs), model: chooseModel(theirs), ...kinds };
   },
 };

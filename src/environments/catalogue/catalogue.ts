@@ -41,6 +41,7 @@ import { Blackjack } from '../toy-text/blackjack.js';
 import { cliffWalking } from '../toy-text/cliff-walking.js';
 import { frozenLake, frozenLakeOptions } from '../toy-text/frozen-lake.js';
 import { Taxi, taxiOptions } from '../toy-text/taxi.js';
+import { standFor } from './versions.js';
 
 /** What can be known of an environment without loading it. */
 export interface EnvironmentInfo {
@@ -49,6 +50,8 @@ export interface EnvironmentInfo {
   readonly aliases: readonly string[];
   /** Names of the options, as Gymnasium spells them. */
   readonly options: readonly string[];
+  /** What holds where an option is not given; an option without a default is not among them. */
+  readonly defaults: Readonly<Record<string, unknown>>;
   /**
    * Steps after which an episode is truncated unless an option says otherwise; undefined for no limit, and for synthetic
    * tasks, whose limits are drawn.
@@ -125,12 +128,15 @@ export const catalogue: readonly CatalogueEntry[] = [
 ];
 
 /**
- * The environment of an id or alias: one of the catalogue, a random maze of any size, or a synthetic task.
+ * The environment of an id or alias: one of the catalogue, the version of it that is played for another one, a random
+ * maze of any size, or a synthetic task.
  * @throws UserError for a synthetic task of an unknown family or with unusable options
  */
-export function findEntry(id: string): CatalogueEntry | undefined {
-  const known = catalogue.find((item) => item.id === id || item.aliases.includes(id));
+export function findEntry(written: string): CatalogueEntry | undefined {
+  const known = catalogue.find((item) => item.id === written || item.aliases.includes(written));
   if (known !== undefined) return known;
+  const id = standFor(written)?.id ?? written;
+  if (id !== written) return findEntry(id);
   if (isSyntheticId(id)) return syntheticEntry(id);
   const maze = id.startsWith('maze-random-') && mazeSize(id) !== undefined;
   return maze ? randomMazeEntry(id) : undefined;
@@ -156,6 +162,7 @@ function entry<S extends z.ZodObject>(
     id,
     aliases,
     options: optionNames(schema),
+    defaults: { ...schema.parse({}), ...(maxSteps !== undefined && { max_episode_steps: maxSteps }) },
     maxSteps,
     async make(options) {
       const { own, maxEpisodeSteps = maxSteps } = parseOptions(id, schema, options);

@@ -1,8 +1,17 @@
-/** Upper bounds of the mean return and of the return of an episode, for environments where they are known. */
+/** Bounds of the mean return and of the return of an episode, for environments where they are known. */
 
+import { type Interval, unbounded } from '../../statistics/bootstrap.js';
 import type { EnvironmentConfig } from '../settings.js';
-import { environmentFamily, environmentName, type Options, option, snakeCased } from './facts.js';
-import { isRemoteId } from './open.js';
+import {
+  environmentFacts,
+  environmentFamily,
+  environmentName,
+  type Options,
+  option,
+  snakeCased,
+} from './facts.js';
+import { environmentInfo, isBuiltInId, isRemoteId } from './open.js';
+import { standFor } from './versions.js';
 
 export interface ReturnBound {
   /** No policy's mean return is higher. */
@@ -15,7 +24,7 @@ export function bestReturn(
   { id, options }: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
 ): ReturnBound | undefined {
-  const bare = id.replace(/^gymnasium:/, '');
+  const bare = standFor(id)?.id ?? id.replace(/^gymnasium:/, '');
   const bound = bounds[environmentName(bare)] ?? bounds[environmentFamily(bare)];
   return bound?.(snakeCased(options), steps);
 }
@@ -31,7 +40,7 @@ export function highestReturn(
 ): number | undefined {
   const { id, options } = environment;
   if (isRemoteId(id)) return undefined;
-  const lucky = luckiest[environmentName(id)];
+  const lucky = luckiest[environmentName(standFor(id)?.id ?? id)];
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
@@ -41,6 +50,7 @@ const luckiest: Readonly<Record<string, (options: Options, steps: number) => num
     const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
     return rewards.join() === '1,0,0' ? 1 : undefined;
   },
+  NavigationTrack: (_options, steps) => 5 * steps,
   // Slipping goes to a neighbouring cell, too.
   CliffWalking: (_options, steps) => Math.max(-13, -steps),
   // The delivery ends the episode; every other step costs.
@@ -118,4 +128,54 @@ function frozenLake(options: Options, steps: number): ReturnBound | undefined {
   return is4x4
     ? { value: 0.8235, because: 'dynamic programming without a limit, slippery 4x4 map' }
     : { value: 1, because: 'the goal earns 1' };
+}
+
+/**
+ * What an episode can return, ends included; ±Infinity where that is not known: for another program's environment, a
+ * module's, or a reward of the user's own.
+ * @param evaluation `reward` and `maxSteps` of the config
+ */
+export function returnRange(
+  environment: Pick<EnvironmentConfig, 'id' | 'options'>,
+  { maxSteps, reward }: { readonly maxSteps: number; readonly reward?: unknown },
+): Interval {
+  const { id } = environment;
+  if (reward !== undefined || !isBuiltInId(id)) return unbounded;
+  const options = snakeCased(environment.options);
+  const own = option<number | undefined>(options, 'max_episode_steps', environmentInfo(id).maxSteps);
+  const steps = own === undefined || own === -1 ? maxSteps : Math.min(own, maxSteps);
+  if (environmentName(id) === 'FrozenLake') return lakeRange(options, steps);
+  const low = lowest[environmentName(id)] ?? lowest[environmentFamily(id)];
+  return [
+    low?.(options, steps, id) ?? Number.NEGATIVE_INFINITY,
+    highestReturn(environment, steps) ?? Number.POSITIVE_INFINITY,
+  ];
+}
+
+/** The least that an episode of at least one step returns. Continuous actions are not clipped, so effort has no limit. */
+const lowest: Readonly<Record<string, (options: Options, steps: number, id: string) => number>> = {
+  CartPole: (options) => (option(options, 'sutton_barto_reward', false) ? -1 : 1),
+  MountainCar: (_options, steps) => -steps,
+  // θ² + 0.1 θ̇² + 0.001 u² with |θ| ≤ π, |θ̇| ≤ 8 and a torque that is clipped at 2.
+  Pendulum: (_options, steps) => -(Math.PI ** 2 + 6.4 + 0.004) * steps,
+  Acrobot: (_options, steps) => -steps,
+  CliffWalking: (_options, steps) => -100 * steps,
+  Taxi: (_options, steps) => -10 * steps,
+  Blackjack: () => -1,
+  Nim: () => -1,
+  Pong: () => 0,
+  // A collision costs 200 and ends the episode; every turn before it costs 0.5.
+  NavigationTrack: (_options, steps) => -200 - 0.5 * (steps - 1),
+  InvertedPendulum: () => 0,
+  maze: (options, steps, id) => {
+    const { columns, rows } = environmentFacts(id, options);
+    return (-0.1 * steps) / (Number(columns) * Number(rows));
+  },
+};
+
+/** Every step but the last stays on the ice; the last may end on any tile. */
+function lakeRange(options: Options, steps: number): Interval {
+  const schedule = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
+  const walked = (schedule[2] ?? 0) * (steps - 1);
+  return [Math.min(0, walked) + Math.min(...schedule), Math.max(0, walked) + Math.max(...schedule)];
 }

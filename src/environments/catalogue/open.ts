@@ -36,6 +36,8 @@ export interface EnvironmentSource {
   readonly options?: Readonly<Record<string, unknown>> | undefined;
   /** Interpreter of `gymnasium:` environments; POLICYLOOP_PYTHON, then python3, where it is left out. */
   readonly python?: string | undefined;
+  /** Folder of the modules that `gymnasium:module:Env-v0` names, beside the working directory. */
+  readonly modules?: string | undefined;
   /** Longest wait for another program, for a reset or a step. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
   /** Episodes that another program plays at once. Default: 32 in a Python process, 1 at an OpenEnv server. */
@@ -66,7 +68,7 @@ export async function openEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   processes = 1,
 ): Promise<Environment | RemoteEnvironment> {
-  const { id, options = {}, timeoutSeconds = 60, parallel } = source;
+  const { id, options = {}, modules, timeoutSeconds = 60, parallel } = source;
   const timeoutMs = 1000 * timeoutSeconds;
   if (!isRemoteId(id)) return makeEnvironment(id, options);
   if (id.startsWith('openenv:')) {
@@ -75,7 +77,13 @@ export async function openEnvironment(
   }
   const { openPythonEnvironment } = await import('../remote/python-bridge.js');
   const python = source.python ?? env.POLICYLOOP_PYTHON ?? 'python3';
-  return openPythonEnvironment(id, options, { python, timeoutMs, parallel: parallel ?? 32, processes });
+  return openPythonEnvironment(id, options, {
+    python,
+    modules,
+    timeoutMs,
+    parallel: parallel ?? 32,
+    processes,
+  });
 }
 
 function find(id: string): CatalogueEntry {

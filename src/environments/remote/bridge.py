@@ -1,6 +1,6 @@
 """Plays Gymnasium environments for policyloop: a request is a line of JSON, and so is its answer.
 
-{"make": {"id", "options"}}        -> {"observation": space, "action": space, "maxSteps": number or null}
+{"make": {"id", "options", "modules"}} -> {"observation": space, "action": space, "maxSteps": number or null}
 {"reset": [seed, ...]}              -> {"observations": [...]}: an episode for each seed, in slots 0, 1, ...
 {"step": [[slot, action], ...]}     -> {"steps": [[observation, reward, terminated, truncated], ...]}
 What fails is answered with         {"failure": {"kind", "message", "details"}}
@@ -237,15 +237,27 @@ def traceback_of(error):
     return "".join(traceback.format_exception(type(error), error, error.__traceback__))
 
 
+def missing_module(error):
+    """Gymnasium raises an error of its own over that of the import, which alone names the module."""
+    while isinstance(error, ImportError):
+        if error.name is not None:
+            return error.name
+        error = error.__cause__ or error.__context__
+    return None
+
+
 def make(request):
+    folder = request.get("modules")
+    if folder is not None:
+        sys.path.insert(0, folder)
     try:
         return Episodes(request["id"], request["options"])
     except Failure:
         raise
     except BaseException as error:
-        module = getattr(error, "name", None) if isinstance(error, ImportError) else None
+        module = missing_module(error)
         if module is not None:
-            raise Failure("import", str(error), module) from error
+            raise Failure("import", headline(error), module) from error
         raise Failure("make", headline(error), traceback_of(error)) from error
 
 

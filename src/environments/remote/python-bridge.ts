@@ -14,6 +14,8 @@ import {
 export interface PythonSettings {
   /** The interpreter. */
   readonly python: string;
+  /** Folder whose modules an id may name, beside the working directory. */
+  readonly modules?: string | undefined;
   /** Longest wait for a reset or a step; the start may take a minute in any case. */
   readonly timeoutMs: number;
   /** Episodes that a process plays at once. */
@@ -111,7 +113,7 @@ class PythonPlayers {
   }
 
   async #start(): Promise<BridgeProcess> {
-    const { python, timeoutMs } = this.#settings;
+    const { python, modules, timeoutMs } = this.#settings;
     const child = new BridgeProcess({
       name: this.#id,
       command: python,
@@ -119,7 +121,7 @@ class PythonPlayers {
       timeoutMs,
     });
     try {
-      const request = { make: { id: this.#id.slice('gymnasium:'.length), options: this.#options } };
+      const request = { make: { id: this.#id.slice('gymnasium:'.length), options: this.#options, modules } };
       const answer = await child.request(request, Math.max(timeoutMs, shortestStartMs));
       const refused = failed.safeParse(answer).data?.failure;
       if (refused !== undefined) throw refusal(this.#id, this.#options, python, refused);
@@ -192,7 +194,7 @@ const packages: Readonly<Record<string, string>> = {
 };
 
 function packageOf(module: string): string {
-  const unknown = `the package that has ${module}, or start in the folder of ${module}.py`;
+  const unknown = `the package that has ${module}, or name the folder of ${module}.py with environment.modules`;
   return packages[module.split('.')[0]!] ?? unknown;
 }
 

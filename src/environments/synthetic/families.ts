@@ -81,6 +81,7 @@ export function syntheticEntry(id: string) {
     id: canonicalId(name, schema, parseOptions(prefix + name, schema, inId).own),
     aliases: [],
     options: optionNames(schema),
+    defaults: schema.parse({}),
     maxSteps: undefined, // drawn with the task
     async make(options: Readonly<Record<string, unknown>>): Promise<Environment> {
       const { own, maxEpisodeSteps } = parseOptions(prefix + name, schema, withOptions(id, inId, options));

@@ -1,7 +1,8 @@
 /** Models that come with the package. Configs name them by their path in it, which holds on every machine. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
+import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 
@@ -13,19 +14,27 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
 /**
- * The directory that a config's `path` names: below the package for `package:…`, else as it stands.
+ * The directory of a model or an adapter that a config or an argument names: below the package for `package:…`, else
+ * relative to `cwd`, or as it stands without one.
+ * @param field that named it
  * @throws UserError when the package holds no such directory
  */
-export function modelDirectory(path: string): string {
-  if (!isPackaged(path)) return path;
+export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
+  if (!isPackaged(path)) return cwd === undefined ? path : resolve(cwd, path);
   const directory = join(packageRoot(), path.slice(scheme.length));
-  if (existsSync(directory)) return directory;
+  if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;
   throw new UserError({
-    field: 'model.path',
+    field,
     message: `this installation of policyloop holds no such model: there is no directory ${directory}`,
     value: path,
     remedy: 'install the package again, or name the directory of a Hugging Face model',
   });
+}
+
+/** The directory of a model as commands print it: that of the package by its name there. */
+export function shownModel(directory: string, cwd: string): string {
+  const inPackage = relative(packageRoot(), directory);
+  return inPackage.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + inPackage;
 }
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -36,6 +45,14 @@ export type Device = (typeof devices)[number];
 
 export const quantizations = ['none', 'int8', 'int4'] as const;
 export type Quantization = (typeof quantizations)[number];
+
+/** Optional rather than empty by default, so that runs of earlier versions can be resumed. */
+export const ignoreKeysSchema = z
+  .array(z.string().min(1))
+  .optional()
+  .describe(
+    "Keys of the model's config.json and the adapter's adapter_config.json that are not understood and change nothing; a dot leads to keys of keys",
+  );
 
 export const localSchema = z.strictObject({
   provider: z.literal('local').describe('A Hugging Face model directory, run here on onnxruntime'),
@@ -49,7 +66,7 @@ export const localSchema = z.strictObject({
   adapter: z
     .string()
     .optional()
-    .describe('Directory of a LoRA adapter of that model, as PEFT and the fine-tuner write it')
+    .describe('Directory of a LoRA or DoRA adapter of that model, as PEFT and the fine-tuner write it')
     .meta({ format: 'path' }),
   device: z
     .enum(['auto', ...devices])
@@ -92,6 +109,7 @@ export const localSchema = z.strictObject({
     .record(z.string(), z.unknown())
     .default({})
     .describe("Variables for the model's chat template, e.g. `{enable_thinking: false}`"),
+  ignoreKeys: ignoreKeysSchema,
 });
 
 export type LocalConfig = z.output<typeof localSchema>;

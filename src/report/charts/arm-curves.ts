@@ -1,5 +1,6 @@
 import { type Html, html } from '../../format/html.js';
 import { formatReturn, plural } from '../../format/numbers.js';
+import { clipped, type Interval } from '../../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../../statistics/descriptive.js';
 import { bandPath, figure, iterationTicks, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
@@ -9,6 +10,8 @@ export interface CurveArm {
   readonly name: string;
   /** Best return so far of each repeat, from iteration 0 (or by another axis); an unfinished one's ends earlier. */
   readonly curves: readonly (readonly number[])[];
+  /** What a return can be. */
+  readonly range: Interval;
   /** Its confirmed return; absent where no repeat was confirmed. */
   readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
 }
@@ -47,12 +50,16 @@ export const evaluationAxis = (step: number): CurveAxis => ({
   span: (count) => plural(count * step, 'evaluation'),
 });
 
-/** Class of an arm's lines, marks and keys. */
-export const armClass = (index: number) => `arm-${index % colours}`;
+/** Class of an arm's lines, marks and keys; where there are more arms than colours, the next ones are dashed. */
+export const armClass = (index: number) =>
+  `arm-${index % colours}${index % (2 * colours) < colours ? '' : ' dashed'}`;
 
-/** Mean best-so-far of each arm with its 95 % interval, and what was confirmed, at the right edge. */
+/**
+ * Mean best-so-far of each arm with its 95 % interval, and what was confirmed, at the right edge. The intervals of
+ * several arms would cover each other: each is shown when it is asked for.
+ */
 export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iterationAxis): Html {
-  const summaries = arms.map(({ curves }) => meanCurve(curves));
+  const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
   const last = Math.max(0, ...summaries.map((points) => points.length - 1));
   if (summaries.every((points) => points.length === 0)) {
     return html`<p class="empty">Nothing was evaluated.</p>`;
@@ -69,24 +76,37 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
     x: { slots, ticks: axis.ticks(last + 1), title: axis.title },
     paths: [
       summaries.map(
-        (points, i) => html`<path class="arm-band ${armClass(i)}" d="${bandPath(points, x, y)}"/>`,
+        (points, i) =>
+          html`<path class="arm-band ${armClass(i)}" data-arm="${i}" data-part="band"${bandsWait(arms) && html` hidden=""`} d="${bandPath(points, x, y)}"/>`,
       ),
       summaries.map((points, i) => {
         const d = line(points.map((point, iteration) => [x(iteration), y.at(point.mean)]));
-        return html`<path class="arm-line ${armClass(i)}" d="${d}"/>`;
+        return html`<path class="arm-line ${armClass(i)}" data-arm="${i}" data-part="line" d="${d}"/>`;
       }),
     ],
     marks: arms.map(({ confirmed }, i) => {
       const share = (last + 1 + ((i + 0.5) / arms.length) * (slots - last - 1)) / slots;
-      return confirmed && confirmedMark(confirmed, percent(share), armClass(i), y);
+      return confirmed && confirmedMark(confirmed, percent(share), i, y);
     }),
     columns: Array.from({ length: last + 1 }, (_, iteration) => column(arms, summaries, iteration, axis)),
   });
-  const caption = html`<ul class="legend">
-${arms.map(({ name, curves }, i) => html`<li><span class="key arm ${armClass(i)}"></span>${name}, ${plural(curves.length, 'run')}</li>`)}
-<li>line and band: mean best so far and its 95 % interval (Student's t); dots: confirmed return</li>
-</ul>`;
+  const caption = html`${armLegend(arms)}
+<p class="note">Line: mean best so far; band: its 95 % interval (Student's t); dots at the right edge: confirmed return.</p>`;
   return figure(chart, caption, 'Point at a column for its figures.');
+}
+
+const bandsWait = (arms: readonly CurveArm[]) => arms.length > 1;
+
+/** A row an arm: what it is called, and boxes that show and hide its line and its band. */
+function armLegend(arms: readonly CurveArm[]): Html {
+  const box = (arm: number | 'all', part: 'line' | 'band', name: string) =>
+    html`<label class="scripted"><input type="checkbox" data-arm="${arm}" data-part="${part}" aria-label="${part} of ${name}"${(part === 'line' || !bandsWait(arms)) && html` checked=""`}> ${part}</label>`;
+  return html`<ul class="arms">
+${arms.map(
+  ({ name, curves }, i) =>
+    html`<li><span class="key arm ${armClass(i)}"></span><span class="name">${name}, ${plural(curves.length, 'run')}</span>${box(i, 'line', name)}${box(i, 'band', name)}</li>
+`,
+)}${arms.length > 2 && html`<li class="all"><span class="name">all</span>${box('all', 'line', 'all')}${box('all', 'band', 'all')}</li>`}</ul>`;
 }
 
 interface CurvePoint {
@@ -96,12 +116,13 @@ interface CurvePoint {
   readonly count: number;
 }
 
-/** Mean of the curves and its 95 % interval (Student's t) at each value, up to the end of the longest. */
-export function meanCurve(curves: readonly (readonly number[])[]): readonly CurvePoint[] {
+/** Mean of the curves and its 95 % interval (Student's t, within `range`) at each value, up to the end of the longest. */
+export function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
   const length = Math.max(0, ...curves.map((curve) => curve.length));
   return Array.from({ length }, (_, i) => {
     const values = curves.flatMap((curve) => curve[i] ?? []);
-    return { mean: mean(values), interval: meanInterval95(values), count: values.length };
+    const centre = mean(values);
+    return { mean: centre, interval: clipped(meanInterval95(values), range, centre), count: values.length };
   });
 }
 
@@ -118,11 +139,11 @@ function verticalScale(arms: readonly CurveArm[], summaries: readonly (readonly 
 function confirmedMark(
   { mean: centre, interval }: NonNullable<CurveArm['confirmed']>,
   x: string,
-  className: string,
+  arm: number,
   y: Scale,
 ): Html {
   const [low, high] = interval.map((end) => coordinate(y.at(end)));
-  return html`<g class="arm-mark ${className}"><line x1="${x}" x2="${x}" y1="${low}" y2="${high}"/><circle cx="${x}" cy="${coordinate(y.at(centre))}" r="4.5"/></g>`;
+  return html`<g class="arm-mark ${armClass(arm)}" data-arm="${arm}" data-part="line"><line x1="${x}" x2="${x}" y1="${low}" y2="${high}"/><circle cx="${x}" cy="${coordinate(y.at(centre))}" r="4.5"/></g>`;
 }
 
 function column(

@@ -73,7 +73,8 @@ ${warmup > 0 && warmup < columns && html`<line class="boundary" x1="${x(warmup)}
 <li><span class="key outline"></span>best observed (evaluation ${all.indexOf(highest!) + 1})</li>
 ${columns < all.length && html`<li>${formatCount(columns)} of ${formatCount(all.length)} evaluations</li>`}
 ${warmup > 0 && warmup < columns && html`<li><span class="key boundary"></span>end of the warm-up</li>`}
-</ul>`;
+</ul>
+<details class="row-key"><summary>What the rows are</summary><p>${names.map((name, row) => html`${row > 0 && ', '}<b>${row}</b> ${name}`)}</p></details>`;
   return html`${figure(chart, caption, 'Point at a cell for its value.')}
 ${embedJson('heat-data', {
   names: spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,

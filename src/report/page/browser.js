@@ -1,6 +1,7 @@
 /*
- * What the page does beyond HTML: unpacks prompts when they are opened, repeats tooltips beneath a figure, reads
- * cells of the heat map, opens the log entry that a link leads to. Texts enter as text nodes only.
+ * What the page does beyond HTML: unpacks prompts when they are opened, repeats tooltips beneath a figure, shows and
+ * hides lines and bands, reads cells of the heat map, opens the log entry that a link leads to, follows a training that
+ * goes on. Texts enter as text nodes only.
  */
 (() => {
   // biome-ignore lint/suspicious/noRedundantUseStrict: the page runs it as a script, not as a module
@@ -74,6 +75,23 @@
     });
   }
 
+  for (const boxes of document.querySelectorAll('.arms')) {
+    const figure = boxes.closest('figure');
+    const show = () => {
+      for (const { checked, dataset } of boxes.querySelectorAll('input')) {
+        const drawn = `svg [data-arm="${dataset.arm}"][data-part="${dataset.part}"]`;
+        for (const part of figure.querySelectorAll(drawn)) part.toggleAttribute('hidden', !checked);
+      }
+    };
+    boxes.addEventListener('change', ({ target: { checked, dataset } }) => {
+      const others = `input[data-part="${dataset.part}"]`;
+      if (dataset.arm === 'all') for (const box of boxes.querySelectorAll(others)) box.checked = checked;
+      show();
+    });
+    // A browser keeps the boxes as they were when the page is loaded again.
+    show();
+  }
+
   const target = byId('heat-target');
   if (target) {
     const heat = read('heat-data');
@@ -98,6 +116,33 @@
     };
     target.addEventListener('pointermove', show);
     target.addEventListener('pointerdown', show);
+  }
+
+  const follow = byId('follow');
+  if (follow) {
+    const written = byId('written');
+    const atTime = written.textContent;
+    const tell = () => {
+      const seconds = Math.max(0, Math.round((Date.now() - Date.parse(written.dataset.time)) / 1000));
+      const silent = seconds > Number(written.dataset.silence);
+      const units = [
+        [86_400, 'days'],
+        [3600, 'h'],
+        [60, 'min'],
+        [1, 's'],
+      ];
+      const [size, unit] = units.find(([least]) => seconds >= 2 * least) ?? [1, 's'];
+      const ago = `${Math.floor(seconds / size)} ${unit}`;
+      written.textContent = `${atTime}, ${ago} ago${silent ? ': it may have ended without notice' : ''}`;
+      written.classList.toggle('warn-text', silent);
+    };
+    tell();
+    setInterval(tell, 1000);
+    setInterval(() => {
+      // What a reader has marked or opened would be lost.
+      const isRead = !getSelection().isCollapsed || document.querySelector('main details[open]');
+      if (follow.checked && !isRead) location.reload();
+    }, 1000 * Number(follow.dataset.every));
   }
 
   const openTarget = () => {

@@ -9,6 +9,17 @@ export interface Section {
   readonly content: Content;
 }
 
+/** What tells a reader of a page that its work goes on. */
+export interface Following {
+  /** ISO 8601: when the page was written. */
+  readonly written: string;
+  /** Seconds without a new page after which the work may have ended without notice. */
+  readonly silence: number;
+}
+
+/** Seconds after which a page whose work goes on is loaded again. */
+const reloadEvery = 10;
+
 /**
  * A whole page in one file. Its Content-Security-Policy admits this style and this script by their hashes, images
  * embedded in the page, and nothing else: no request leaves it, and no text in it can run.
@@ -18,8 +29,11 @@ export function page(options: {
   readonly header: Html;
   readonly sections: readonly Section[];
   readonly footer: Content;
+  /** Only while what the page shows goes on: the page then loads itself again. */
+  readonly following?: Following | undefined;
 }): string {
-  const style = [...['page.css', 'charts.css', 'log.css'].map(file), paletteStyle()].join('\n');
+  const { following } = options;
+  const style = [...['page.css', 'charts.css', 'arms.css', 'log.css'].map(file), paletteStyle()].join('\n');
   const script = file('browser.js');
   const policy = [
     "default-src 'none'",
@@ -37,12 +51,17 @@ export function page(options: {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${options.title}</title>
+${
+  following &&
+  html`<noscript><meta http-equiv="refresh" content="${reloadEvery}"></noscript>
+`
+}<title>${options.title}</title>
 <link rel="icon" href="data:,">
 <style>${trusted(style)}</style>
 </head>
 <body>
 ${options.header}
+${following && followLine(following)}
 <nav aria-label="Sections">${options.sections.map(({ id, title }) => html`<a href="#${id}">${title}</a>`)}</nav>
 <main>
 ${options.sections.map(
@@ -57,6 +76,10 @@ ${content}
 </body>
 </html>
 `);
+}
+
+function followLine({ silence, written }: Following): Html {
+  return html`<p class="follow"><label class="scripted"><input type="checkbox" id="follow" data-every="${reloadEvery}" checked> follow: load this page again every ${reloadEvery} s</label> <span id="written" data-time="${written}" data-silence="${Math.ceil(silence)}">written at ${written.slice(11, 19)} UTC</span></p>`;
 }
 
 const file = (name: string) => packageText(`src/report/page/${name}`);

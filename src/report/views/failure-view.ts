@@ -27,7 +27,11 @@ function faultTable(proposals: readonly LoggedProposal[]): Html | undefined {
 <div class="scroll" tabindex="0"><table class="failures faults">
 <thead><tr><th scope="col">kind</th><th scope="col" class="number">times</th><th scope="col" class="bar-cell"></th><th scope="col">meaning</th></tr></thead>
 <tbody>${groups.map(
-      ({ kind, items, share }) => html`<tr><th scope="row">${kind}</th><td class="number">${items.length}</td>
+      ({
+        kind,
+        items,
+        share,
+      }) => html`<tr><th scope="row">${kind}</th><td class="number count" data-label="times">${items.length}</td>
 ${barCell(share)}
 <td>${faultMeaning[kind as ModelErrorKind]}</td></tr>`,
     )}</tbody>
@@ -57,9 +61,9 @@ function failedCalls(
 <tbody>${mostFrequentFirst(failures, ({ kind }) => kind).map(({ kind, items, share }) => {
     const { outcome, proposal } = items.at(-1)!;
     const mended = items.filter((failure) => !isRejected(failure.proposal)).length;
-    return html`<tr><th scope="row">${kind}</th><td class="number">${items.length}</td>
+    return html`<tr><th scope="row">${kind}</th><td class="number count" data-label="calls">${items.length}</td>
 ${barCell(share)}
-<td class="number mended">${mended}</td><td>${failureMeaning(kind)}<br>${linked(placeName(proposal, config), link(proposal))}: <span class="muted">${outcomeText(outcome).slice(0, 200)}</span></td></tr>`;
+<td class="number mended" data-label="mended">${mended}</td><td>${failureMeaning(kind)}<br>${linked(placeName(proposal, config), link(proposal))}: <span class="muted">${outcomeText(outcome).slice(0, 200)}</span></td></tr>`;
   })}</tbody>
 </table></div>
 <p class="note">Mended: a later call of the same proposal was accepted.</p>`;

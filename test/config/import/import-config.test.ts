@@ -124,7 +124,7 @@ describe('what is mapped', () => {
       iterations: 40,
       warmup: { policies: 2 },
       evaluation: { episodes: 3, maxSteps: 250 },
-      memory: { recent: 30, best: 10, trajectories: 'rows', tokens: 12_884 },
+      memory: { recent: 30, best: 10, tokens: 12_884 },
       prompts: { set: 'numeric', optimum: 2500, stepSize: 0.5 },
     });
   });
@@ -138,7 +138,7 @@ describe('what is mapped', () => {
       iterations: 10,
       warmup: { policies: 0 },
       evaluation: { episodes: 2, maxSteps: 100 },
-      memory: { recent: 1000 },
+      memory: { recent: 1000, tokens: 10_000_000, trajectories: 'rows', rows: 100 },
       prompts: { set: 'semantic', optimum: 1 },
     });
   });
@@ -147,14 +147,14 @@ describe('what is mapped', () => {
     expect(imported(finetuneLinear).config).toEqual({
       name: 'cp',
       environment: { id: 'CartPole-v1' },
-      policy: { kind: 'linear', bias: false },
+      policy: { kind: 'linear', bias: true },
       model: { provider: 'local', path: './models/Llama-3.1-8B', adapter: 'runs/adapter-3' },
       repeats: 2,
       iterations: 30,
-      warmup: { policies: 4 },
-      evaluation: { episodes: 3, maxSteps: 900 },
-      memory: { recent: 50, trajectories: 'rows' },
-      prompts: { set: 'semantic', conversation: 'fresh', stepSize: 0.3 },
+      warmup: { policies: 5 },
+      evaluation: { episodes: 3 },
+      memory: { recent: 50, trajectories: 'rows', tokens: 10_000_000 },
+      prompts: { set: 'semantic', conversation: 'fresh', optimum: 500, stepSize: 0.3 },
     });
   });
 
@@ -170,8 +170,8 @@ describe('what is mapped', () => {
         ],
         actions: [[-2], [-1], [0], [1], [2]],
       },
-      memory: { recent: 1 },
-      prompts: { conversation: { turns: 12 } },
+      memory: { best: 0, recent: 0 },
+      prompts: { conversation: 'fresh' },
       warmup: { policies: 1 },
     });
     expect(imported(finetuneTables.cartPole).config).toMatchObject({
@@ -308,8 +308,8 @@ describe('what can mean nothing here is an error at its place', () => {
   it.each([
     [
       'an environment that is not known',
-      'task: cartpole\ngym_env_name: Highway-v0',
-      'theirs.yaml:2:15: gym_env_name: there is no such environment',
+      'gym_env_name: Highway-v0',
+      'theirs.yaml:1:15: gym_env_name: there is no such environment',
     ],
     ['no environment', 'gym_env_name: null', 'theirs.yaml:1:15: gym_env_name: names no environment'],
     [

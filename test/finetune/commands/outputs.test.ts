@@ -51,14 +51,15 @@ const merge = (adapter: string, out: string, more: object = {}, changes = {}) =>
     ...recorded,
   }));
 };
-const toGguf = (model: string, out: string, more: object = {}, changes = {}) => {
+const toGguf = (directory: string | undefined, out: string, more: object = {}, changes = {}) => {
   const recorded = recordingContext(place, changes);
-  return ggufCommand({ model, out, dtype: 'f16', quiet: true, json: true, ...more }, recorded.context).then(
-    (code) => ({
-      code,
-      ...recorded,
-    }),
-  );
+  return ggufCommand(
+    { directory, out, dtype: 'f16', quiet: true, json: true, ...more },
+    recorded.context,
+  ).then((code) => ({
+    code,
+    ...recorded,
+  }));
 };
 const refusal = (result: Promise<unknown>) =>
   result.then(
@@ -176,9 +177,8 @@ describe('finetune merge', () => {
       /base_model_name_or_path: there is no such model directory here[\s\S]*org\/elsewhere[\s\S]*--model/,
     );
     expect(existsSync(at('x'))).toBe(false);
-    // Its option for the base is another one.
     expect(await refusal(toGguf('lost/adapter', 'x.gguf'))).toMatch(
-      /finetune gguf models\/… --adapter lost\/adapter/,
+      /finetune gguf lost\/adapter --model models\/…/,
     );
   });
 });
@@ -193,6 +193,59 @@ describe('finetune gguf', () => {
     expect(readFileSync(at('same.gguf')).equals(readFileSync(at('out', 'tuned.gguf')))).toBe(true);
     await toGguf('models/qwen', 'base.gguf');
     expect(readFileSync(at('base.gguf')).equals(readFileSync(at('same.gguf')))).toBe(false);
+  });
+
+  it('takes the base by --model, as merge does, and by a path in the package', async () => {
+    cpSync(at('qwen'), at('moved'), { recursive: true });
+    const file = at('moved', 'adapter', 'adapter_config.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('models/qwen', 'org/elsewhere'));
+    await toGguf('moved/adapter', 'moved.gguf', { model: 'models/qwen' });
+    await toGguf(undefined, 'options.gguf', { model: 'models/qwen', adapter: 'moved/adapter' });
+    await toGguf('models/qwen', 'plain.gguf', { adapter: 'moved/adapter' });
+    const bytes = (name: string) => readFileSync(at(name));
+    expect(bytes('moved.gguf').equals(bytes('plain.gguf'))).toBe(true);
+    expect(bytes('options.gguf').equals(bytes('plain.gguf'))).toBe(true);
+    const embedded = 'package:models/tiny-improver';
+    expect(await refusal(toGguf('moved/adapter', 'x.gguf', { model: embedded }))).toMatch(/another model/);
+    expect(await refusal(merge('moved/adapter', 'x', { model: embedded }))).toMatch(/another model/);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('org/elsewhere', embedded));
+    expect(await refusal(toGguf('moved/adapter', 'x.gguf'))).toMatch(/another model/);
+    expect(existsSync(at('x.gguf'))).toBe(false);
+  });
+
+  it('takes one model and at most one adapter', async () => {
+    expect(await refusal(toGguf('qwen/adapter', 'x.gguf', { adapter: 'llama/adapter' }))).toMatch(
+      /--adapter: the directory that is named first is an adapter itself/,
+    );
+    expect(await refusal(toGguf('models/qwen', 'x.gguf', { model: 'models/llama' }))).toMatch(
+      /--model: the directory that is named first is a model itself/,
+    );
+    expect(await refusal(toGguf(undefined, 'x.gguf'))).toMatch(/name a model or an adapter/);
+  });
+
+  it('reads configs without the keys that are ignored', async () => {
+    cpSync(at('models', 'qwen'), at('models', 'scaled'), { recursive: true });
+    const file = at('models', 'scaled', 'config.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('{', '{"some_scale": 3,'));
+    expect(await refusal(toGguf('models/scaled', 'x.gguf'))).toMatch(
+      /some_scale[\s\S]*--ignore-keys some_scale/,
+    );
+    const ignored = { adapter: 'qwen/adapter', ignoreKeys: 'some_scale' };
+    expect((await toGguf('models/scaled', 'scaled.gguf', ignored)).code).toBe(0);
+    const options = { model: 'models/scaled', ignoreKeys: 'some_scale' };
+    expect((await merge('qwen/adapter', 'merged-scaled', options)).code).toBe(0);
+  });
+
+  it('holds the rows of a DoRA adapter as they are merged', async () => {
+    const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora');
+    await toGguf('models/qwen', 'dora.gguf', { adapter, dtype: 'f32' });
+    await merge(adapter, 'models/dora', { model: 'models/qwen', dtype: 'float32' });
+    await toGguf('models/dora', 'merged-dora.gguf', { dtype: 'f32' });
+    // The names in the metadata differ, the numbers do not.
+    const end = (name: string) => readFileSync(at(name)).subarray(-500_000);
+    expect(end('dora.gguf').equals(end('merged-dora.gguf'))).toBe(true);
+    await toGguf('models/qwen', 'plain-32.gguf', { dtype: 'f32' });
+    expect(end('dora.gguf').equals(end('plain-32.gguf'))).toBe(false);
   });
 
   it('the Modelfile has the model’s template, ends and sampling', async () => {
@@ -313,6 +366,14 @@ describe('finetune ollama', () => {
     expect(await refusal(write('llama/adapter', 'files/Modelfile'))).toMatch(/there already/);
     const named = await write('lost/adapter', "files/it's", 'models/llama');
     expect(named.printed[0]).toContain("-f 'files/it'\\''s'");
+  });
+
+  it('refuses adapters that llama.cpp would scale otherwise', async () => {
+    const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora-patterns');
+    cpSync(referenceDirectory('llama-untied-fp32'), at('models', 'untied'), { recursive: true });
+    expect(await refusal(write(adapter, 'Modelfile', 'models/untied'))).toMatch(
+      /no adapters of this kind \(DoRA[\s\S]*finetune gguf/,
+    );
   });
 
   it('sends architectures without adapters to finetune gguf', async () => {

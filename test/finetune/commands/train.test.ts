@@ -100,6 +100,31 @@ describe('from runs to a tuned model that plays', () => {
     expect(existsSync(path('tuned', 'adapter', 'adapter_config.json'))).toBe(true);
   });
 
+  it('trains the model of the package, and names it as every machine knows it', async () => {
+    const config = path('packaged.yaml');
+    writeFileSync(
+      config,
+      'model: package:models/tiny-improver\ndataset: data\noutput: packaged\nepochs: 1\nthreads: 1\n',
+    );
+    const { context, printed } = recordingContext(place);
+    const args = { config, overrides: [], quiet: true, json: false };
+    expect(await trainCommand(args, context)).toBe(0);
+    expect(printed.join('\n')).toMatch(/model\.path=package:models\/tiny-improver'? model\.adapter=/);
+  });
+
+  it('leaves out keys of the model’s config that are ignored', async () => {
+    const directory = path('with-key');
+    cpSync(model, directory, { recursive: true });
+    const file = path('with-key', 'config.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('{', '{"some_scale": 3,'));
+    const config = path('with-key.yaml');
+    const text = 'model: with-key\ndataset: data\noutput: ignoring\nepochs: 1\nthreads: 1\n';
+    writeFileSync(config, text);
+    await expect(train(config)).rejects.toThrow(/some_scale: this key is not understood/);
+    writeFileSync(config, `${text}ignoreKeys: [some_scale]\n`);
+    expect((await train(config)).code).toBe(0);
+  });
+
   it('leaves a page and event files beside the result', async () => {
     const text = visibleText(readFileSync(path('tuned', 'index.html'), 'utf8'));
     expect(text).toContain('qwen3-fp32 trained on data');

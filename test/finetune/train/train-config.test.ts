@@ -25,6 +25,16 @@ describe("a training's config", () => {
     expect(read).toThrow(/holds no such model/);
   });
 
+  it("takes the package's model in an override, too, and writes nothing into the package", () => {
+    const file = join(temporaryDirectory(), 'tune.yaml');
+    writeFileSync(file, '{model: base, dataset: a, output: b}');
+    const { model } = loadTrainConfig(file, ['model=package:models/tiny-improver']);
+    expect(existsSync(join(model, 'config.json'))).toBe(true);
+    expect(() => loadTrainConfig(file, ['output=package:models/mine'])).toThrow(
+      /override output=[\s\S]*nothing is written into the package/,
+    );
+  });
+
   it('takes key=value, and tells of what is wrong in one', () => {
     const directory = temporaryDirectory();
     const file = join(directory, 'tune.yaml');

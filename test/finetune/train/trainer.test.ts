@@ -3,13 +3,15 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Conversation } from '../../../finetune/dataset/read-dataset.js';
 import { checkpointThreads } from '../../../finetune/engine/checkpoint.js';
+import { isDecayed } from '../../../finetune/engine/optimisers.js';
 import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
 import type { TrainingEvent } from '../../../finetune/train/trainer.js';
 import type { TrainingSettings } from '../../../finetune/train/training-run.js';
 import { adaptableModules, readAdapter } from '../../../src/models/local/graph/adapter.js';
+import { decoderTensors } from '../../../src/models/local/graph/parameters.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/safetensors.js';
-import { referenceDirectory } from '../../models/local/fixture.js';
+import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { adapterValues, values } from '../reference-training.js';
 
@@ -231,6 +233,36 @@ describe('training all weights', () => {
     rmSync(path.join(all.output, 'checkpoint.safetensors'));
     await expect(fineTune(all)).rejects.toThrow(/there is a model in it already/);
     expect(weights().equals(first)).toBe(true);
+  });
+
+  it.each(['full', 'scratch'] as const)('%s shrinks matrices, and neither norms nor biases', async (kind) => {
+    const once = { ...settings, epochs: 1, batchExamples: 8, batchTokens: 4096, warmupSteps: 0 };
+    const trained = async (weightDecay: number, muon?: { momentum: number; weightDecay: number }) => {
+      const change = { ...once, adamw: { ...once.adamw, weightDecay }, muon };
+      const name = `${kind}-decay-${weightDecay}-${muon !== undefined}`;
+      const outcome = await fineTune(job(name, { method: { kind }, settings: change, validation: [] }));
+      expect(outcome.step).toBe(1);
+      return outcome.parameters;
+    };
+    for (const momentum of [undefined, 0.9]) {
+      const muon = (weightDecay: number) => (momentum === undefined ? undefined : { momentum, weightDecay });
+      const [without, decayed] = [await trained(0, muon(0)), await trained(0.5, muon(0.5))];
+      const equal = without.filter(({ values }, i) =>
+        decayed[i]!.values.every((value, k) => value === values[k]),
+      );
+      expect(equal.map(({ name }) => name)).toEqual(
+        without.flatMap(({ name, shape }) => (shape.length === 1 ? [name] : [])),
+      );
+      // With biases and norms; the test would pass for a model that has none.
+      expect(equal.length).toBe(16);
+    }
+  });
+
+  it.each(referenceModels)('what is shrunk of %s is what Transformers’ Trainer shrinks', (name) => {
+    // `get_decay_parameter_names` of Transformers 5.23.
+    const left = /bias|layernorm|rmsnorm|(?:^|\.)norm(?:$|\.)|_norm(?:$|\.)/;
+    const all = decoderTensors(readDecoderConfig(referenceDirectory(name)));
+    expect(all.filter((one) => !isDecayed(one))).toEqual(all.filter((one) => left.test(one.name)));
   });
 
   it('Muon lowers the loss and resumes exactly too', async () => {

@@ -166,6 +166,7 @@ describe('the page of a training', () => {
     for (const event of rest) record.add(event);
     expect(visibleText(page(output))).toContain('running');
     await record.end({ kind: 'complete', result: 'tuned/adapter' });
+    expect(page(output)).not.toMatch(/http-equiv="refresh"|id="follow"/);
     const text = visibleText(page(output));
     expect(text).toContain('completed');
     expect(text).toContain(
@@ -175,6 +176,30 @@ describe('the page of a training', () => {
     expect(text).toContain('model.adapter=tuned/adapter');
     expect(text).toContain('longer ones are cut to 1: 100 % of the steps');
     expect(text).toContain('learningRate: 0.0002');
+  });
+
+  it('follows the training between its checkpoints, and says how far it is', async () => {
+    const output = temporaryDirectory();
+    const record = recordIn(output);
+    const shown: string[] = [];
+    for (const event of events(0, 19).map(meter())) {
+      record.add(event);
+      shown.push(/step \d+ of 120, \d+ %(, about [^<]* left)?/.exec(visibleText(page(output)))?.[0] ?? '');
+    }
+    // Every third step of 2 s passes the five seconds between two pages.
+    expect([...new Set(shown.map((text) => Number(/\d+/.exec(text)?.[0])))]).toEqual([
+      0, 3, 6, 9, 12, 15, 18,
+    ]);
+    expect(shown.at(-1)).toMatch(/^step 18 of 120, 15 %, about \d+ min( \d+ s)? left/);
+    const elements = elementsOf(page(output));
+    const refresh = elements.find(({ attributes }) => attributes['http-equiv'] === 'refresh');
+    expect(refresh?.attributes.content).toBe('10');
+    const written = elements.find(({ attributes }) => attributes.id === 'written')!.attributes;
+    expect(Date.parse(written['data-time']!)).not.toBeNaN();
+    // Three times the longest event so far, which took 2 s.
+    expect(written['data-silence']).toBe('66');
+    expect(page(output)).toContain('<title>15 % ');
+    await record.end({ kind: 'interrupted' });
   });
 
   it('shows a diverged training with the message and what to do', async () => {
@@ -208,7 +233,7 @@ describe('the page of a training', () => {
   it('stays small and draws every extreme of a long training', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
-    const measured = meter();
+    const measured = createMeter({ now: tickingClock(), milliseconds: () => 0, memory: () => 1 });
     record.add(measured({ kind: 'start', step: 0, totalSteps: 8000, training: split, validation: split }));
     for (let i = 1; i <= 8000; i++) record.add(measured(step(i, i === 5234 ? 0.25 : 1 + (i % 2))));
     await record.end({ kind: 'interrupted' });

@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ropeFrequencies } from '../../../src/models/local/graph/attention.js';
-import {
-  parseDecoderConfig,
-  readDecoderConfig,
-  readGenerationDefaults,
-} from '../../../src/models/local/weights/hf-config.js';
+import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
+import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { referenceDirectory } from './fixture.js';
 
 const llama = JSON.parse(

@@ -1,19 +1,22 @@
 /**
  * Adapters as inputs of the graph: one loaded base serves them all, and itself. Each module that some adapter changes has
  * its factors as inputs, of any rank; an adapter that leaves such a module alone, and the base itself, feed zeros of
- * rank 1.
+ * rank 1. A module whose rows some adapter scales (DoRA) has the scales as an input; the others feed ones.
  */
-import { type Adapter, factorsOf, loraScale } from '../graph/adapter.js';
-import type { GraphBuilder } from '../graph/graph.js';
+import type { Adapter } from '../graph/adapter.js';
+import { GraphBuilder } from '../graph/graph.js';
+import { rowScaleOf, scaledRows } from '../graph/lora.js';
 import type { ParameterSource } from '../graph/parameters.js';
 import { toFloat32 } from '../weights/quantization.js';
-import { readTensorBytes, type StoredTensor } from '../weights/safetensors.js';
+import { readTensorBytes, type StoredTensor, type StoredTensors } from '../weights/safetensors.js';
 import { ort } from './onnx-runtime.js';
 
 /** A linear module that an adapter changes, and the widths of its input and output. */
 export interface AdaptedModule {
   readonly name: string;
   readonly width: { readonly in: number; readonly out: number };
+  /** Whether some adapter scales its rows. */
+  readonly scaled: boolean;
 }
 
 /** Factors of all adapted modules, by the names of the graph's inputs. Made once, fed at every run. */
@@ -21,53 +24,99 @@ export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
 /** Modules that any of the adapters changes. */
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
-  const modules = adapters
-    .flatMap((adapter) => [...factorsOf(adapter)])
-    .map(([name, { a, b }]) => [name, { name, width: { in: a.shape[1]!, out: b.shape[0]! } }] as const);
-  return [...new Map(modules).values()];
+  const changed = new Map(adapters.flatMap((adapter) => [...adapter.modules]));
+  return [...changed].map(([name, { a, b }]) => ({
+    name,
+    width: { in: a.shape[1]!, out: b.shape[0]! },
+    scaled: adapters.some((adapter) => adapter.modules.get(name)?.magnitude !== undefined),
+  }));
 }
 
-const inputNames = (module: string) => ({ a: `${module}.lora_A`, b: `${module}.lora_B` });
+const inputNames = (module: string) => ({
+  a: `${module}.lora_A`,
+  b: `${module}.lora_B`,
+  rowScale: `${module}.row_scale`,
+});
 
-/** Adds A [in, rank] and B [rank, out] of each module as inputs: x·W + (x·A)·B, the scale being part of B. */
+/** Adds A [in, rank] and B [rank, out] of each module as inputs: (x·W + (x·A)·B)·rows, the scale being part of B. */
 export function fedAdapterParameters(
   g: GraphBuilder,
   modules: readonly AdaptedModule[],
   base: ParameterSource,
 ): ParameterSource {
   const factors = new Map(
-    modules.map(({ name, width }) => {
+    modules.map(({ name, width, scaled }) => {
       const names = inputNames(name);
       const rank = `rank of ${name}`;
       const a = g.input(names.a, 'float32', [width.in, rank]);
-      return [name, { a, b: g.input(names.b, 'float32', [rank, width.out]) }];
+      const b = g.input(names.b, 'float32', [rank, width.out]);
+      return [name, { a, b, rowScale: scaled ? g.input(names.rowScale, 'float32', [width.out]) : undefined }];
     }),
   );
   return {
     ...base,
     linear(module, x, bias) {
-      const product = base.linear(module, x, bias);
       const found = factors.get(module);
-      if (found === undefined) return product;
-      return g.op('Gemm', [g.op('Gemm', [x, found.a]), found.b, product]);
+      if (found === undefined) return base.linear(module, x, bias);
+      return scaledRows(g, base, found.rowScale, { module, x, bias }, (product) =>
+        g.op('Gemm', [g.op('Gemm', [x, found.a]), found.b, product]),
+      );
     },
   };
 }
 
-/** The inputs of a run: an adapter's factors, read into memory, or zeros. */
-export function adapterInputs(modules: readonly AdaptedModule[], adapter?: Adapter): AdapterInputs {
-  const factors = adapter === undefined ? undefined : factorsOf(adapter);
-  const scale = adapter === undefined ? 1 : loraScale(adapter);
-  return Object.fromEntries(
-    modules.flatMap(({ name, width }) => {
-      const names = inputNames(name);
-      const found = factors?.get(name);
-      return [
-        [names.a, found ? transposed(found.a, 1) : zeros([width.in, 1])],
-        [names.b, found ? transposed(found.b, scale) : zeros([1, width.out])],
-      ];
-    }),
-  );
+/**
+ * The inputs of a run: an adapter's factors, read into memory, or zeros.
+ * @param weights of the base, which the scales of rows depend on
+ */
+export async function adapterInputs(
+  modules: readonly AdaptedModule[],
+  weights: StoredTensors,
+  adapter?: Adapter,
+): Promise<AdapterInputs> {
+  const scales = adapter === undefined ? {} : await rowScales(adapter, weights);
+  const inputs = modules.flatMap(({ name, width, scaled }) => {
+    const names = inputNames(name);
+    const found = adapter?.modules.get(name);
+    const ones = () => new ort.Tensor('float32', new Float32Array(width.out).fill(1), [width.out]);
+    return [
+      [names.a, found ? transposed(found.a, 1) : zeros([width.in, 1])] as const,
+      [names.b, found ? transposed(found.b, found.scale) : zeros([1, width.out])] as const,
+      ...(scaled ? [[names.rowScale, scales[names.rowScale] ?? ones()] as const] : []),
+    ];
+  });
+  return Object.fromEntries(inputs);
+}
+
+/** The scales of an adapter's rows, by the names of the inputs. They are computed once, from the whole weights. */
+async function rowScales(
+  { modules }: Adapter,
+  weights: StoredTensors,
+): Promise<Readonly<Record<string, ort.Tensor>>> {
+  const g = new GraphBuilder();
+  for (const [name, change] of modules) {
+    const scale = rowScaleOf(g, weights, name, change, 'float32');
+    if (scale !== undefined) g.output(inputNames(name).rowScale, scale, 'float32', [change.b.shape[0]!]);
+  }
+  const { model, folder, graph } = g.build('row scales');
+  if (graph.outputs.length === 0 || folder === undefined) return {};
+  const session = await ort.InferenceSession.create(model, {
+    // Everything here is constant, so that optimising the graph would compute it one operator at a time.
+    graphOptimizationLevel: 'disabled',
+    enableMemPattern: false,
+    logSeverityLevel: 3,
+    extra: { session: { model_external_initializers_file_folder_path: folder } },
+  });
+  try {
+    const results = await session.run({});
+    return Object.fromEntries(
+      Object.entries(results).map(([name, { data, dims }]) => {
+        return [name, new ort.Tensor('float32', (data as Float32Array).slice(), dims)];
+      }),
+    );
+  } finally {
+    await session.release();
+  }
 }
 
 function zeros(shape: readonly [number, number]): ort.Tensor {

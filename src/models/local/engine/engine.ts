@@ -6,18 +6,15 @@ import {
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
-import { type Adapter, adapterParameters, openAdapter } from '../graph/adapter.js';
+import { type Adapter, openAdapter } from '../graph/adapter.js';
 import { buildInferenceGraph } from '../graph/decoder.js';
 import type { BuiltGraph } from '../graph/graph.js';
+import { adapterParameters } from '../graph/lora.js';
 import { storedParameters } from '../graph/parameters.js';
 import { quantizedParameters, quantizedWeights } from '../graph/quantized-weights.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
-import {
-  type DecoderConfig,
-  type GenerationDefaults,
-  readDecoderConfig,
-  readGenerationDefaults,
-} from '../weights/hf-config.js';
+import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
+import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
 import { openWeights, type StoredTensors } from '../weights/safetensors.js';
 import {
   type AdaptedModule,
@@ -48,15 +45,17 @@ export class RequestError extends Error {
 
 /** @throws UserError when the directory or the device can't be used */
 export async function loadEngine(settings: LoadSettings): Promise<Engine> {
-  const config = readDecoderConfig(settings.path);
+  const config = readDecoderConfig(settings.path, settings.ignoreKeys);
   const tokenizer = openTokenizer(settings.path, settings.template);
   const defaults = readGenerationDefaults(settings.path);
   const weights = openWeights(settings.path);
   const device = await chooseDevice(settings.device);
   const threads = settings.threads ?? freeCores();
-  const adapters = (settings.adapters ?? []).map((directory) => openAdapter(directory, config));
+  const adapters = (settings.adapters ?? []).map((directory) =>
+    openAdapter(directory, config, settings.ignoreKeys),
+  );
   const modules = adaptedModules(adapters);
-  const inputsOf = loadAdapters(modules, adapters);
+  const inputsOf = await loadAdapters(modules, weights, adapters);
   const graph = buildGraph(settings, config, weights, modules);
   const session = await openSession(graph, config, { device, threads });
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
@@ -91,11 +90,14 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
 }
 
 /** Graph inputs for the adapter of a directory, and for the base (undefined). */
-function loadAdapters(modules: readonly AdaptedModule[], adapters: readonly Adapter[]) {
-  const loaded = new Map<string | undefined, AdapterInputs>([
-    [undefined, adapterInputs(modules)],
-    ...adapters.map((adapter) => [adapter.directory, adapterInputs(modules, adapter)] as const),
-  ]);
+async function loadAdapters(
+  modules: readonly AdaptedModule[],
+  weights: StoredTensors,
+  adapters: readonly Adapter[],
+) {
+  const loaded = new Map<string | undefined, AdapterInputs>();
+  for (const adapter of [undefined, ...adapters])
+    loaded.set(adapter?.directory, await adapterInputs(modules, weights, adapter));
   return (directory: string | undefined): AdapterInputs => {
     const inputs = loaded.get(directory);
     if (inputs === undefined) throw new RequestError(`the adapter ${directory} was not loaded`);
@@ -109,18 +111,23 @@ function loadAdapters(modules: readonly AdaptedModule[], adapters: readonly Adap
  * @param fed modules whose adapters are inputs
  */
 export function buildGraph(
-  { path, adapter: adapterPath, quantization }: Pick<LoadSettings, 'path' | 'adapter' | 'quantization'>,
+  {
+    path,
+    adapter: adapterPath,
+    quantization,
+    ignoreKeys,
+  }: Pick<LoadSettings, 'path' | 'adapter' | 'quantization' | 'ignoreKeys'>,
   config: DecoderConfig,
   weights: StoredTensors,
   fed: readonly AdaptedModule[] = [],
 ): BuiltGraph {
   const bits = quantization === 'int4' ? 4 : 8;
   const quantized = quantization === 'none' ? undefined : quantizedWeights(path, config, weights, bits);
-  const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config);
+  const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config, ignoreKeys);
   return buildInferenceGraph(config, (g) => {
     const exact = storedParameters(g, weights, 'float32');
     const base = quantized === undefined ? exact : quantizedParameters(g, quantized, weights, exact);
-    const adapted = adapter === undefined ? base : adapterParameters(g, adapter, base, 'float32');
+    const adapted = adapter === undefined ? base : adapterParameters(g, adapter, base, weights, 'float32');
     return fed.length === 0 ? adapted : fedAdapterParameters(g, fed, adapted);
   });
 }

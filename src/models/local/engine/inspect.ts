@@ -38,9 +38,9 @@ export function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
 }
 
 /** Reads everything but the weights' values; reports what is wrong under `problems` and never throws it. */
-export function inspectModel(directory: string): ModelReport {
+export function inspectModel(directory: string, ignoredKeys: readonly string[] = []): ModelReport {
   const problems: Problem[] = [];
-  const config = attempt(() => readDecoderConfig(directory), problems);
+  const config = attempt(() => readDecoderConfig(directory, ignoredKeys), problems);
   const weights = config && attempt(() => openWeights(directory), problems);
   if (config !== undefined && weights !== undefined) problems.push(...tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
@@ -80,8 +80,8 @@ function vocabularyProblems(
 }
 
 /** @throws UserError naming what keeps the model from being run, as far as files alone can tell; reads no tokenizer */
-export function checkModel(directory: string): void {
-  const config = readDecoderConfig(directory);
+export function checkModel(directory: string, ignoredKeys: readonly string[] = []): void {
+  const config = readDecoderConfig(directory, ignoredKeys);
   const problems = tensorProblems(config, openWeights(directory));
   if (problems.length > 0) throw new UserError(problems);
 }

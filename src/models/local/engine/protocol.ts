@@ -7,7 +7,7 @@ import type { LocalConfig } from '../settings.js';
 export interface LoadSettings
   extends Pick<
     LocalConfig,
-    'path' | 'adapter' | 'device' | 'quantization' | 'threads' | 'contextTokens' | 'template'
+    'path' | 'adapter' | 'device' | 'quantization' | 'threads' | 'contextTokens' | 'template' | 'ignoreKeys'
   > {
   /** Directories of adapters that jobs choose from. */
   readonly adapters?: readonly string[];

@@ -37,8 +37,9 @@ const rowsAtOnce = 32;
 export async function measureQuantizationLoss(
   directory: string,
   quantization: Exclude<Quantization, 'none'>,
+  ignoredKeys: readonly string[] = [],
 ): Promise<QuantizationLoss> {
-  const config = readDecoderConfig(directory);
+  const config = readDecoderConfig(directory, ignoredKeys);
   const weights = openWeights(directory);
   const ids = openTokenizer(directory).encodeText(text);
   const settings = { device: 'cpu', threads: freeCores() } as const;

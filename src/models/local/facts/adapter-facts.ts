@@ -1,18 +1,13 @@
 /** The facts of a LoRA adapter's directory that `policyloop models check` prints. */
 import { existsSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Problem } from '../../../base/errors.js';
 import { formatBytes, formatCount } from '../../../format/numbers.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { attempt, checkModel } from '../engine/inspect.js';
-import {
-  type Adapter,
-  adaptableModules,
-  factorsOf,
-  loraScale,
-  openAdapter,
-  readAdapter,
-} from '../graph/adapter.js';
+import { type Adapter, adaptableModules, openAdapter, readAdapter } from '../graph/adapter.js';
+import { modelDirectory } from '../settings.js';
+import { loraScale } from '../weights/adapter-config.js';
 import { readDecoderConfig } from '../weights/hf-config.js';
 
 export interface AdapterFacts {
@@ -25,6 +20,10 @@ export interface AdapterFacts {
     readonly alpha: number;
     /** Factor of the product of A and B. */
     readonly scale: number;
+    /** Scales of the modules for which rank_pattern or alpha_pattern has others. */
+    readonly otherScales: readonly number[];
+    /** Whether the changed rows have lengths of their own (DoRA). */
+    readonly decomposed: boolean;
     /** Changed modules by their last name, and in how many layers each is. */
     readonly modules: Readonly<Record<string, number>>;
     readonly parameters: number;
@@ -45,16 +44,21 @@ export function isAdapter(directory: string): boolean {
  * Collects what is wrong with the adapter or the model under `problems`, and never throws it.
  * @param model that the adapter should fit; the one that it names, where that is a directory, when undefined
  */
-export function adapterFacts(directory: string, model: string | undefined, cwd: string): AdapterFacts {
+export function adapterFacts(
+  directory: string,
+  model: string | undefined,
+  cwd: string,
+  ignoredKeys: readonly string[] = [],
+): AdapterFacts {
   const problems: Problem[] = [];
-  const adapter = attempt(() => readAdapter(directory), problems);
+  const adapter = attempt(() => readAdapter(directory, ignoredKeys), problems);
   if (adapter === undefined) return { kind: 'adapter', directory, problems };
   const compared = model ?? namedModel(adapter, cwd);
   const fits =
     compared !== undefined &&
     attempt(() => {
-      checkModel(compared);
-      openAdapter(directory, readDecoderConfig(compared));
+      checkModel(compared, ignoredKeys);
+      openAdapter(directory, readDecoderConfig(compared, ignoredKeys), ignoredKeys);
       return true;
     }, problems) === true;
   return {
@@ -69,33 +73,41 @@ export function adapterFacts(directory: string, model: string | undefined, cwd: 
 
 function namedModel({ base }: Adapter, cwd: string): string | undefined {
   if (base === undefined) return undefined;
-  const directory = resolve(cwd, base);
+  const directory = modelDirectory(base, cwd);
   return existsSync(join(directory, 'config.json')) ? directory : undefined;
 }
 
 function summarise(adapter: Adapter): NonNullable<AdapterFacts['adapter']> {
-  const factors = [...factorsOf(adapter)];
-  const tensors = factors.flatMap(([, { a, b }]) => [a, b]);
+  const changes = [...adapter.modules];
+  const tensors = changes.flatMap(([, { a, b, magnitude }]) => (magnitude ? [a, b, magnitude] : [a, b]));
   const counts = adaptableModules.map((name) => {
-    return [name, factors.filter(([module]) => module.endsWith(`.${name}`)).length] as const;
+    return [name, changes.filter(([module]) => module.endsWith(`.${name}`)).length] as const;
   });
   return {
     rank: adapter.rank,
     alpha: adapter.alpha,
     scale: loraScale(adapter),
+    decomposed: adapter.decomposed,
+    otherScales: [...new Set(changes.map(([, { scale }]) => scale))].filter(
+      (scale) => scale !== loraScale(adapter),
+    ),
     modules: Object.fromEntries(counts.filter(([, count]) => count > 0)),
-    parameters: sum(tensors.map(({ shape }) => shape[0]! * shape[1]!)),
+    parameters: sum(tensors.map(({ shape }) => shape.reduce((a, b) => a * b, 1))),
     bytes: sum(tensors.map(({ length }) => length)),
     dtypes: [...new Set(tensors.map(({ dtype }) => dtype))],
   };
 }
 
+const short = (value: number) => Number(value.toPrecision(4));
+
 /** Lines of the screen. */
 export function adapterRows({ base, adapter, fit, problems }: AdapterFacts): (readonly [string, string])[] {
   const rows: (readonly [string, string])[] = [];
   if (adapter !== undefined) {
-    const { rank, alpha, scale, modules, parameters, bytes, dtypes } = adapter;
-    rows.push(['adapter', `LoRA of rank ${rank}, alpha ${alpha}: scaled by ${Number(scale.toPrecision(4))}`]);
+    const { rank, alpha, scale, decomposed, otherScales, modules, parameters, bytes, dtypes } = adapter;
+    const kind = decomposed ? 'DoRA' : 'LoRA';
+    const others = otherScales.length === 0 ? '' : `, some modules by ${otherScales.map(short).join(', ')}`;
+    rows.push(['adapter', `${kind} of rank ${rank}, alpha ${alpha}: scaled by ${short(scale)}${others}`]);
     const counts = Object.entries(modules).map(([name, layers]) => `${layers} ${name}`);
     rows.push(['modules', counts.join(', ') || 'none: it changes nothing']);
     rows.push(['parameters', `${formatCount(parameters)}, ${dtypes.join(' and ')}, ${formatBytes(bytes)}`]);

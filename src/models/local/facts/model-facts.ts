@@ -5,7 +5,8 @@ import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
 import { type Quantization, quantizations } from '../settings.js';
-import { type DecoderConfig, type GenerationDefaults, readGenerationDefaults } from '../weights/hf-config.js';
+import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
+import type { DecoderConfig } from '../weights/hf-config.js';
 import { blockSize } from '../weights/quantization.js';
 
 export interface ModelFacts extends ModelReport {
@@ -29,14 +30,18 @@ export interface MemoryNeed {
 export async function modelFacts(
   directory: string,
   quantization: Exclude<Quantization, 'none'> | undefined,
+  ignoredKeys: readonly string[] = [],
 ): Promise<ModelFacts> {
-  const report = inspectModel(directory);
+  const report = inspectModel(directory, ignoredKeys);
   const problems: Problem[] = [...report.problems, ...templateProblems(report)];
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
   const devices = await findDevices().catch((error: unknown) => {
     problems.push(...problemsOf(error));
   });
-  const loss = quantization && problems.length === 0 ? await measureLoss(directory, quantization) : undefined;
+  const loss =
+    quantization && problems.length === 0
+      ? await measureLoss(directory, quantization, ignoredKeys)
+      : undefined;
   return {
     ...report,
     problems,
@@ -47,9 +52,13 @@ export async function modelFacts(
   };
 }
 
-async function measureLoss(directory: string, quantization: Exclude<Quantization, 'none'>) {
+async function measureLoss(
+  directory: string,
+  quantization: Exclude<Quantization, 'none'>,
+  ignoredKeys: readonly string[],
+) {
   const { measureQuantizationLoss } = await import('../engine/quantization-loss.js');
-  return measureQuantizationLoss(directory, quantization);
+  return measureQuantizationLoss(directory, quantization, ignoredKeys);
 }
 
 /** Every prompt of an experiment has a system message. */

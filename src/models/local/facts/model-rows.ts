@@ -3,7 +3,8 @@ import { basename } from 'node:path';
 import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
 import { quantizations } from '../settings.js';
-import type { DecoderConfig, GenerationDefaults } from '../weights/hf-config.js';
+import type { GenerationDefaults } from '../weights/generation-config.js';
+import type { DecoderConfig } from '../weights/hf-config.js';
 import type { ModelFacts } from './model-facts.js';
 
 export function modelRows(facts: ModelFacts): (readonly [string, string])[] {

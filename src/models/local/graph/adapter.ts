@@ -1,16 +1,13 @@
-/**
- * Low-rank adapters (LoRA, Hu et al. 2021, arXiv 2106.09685): W·x becomes W·x + s·B·(A·x), with A [rank, in] and
- * B [out, rank]. Read from the directories that PEFT writes.
- */
+/** Adapters as PEFT writes them: a directory with `adapter_config.json` and `adapter_model.safetensors`. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
-import { checkedValue, readJson } from '../../../storage/files.js';
+import { readJson } from '../../../storage/files.js';
+import { type AdapterConfig, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
 import type { DecoderConfig } from '../weights/hf-config.js';
-import { readSafetensors, type StoredTensor, type StoredTensors } from '../weights/safetensors.js';
-import type { GraphBuilder, Precision, Value } from './graph.js';
-import { decoderTensors, type ParameterSource } from './parameters.js';
+import { toFloat32 } from '../weights/quantization.js';
+import { readSafetensors, readTensorBytes, type StoredTensor } from '../weights/safetensors.js';
+import { decoderTensors, requireTensor } from './parameters.js';
 
 /** Linear modules that an adapter can change. */
 export const adaptableModules = [
@@ -27,80 +24,76 @@ export type AdaptableModule = (typeof adaptableModules)[number];
 /** PEFT's prefix of module paths in `adapter_model.safetensors`. */
 export const adapterPrefix = 'base_model.model.';
 
-export interface LoraScaling {
+/** What an adapter does to one module: W becomes W + scale·B·A, with rows of the lengths in `magnitude` where it is there. */
+export interface ModuleChange {
+  /** [rank, in] */
+  readonly a: StoredTensor;
+  /** [out, rank] */
+  readonly b: StoredTensor;
   readonly rank: number;
-  readonly alpha: number;
-  /** Divide by √rank instead of the rank (Kalajdzievski 2023, arXiv 2312.03732). */
-  readonly rankStabilized: boolean;
+  readonly scale: number;
+  /** [out] */
+  readonly magnitude?: StoredTensor;
 }
 
-export function loraScale({ rank, alpha, rankStabilized }: LoraScaling): number {
-  return alpha / (rankStabilized ? Math.sqrt(rank) : rank);
-}
-
-/** The two factors of one module, in the graph's precision. */
-export interface LoraFactors {
-  readonly a: Value;
-  readonly b: Value;
-}
-
-/**
- * Adds the low-rank products to a model's linear modules.
- * @param factors of a module, or undefined where it stays as it is
- * @param dropout applied to what A reads
- */
-export function loraParameters(
-  g: GraphBuilder,
-  base: ParameterSource,
-  precision: Precision,
-  scale: number,
-  factors: (module: string) => LoraFactors | undefined,
-  dropout: (module: string, x: Value) => Value = (_, x) => x,
-): ParameterSource {
-  return {
-    ...base,
-    linear(module, x, bias) {
-      const product = base.linear(module, x, bias);
-      const found = factors(module);
-      if (found === undefined) return product;
-      const narrow = g.op('Gemm', [dropout(module, x), found.a], { transB: 1 });
-      const scaled = g.op('Mul', [narrow, g.floats(precision, [scale], [])]);
-      return g.op('Add', [product, g.op('Gemm', [scaled, found.b], { transB: 1 })]);
-    },
-  };
-}
-
-export interface Adapter extends LoraScaling {
+export interface Adapter extends Omit<AdapterConfig, 'scalings'> {
   readonly directory: string;
-  /** Path or name of the model that it was trained on, where the adapter tells. */
-  readonly base: string | undefined;
-  readonly dropout: number;
-  readonly modules: readonly string[];
-  /** By the model's own names: `<module>.lora_A.weight` and `<module>.lora_B.weight`. */
-  readonly tensors: StoredTensors;
+  /** By the paths of the modules, e.g. `model.layers.0.self_attn.q_proj`. */
+  readonly modules: ReadonlyMap<string, ModuleChange>;
 }
-
-const configSchema = z.looseObject({
-  peft_type: z.literal('LORA'),
-  base_model_name_or_path: z.string().nullish(),
-  r: z.int().positive(),
-  lora_alpha: z.number(),
-  lora_dropout: z.number().default(0),
-  target_modules: z.array(z.string()),
-  use_rslora: z.boolean().default(false),
-  bias: z.literal('none').default('none'),
-  use_dora: z.literal(false).nullish(),
-  fan_in_fan_out: z.literal(false).nullish(),
-  modules_to_save: z.array(z.never()).nullish(),
-  rank_pattern: z.record(z.string(), z.never()).nullish(),
-  alpha_pattern: z.record(z.string(), z.never()).nullish(),
-});
 
 /**
  * @param directory holding `adapter_config.json` and `adapter_model.safetensors`
- * @throws UserError when it holds no LoRA adapter, or one of a variant that is not supported
+ * @param ignoredKeys of adapter_config.json, which are read as if they were not there
+ * @throws UserError when it holds no LoRA adapter, one of a variant that is not supported, or one with numbers that are
+ * missing or not finite
  */
-export function readAdapter(directory: string): Adapter {
+export function readAdapter(directory: string, ignoredKeys: readonly string[] = []): Adapter {
+  return readFiles(directory, ignoredKeys).adapter;
+}
+
+/**
+ * An adapter of the given model.
+ * @throws UserError also when it does not fit the model
+ */
+export function openAdapter(
+  directory: string,
+  config: DecoderConfig,
+  ignoredKeys: readonly string[] = [],
+): Adapter {
+  const { adapter, config: stated, file } = readFiles(directory, ignoredKeys);
+  const shapes = new Map(
+    decoderTensors(config)
+      .filter(({ name }) => name.endsWith('_proj.weight'))
+      .map(({ name, shape }) => [name.slice(0, -'.weight'.length), shape]),
+  );
+  for (const [module, { a, b }] of adapter.modules) {
+    const shape = shapes.get(module);
+    if (shape?.[0] !== b.shape[0] || shape?.[1] !== a.shape[1])
+      throw new UserError({
+        file: a.file,
+        field: module,
+        value: [b.shape[0], a.shape[1]],
+        message: 'this adapter belongs to another model',
+        alternatives: [shape === undefined ? 'a model with such a module' : `[${shape.join(', ')}]`],
+      });
+  }
+  const targets = [...stated.scalings([...shapes.keys()]).keys()];
+  const missing = targets.filter((module) => !adapter.modules.has(module));
+  if (missing.length === 0) return adapter;
+  throw new UserError({
+    file,
+    field: 'target_modules',
+    value: missing.slice(0, 3),
+    message: `the adapter should change ${missing.length === 1 ? 'this module' : `${missing.length} modules, such as these,`} and holds no factors of it`,
+    remedy: 'save it again with PEFT, or name in target_modules only what it changes',
+  });
+}
+
+function readFiles(
+  directory: string,
+  ignoredKeys: readonly string[],
+): { adapter: Adapter; config: AdapterConfig; file: string } {
   const file = path.join(directory, 'adapter_config.json');
   const raw = readJson(file);
   if (raw === undefined)
@@ -112,7 +105,7 @@ export function readAdapter(directory: string): Adapter {
         : 'there is no such directory',
       remedy: 'name the directory of a LoRA adapter: adapter_config.json and adapter_model.safetensors',
     });
-  const config = checkedValue(configSchema, raw, file, { prefix: 'this kind of adapter is not supported: ' });
+  const config = parseAdapterConfig(raw, file, ignoredKeys);
   const weights = path.join(directory, 'adapter_model.safetensors');
   if (!existsSync(weights))
     throw new UserError({
@@ -121,77 +114,90 @@ export function readAdapter(directory: string): Adapter {
       message: 'there is no adapter_model.safetensors in this directory',
       remedy: 'an adapter in another format (adapter_model.bin) can be saved again by PEFT',
     });
-  const { tensors } = readSafetensors(weights);
-  return {
-    directory,
-    base: config.base_model_name_or_path ?? undefined,
-    rank: config.r,
-    alpha: config.lora_alpha,
-    dropout: config.lora_dropout,
-    rankStabilized: config.use_rslora,
-    modules: config.target_modules,
-    tensors: new Map(tensors.map((tensor) => ownName(tensor, config.r))),
-  };
+  const { scalings: _, ...rest } = config;
+  const modules = modulesOf(weights, config);
+  return { adapter: { ...rest, directory, modules }, config, file };
 }
 
-function ownName(tensor: StoredTensor, rank: number): [string, StoredTensor] {
+type Part = 'lora_A' | 'lora_B' | 'lora_magnitude_vector';
+
+function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, ModuleChange> {
+  const byModule = new Map<string, Map<Part, StoredTensor>>();
+  for (const tensor of readSafetensors(file).tensors) {
+    const { module, part } = placeOf(tensor, config);
+    const parts = byModule.get(module) ?? new Map<Part, StoredTensor>();
+    if (parts.has(part)) throw wrong(tensor, 'is there twice');
+    byModule.set(module, parts.set(part, tensor));
+  }
+  if (byModule.size === 0)
+    throw new UserError({ file, message: 'this adapter holds no factors, so it would change nothing' });
+  const scalings = config.scalings([...byModule.keys()]);
+  return new Map(
+    [...byModule].map(([module, parts]) => {
+      const scaling = scalings.get(module);
+      const [first] = parts.values();
+      if (scaling === undefined) throw wrong(first!, 'is of a module that target_modules leaves out');
+      return [module, changeOf(module, parts, scaling.rank, loraScale(scaling), config.decomposed)];
+    }),
+  );
+}
+
+/** The module that a tensor changes, by the model's own names, and what of the change it is. */
+function placeOf(tensor: StoredTensor, { decomposed }: AdapterConfig): { module: string; part: Part } {
   const name = tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name;
-  const factor = /\.(\w+)\.lora_([AB])\.weight$/.exec(name);
-  const known = adaptableModules.some((module) => module === factor?.[1]);
-  if (!known || tensor.shape[factor?.[2] === 'A' ? 0 : 1] !== rank)
-    throw new UserError({
-      file: tensor.file,
-      field: tensor.name,
-      message: `is no factor of rank ${rank} of a module that can be adapted`,
-      alternatives: adaptableModules,
-    });
-  return [name, tensor];
-}
-
-/**
- * An adapter of the given model.
- * @throws UserError also when it does not fit the model
- */
-export function openAdapter(directory: string, config: DecoderConfig): Adapter {
-  const adapter = readAdapter(directory);
-  const weights = new Map(decoderTensors(config).map(({ name, shape }) => [name, shape]));
-  for (const [name, { file, shape }] of adapter.tensors) {
-    const factor = /^(.*)\.lora_([AB])\.weight$/.exec(name)!;
-    const weight = weights.get(`${factor[1]}.weight`);
-    const [size, wanted] = factor[2] === 'A' ? [shape[1], weight?.[1]] : [shape[0], weight?.[0]];
-    if (size !== wanted)
-      throw new UserError({
-        file,
-        field: name,
-        value: size,
-        message: 'this adapter belongs to another model',
-        alternatives: [wanted === undefined ? 'a model with such a module' : String(wanted)],
-      });
-  }
-  return adapter;
-}
-
-/** Both factors of each module that the adapter changes: A [rank, in] and B [out, rank]. */
-export function factorsOf({ tensors }: Adapter): Map<string, { a: StoredTensor; b: StoredTensor }> {
-  const factors = new Map<string, { a: StoredTensor; b: StoredTensor }>();
-  for (const [name, a] of tensors) {
-    const module = /^(.*)\.lora_A\.weight$/.exec(name)?.[1];
-    const b = tensors.get(`${module}.lora_B.weight`);
-    if (module !== undefined && b !== undefined) factors.set(module, { a, b });
-  }
-  return factors;
-}
-
-/** A stored adapter on top of a model's parameters. The adapter's weights are mapped from their file. */
-export function adapterParameters(
-  g: GraphBuilder,
-  adapter: Adapter,
-  base: ParameterSource,
-  precision: Precision,
-): ParameterSource {
-  const factors = factorsOf(adapter);
-  return loraParameters(g, base, precision, loraScale(adapter), (module) => {
-    const found = factors.get(module);
-    return found && { a: g.exact(found.a, precision), b: g.exact(found.b, precision) };
+  // PEFT leaves the end `.weight` out for magnitudes, as its first versions did.
+  const found = /^(.*\.(\w+))\.(?:(lora_[AB])\.weight|(lora_magnitude_vector)(?:\.weight)?)$/.exec(name);
+  const part = (found?.[3] ?? found?.[4]) as Part | undefined;
+  const known = adaptableModules.some((module) => module === found?.[2]);
+  if (known && part !== undefined && (decomposed || part !== 'lora_magnitude_vector'))
+    return { module: found![1]!, part };
+  throw new UserError({
+    file: tensor.file,
+    field: tensor.name,
+    message: `is no ${decomposed ? 'part' : 'factor'} of a module that can be adapted`,
+    alternatives: adaptableModules,
   });
 }
+
+function changeOf(
+  module: string,
+  parts: ReadonlyMap<Part, StoredTensor>,
+  rank: number,
+  scale: number,
+  decomposed: boolean,
+): ModuleChange {
+  const need = (part: Part): StoredTensor => {
+    const tensor = parts.get(part);
+    if (tensor !== undefined) return checkedTensor(tensor);
+    const [other] = parts.values();
+    throw wrong(other!, `lacks its partner: there is no ${module}.${part}`);
+  };
+  const [a, b] = [need('lora_A'), need('lora_B')];
+  const magnitude = decomposed ? need('lora_magnitude_vector') : undefined;
+  const fits = (tensor: StoredTensor, at: number, size: number, dimensions: number) => {
+    if (tensor.shape.length !== dimensions || tensor.shape[at] !== size)
+      throw wrong(
+        tensor,
+        `has the shape [${tensor.shape.join(', ')}], and ${size} is wanted in place ${at + 1}`,
+      );
+  };
+  fits(a, 0, rank, 2);
+  fits(b, 1, rank, 2);
+  if (magnitude !== undefined) fits(magnitude, 0, b.shape[0]!, 1);
+  return { a, b, rank, scale, ...(magnitude && { magnitude }) };
+}
+
+/** @throws UserError when the tensor has a dtype that can't be computed with, or numbers that are not finite */
+function checkedTensor(given: StoredTensor): StoredTensor {
+  const tensor = requireTensor(new Map([[given.name, given]]), given.name);
+  if (toFloat32(readTensorBytes(tensor), tensor.dtype).every(Number.isFinite)) return tensor;
+  throw wrong(tensor, 'holds numbers that are not finite: the training diverged, or the file is damaged');
+}
+
+const wrong = ({ file, name }: StoredTensor, what: string) =>
+  new UserError({
+    file,
+    field: name,
+    message: `this adapter can't be used: this tensor ${what}`,
+    remedy: 'save it again with PEFT',
+  });

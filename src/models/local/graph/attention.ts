@@ -1,4 +1,5 @@
-import type { DecoderConfig, LayerConfig, Rope } from '../weights/hf-config.js';
+import type { DecoderConfig, LayerConfig } from '../weights/hf-config.js';
+import type { Rope } from '../weights/rope.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 import type { ParameterSource } from './parameters.js';
 

@@ -22,9 +22,11 @@ import { ModelProcess } from './model-process.js';
  * @throws UserError when the directory holds no model that can be run
  */
 export function createLocalModel(config: LocalConfig): LanguageModel {
-  const located = { ...config, path: modelDirectory(config.path) };
-  checkFiles(located.path, config.adapter === undefined ? [] : [config.adapter]);
-  const process = new ModelProcess(modelId(located.path, config.adapter), located);
+  const adapter =
+    config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
+  const located = { ...config, path: modelDirectory(config.path), adapter };
+  checkFiles(located, adapter === undefined ? [] : [adapter]);
+  const process = new ModelProcess(modelId(located.path, adapter), located);
   return { ...languageModel(located, process), close: () => process.close() };
 }
 
@@ -48,7 +50,7 @@ export function openLocalModels(
   adapters: readonly string[],
 ): LocalModels {
   const base = { ...config, path: modelDirectory(config.path) };
-  checkFiles(base.path, adapters);
+  checkFiles(base, adapters);
   const process = new ModelProcess(modelId(base.path), { ...base, adapters });
   return {
     model: (adapter) => languageModel({ ...base, adapter }, process, adapter),
@@ -60,10 +62,13 @@ export function openLocalModels(
   };
 }
 
-function checkFiles(path: string, adapters: readonly string[]): void {
-  checkModel(path);
-  const config = readDecoderConfig(path);
-  for (const adapter of adapters) openAdapter(adapter, config);
+function checkFiles(
+  { path, ignoreKeys }: Pick<LocalConfig, 'path' | 'ignoreKeys'>,
+  adapters: readonly string[],
+): void {
+  checkModel(path, ignoreKeys);
+  const config = readDecoderConfig(path, ignoreKeys);
+  for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
 }
 
 function modelId(path: string, adapter?: string): string {
@@ -102,7 +107,7 @@ function languageModel(config: LocalConfig, process: ModelProcess, chosen?: stri
       return completions(result, latencyMs, logProbabilities ? (await openTokenizer()).bytes : undefined);
     },
     async context() {
-      const { contextTokens: own } = readDecoderConfig(config.path);
+      const { contextTokens: own } = readDecoderConfig(config.path, config.ignoreKeys);
       const tokenizer = await openTokenizer();
       return {
         tokens: lowestLimit(config.contextTokens, own)!,

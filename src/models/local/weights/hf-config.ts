@@ -3,62 +3,13 @@ import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
-import type { Sampling } from '../../language-model.js';
-
-/** One token id or a list of them, as configs have both. */
-const tokenIdsSchema = z.union([z.int(), z.array(z.int())]).nullish();
-
-/** Sampling defaults that the model's publisher recommends, and the tokens that end an answer. */
-export interface GenerationDefaults extends Partial<Sampling> {
-  readonly eosTokens: readonly number[];
-}
-
-const generationSchema = z.looseObject({
-  eos_token_id: tokenIdsSchema,
-  temperature: z.number().min(0).nullish(),
-  top_p: z.number().nullish(),
-  top_k: z.int().nullish(),
-  min_p: z.number().nullish(),
-  repetition_penalty: z.number().nullish(),
-});
-
-/** `generation_config.json`; empty where there is none. */
-export function readGenerationDefaults(directory: string): GenerationDefaults {
-  const file = path.join(directory, 'generation_config.json');
-  const given = checkedValue(generationSchema, readJson(file) ?? {}, file);
-  const { temperature, top_p, top_k, min_p, repetition_penalty } = given;
-  return {
-    eosTokens: tokenIds(given.eos_token_id),
-    ...(temperature != null && { temperature }),
-    ...(top_p != null && { topP: top_p }),
-    ...(top_k != null && { topK: top_k }),
-    ...(min_p != null && { minP: min_p }),
-    ...(repetition_penalty != null && { repetitionPenalty: repetition_penalty }),
-  };
-}
-
-function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
-  return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;
-}
+import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from './config-keys.js';
+import { tokenIds, tokenIdsSchema } from './generation-config.js';
+import { type Rope, readRope, ropeShape, unsupported } from './rope.js';
+import { openWeights, sameTensor } from './safetensors.js';
 
 const architectures = ['llama', 'mistral', 'qwen2', 'qwen3'] as const;
 type Architecture = (typeof architectures)[number];
-
-/** Rotary position embedding (Su et al. 2021) and the scalings that stretch its wavelengths. */
-export type Rope = { readonly theta: number } & (
-  | { readonly scaling: 'none' }
-  /** Positions divided by `factor`. */
-  | { readonly scaling: 'linear'; readonly factor: number }
-  /** Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, those between interpolated. */
-  | {
-      readonly scaling: 'llama3';
-      readonly factor: number;
-      readonly lowFrequencyFactor: number;
-      readonly highFrequencyFactor: number;
-      /** Context in tokens that the model was first trained with. */
-      readonly originalContext: number;
-    }
-);
 
 export interface LayerConfig {
   readonly rope: Rope;
@@ -92,18 +43,9 @@ export interface DecoderConfig {
   readonly eosTokens: readonly number[];
 }
 
+const defaultKvHeads: Readonly<Partial<Record<Architecture, number>>> = { mistral: 8, qwen2: 32, qwen3: 32 };
+
 const whole = z.int().positive();
-const ropeSchema = z.looseObject({
-  rope_theta: z.number().positive().nullish(),
-  rope_type: z.string().nullish(),
-  type: z.string().nullish(),
-  factor: z.number().positive().nullish(),
-  low_freq_factor: z.number().positive().nullish(),
-  high_freq_factor: z.number().positive().nullish(),
-  original_max_position_embeddings: whole.nullish(),
-  partial_rotary_factor: z.number().nullish(),
-});
-type RopeFields = z.output<typeof ropeSchema>;
 
 const schema = z.looseObject({
   model_type: z.string(),
@@ -120,10 +62,7 @@ const schema = z.looseObject({
   mlp_bias: z.boolean().nullish(),
   tie_word_embeddings: z.boolean().nullish(),
   max_position_embeddings: whole.default(2048),
-  rope_theta: z.number().positive().nullish(),
-  rope_scaling: ropeSchema.nullish(),
-  rope_parameters: z.record(z.string(), z.unknown()).nullish(),
-  partial_rotary_factor: z.number().nullish(),
+  ...ropeShape,
   sliding_window: whole.nullish(),
   use_sliding_window: z.boolean().nullish(),
   max_window_layers: z.int().min(0).nullish(),
@@ -137,9 +76,10 @@ type HfConfig = z.output<typeof schema>;
 
 /**
  * @param directory of a Hugging Face model
+ * @param ignoredKeys of config.json, which are read as if they were not there
  * @throws UserError naming the field of config.json that is missing or that the decoder does not support
  */
-export function readDecoderConfig(directory: string): DecoderConfig {
+export function readDecoderConfig(directory: string, ignoredKeys: readonly string[] = []): DecoderConfig {
   const file = path.join(directory, 'config.json');
   const raw = readJson(file);
   if (raw === undefined)
@@ -149,7 +89,21 @@ export function readDecoderConfig(directory: string): DecoderConfig {
       message: existsSync(directory) ? 'this directory has no config.json' : 'there is no such directory',
       remedy: 'name the directory of a Hugging Face model: config.json, tokenizer.json, model.safetensors',
     });
-  return parseDecoderConfig(raw, file);
+  const config = parseDecoderConfig(withoutKeys(raw, ignoredKeys), file);
+  return config.tied && storesOwnHead(directory) ? { ...config, tied: false } : config;
+}
+
+/** Whether the weights hold an output layer other than the embedding: as in Transformers 5, it then counts. */
+function storesOwnHead(directory: string): boolean {
+  try {
+    const weights = openWeights(directory);
+    const [head, embedding] = [weights.get('lm_head.weight'), weights.get('model.embed_tokens.weight')];
+    return head !== undefined && embedding !== undefined && !sameTensor(head, embedding);
+  } catch (error) {
+    // Whoever opens the weights says what is wrong with them.
+    if (error instanceof UserError) return false;
+    throw error;
+  }
 }
 
 /**
@@ -161,9 +115,12 @@ export function readDecoderConfig(directory: string): DecoderConfig {
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const architecture = readArchitecture(raw, file);
   const config = checkedValue(schema, raw, file);
-  refuseUnsupported(config, file);
+  refuseUnknownKeys(config, knownKeys(architecture), file);
+  refuseUnsupported(config, architecture, file);
   const heads = config.num_attention_heads;
-  const kvHeads = config.num_key_value_heads ?? (architecture === 'mistral' ? 8 : heads);
+  // The architecture's own default holds where the key is absent, not where it is null.
+  const absent = 'num_key_value_heads' in config ? undefined : defaultKvHeads[architecture];
+  const kvHeads = config.num_key_value_heads ?? absent ?? heads;
   if (heads % kvHeads !== 0)
     throw unsupported(file, 'num_key_value_heads', kvHeads, [`a divisor of ${heads}`]);
   const allBiased = config.attention_bias ?? false;
@@ -216,15 +173,46 @@ function readArchitecture(raw: unknown, file: string): Architecture {
   });
 }
 
-function refuseUnsupported(config: HfConfig, file: string): void {
+const knownKeys = (architecture: Architecture): KnownKeys => ({
+  read: [...Object.keys(schema.shape), 'architectures'],
+  harmless: harmlessModelKeys,
+  neutral: {
+    is_causal: true,
+    causal: true,
+    use_rope: true,
+    use_rotary_embeddings: true,
+    scale_attn_weights: true,
+    use_qk_norm: architecture === 'qwen3',
+    qk_norm: architecture === 'qwen3',
+    qkv_bias: architecture === 'qwen2',
+    embedding_multiplier: 1,
+    residual_multiplier: 1,
+    logits_scaling: 1,
+    logit_scale: 1,
+    rotary_pct: 1,
+    num_experts: 0,
+    num_local_experts: 0,
+    num_experts_per_tok: 0,
+  },
+});
+
+function refuseUnsupported(config: HfConfig, architecture: Architecture, file: string): void {
   if (config.hidden_act !== 'silu' && config.hidden_act !== 'swish')
     throw unsupported(file, 'hidden_act', config.hidden_act, ['silu']);
-  if (config.quantization_config)
+  if (config.quantization_config && Object.keys(config.quantization_config).length > 0)
     throw unsupported(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [
       'weights in float32, float16 or bfloat16 (`quantization` in the experiment quantises them)',
     ]);
   const rotary = config.partial_rotary_factor ?? 1;
   if (rotary !== 1) throw unsupported(file, 'partial_rotary_factor', rotary, ['1']);
+  // Only these have such biases; Transformers leaves the key of others out, whatever the weights hold.
+  if (config.mlp_bias === true && architecture !== 'llama')
+    throw unsupported(file, 'mlp_bias', true, [`false, as ${architecture} has it`]);
+  if (config.attention_bias === true && architecture === 'mistral')
+    throw unsupported(file, 'attention_bias', true, [`false, as ${architecture} has it`]);
+  const { sliding_window: window, max_position_embeddings: context } = config;
+  if (architecture === 'llama' && config.use_sliding_window !== false && window != null && window < context)
+    throw unsupported(file, 'sliding_window', window, ['null, as llama has it', `at least ${context}`]);
 }
 
 function readLayers(config: HfConfig, architecture: Architecture, file: string): LayerConfig[] {
@@ -237,65 +225,16 @@ function readLayers(config: HfConfig, architecture: Architecture, file: string):
   if (config.layer_types && config.layer_types.length !== config.num_hidden_layers)
     throw unsupported(file, 'layer_types', config.layer_types, [`a list of ${config.num_hidden_layers}`]);
   return Array.from({ length: config.num_hidden_layers }, (_, layer) => {
-    const byDefault = window !== undefined && layer >= firstWindowed ? 'sliding' : 'full';
-    const type = config.layer_types?.[layer] ?? `${byDefault}_attention`;
-    if (type !== 'full_attention' && type !== 'sliding_attention')
-      throw unsupported(file, `layer_types.${layer}`, type, ['full_attention', 'sliding_attention']);
+    const byDefault = window !== undefined && layer >= firstWindowed ? 'sliding_attention' : 'full_attention';
+    // Llama and Mistral don't read the key, and no layer has a window where there is none.
+    const possible = !architecture.startsWith('qwen')
+      ? [byDefault]
+      : ['full_attention', ...(window === undefined ? [] : ['sliding_attention'])];
+    const type = config.layer_types?.[layer] ?? byDefault;
+    if (!possible.includes(type)) throw unsupported(file, `layer_types.${layer}`, type, possible);
     return {
       rope: readRope(config, type, file),
       window: type === 'sliding_attention' ? window : undefined,
     };
   });
 }
-
-function readRope(config: HfConfig, layerType: string, file: string): Rope {
-  const { fields, field } = ropeFields(config, layerType, file);
-  const theta = fields.rope_theta ?? config.rope_theta ?? 10_000;
-  const kind = fields.rope_type ?? fields.type ?? 'default';
-  const need = (name: 'factor' | 'low_freq_factor' | 'high_freq_factor'): number => {
-    const value = fields[name];
-    if (value == null)
-      throw new UserError({
-        file,
-        field: `${field}.${name}`,
-        message: `is missing, and rope_type ${kind} needs it`,
-      });
-    return value;
-  };
-  if (fields.partial_rotary_factor != null && fields.partial_rotary_factor !== 1)
-    throw unsupported(file, `${field}.partial_rotary_factor`, fields.partial_rotary_factor, ['1']);
-  switch (kind) {
-    case 'default':
-      return { theta, scaling: 'none' };
-    case 'linear':
-      return { theta, scaling: 'linear', factor: need('factor') };
-    case 'llama3':
-      return {
-        theta,
-        scaling: 'llama3',
-        factor: need('factor'),
-        lowFrequencyFactor: need('low_freq_factor'),
-        highFrequencyFactor: need('high_freq_factor'),
-        originalContext: fields.original_max_position_embeddings ?? config.max_position_embeddings,
-      };
-    default:
-      throw unsupported(file, `${field}.rope_type`, kind, ['default', 'linear', 'llama3']);
-  }
-}
-
-/** The rotary fields of a layer: of `rope_parameters` (flat, or keyed by layer type), else of `rope_scaling`. */
-function ropeFields(
-  config: HfConfig,
-  layerType: string,
-  file: string,
-): { fields: RopeFields; field: string } {
-  const parameters = config.rope_parameters;
-  if (parameters == null) return { fields: config.rope_scaling ?? {}, field: 'rope_scaling' };
-  const perLayer = parameters[layerType];
-  const section = perLayer == null ? ['rope_parameters'] : ['rope_parameters', layerType];
-  const fields = checkedValue(ropeSchema, perLayer ?? parameters, file, { section });
-  return { fields, field: section.join('.') };
-}
-
-const unsupported = (file: string, field: string, value: unknown, alternatives: readonly string[]) =>
-  new UserError({ file, field, value, message: 'is not supported', alternatives });

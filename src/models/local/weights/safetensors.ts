@@ -159,6 +159,18 @@ export function sampledParts(bytes: number): readonly (readonly [start: number, 
   return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);
 }
 
+/** Whether two tensors hold the same bytes. Those that differ mostly do so in their samples. */
+export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
+  if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join()) return false;
+  const step = 1 << 22;
+  const whole = Array.from({ length: Math.ceil(a.length / step) }, (_, i) => {
+    return [i * step, Math.min(step, a.length - i * step)] as const;
+  });
+  return [...sampledParts(a.length), ...whole].every(([start, length]) =>
+    readTensorBytes(a, start, length).equals(readTensorBytes(b, start, length)),
+  );
+}
+
 function readBytes(descriptor: number, position: number, length: number): Buffer {
   const buffer = Buffer.alloc(length);
   let filled = 0;

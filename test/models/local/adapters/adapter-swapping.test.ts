@@ -1,20 +1,20 @@
 import path from 'node:path';
 import { describe, expect, it, test, vi } from 'vitest';
-import { adaptedModules, adapterInputs } from '../../../src/models/local/engine/adapter-inputs.js';
-import { buildGraph, type Engine, loadEngine } from '../../../src/models/local/engine/engine.js';
-import { KeyValueCache, PromptCaches } from '../../../src/models/local/engine/key-value-cache.js';
-import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
-import type { GenerateJob } from '../../../src/models/local/engine/protocol.js';
-import { openSession } from '../../../src/models/local/engine/runtime.js';
-import { openAdapter } from '../../../src/models/local/graph/adapter.js';
-import { createLocalModel, openLocalModels } from '../../../src/models/local/process/local-model.js';
-import { localSchema, type Quantization } from '../../../src/models/local/settings.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../../src/models/local/weights/safetensors.js';
-import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
-import { ask } from '../../support/ask.js';
-import { readReference, referenceDirectory, referenceModels } from './fixture.js';
-import { randomAdapter } from './random-adapter.js';
+import { adaptedModules, adapterInputs } from '../../../../src/models/local/engine/adapter-inputs.js';
+import { buildGraph, type Engine, loadEngine } from '../../../../src/models/local/engine/engine.js';
+import { KeyValueCache, PromptCaches } from '../../../../src/models/local/engine/key-value-cache.js';
+import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
+import type { GenerateJob } from '../../../../src/models/local/engine/protocol.js';
+import { openSession } from '../../../../src/models/local/engine/runtime.js';
+import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
+import { createLocalModel, openLocalModels } from '../../../../src/models/local/process/local-model.js';
+import { localSchema, type Quantization } from '../../../../src/models/local/settings.js';
+import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../../src/models/local/weights/safetensors.js';
+import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';
+import { ask } from '../../../support/ask.js';
+import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
+import { randomAdapter } from '../random-adapter.js';
 
 const hooks = { aborted: () => false };
 
@@ -71,7 +71,7 @@ async function promptLogits(
     ids,
     rows: 1,
     position: 0,
-    adapter: adapterInputs(modules, 'all' in adapter ? all[adapter.chosen] : undefined),
+    adapter: await adapterInputs(modules, weights, 'all' in adapter ? all[adapter.chosen] : undefined),
     prompt: new KeyValueCache(shape),
     own: new KeyValueCache(shape),
     logitsOf: [...ids.keys()],

@@ -1,12 +1,12 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { loadEngine } from '../../../src/models/local/engine/engine.js';
-import { readAdapter } from '../../../src/models/local/graph/adapter.js';
-import { createLocalModel } from '../../../src/models/local/process/local-model.js';
-import { localSchema } from '../../../src/models/local/settings.js';
-import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { readReference, referenceDirectory, referenceModels } from './fixture.js';
+import { loadEngine } from '../../../../src/models/local/engine/engine.js';
+import { readAdapter } from '../../../../src/models/local/graph/adapter.js';
+import { createLocalModel } from '../../../../src/models/local/process/local-model.js';
+import { localSchema } from '../../../../src/models/local/settings.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 
 const folder = temporaryDirectory();
 
@@ -62,13 +62,14 @@ describe('an adapter that can’t be used is refused before anything is loaded',
   });
 
   it('of another kind', () => {
-    const other = path.join(folder, 'dora');
+    const other = path.join(folder, 'other');
     cpSync(adapterOf('qwen3-fp32'), other, { recursive: true });
     const file = path.join(other, 'adapter_config.json');
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"use_dora": false', '"use_dora": true'));
-    expect(() => readAdapter(other)).toThrow(/use_dora: this kind of adapter is not supported/);
+    const stated = readFileSync(file, 'utf8');
+    writeFileSync(file, stated.replace('"LORA"', '"IA3"'));
+    expect(() => readAdapter(other)).toThrow(/peft_type: this kind of adapter is not supported/);
     rmSync(path.join(other, 'adapter_model.safetensors'));
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"use_dora": true', '"use_dora": false'));
+    writeFileSync(file, stated);
     expect(() => readAdapter(other)).toThrow(/no adapter_model.safetensors/);
   });
 });

@@ -1,0 +1,215 @@
+/**
+ * The tasks that LLM-RL-finetune had before its newest code. They are near ProPS: episodes are cut at `max_traj_length`,
+ * and the buffer holds `max_traj_count` evaluations.
+ */
+import { UserError } from '../../base/errors.js';
+import {
+  assign,
+  carry,
+  change,
+  type Draft,
+  drop,
+  type Fields,
+  given,
+  isOn,
+  type TheirConfig,
+} from './draft.js';
+import { chooseEnvironment, observesStates } from './environment.js';
+import {
+  carried,
+  type Dialect,
+  dropped,
+  droppedIfOn,
+  isGiven,
+  type KeyImport,
+  promptsOf,
+  sharedKeys,
+  warmUp,
+  wholeHistory,
+} from './keys.js';
+import { binImports, projection, tableActions, tableStates } from './llm-rl-finetune.js';
+import { chooseModel, type ModelChoice } from './model.js';
+
+const taskNames =
+  /^(mountaincar_continuous|swimmer_continuous|halfcheetah_continuous|pendulum_(continuous|grid|llm)|mujoco_|nav_track_|pong_llm|panda_reach_|cliff_walking$|maze_\dx\d$|frozen_lake$|nim$|llm_num_optim_q_table$)/;
+
+/** Keys that came after them. */
+const laterKeys = ['experiments', 'llm_ui_template_name', 'model_type', 'use_replay_buffer'];
+
+/** Whether a config is of one of these tasks. */
+export const isEarlier = (theirs: TheirConfig): boolean =>
+  taskNames.test(String(given(theirs, 'task'))) && !laterKeys.some((key) => Object.hasOwn(theirs, key));
+
+const taskOf = ({ theirs }: Draft): string => String(given(theirs, 'task'));
+const isRandomSearch = (draft: Draft): boolean => taskOf(draft).endsWith('_random_search');
+
+/** What a config asks for that no config here can say, and why. */
+function refusal(draft: Draft): { readonly field: string; readonly message: string } | undefined {
+  const task = taskOf(draft);
+  const asked = (key: string) => isOn(given(draft.theirs, key));
+  const tasks: readonly (readonly [RegExp, string])[] = [
+    [/_imitation/, 'shows the model demonstrations to imitate, which no prompt set here does'],
+    [/_mlp_/, 'trains a network of several layers; policies here are linear or tables'],
+    [/_grid_search/, 'walks a grid of parameters without a model, which no control here does'],
+  ];
+  const kind = tasks.find(([pattern]) => pattern.test(task));
+  if (kind !== undefined) return { field: 'task', message: kind[1] };
+  if (asked('delta'))
+    return { field: 'delta', message: 'proposes changes of parameters; models here propose parameters' };
+  if (asked('beam'))
+    return { field: 'beam', message: 'keeps a beam of policies that each go on; a run here has one history' };
+  return undefined;
+}
+
+function refuse(draft: Draft): void {
+  const reason = refusal(draft);
+  if (reason === undefined) return;
+  throw new UserError({
+    ...reason,
+    value: given(draft.theirs, reason.field),
+    remedy: 'write a config of policyloop for what comes nearest: policyloop init begins one',
+  });
+}
+
+/** The tables of `reflex`, Nim and the optimiser hold one action a state; the others, and projected ones, values. */
+function policyFields(
+  draft: Draft,
+  environment: string,
+): Fields & { readonly 'policy.kind': 'linear' | 'q-table' } {
+  const { theirs } = draft;
+  const task = taskOf(draft);
+  if (observesStates(environment) || Array.isArray(given(theirs, 'states'))) {
+    const holdsActions =
+      task === 'nim' ||
+      isOn(given(theirs, 'reflex')) ||
+      (task === 'llm_num_optim_q_table' && !isGiven(draft, 'rank'));
+    return { 'policy.kind': 'q-table', 'policy.form': holdsActions ? 'actions' : 'values' };
+  }
+  const bias = given(theirs, 'bias');
+  return {
+    'policy.kind': 'linear',
+    'policy.bias': bias === undefined ? !task.includes('_no_bias') : isOn(bias),
+  };
+}
+
+/** Tasks whose prompts show trajectories, not only parameters and their returns. */
+const showsTrajectories = (draft: Draft): boolean =>
+  /^(cliff_walking|maze_\dx\d|(mountaincar|swimmer|halfcheetah|pendulum)_continuous)$/.test(taskOf(draft)) ||
+  (taskOf(draft) === 'frozen_lake' && !isOn(given(draft.theirs, 'reflex')));
+
+/** Their pendulum of continuous actions is lighter than Gymnasium's. */
+const isLightPendulum = (draft: Draft): boolean => /^pendulum_(continuous|llm)/.test(taskOf(draft));
+
+const task: KeyImport = (draft, key) => {
+  if (isLightPendulum(draft)) {
+    change(draft, key, 'its pendulum has a gravity of 6', { 'environment.options.g': 6 });
+  } else if (taskOf(draft).endsWith('_iterative')) {
+    change(
+      draft,
+      key,
+      'it goes on with one conversation there; every iteration here starts from a fresh prompt with the history',
+      {
+        'prompts.conversation': 'fresh',
+      },
+    );
+  } else drop(draft, key, 'chooses a runner there; here the environment and the policy say it all');
+};
+
+const history: KeyImport = (draft, key, value) => {
+  const steps = showsTrajectories(draft)
+    ? ', each with memory.rows sampled steps of its first episode'
+    : ', as there';
+  change(draft, key, `the last so many evaluations, all in the prompt${steps}`, { 'memory.recent': value });
+};
+
+/** The step of a random search; of a model, the step that its prompt tells, where it is above 0. */
+const searchStep: KeyImport = (draft, key, value) => {
+  if (isRandomSearch(draft)) {
+    const reason = 'steps from the best so far, in a policy whose values have decimals enough for them';
+    change(draft, key, reason, {
+      'model.provider': 'hill-climb',
+      'model.sigma': value,
+      'policy.decimals': 4,
+    });
+  } else if (typeof value === 'number' && value > 0) carry(draft, key, { 'prompts.stepSize': value });
+  else drop(draft, key, 'tells the model no step');
+};
+
+const evaluationEpisodes: KeyImport = (draft, key, value) => {
+  if (isGiven(draft, 'num_training_rollouts')) {
+    drop(draft, key, 'num_training_rollouts are the episodes whose mean the model is told');
+  } else carry(draft, key, { 'evaluation.episodes': value });
+};
+
+const ofBeams = droppedIfOn('has a meaning with beam: true only');
+
+const keys: Readonly<Record<string, KeyImport>> = {
+  ...sharedKeys,
+  task,
+  world: dropped('follows from the environment'),
+  dim_actions: (draft, key, _value, { environment }) => drop(draft, key, `follows from ${environment.id}`),
+  dim_states: (draft, key, _value, { environment }) => drop(draft, key, `follows from ${environment.id}`),
+  actions: tableActions,
+  states: tableStates,
+  ...binImports,
+  bias: (draft, key, value, { policy }) =>
+    policy === 'linear'
+      ? carry(draft, key, { 'policy.bias': isOn(value) })
+      : drop(draft, key, 'a table has no bias'),
+  rank: projection,
+  reflex: (draft, key, value) => carry(draft, key, isOn(value) ? { 'policy.form': 'actions' } : {}),
+  optimum: carried('prompts.optimum'),
+  search_std: searchStep,
+  max_traj_count: history,
+  max_traj_length: carried('evaluation.maxSteps'),
+  num_evaluation_episodes: evaluationEpisodes,
+  num_training_rollouts: carried('evaluation.episodes'),
+  warmup_episodes: warmUp,
+  warmup_dir: dropped('its files are not those of a run here: random policies are drawn anew'),
+  norm: droppedIfOn('observations are not normalised here, nor actions squashed by a sigmoid'),
+  best_5_q_tables: droppedIfOn('memory.best shows the best evaluations'),
+  llm_1st_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),
+  llm_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),
+  demonstrations_dir: dropped('no demonstrations are shown'),
+  delta: droppedIfOn('models here propose parameters, not changes'),
+  beam: droppedIfOn('a run here has one history'),
+  beam_width: dropped('has a meaning with beam: true only'),
+  num_new_candidate: dropped('has a meaning with beam: true only'),
+  temperature: dropped('has a meaning with beam: true only'),
+  ...Object.fromEntries(
+    ['grad_descent', 'reverse', 'random', 'using_llm', 'forward_reward_only', 'llm_reward', 'obs_6d'].map(
+      (key) => [key, ofBeams],
+    ),
+  ),
+};
+
+function modelOf(draft: Draft): ModelChoice | undefined {
+  return isRandomSearch(draft) ? { fields: { provider: 'hill-climb' } } : chooseModel(draft.theirs);
+}
+
+export const earlier: Dialect = {
+  name: 'LLM-RL-finetune',
+  keys,
+  read(draft) {
+    refuse(draft);
+    const { theirs } = draft;
+    const environment = chooseEnvironment(theirs);
+    const fields = policyFields(draft, environment.id);
+    const prompts = promptsOf(given(theirs, 'llm_si_template_name')) ?? 'semantic';
+    const length = given(theirs, 'max_traj_length');
+    const isTable = fields['policy.kind'] === 'q-table';
+    assign(draft, {
+      ...fields,
+      'prompts.set': prompts,
+      ...wholeHistory,
+      ...(showsTrajectories(draft) && {
+        'memory.trajectories': 'rows',
+        'memory.rows': isTable && typeof length === 'number' ? length : undefined,
+      }),
+      ...(isRandomSearch(draft) && { 'model.provider': 'hill-climb' }),
+    });
+    // The untrained policy comes first.
+    if (!isGiven(draft, 'warmup_episodes')) assign(draft, { 'warmup.policies': 1 });
+    return { environment, model: modelOf(draft), policy: fields['policy.kind'], prompts };
+  },
+};

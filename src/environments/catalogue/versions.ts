@@ -1,0 +1,72 @@
+/** Ids of other versions of the built-in environments: which version is played for them, and what differs. */
+
+/** A built-in environment that is played for another id. */
+interface Stand {
+  /** The id that is played. */
+  readonly id: string;
+  /** What is played, and what differs. */
+  readonly note: string;
+}
+
+interface Versions {
+  /** The version that is played. */
+  readonly played: number;
+  /** By the last version that has it: what an id of that version or an older one did otherwise. */
+  readonly differences: Readonly<Record<number, string>>;
+}
+
+const upTo = (played: number, differences: Versions['differences']): Versions => ({ played, differences });
+
+const oldSimulator = 'versions up to v3 ran on mujoco-py and MuJoCo 2.1 or older';
+const healthy = (falls: string) => `v4 and older paid the reward for being healthy on ${falls}, too`;
+const mujoco = (difference: string) => upTo(5, { 4: difference, 3: oldSimulator });
+
+/** The version histories that Gymnasium's documentation tells of each environment (gymnasium.farama.org). */
+const versions: Readonly<Record<string, Versions>> = {
+  Pendulum: upTo(1, { 0: 'v1 only simplified the equations' }),
+  Acrobot: upTo(1, {
+    0: 'v0 showed the two angles instead of their sines and cosines, and cut after 200 steps',
+  }),
+  FrozenLake: upTo(1, { 0: 'v1 corrected the rewards' }),
+  Blackjack: upTo(1, { 0: 'v1 corrected how naturals are paid' }),
+  Taxi: upTo(4, { 2: 'v2 and older had another map' }),
+  HalfCheetah: mujoco('rewards and observations of v4 are the same'),
+  Hopper: mujoco(healthy('the step that falls')),
+  Walker2d: mujoco(
+    `${healthy('the step that falls')}, and its left foot had more friction than its right one`,
+  ),
+  Swimmer: mujoco('rewards and observations of v4 are the same'),
+  Reacher: mujoco(
+    'v4 and older showed an eleventh number, which is always 0, and took the distance before the step',
+  ),
+  InvertedPendulum: mujoco(healthy('the step that falls')),
+  InvertedDoublePendulum: mujoco(
+    `${healthy('the step that falls')}, and showed two more numbers, which are always 0`,
+  ),
+};
+
+/** Names that configs give to environments of other names. */
+const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
+
+/**
+ * The built-in environment that is played for an id of another version (`HalfCheetah-v4`) or for an old name
+ * (`DoubleInvertedPendulum-v0`); undefined for every other id, the built-in ones among them.
+ */
+export function standFor(id: string): Stand | undefined {
+  const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];
+  if (Object.hasOwn(names, written)) {
+    const name = names[written]!;
+    const played = `${name}-v${versions[name]!.played}`;
+    return { id: played, note: `${id} is played as ${played}, its name in Gymnasium` };
+  }
+  if (!Object.hasOwn(versions, written) || digits === undefined) return undefined;
+  const { played, differences } = versions[written]!;
+  const version = Number(digits);
+  if (version >= played) return undefined;
+  const newestFirst = Object.entries(differences).sort(([a], [b]) => Number(b) - Number(a));
+  const told = newestFirst.filter(([last]) => version <= Number(last)).map(([, difference]) => difference);
+  return {
+    id: `${written}-v${played}`,
+    note: `${id} is played as ${written}-v${played}: ${told.join('; ')}. gymnasium:${id} is played by a Python Gymnasium that still has it`,
+  };
+}

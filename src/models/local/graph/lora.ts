@@ -1,0 +1,94 @@
+/**
+ * Low-rank adapters in a graph (LoRA, Hu et al. 2021, arXiv 2106.09685): W·x becomes W·x + s·B·(A·x), with A [rank, in]
+ * and B [out, rank]. DoRA (Liu et al. 2024, arXiv 2402.09353) scales the rows: W + s·B·A with rows of given lengths.
+ */
+import type { StoredTensors } from '../weights/safetensors.js';
+import type { Adapter, ModuleChange } from './adapter.js';
+import type { GraphBuilder, Precision, Value } from './graph.js';
+import { type ParameterSource, requireTensor } from './parameters.js';
+
+/** What changes one module, in the graph's precision. */
+export interface LoraFactors {
+  readonly a: Value;
+  readonly b: Value;
+  /** Factor of the product of A and B. */
+  readonly scale: number;
+  /** [out], a factor of each row of W + s·B·A. */
+  readonly rowScale?: Value;
+}
+
+/**
+ * Adds the low-rank products to a model's linear modules.
+ * @param factors of a module, or undefined where it stays as it is
+ * @param dropout applied to what A reads
+ */
+export function loraParameters(
+  g: GraphBuilder,
+  base: ParameterSource,
+  precision: Precision,
+  factors: (module: string) => LoraFactors | undefined,
+  dropout: (module: string, x: Value) => Value = (_, x) => x,
+): ParameterSource {
+  return {
+    ...base,
+    linear(module, x, bias) {
+      const found = factors(module);
+      if (found === undefined) return base.linear(module, x, bias);
+      return scaledRows(g, base, found.rowScale, { module, x, bias }, (product) => {
+        const narrow = g.op('Gemm', [dropout(module, x), found.a], { transB: 1 });
+        const scaled = g.op('Mul', [narrow, g.floats(precision, [found.scale], [])]);
+        return g.op('Add', [product, g.op('Gemm', [scaled, found.b], { transB: 1 })]);
+      });
+    },
+  };
+}
+
+/**
+ * The product of a module with its rows scaled, which leaves the bias as it is.
+ * @param rowScale [out]; undefined for none
+ * @param changed adds what an adapter adds to the product
+ */
+export function scaledRows(
+  g: GraphBuilder,
+  base: ParameterSource,
+  rowScale: Value | undefined,
+  { module, x, bias }: { readonly module: string; readonly x: Value; readonly bias: boolean },
+  changed: (product: Value) => Value,
+): Value {
+  if (rowScale === undefined) return changed(base.linear(module, x, bias));
+  const scaled = g.op('Mul', [changed(base.linear(module, x, false)), rowScale]);
+  return bias ? g.op('Add', [scaled, base.vector(`${module}.bias`)]) : scaled;
+}
+
+/** The factors of a DoRA module's rows: their stored length over that of W + s·B·A, from the weights as they are stored. */
+export function rowScaleOf(
+  g: GraphBuilder,
+  weights: StoredTensors,
+  module: string,
+  { a, b, scale, magnitude }: ModuleChange,
+  precision: Precision,
+): Value | undefined {
+  if (magnitude === undefined) return undefined;
+  const product = g.op('MatMul', [g.exact(b, precision), g.exact(a, precision)]);
+  const added = g.op('Mul', [product, g.floats(precision, [scale], [])]);
+  const changed = g.op('Add', [g.exact(requireTensor(weights, `${module}.weight`), precision), added]);
+  const length = g.op('ReduceL2', [changed], { axes: [1], keepdims: 0 });
+  return g.op('Div', [g.exact(magnitude, precision), length]);
+}
+
+/** A stored adapter on top of a model's parameters. The adapter's weights are mapped from their file. */
+export function adapterParameters(
+  g: GraphBuilder,
+  adapter: Adapter,
+  base: ParameterSource,
+  weights: StoredTensors,
+  precision: Precision,
+): ParameterSource {
+  return loraParameters(g, base, precision, (module) => {
+    const change = adapter.modules.get(module);
+    if (change === undefined) return undefined;
+    const rowScale = rowScaleOf(g, weights, module, change, precision);
+    const { a, b, scale } = change;
+    return { a: g.exact(a, precision), b: g.exact(b, precision), scale, ...(rowScale && { rowScale }) };
+  });
+}

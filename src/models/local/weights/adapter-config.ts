@@ -1,0 +1,203 @@
+/** Reads `adapter_config.json`, as PEFT writes it: which modules a LoRA adapter changes, and by how much. */
+import { z } from 'zod';
+import { UserError } from '../../../base/errors.js';
+import { checkedValue } from '../../../storage/files.js';
+import { harmlessAdapterKeys, ignoring, refuseUnknownKeys, withoutKeys } from './config-keys.js';
+import { fullMatches, PatternError } from './python-pattern.js';
+
+export interface LoraScaling {
+  readonly rank: number;
+  readonly alpha: number;
+  /** Divide by √rank instead of the rank (Kalajdzievski 2023, arXiv 2312.03732). */
+  readonly rankStabilized: boolean;
+}
+
+export function loraScale({ rank, alpha, rankStabilized }: LoraScaling): number {
+  return alpha / (rankStabilized ? Math.sqrt(rank) : rank);
+}
+
+export interface AdapterConfig extends LoraScaling {
+  /** Path or name of the model that it was trained on, where the adapter tells. */
+  readonly base: string | undefined;
+  /** Whether each row of a changed matrix has a length of its own (DoRA, Liu et al. 2024, arXiv 2402.09353). */
+  readonly decomposed: boolean;
+  /** The scalings of modules of the base that it changes, by their paths (`model.layers.0.self_attn.q_proj`). */
+  scalings(modules: readonly string[]): ReadonlyMap<string, LoraScaling>;
+}
+
+const names = z.union([z.string(), z.array(z.string())]);
+/** Far within what float32 holds. */
+const alpha = z.number().min(-1e30).max(1e30);
+const ranks = z.record(z.string(), z.int().positive());
+
+const schema = z.looseObject({
+  peft_type: z.literal('LORA'),
+  task_type: z.literal('CAUSAL_LM').nullish(),
+  base_model_name_or_path: z.string().nullish(),
+  r: z.int().positive(),
+  lora_alpha: alpha,
+  target_modules: names.nullish(),
+  exclude_modules: names.nullish(),
+  layers_to_transform: z.union([z.int(), z.array(z.int())]).nullish(),
+  layers_pattern: names.nullish(),
+  rank_pattern: ranks.nullish(),
+  alpha_pattern: z.record(z.string(), alpha).nullish(),
+  use_rslora: z.boolean().nullish(),
+  use_dora: z.boolean().nullish(),
+  init_lora_weights: z.union([z.boolean(), z.string()]).nullish(),
+});
+type Fields = z.output<typeof schema>;
+
+/**
+ * @param file named in errors
+ * @param ignoredKeys keys that are read as if they were not there
+ * @throws UserError naming every key that is set and not understood, or asks for what can't be computed
+ */
+export function parseAdapterConfig(
+  raw: unknown,
+  file: string,
+  ignoredKeys: readonly string[] = [],
+): AdapterConfig {
+  const content = withoutKeys(raw, ignoredKeys);
+  const fields = checkedValue(schema, content, file, { prefix: 'this kind of adapter is not supported: ' });
+  refuseChangedBase(fields, file);
+  refuseUnknownKeys(fields, { read: Object.keys(schema.shape), harmless: harmlessAdapterKeys }, file);
+  if (fields.target_modules == null)
+    throw new UserError({
+      file,
+      field: 'target_modules',
+      message: 'is missing: nothing says what is changed',
+    });
+  const scaling = {
+    rank: fields.r,
+    alpha: fields.lora_alpha,
+    rankStabilized: fields.use_rslora ?? false,
+  };
+  return {
+    ...scaling,
+    base: fields.base_model_name_or_path ?? undefined,
+    decomposed: fields.use_dora ?? false,
+    scalings(modules) {
+      const targets = targetsOf(fields, modules, file);
+      const ranks = byPattern(fields, 'rank_pattern', targets, file);
+      const alphas = byPattern(fields, 'alpha_pattern', targets, file);
+      return new Map(
+        targets.map((module) => [
+          module,
+          {
+            ...scaling,
+            rank: ranks.get(module) ?? scaling.rank,
+            alpha: alphas.get(module) ?? scaling.alpha,
+          },
+        ]),
+      );
+    },
+  };
+}
+
+/** First factors that leave the base as it is; what they were at first no longer matters. */
+const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
+
+/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA take their first product out of the base, which PEFT does again on loading. */
+function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
+  if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
+  throw new UserError({
+    file,
+    field: 'init_lora_weights',
+    value: given,
+    message:
+      'this adapter belongs to weights other than those of its base: its first factors were taken out of them',
+    alternatives: ['true', 'false', ...plainBeginnings.slice(0, 4)],
+    remedy:
+      'let PEFT convert it to a plain LoRA (save_pretrained with path_initial_model_for_weight_conversion), ' +
+      `or use the changed weights as the model: ${ignoring('init_lora_weights')}`,
+  });
+}
+
+/** The modules that PEFT would change (`check_target_module_exists`). */
+function targetsOf(fields: Fields, modules: readonly string[], file: string): readonly string[] {
+  const named = fitting(fields, 'target_modules', modules, file);
+  const excluded = fields.exclude_modules == null ? [] : fitting(fields, 'exclude_modules', modules, file);
+  const layers = layersOf(fields, file);
+  return modules.filter((module) => {
+    const layer = /\.layers\.(\d+)\./.exec(module)?.[1];
+    return (
+      named.includes(module) &&
+      !excluded.includes(module) &&
+      (layers === undefined || (layer !== undefined && layers.includes(Number(layer))))
+    );
+  });
+}
+
+/** The layers that alone are changed; undefined: all are. */
+function layersOf(fields: Fields, file: string): readonly number[] | undefined {
+  const { layers_to_transform: layers, layers_pattern: pattern, target_modules: targets } = fields;
+  const patterns = [pattern ?? []].flat();
+  if (patterns.length > 0 && !patterns.includes('layers'))
+    throw new UserError({
+      file,
+      field: 'layers_pattern',
+      value: pattern,
+      message: 'is not supported',
+      alternatives: ['layers'],
+    });
+  const listed = layers == null ? [] : [layers].flat();
+  if (listed.length === 0) return undefined;
+  if (typeof targets === 'string')
+    throw new UserError({
+      file,
+      field: 'layers_to_transform',
+      value: layers,
+      message: 'is for a list of target_modules, and they are one pattern',
+    });
+  return listed;
+}
+
+/** Modules that a pattern fits, that `all-linear` stands for, or whose path ends with a name of the list. */
+function fitting(
+  fields: Fields,
+  field: 'target_modules' | 'exclude_modules',
+  modules: readonly string[],
+  file: string,
+): readonly string[] {
+  const given = fields[field]!;
+  if (Array.isArray(given))
+    return modules.filter((module) => given.some((name) => `.${module}`.endsWith(`.${name}`)));
+  if (field === 'target_modules' && given.toLowerCase() === 'all-linear') return modules;
+  return matching(given, modules, field, file);
+}
+
+/** The value of the first pattern that fits the end of a module's path; none where no pattern does. */
+function byPattern(
+  fields: Fields,
+  field: 'rank_pattern' | 'alpha_pattern',
+  modules: readonly string[],
+  file: string,
+): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const [pattern, value] of Object.entries(fields[field] ?? {}))
+    for (const module of matching(`(?:.*\\.)?(?:${pattern})`, modules, field, file))
+      if (!found.has(module)) found.set(module, value);
+  return found;
+}
+
+function matching(
+  pattern: string,
+  modules: readonly string[],
+  field: string,
+  file: string,
+): readonly string[] {
+  try {
+    const fits = fullMatches(pattern, modules);
+    return modules.filter((_, i) => fits[i]);
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    throw new UserError({
+      file,
+      field,
+      value: pattern,
+      message: `this regular expression can't be used: ${error.message}`,
+      remedy: 'write it plainer, or list the modules by their names',
+    });
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Keys of the JSON files that models and adapters are published with. What is set there, could change what is computed
+ * and is not understood refuses the load by its name, so that no file means something else here than elsewhere.
+ */
+import { type Problem, UserError } from '../../../base/errors.js';
+
+/** What is known of the keys of one kind of file. */
+export interface KnownKeys {
+  /** Keys whose values are read. */
+  readonly read: readonly string[];
+  /** Keys that change no number that is computed here, whatever they hold, each with the reason. */
+  readonly harmless?: Readonly<Record<string, string>>;
+  /** The one value at which a key changes nothing: for some, false is none. */
+  readonly neutral?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * @param content without the keys that the user says don't matter, see `withoutKeys`
+ * @param section where the content stands in the file, e.g. `rope_scaling`
+ * @throws UserError that names every key which is set and not understood
+ */
+export function refuseUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
+  const problems = Object.entries(content)
+    .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))
+    .map(([key, value]) => notUnderstood(file, section === '' ? key : `${section}.${key}`, value));
+  if (problems.length > 0) throw new UserError(problems.slice(0, 8));
+}
+
+function changes(key: string, value: unknown, { harmless = {}, neutral = {} }: KnownKeys): boolean {
+  if (value === null || Object.hasOwn(harmless, key)) return false;
+  return Object.hasOwn(neutral, key) ? neutral[key] !== value : !isOff(value);
+}
+
+/** How files say that something is not used. */
+function isOff(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === false || value === 'none' || value === '';
+}
+
+const notUnderstood = (file: string, field: string, value: unknown): Problem => ({
+  file,
+  field,
+  value,
+  message: 'this key is not understood here, and could change what is computed',
+  remedy: ignoring(field),
+});
+
+/** How a user says that a key doesn't matter. */
+export function ignoring(key: string): string {
+  return `if it changes nothing, leave it out: model.ignoreKeys=[${key}], --ignore-keys ${key}`;
+}
+
+/** The content of a file without the keys that the user says don't matter; a dot leads to keys of keys. */
+export function withoutKeys(content: unknown, ignored: readonly string[], section = ''): unknown {
+  if (ignored.length === 0 || typeof content !== 'object' || content === null || Array.isArray(content))
+    return content;
+  return Object.fromEntries(
+    Object.entries(content)
+      .filter(([key]) => !ignored.includes(section + key))
+      .map(([key, value]) => [key, withoutKeys(value, ignored, `${section}${key}.`)]),
+  );
+}
+
+const because = (reason: string, keys: string): Record<string, string> =>
+  Object.fromEntries(keys.split(' ').map((key) => [key, reason]));
+
+/** Keys of `config.json` that the decoder need not read. */
+export const harmlessModelKeys: Readonly<Record<string, string>> = {
+  ...because(
+    'tells where the files come from and what wrote them',
+    '_name_or_path name_or_path _commit_hash _from_auto transformers_version transformers.js_config unsloth_version unsloth_fixed is_llama_config',
+  ),
+  ...because(
+    'says how other programs compute the same',
+    'attn_implementation _attn_implementation _attn_implementation_autoset _attn_implementation_internal _flash_attn_2_enabled use_flash_attention use_flash_attn use_flash_attention_2 flash_attention pretraining_tp gradient_checkpointing use_cache chunk_size_feed_forward torchscript use_bfloat16 tf_legacy_loss is_decoder experts_implementation _experts_implementation base_model_tp_plan base_model_pp_plan',
+  ),
+  ...because(
+    'is used in training only',
+    'initializer_range attention_dropout hidden_dropout hidden_dropout_prob attention_probs_dropout_prob attn_pdrop resid_pdrop embd_pdrop dropout layerdrop',
+  ),
+  ...because(
+    'says what a call gives back, beside the logits',
+    'return_dict output_attentions output_hidden_states output_scores return_dict_in_generate use_return_dict',
+  ),
+  ...because(
+    'belongs to classifiers, and only causal language models are read',
+    'id2label label2id num_labels problem_type finetuning_task classifier_dropout',
+  ),
+  ...because(
+    'names tokens, which the tokenizer has',
+    'bos_token_id pad_token_id sep_token_id unk_token_id decoder_start_token_id tokenizer_class',
+  ),
+  ...because(
+    'says how long texts may be, as max_position_embeddings does',
+    'max_sequence_length model_max_length max_seq_len seq_length',
+  ),
+  ...because(
+    'is for generation, which generation_config.json and the experiment say; Transformers 5 leaves it out, too',
+    'max_length min_length max_new_tokens do_sample early_stopping num_beams num_beam_groups diversity_penalty temperature top_k top_p min_p typical_p epsilon_cutoff eta_cutoff repetition_penalty encoder_repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size bad_words_ids num_return_sequences forced_bos_token_id forced_eos_token_id remove_invalid_values exponential_decay_length_penalty suppress_tokens begin_suppress_tokens',
+  ),
+};
+
+/** Keys of `adapter_config.json` that the product of A and B doesn't depend on. */
+export const harmlessAdapterKeys: Readonly<Record<string, string>> = {
+  ...because(
+    'tells where the files come from and what wrote them',
+    'auto_mapping peft_version revision swift_version unsloth_version unsloth_fixed',
+  ),
+  ...because('is how other programs compute the same', 'inference_mode megatron_core runtime_config'),
+  ...because(
+    'is used in training only',
+    'lora_dropout lora_dtype lorap_lr_ratio lorap_emb_lr loraplus_lr_ratio qalora_group_size',
+  ),
+  ...because(
+    'says how the first factors were made; init_lora_weights says whether they changed the base',
+    'eva_config corda_config lora_ga_config loftq_config',
+  ),
+};

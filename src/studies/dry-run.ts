@@ -1,0 +1,101 @@
+/** What a run would do first, shown without asking the model. */
+
+import { type CommandContext, requireCount } from '../base/context.js';
+import { UserError } from '../base/errors.js';
+import { resolvedYaml } from '../config/load.js';
+import type { Assembly } from '../experiment/assemble.js';
+import { Prompter } from '../experiment/prompter.js';
+import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
+import { measure } from '../rollout/evaluation.js';
+import { createReplayBuffer } from '../rollout/replay-buffer.js';
+import { findRun } from '../runs/finder.js';
+import type { RecordedRun } from '../runs/logs.js';
+import { nothingRecorded, openLogs } from '../runs/reader.js';
+
+/** Which history the prompt shows; without any, that of a run that begins. */
+export interface DryRunHistory {
+  /** So many random policies, played: the first ones are those of the warm-up. */
+  readonly history?: number | undefined;
+  /** The history of a run. */
+  readonly historyFrom?: string | undefined;
+}
+
+type Arguments = DryRunHistory & { readonly json: boolean; readonly runsDir: string };
+
+/** @throws UserError where there is no such run, or its parameters are others */
+export async function dryRun(assembly: Assembly, args: Arguments, context: CommandContext): Promise<number> {
+  const { config, environment, family, model } = assembly;
+  const recorded = await historyOf(assembly, args, context);
+  const buffer = createReplayBuffer(recorded.entries);
+  const prompter = new Prompter({ ...assembly, buffer, recorded });
+  const iteration = Math.min(recorded.iteration + 1, config.iterations);
+  const messages = prompter.messages(iteration);
+  if (args.json) {
+    const said = { config, model: model.id, parameters: family.parameters, iteration, messages };
+    context.print(JSON.stringify(said));
+    return 0;
+  }
+  context.print(resolvedYaml(config).trimEnd());
+  context.print(`\n# ${environment.id}, ${family.parameters.count} parameters, ${model.id}`);
+  if (recorded.entries.length > 0) {
+    context.print(`# prompt of iteration ${iteration}, after ${recorded.entries.length} evaluations`);
+  }
+  for (const { role, content } of messages) context.print(`\n--- ${role} ---\n${content}`);
+  return 0;
+}
+
+async function historyOf(
+  assembly: Assembly,
+  { history, historyFrom, runsDir }: Arguments,
+  { cwd, stop }: CommandContext,
+): Promise<RecordedRun> {
+  requireCount('--history', history, 0);
+  if (historyFrom === undefined)
+    return history === undefined ? nothingRecorded : played(assembly, history, stop.abort);
+  if (history !== undefined) {
+    throw new UserError({
+      field: '--history-from',
+      message: 'says which history is shown, as --history does',
+      value: historyFrom,
+      remedy: 'give one of the two',
+    });
+  }
+  const path = findRun(historyFrom, { cwd, runsDir });
+  const recorded = openLogs(path);
+  const { count } = assembly.family.parameters;
+  const other = recorded.entries.find(({ parameters }) => parameters.length !== count);
+  if (other === undefined) return recorded;
+  throw new UserError({
+    field: '--history-from',
+    message: `is a run of ${other.parameters.length} parameters, but this policy has ${count}`,
+    value: historyFrom,
+    remedy: 'name a run of the same environment and policy',
+  });
+}
+
+/** Random policies, evaluated as the run evaluates them: those of the warm-up, then as many as iterations would add. */
+async function played(
+  { config, environment, family, workers }: Assembly,
+  count: number,
+  abort: AbortSignal,
+): Promise<RecordedRun> {
+  const { candidates, evaluation, seed, warmup } = config;
+  const random = warmupGenerator(seed);
+  const seeds = evaluationSeeds(seed, evaluation.episodes);
+  const setting = { environment, family, maxSteps: evaluation.maxSteps, record: 'first', workers } as const;
+  const measured: Awaited<ReturnType<typeof measure>>[] = [];
+  for (let i = 0; i < count; i++) {
+    const after = i - warmup.policies;
+    const iteration = after < 0 ? 0 : 1 + Math.floor(after / candidates);
+    const candidate = after < 0 ? i : after % candidates;
+    const source = after < 0 ? 'warm-up' : 'proposal';
+    const place = { iteration, group: iteration, candidate, source } as const;
+    measured.push(await measure(setting, family.initial(random), seeds, place, abort));
+  }
+  return {
+    ...nothingRecorded,
+    entries: measured.map(({ entry }) => entry),
+    episodes: measured.flatMap(({ episodes }) => episodes),
+    iteration: measured.at(-1)?.entry.iteration ?? 0,
+  };
+}

@@ -1,0 +1,151 @@
+/** Imported configs, built, against the table of what the reference systems do with each key. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { UserError } from '../../../src/base/errors.js';
+import { packageRoot } from '../../../src/base/package.js';
+import { type LoadedConfig, loadConfig } from '../../../src/config/load.js';
+import { assemble, closeEnvironment } from '../../../src/experiment/assemble.js';
+import { Prompter } from '../../../src/experiment/prompter.js';
+import { createReplayBuffer } from '../../../src/rollout/replay-buffer.js';
+import { nothingRecorded } from '../../../src/runs/reader.js';
+
+interface Case {
+  readonly name: string;
+  readonly base: string;
+  readonly given: Readonly<Record<string, unknown>>;
+}
+interface Table {
+  readonly bases: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly cases: readonly (Case & { readonly expected: Readonly<Record<string, unknown>> })[];
+  readonly refused: readonly (Case & { readonly says: string })[];
+}
+
+const file = join(packageRoot(), 'test', 'fixtures', 'reference-configs.yaml');
+const table = parse(readFileSync(file, 'utf8')) as Table;
+
+const load = ({ base, given }: Case): LoadedConfig => {
+  const config = { ...table.bases[base], ...given };
+  return loadConfig({ file: 'theirs.yaml', readFile: () => JSON.stringify(config) });
+};
+
+/** What a config comes to, in the words of the table. */
+async function built({ config, imported, notes }: LoadedConfig): Promise<Record<string, unknown>> {
+  const assembly = await assemble({ ...config, model: { provider: 'random' } }, {});
+  const { environment, family } = assembly;
+  const { evaluation, iterations, memory, model, prompts, warmup } = config;
+  const recorded = warmup.policies + iterations - 1;
+  const entries = Array.from({ length: recorded }, (_, i) => ({
+    ...{
+      iteration: Math.max(0, i + 1 - warmup.policies),
+      group: 0,
+      candidate: i,
+      source: 'proposal' as const,
+    },
+    parameters: Array.from({ length: family.parameters.count }, () => family.parameters.high),
+    ...{ returns: [-i], lengths: [1], score: -i },
+  }));
+  const buffer = createReplayBuffer(entries);
+  const prompter = new Prompter({
+    ...assembly,
+    config: { ...assembly.config, model },
+    buffer,
+    recorded: nothingRecorded,
+  });
+  const text = prompter
+    .messages(iterations)
+    .map(({ content }) => content)
+    .join('\n');
+  await closeEnvironment(assembly);
+  const { policy } = assembly.config;
+  return {
+    environment: environment.id,
+    parameters: family.parameters.count,
+    cap: Math.min(environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps),
+    // The best one stands once more behind the history.
+    history: Math.max(0, (text.match(/; f\(params\): -?\d/g) ?? []).length - 1),
+    shows: memory.trajectories,
+    rows: memory.rows,
+    set: prompts.set,
+    optimum: prompts.optimum,
+    told: prompts.optimum === undefined || text.includes(`about ${prompts.optimum}.`),
+    step: prompts.stepSize,
+    conversation: prompts.conversation,
+    warmup: warmup.policies,
+    repeats: config.repeats,
+    iterations,
+    episodes: evaluation.episodes,
+    provider: model.provider,
+    model:
+      'path' in model
+        ? (imported!.config.model as { path?: string }).path
+        : 'name' in model
+          ? model.name
+          : undefined,
+    sigma: 'sigma' in model ? model.sigma : undefined,
+    slippery: config.environment.options.is_slippery,
+    gravity: config.environment.options.g,
+    low: 'low' in policy ? policy.low : undefined,
+    high: 'high' in policy ? policy.high : undefined,
+    candidates: config.candidates,
+    note: notes.join('\n'),
+  };
+}
+
+describe('what is built of an imported config', () => {
+  it.each(table.cases.map((one) => [one.name, one] as const))('%s', async (_name, one) => {
+    const facts = await built(load(one));
+    for (const [key, value] of Object.entries(one.expected)) {
+      if (key === 'note') expect(facts.note).toContain(value);
+      else expect(facts[key], key).toEqual(value);
+    }
+    expect(facts).toMatchObject({ conversation: 'fresh', told: true, candidates: 1 });
+  });
+
+  it.each(table.refused.map((one) => [one.name, one] as const))(
+    'refused with the reason: %s',
+    (_name, one) => {
+      expect(() => load(one)).toThrow(UserError);
+      expect(() => load(one)).toThrow(one.says);
+    },
+  );
+
+  it('the environment that Gymnasium plays is one override away', () => {
+    const one = table.refused.find(({ name }) => name === 'LunarLander')!;
+    const given = { ...one.given, gym_env_name: 'gymnasium:LunarLander-v3' };
+    expect(load({ ...one, given }).config.environment.id).toBe('gymnasium:LunarLander-v3');
+  });
+});
+
+/** The systems' own configs, where they are at hand. */
+const folder = process.env.POLICYLOOP_REFERENCE_CONFIGS ?? resolve(packageRoot(), '..', 'shared', 'seeds');
+const configs = (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [])
+  .filter((name) => /\.ya?ml$/.test(name))
+  .map((name) => join(folder, name))
+  .filter((path) => /^gym_env_name:/m.test(readFileSync(path, 'utf8')));
+
+describe.runIf(configs.length > 0)('every config of the reference systems', () => {
+  it.each(configs)('%s is built, or refused with a reason', async (path) => {
+    let loaded: LoadedConfig;
+    try {
+      loaded = loadConfig({ file: path });
+    } catch (error) {
+      expect(error).toBeInstanceOf(UserError);
+      const [problem] = (error as UserError).problems;
+      expect(problem?.remedy).toBeDefined();
+      return;
+    }
+    const facts = await built(loaded);
+    const { iterations, memory, warmup } = loaded.config;
+    const all = warmup.policies + iterations - 1;
+    const wanted =
+      memory.best === undefined && memory.recent === undefined
+        ? all
+        : (memory.best ?? 0) + (memory.recent ?? 0);
+    // Only the context of a server that cuts what is beyond it may hide evaluations.
+    if (memory.tokens === 10_000_000) expect(facts.history).toBe(Math.min(all, wanted));
+    expect(facts.conversation).toBe('fresh');
+  });
+});

@@ -1,0 +1,131 @@
+/** What a person sees of a run as it goes: on terminals of several widths, and in a pipe. */
+import { describe, expect, it } from 'vitest';
+import { createDisplay } from '../../src/experiment/progress.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import type { Confirmation, RunEvent, UsageTotals } from '../../src/runs/events.js';
+import { fakeTerminal } from '../support/fake-terminal.js';
+
+const entryOf = (iteration: number, candidate: number, score: number): BufferEntry => ({
+  iteration,
+  group: iteration,
+  candidate,
+  source: iteration === 0 ? 'warm-up' : 'proposal',
+  parameters: [iteration],
+  returns: [score],
+  lengths: [10],
+  score,
+});
+
+const usageOf = (calls: number): UsageTotals => ({
+  calls,
+  errors: 0,
+  retries: 0,
+  promptTokens: 3000 * calls,
+  cachedTokens: 0,
+  completionTokens: 100 * calls,
+  reasoningTokens: 0,
+  latencyMs: 1000 * calls,
+});
+
+const scores = [12, 20.5, 18, 487.25, 30];
+const last = scores.length;
+
+const confirmation = (stage: Confirmation['stage'], iteration: number): Confirmation => ({
+  stage,
+  iteration,
+  candidate: 0,
+  parameters: [iteration],
+  observed: 1,
+  mean: 450 + iteration,
+  ci95: [440, 460],
+  episodes: 100,
+});
+
+const events: readonly RunEvent[] = [
+  {
+    kind: 'run-started',
+    run: 'r',
+    environment: '環境/日本語-v1',
+    model: 'openai/a-very-long-model-name:32b-instruct-q4_K_M-with-more',
+    parameters: 10,
+    iterations: last,
+  },
+  ...[0, 1].map(
+    (i): RunEvent => ({ kind: 'warmup-evaluated', entry: entryOf(0, i, 9 + i), episodes: [], of: 2 }),
+  ),
+  ...scores.flatMap((score, i): RunEvent[] => [
+    { kind: 'candidate-evaluated', entry: entryOf(i + 1, 0, score), episodes: [], improved: true },
+    { kind: 'iteration-finished', iteration: i + 1, score, usage: usageOf(i + 1) },
+    ...(i === 2 ? [{ kind: 'warning', message: `${'a long warning '.repeat(12)}ends here` } as const] : []),
+  ]),
+  { kind: 'confirmation-started', candidates: 2, episodesEach: 100, of: 3 },
+  { kind: 'confirmed', confirmation: confirmation('selection', 4), of: 3 },
+  { kind: 'confirmed', confirmation: confirmation('selection', 2), of: 3 },
+  { kind: 'confirmed', confirmation: confirmation('final', 4), of: 3 },
+];
+
+/** Shows the events, one every 70 seconds; `seen` is told of the terminal after each. */
+function shown(terminal: NodeJS.WriteStream | undefined, seen: (event: RunEvent) => void = () => undefined) {
+  const noted: string[] = [];
+  let milliseconds = 0;
+  const display = createDisplay(
+    {},
+    {
+      print: () => undefined,
+      note: (text) => noted.push(text),
+      terminal,
+      milliseconds: () => milliseconds,
+    },
+  );
+  for (const event of events) {
+    milliseconds += 70_000;
+    display.show(event);
+    seen(event);
+  }
+  display.close();
+  return noted;
+}
+
+describe('a run on a terminal', () => {
+  it.each([60, 80, 120])('of %i columns shows best, time left and tokens', (columns) => {
+    const { stream, lines } = fakeTerminal(columns);
+    shown(stream, (event) => {
+      if (event.kind !== 'iteration-finished' || event.iteration === last) return;
+      const bar = lines().at(-1);
+      expect(bar).toMatch(/best (12\.00|20\.50|487\.3)/);
+      expect(bar).toMatch(/\d+ min( \d+ s)? left/);
+      expect(bar).toContain('k tokens');
+      expect(bar).toContain(`${event.iteration}/${last}`);
+    });
+  });
+
+  it.each([60, 80, 120])('of %i columns keeps improvements and warnings when the bar has gone', (columns) => {
+    const { stream, lines, widest } = fakeTerminal(columns);
+    shown(stream);
+    expect(widest()).toBeLessThan(columns);
+    const left = lines();
+    expect(left.filter((line) => /best \d+\./.test(line))).toEqual([
+      'warm-up  best 10.00',
+      'iteration 1  best 12.00, before 10.00',
+      'iteration 2  best 20.50, before 12.00',
+      'iteration 4  best 487.3, before 20.50',
+    ]);
+    const text = left.join(' ').replaceAll(/\s+/g, ' ');
+    expect(text).toContain(`${'a long warning '.repeat(12)}ends here`);
+    expect(text).not.toContain('━');
+  });
+});
+
+describe('a run in a pipe', () => {
+  it('says that it confirms, and how far that is', () => {
+    const noted = shown(undefined);
+    expect(noted.slice(-4)).toEqual([
+      'confirming the best 2 policies, then the chosen one on 100 untouched episodes',
+      'confirmation 1/3  mean 454.0  95 % interval 440.0 … 460.0  iteration 4  2 min 20 s left',
+      'confirmation 2/3  mean 452.0  95 % interval 440.0 … 460.0  iteration 2  1 min 10 s left',
+      'confirmation 3/3  confirmed 454.0  95 % interval 440.0 … 460.0  iteration 4',
+    ]);
+    // The lines of the iterations tell improvements already.
+    expect(noted.filter((line) => line.includes('before'))).toEqual([]);
+  });
+});

@@ -1,0 +1,140 @@
+/** `package:…` names a directory of the package wherever a model's or an adapter's directory is named. */
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { execute as gguf } from '../../../finetune/commands/gguf.js';
+import { execute as importTrained } from '../../../finetune/commands/import.js';
+import { execute as merge } from '../../../finetune/commands/merge.js';
+import { execute as ollama } from '../../../finetune/commands/ollama.js';
+import { openArms } from '../../../finetune/evaluate/arms.js';
+import { loadTrainConfig } from '../../../finetune/train/train-config.js';
+import type { CommandContext } from '../../../src/base/context.js';
+import { execute as checkModel } from '../../../src/commands/models.js';
+import { execute as serve } from '../../../src/commands/serve.js';
+import { parseConfig } from '../../../src/config/load.js';
+import { createModel } from '../../../src/experiment/create-model.js';
+import { modelDirectory } from '../../../src/models/local/settings.js';
+import { referenceDirectory } from '../../models/local/fixture.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+
+const installed = vi.hoisted(() => ({ root: '' }));
+vi.mock('../../../src/base/package.js', async (original) => ({
+  ...(await original<object>()),
+  packageRoot: () => installed.root,
+}));
+
+const names = { model: 'package:models/base', adapter: 'package:models/adapter' };
+let cwd = '';
+
+const out = (name: string) => join(cwd, name);
+
+beforeEach(() => {
+  installed.root = temporaryDirectory();
+  cwd = temporaryDirectory();
+  const reference = referenceDirectory('llama3-rope-bf16');
+  cpSync(reference, join(installed.root, 'models/base'), { recursive: true });
+  const adapter = join(installed.root, 'models/adapter');
+  cpSync(join(reference, 'adapter-after-12-steps'), adapter, { recursive: true });
+  const file = join(adapter, 'adapter_config.json');
+  const config = JSON.parse(readFileSync(file, 'utf8')) as object;
+  writeFileSync(file, JSON.stringify({ ...config, base_model_name_or_path: names.model }));
+});
+
+const quiet = { quiet: true, json: true };
+
+/** Runs a command, and returns what it printed as JSON. */
+async function printed<A>(execute: (args: A, context: CommandContext) => Promise<number>, args: A) {
+  const recorded = recordingContext(cwd);
+  expect(await execute(args, recorded.context)).toBe(0);
+  return JSON.parse(recorded.printed.at(-1)!) as Record<string, unknown>;
+}
+
+describe('package:', () => {
+  it('is known to models check, for the model, the adapter and its base', async () => {
+    expect(await printed(checkModel, { directory: names.model, json: true })).toMatchObject({
+      directory: join(installed.root, 'models/base'),
+      problems: [],
+    });
+    for (const base of [undefined, names.model]) {
+      const args = { directory: names.adapter, json: true, ...(base && { base }) };
+      expect(await printed(checkModel, args)).toMatchObject({
+        fit: { model: join(installed.root, 'models/base'), fits: true },
+      });
+    }
+  });
+
+  it('is known to finetune gguf, merge and ollama', async () => {
+    const plain = { ...quiet, dtype: 'f16' } as const;
+    await printed(gguf, { ...plain, model: names.model, out: out('a.gguf') });
+    await printed(gguf, { ...plain, model: names.adapter, out: out('b.gguf') });
+    await printed(gguf, { ...plain, model: names.model, adapter: names.adapter, out: out('c.gguf') });
+    expect(readFileSync(out('c.gguf')).equals(readFileSync(out('b.gguf')))).toBe(true);
+    const merged = { ...quiet, dtype: 'stored', adapter: names.adapter } as const;
+    await printed(merge, { ...merged, out: out('m') });
+    await printed(merge, { ...merged, model: names.model, out: out('n') });
+    await printed(ollama, {
+      json: true,
+      adapter: names.adapter,
+      model: names.model,
+      from: 'x',
+      out: out('M'),
+    });
+    expect(['m/config.json', 'n/config.json', 'M'].filter((name) => !existsSync(out(name)))).toEqual([]);
+  });
+
+  it('is known to finetune import, evaluate and train', async () => {
+    for (const model of [undefined, names.model]) {
+      const args = { directory: names.adapter, out: out(`i-${model}`), json: true, ...(model && { model }) };
+      expect(await printed(importTrained, args)).toMatchObject({
+        model: { path: join(installed.root, 'models/base') },
+      });
+    }
+    const { arms } = openArms(names.model, names.adapter, [], cwd);
+    expect(arms[1]).toMatchObject({ local: { adapter: join(installed.root, 'models/adapter') } });
+    writeFileSync(out('tune.yaml'), `model: ${names.model}\ndataset: d\n`);
+    expect(loadTrainConfig(out('tune.yaml')).model).toBe(join(installed.root, 'models/base'));
+    expect(loadTrainConfig(out('tune.yaml'), [`model=${names.model}`]).model).toContain(installed.root);
+  });
+
+  it('is known to a config, for the model and the adapter', async () => {
+    const model = createModel(
+      parseConfig({
+        environment: 'CartPole-v1',
+        model: { provider: 'local', path: names.model, adapter: names.adapter },
+      }).model,
+      {},
+    );
+    expect(model.id).toBe('local/base+adapter');
+    await model.close?.();
+  });
+
+  const nothing = 'package:models/none';
+  const server = { adapter: [], template: [], port: 0, host: '127.0.0.1', device: 'auto' } as const;
+  it.each([
+    ['model.path', (context) => checkModel({ directory: nothing, json: true }, context)],
+    ['--base', (context) => checkModel({ directory: names.adapter, base: nothing, json: true }, context)],
+    ['--model', (context) => serve({ ...server, model: nothing, quantization: 'none', json: true }, context)],
+    [
+      '--adapter',
+      (context) =>
+        serve(
+          { ...server, model: names.model, adapter: [`a=${nothing}`], quantization: 'none', json: true },
+          context,
+        ),
+    ],
+    ['--model', (context) => gguf({ ...quiet, dtype: 'f16', model: nothing, out: 'x.gguf' }, context)],
+    ['--tuned', async () => openArms(undefined, nothing, [], cwd)],
+  ] satisfies [string, (context: CommandContext) => Promise<unknown>][])(
+    'that is not there is told under %s',
+    async (field, run) => {
+      const { context } = recordingContext(cwd);
+      await expect(run(context)).rejects.toThrow(new RegExp(`^${field}: this installation[^]*models/none`));
+    },
+  );
+
+  it('leads to nothing outside the package', () => {
+    expect(() => modelDirectory('package:../..')).toThrow('holds no such model');
+    expect(() => modelDirectory('package:')).toThrow('holds no such model');
+    expect(modelDirectory('a/b', '/c')).toBe('/c/a/b');
+  });
+});

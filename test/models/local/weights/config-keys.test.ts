@@ -1,0 +1,246 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
+import { execute as checkModelCommand } from '../../../../src/commands/models.js';
+import { inspectModel } from '../../../../src/models/local/engine/inspect.js';
+import { createLocalModel } from '../../../../src/models/local/process/local-model.js';
+import { localSchema } from '../../../../src/models/local/settings.js';
+import { withoutKeys } from '../../../../src/models/local/weights/config-keys.js';
+import { parseDecoderConfig, readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
+import {
+  openWeights,
+  readTensorBytes,
+  type StoredTensor,
+} from '../../../../src/models/local/weights/safetensors.js';
+import { recordingContext } from '../../../support/experiments.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { readReference, referenceDirectory } from '../fixture.js';
+import { otherFamilies, publishedConfigs } from './published-configs.js';
+
+const parse = (raw: object) => parseDecoderConfig(raw, 'config.json');
+const qwen3 = publishedConfigs['Qwen 3']!;
+const llama = publishedConfigs.TinyLlama!;
+const mistral = publishedConfigs['Mistral 0.1']!;
+
+function modelWith(change: Record<string, unknown>, name = 'qwen2-tied-bf16-sharded'): string {
+  const directory = path.join(temporaryDirectory(), 'model');
+  cpSync(referenceDirectory(name), directory, { recursive: true });
+  const file = path.join(directory, 'config.json');
+  writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...change }));
+  return directory;
+}
+
+describe('keys of config.json', () => {
+  it.each(Object.entries(publishedConfigs))('%s is read as it was published', (_, config) => {
+    expect(parse(JSON.parse(JSON.stringify(config)) as object).hidden).toBe(config.hidden_size);
+  });
+
+  it.each(otherFamilies)('%s is refused for its architecture, not for its keys', (family) => {
+    const other = { ...llama, model_type: family, query_pre_attn_scalar: 256, embedding_multiplier: 12 };
+    expect(() => parse(other)).toThrow(/model_type: this architecture is not supported/);
+  });
+
+  it.each([
+    ['embedding_multiplier', 12],
+    ['logits_scaling', 8],
+    ['attn_logit_softcapping', 50],
+    ['final_logit_softcapping', 30],
+    ['query_pre_attn_scalar', 256],
+    ['clip_qkv', 8],
+    ['no_rope_layers', [1, 0]],
+    ['dual_chunk_attention_config', { chunk_size: 262144 }],
+    ['original_max_position_embeddings', 4096],
+    ['rope_interleaved', true],
+    ['parallel_attn', true],
+    ['use_bidirectional_attention', true],
+    ['is_causal', false],
+    ['use_rope', false],
+    ['use_qk_norm', true],
+    ['layer_norm_eps', 1e-5],
+    ['num_experts', 8],
+    ['per_layer_config', { '1': { hidden_size: 8 } }],
+    ['auto_map', { AutoModelForCausalLM: 'modeling_x.XForCausalLM' }],
+    ['text_config', { hidden_size: 8 }],
+    ['something_new', 'yes'],
+    ['mlp_only_layers', [3]],
+  ])('%s: %j is refused by its name, which the remedy ignores', (key, value) => {
+    const config = { ...llama, [key]: value };
+    expect(() => parse(config)).toThrow(new RegExp(`config.json: ${key}: this key is not understood`));
+    expect(() => parse(config)).toThrow(new RegExp(`remedy: .*model\\.ignoreKeys=\\[${key}\\]`));
+    expect(parse(withoutKeys(config, [key]) as object)).toEqual(parse(llama));
+  });
+
+  it.each([
+    ['embedding_multiplier', 1],
+    ['attn_logit_softcapping', null],
+    ['clip_qkv', null],
+    ['no_rope_layers', []],
+    ['pruned_heads', {}],
+    ['parallel_attn', false],
+    ['is_causal', true],
+    ['position_bias', 'none'],
+    ['quantization_config', null],
+    ['quantization_config', {}],
+    ['num_experts', 0],
+  ])('%s: %j changes nothing and passes', (key, value) => {
+    expect(parse({ ...llama, [key]: value })).toEqual(parse(llama));
+  });
+
+  it('what an architecture always does may be said, and not be denied', () => {
+    expect(parse({ ...qwen3, use_qk_norm: true }).qkNorm).toBe(true);
+    expect(() => parse({ ...qwen3, use_qk_norm: false })).toThrow(/use_qk_norm: this key is not understood/);
+    expect(() => parse({ ...llama, use_qk_norm: true })).toThrow(/use_qk_norm/);
+  });
+
+  it('every key that is not understood is named at once', () => {
+    const error = (() => {
+      try {
+        parse({ ...llama, embedding_multiplier: 12, clip_qkv: 8 });
+      } catch (thrown) {
+        return String(thrown);
+      }
+      return '';
+    })();
+    expect(error).toMatch(/embedding_multiplier[\s\S]*clip_qkv/);
+  });
+});
+
+describe('keys that only some architectures read', () => {
+  it.each([
+    ['mlp_bias', { ...qwen3, mlp_bias: true }, /mlp_bias: is not supported/],
+    ['attention_bias', { ...mistral, attention_bias: true }, /attention_bias: is not supported/],
+    ['sliding_window of a llama', { ...llama, sliding_window: 1024 }, /sliding_window: is not supported/],
+    [
+      'layer_types of a mistral',
+      { ...mistral, layer_types: Array.from({ length: 32 }, () => 'full_attention') },
+      /layer_types\.0: is not supported/,
+    ],
+    [
+      'a window that is not there',
+      { ...qwen3, layer_types: Array.from({ length: 24 }, () => 'sliding_attention') },
+      /layer_types\.0: is not supported/,
+    ],
+  ])('%s', (_, config, message) => {
+    expect(() => parse(config)).toThrow(message);
+  });
+
+  it('a window that is switched off or longer than the context changes nothing', () => {
+    for (const off of [{ sliding_window: 4096 }, { sliding_window: 1024, use_sliding_window: false }])
+      expect(parse({ ...llama, ...off }).layers).toEqual(parse(llama).layers);
+  });
+});
+
+describe('keys of the rotary embedding', () => {
+  it.each([
+    ['rope_scaling.attention_factor', { rope_scaling: { type: 'linear', factor: 2, attention_factor: 2 } }],
+    ['rope_scaling.mrope_section', { rope_scaling: { rope_type: 'default', mrope_section: [16, 24, 24] } }],
+    ['rope_parameters.factor', { rope_parameters: { rope_type: 'default', rope_theta: 1e4, factor: 8 } }],
+    [
+      'rope_parameters.full_attention.mscale',
+      { rope_parameters: { full_attention: { rope_type: 'linear', factor: 2, mscale: 1 } } },
+    ],
+  ])('%s is refused where its kind does not read it', (key, change) => {
+    const config = { ...llama, ...change };
+    expect(() => parse(config)).toThrow(new RegExp(`${key}: this key is not understood`));
+    expect(parse(withoutKeys(config, [key]) as object).layers).toHaveLength(4);
+  });
+
+  it('a layer type without a section of its own is refused, and so are two spellings at once', () => {
+    const sections = { sliding_attention: { rope_type: 'default', rope_theta: 500 } };
+    expect(() => parse({ ...llama, rope_parameters: sections })).toThrow(
+      /rope_parameters\.full_attention: is missing/,
+    );
+    const both = {
+      rope_parameters: { rope_type: 'default', rope_theta: 1e4 },
+      rope_scaling: { rope_type: 'linear', factor: 2 },
+    };
+    expect(() => parse({ ...llama, ...both })).toThrow(/rope_scaling: rope_parameters is set, too/);
+  });
+});
+
+describe('model.ignoreKeys', () => {
+  it('is the remedy that the error of a run names', () => {
+    const directory = modelWith({ some_scale: 3 });
+    const settings = { provider: 'local', path: directory };
+    expect(() => createLocalModel(localSchema.parse(settings))).toThrow(/model\.ignoreKeys=\[some_scale\]/);
+    const model = createLocalModel(localSchema.parse({ ...settings, ignoreKeys: ['some_scale'] }));
+    expect(model.id).toBe('local/model');
+  });
+
+  it('lets the model answer as it does without the key', async () => {
+    const name = 'qwen2-tied-bf16-sharded';
+    const model = createLocalModel(
+      localSchema.parse({
+        provider: 'local',
+        path: modelWith({ some_scale: 3 }),
+        ignoreKeys: ['some_scale'],
+        threads: 1,
+        maxTokens: 8,
+        temperature: 0,
+      }),
+    );
+    try {
+      const [said] = await model.generate(readReference(name).messages, {
+        seeds: [1],
+        logProbabilities: true,
+      });
+      expect(said!.tokens!.map(({ id }) => id)).toEqual(readReference(name).greedy_ids.slice(0, 8));
+      expect((await model.context!())!.tokens).toBe(512);
+    } finally {
+      await model.close?.();
+    }
+  });
+
+  it('is --ignore-keys of `models check`', async () => {
+    const directory = modelWith({ some_scale: 3, other: 'x' });
+    const check = async (ignoreKeys?: string) => {
+      const { context, printed } = recordingContext(temporaryDirectory());
+      const code = await checkModelCommand(
+        { directory, json: false, ...(ignoreKeys !== undefined && { ignoreKeys }) },
+        context,
+      );
+      return { code, text: printed.join('\n') };
+    };
+    expect((await check()).text).toMatch(/some_scale: this key[\s\S]*--ignore-keys some_scale/);
+    expect((await check('some_scale')).code).toBe(1);
+    expect((await check('some_scale, other')).code).toBe(0);
+  });
+});
+
+describe('an output layer that is stored beside `tie_word_embeddings: true`', () => {
+  const bytesOf = (tensor: StoredTensor, bytes: Uint8Array, name = tensor.name) => ({
+    name,
+    shape: tensor.shape,
+    dtype: tensor.dtype,
+    byteLength: bytes.length,
+    chunks: () => [bytes],
+  });
+
+  /** The tied model with the given rows as its stored head. */
+  function withHead(change: (bytes: Buffer) => Buffer): string {
+    const directory = modelWith({});
+    const weights = openWeights(directory);
+    const tensors = [...weights.values()].map((tensor) => bytesOf(tensor, readTensorBytes(tensor)));
+    const embedding = weights.get('model.embed_tokens.weight')!;
+    const head = bytesOf(embedding, change(readTensorBytes(embedding)), 'lm_head.weight');
+    writeSafetensors(path.join(directory, 'model.safetensors'), [...tensors, head]);
+    return directory;
+  }
+
+  test('counts where it differs, as in Transformers 5', () => {
+    // One bit in the middle of a part that no sample covers.
+    const directory = withHead((bytes) => {
+      const place = Math.floor(bytes.length / 4);
+      bytes.writeUInt8(bytes.readUInt8(place) ^ 1, place);
+      return bytes;
+    });
+    expect(readDecoderConfig(directory).tied).toBe(false);
+    expect(inspectModel(directory).problems).toEqual([]);
+  });
+
+  test('is the embedding where it is equal to it', () => {
+    expect(readDecoderConfig(withHead((bytes) => bytes)).tied).toBe(true);
+    expect(readDecoderConfig(referenceDirectory('qwen2-tied-bf16-sharded')).tied).toBe(true);
+  });
+});

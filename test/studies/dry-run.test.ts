@@ -1,0 +1,87 @@
+/** `policyloop run --dry-run` with a history: the prompt that a run would send, without a call. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { execute as runCommand } from '../../src/commands/run.js';
+import type { ChatMessage } from '../../src/models/language-model.js';
+import {
+  quick,
+  recordingContext,
+  runExperimentFrom,
+  seededModel,
+  temporaryDirectory,
+} from '../support/experiments.js';
+
+const config = {
+  ...quick,
+  model: { provider: 'ollama', name: 'tiny' },
+  prompts: { set: 'numeric' },
+  memory: { trajectories: 'rows' },
+} as const;
+
+function workplace(changes: object = {}) {
+  const cwd = temporaryDirectory();
+  writeFileSync(join(cwd, 'my.yaml'), stringify({ ...config, ...changes }));
+  return cwd;
+}
+
+async function dryRun(cwd: string, more: object, dry = true) {
+  const { context, printed } = recordingContext(cwd);
+  const args = { config: 'my.yaml', overrides: [], runsDir: 'buffers', quiet: true, json: true };
+  await runCommand({ ...args, dryRun: dry, ...more }, context);
+  return JSON.parse(printed.join('')) as { iteration: number; messages: readonly ChatMessage[] };
+}
+
+const evaluations = (messages: readonly ChatMessage[]) =>
+  messages.at(-1)!.content.match(/^params.*; f\(params\)/gm)?.length ?? 0;
+
+it('shows the first prompt of a run, after its warm-up', async () => {
+  const cwd = workplace();
+  const model = seededModel();
+  await runExperimentFrom(config, { model });
+  const { iteration, messages } = await dryRun(cwd, { history: config.warmup });
+  expect(iteration).toBe(1);
+  expect(messages).toEqual(model.calls[0]!.messages);
+  expect(existsSync(join(cwd, 'buffers'))).toBe(false);
+});
+
+it('shows a prompt late in a run: what the warm-up lacks are evaluations of iterations', async () => {
+  const { iteration, messages } = await dryRun(workplace(), { history: 6 });
+  expect(iteration).toBe(4);
+  expect(messages.at(-1)!.content).toContain('This is iteration 4 of 6.');
+  // The best one stands once more behind the history.
+  expect(evaluations(messages)).toBe(7);
+  const { messages: none } = await dryRun(workplace(), {});
+  expect(evaluations(none)).toBe(0);
+});
+
+it('shows the prompt that follows the history of a run', async () => {
+  const cwd = workplace();
+  const model = seededModel();
+  const path = join(cwd, 'buffers', 'one');
+  await runExperimentFrom({ ...config, iterations: 3 }, { model, path });
+  const { iteration, messages } = await dryRun(cwd, { historyFrom: 'one' });
+  expect(iteration).toBe(4);
+  expect(evaluations(messages)).toBe(7);
+  const whole = seededModel();
+  await runExperimentFrom({ ...config, iterations: 6 }, { model: whole });
+  expect(messages).toEqual(
+    whole.calls.find(({ messages: [, user] }) => user!.content.includes('iteration 4 of 6'))!.messages,
+  );
+});
+
+it('refuses what shows no history', async () => {
+  const cwd = workplace();
+  await runExperimentFrom(
+    { ...config, environment: 'MountainCar-v0' },
+    { model: seededModel(), path: join(cwd, 'buffers', 'car') },
+  );
+  await expect(dryRun(cwd, { historyFrom: 'car' })).rejects.toThrow(
+    'is a run of 9 parameters, but this policy has 10',
+  );
+  await expect(dryRun(cwd, { historyFrom: 'car', history: 3 })).rejects.toThrow('give one of the two');
+  await expect(dryRun(cwd, { historyFrom: 'none' })).rejects.toThrow('there is no such run');
+  await expect(dryRun(cwd, { history: -1 })).rejects.toThrow('--history');
+  await expect(dryRun(cwd, { history: 3 }, false)).rejects.toThrow('add --dry-run');
+});
