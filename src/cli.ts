@@ -10,6 +10,7 @@ import { type CommandContext, exitCodes } from './base/context.js';
 import { UserError } from './base/errors.js';
 import { type DeclaredOptions, overridesApart } from './base/overrides-apart.js';
 import { version } from './base/package.js';
+import { forStream } from './base/terminal-text.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
 
 const finish = new AbortController();
@@ -22,8 +23,9 @@ function writer(stream: NodeJS.WriteStream): (text: string) => void {
     open = false;
     finish.abort();
   });
+  const isStyled = styleText('bold', '-', { stream }) !== '-';
   return (text) => {
-    if (open) stream.write(`${text}\n`);
+    if (open) stream.write(`${forStream(text, isStyled)}\n`);
   };
 }
 

@@ -116,7 +116,7 @@ export function renderPrompt(
     return { ...entry, iteration: group, group, candidate: (i - warmup) % size };
   });
   const renamed = new Map(history.map((entry, i) => [place(entry), entries[i]!]));
-  const episodes = recorded.episodes.flatMap((episode) => {
+  const episodes = [...recorded.episodes].flatMap((episode) => {
     const entry = renamed.get(place(episode));
     return entry === undefined
       ? []
@@ -128,7 +128,7 @@ export function renderPrompt(
     family,
     prompts,
     buffer: createReplayBuffer(entries),
-    recorded: { entries, episodes, calls: [], events: [], iteration: iteration - 1 },
+    recorded: { episodes, calls: [], iteration: iteration - 1 },
   });
   return prompter.messages(iteration);
 }

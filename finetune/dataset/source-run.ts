@@ -1,6 +1,7 @@
 /** Reads a logged run as the recipes see it: its prompts, and the proposals that answered each. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
@@ -13,8 +14,9 @@ import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord } from '../../src/runs/events.js';
+import type { RecordedRun } from '../../src/runs/logs.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
-import { type RecordedRun, runFiles } from '../../src/runs/reader.js';
+import { runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 
 /** The prompt asks for the answer line with the reason below it, or for a JSON object. */
@@ -98,14 +100,17 @@ export interface SourceRun extends OpenedRun {
 /** @throws UserError when there is no run at `path`, or it is damaged */
 export async function readSourceRun(path: string, name: string): Promise<SourceRun> {
   const opened = await readWholeRun(path);
-  const { model } = opened.config;
+  const { memory, model } = opened.config;
+  // Prompts are rendered again and again, and only some show trajectories.
+  const episodes = memory.trajectories === 'none' ? [] : [...opened.recorded.episodes];
   return {
     ...opened,
+    recorded: { ...opened.recorded, episodes },
     name,
     hash: contentHash(path),
     answerFormat: 'format' in model && model.format === 'json' ? 'json' : 'text',
     prompts: currentPrompts(opened),
-    steps: stepsOf(opened.recorded, opened.config.memory),
+    steps: stepsOf(opened.recorded, memory),
   };
 }
 
@@ -133,7 +138,7 @@ function contentHash(path: string): string {
   const files = [runFiles.config, runFiles.evaluations, runFiles.episodes, runFiles.calls];
   const hashes = files.map((file) => {
     const full = join(path, file);
-    return existsSync(full) ? sha256(readFileSync(full)) : '';
+    return existsSync(full) ? hashOfFile(full) : '';
   });
   return sha256(hashes.join('\n'));
 }
@@ -157,7 +162,7 @@ function stepsOf(
   { entries, calls, iteration: last }: RecordedRun,
   memory: Pick<MemoryConfig, 'ofGroup'>,
 ): readonly Step[] {
-  const callsAt = byIteration(calls);
+  const callsAt = byIteration(stepCalls(calls));
   const proposalsAt = byIteration(entries.filter(({ source }) => source === 'proposal'));
   const buffer = createReplayBuffer(entries.filter(({ source }) => source !== 'proposal'));
   const steps: Step[] = [];
@@ -184,8 +189,34 @@ function stepsOf(
   return steps;
 }
 
-const byIteration = <T extends { readonly iteration: number }>(items: readonly T[]) =>
-  groupedBy(items, ({ iteration }) => String(iteration));
+/** The calls that steps are made of: the first of each candidate, and those that were accepted, without their prompts. */
+function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
+  let iteration = -1;
+  for (const call of calls) {
+    const isPrompt = call.attempt === 0 && call.iteration !== iteration;
+    if (isPrompt) iteration = call.iteration;
+    if (call.attempt > 0 && call.outcome.kind !== 'accepted') continue;
+    yield isPrompt ? call : { ...call, messages: [] };
+  }
+}
+
+/** SHA-256 of a file of any size, in hexadecimal digits. */
+function hashOfFile(file: string): string {
+  const hash = createHash('sha256');
+  const descriptor = openSync(file, 'r');
+  try {
+    const buffer = Buffer.allocUnsafe(1 << 20);
+    for (let read = readSync(descriptor, buffer); read > 0; read = readSync(descriptor, buffer)) {
+      hash.update(buffer.subarray(0, read));
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  return hash.digest('hex');
+}
+
+const byIteration = <T extends { readonly iteration: number }>(items: Iterable<T>) =>
+  groupedBy([...items], ({ iteration }) => String(iteration));
 
 function replyOf({ candidate }: BufferEntry, calls: readonly CallRecord[]): string {
   const accepted = calls.findLast((call) => call.candidate === candidate && call.outcome.kind === 'accepted');

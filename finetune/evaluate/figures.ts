@@ -3,7 +3,7 @@
 import { loggedProposals } from '../../src/report/data/proposals.js';
 import { bestByIteration } from '../../src/report/group-report.js';
 import { factsOf, type RunFacts } from '../../src/runs/facts.js';
-import { readRun } from '../../src/runs/reader.js';
+import { openLogs } from '../../src/runs/reader.js';
 
 /** The measures that arms are compared by; each is a number a run, null where the run has none. */
 export const metrics = {
@@ -50,14 +50,10 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
 export function readFigures(path: string): RunFigures {
   const facts = factsOf(path);
   const { manifest, status } = facts;
-  const { entries, calls, iteration } = readRun(path);
+  const { entries, calls, iteration } = openLogs(path);
   const counted = loggedProposals({ entries, calls }).filter((proposal) => proposal.iteration <= iteration);
-  const answered = counted.filter(({ attempts }) =>
-    attempts.some(({ call }) => call.outcome.kind !== 'error'),
-  );
-  const first = answered.map(
-    ({ attempts }) => attempts.find(({ call }) => call.outcome.kind !== 'error')!.call,
-  );
+  const answered = counted.filter(({ attempts }) => attempts.some(({ outcome }) => outcome.kind !== 'error'));
+  const first = answered.map(({ attempts }) => attempts.find(({ outcome }) => outcome.kind !== 'error')!);
   const repeated = first.filter(
     ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'repeated',
   ).length;

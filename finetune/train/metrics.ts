@@ -1,5 +1,5 @@
 /** `metrics.jsonl`: every event of a training with its time, its duration, and the memory of the process. */
-import { JsonLinesFile, keepFirstLines } from '../../src/storage/json-lines.js';
+import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
 import type { TrainingEvent } from './trainer.js';
 
 export type Metric = TrainingEvent & {
@@ -65,10 +65,10 @@ export class MetricsLog {
 
   /** Keeps the metrics of earlier sessions up to a step; none where the training begins anew. */
   #keepUntil(step: number): void {
-    const logged = this.#file.read() ?? [];
+    const logged = readJsonLines<Metric>(this.#path, { repair: true }) ?? [];
     const repeated = step === 0 ? 0 : logged.findIndex((metric) => metric.step > step);
     this.#metrics = repeated < 0 ? logged : logged.slice(0, repeated);
-    if (this.#metrics.length < this.#file.length) keepFirstLines(this.#path, this.#metrics.length);
+    if (this.#metrics.length < logged.length) keepFirstLines(this.#path, this.#metrics.length);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein';
+import { harmless, harmlessLine, harmlessLines } from './terminal-text.js';
 
 const hidden = '[redacted]';
 
@@ -99,15 +100,15 @@ function isList(problems: Problem | readonly Problem[]): problems is readonly Pr
 export function formatProblem(problem: Problem): string {
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
   const field = problem.field === undefined ? '' : `${problem.field}: `;
-  const lines = [`${place === '' ? '' : `${place}: `}${field}${problem.message}`];
+  const lines = [`${place === '' ? '' : `${place}: `}${field}${harmlessLines(problem.message)}`];
   if (problem.value !== undefined) lines.push(`  got: ${shorten(printed(problem.value))}`);
   if (problem.alternatives !== undefined && problem.alternatives.length > 0) {
     lines.push(
-      `  ${problem.alternatives.length === 1 ? 'expected' : 'one of'}: ${shorten(problem.alternatives.join(', '), 400)}`,
+      `  ${problem.alternatives.length === 1 ? 'expected' : 'one of'}: ${shorten(problem.alternatives.map(harmlessLine).join(', '), 400)}`,
     );
   }
   if (problem.remedy !== undefined) lines.push(`  remedy: ${problem.remedy}`);
-  return lines.join('\n');
+  return harmless(lines.join('\n'));
 }
 
 /** As JSON, where JSON can say it. */

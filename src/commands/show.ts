@@ -7,9 +7,16 @@ export const options = (y: Argv) =>
     .positional('run', common.run)
     .option('runs-dir', common.runsDir)
     .option('top', { ...kinds.number, default: 10, describe: 'Evaluations in the table' })
+    .option('iteration', {
+      ...kinds.number,
+      describe: 'Prompts, replies and evaluations of this iteration (0: the warm-up)',
+    })
+    .option('candidate', { ...kinds.number, describe: 'Only this candidate of it, from 1' })
+    .implies('candidate', 'iteration')
     .option('json', common.json)
     .example('$0 show cartpole', 'a run below buffers/, by its name')
-    .example('$0 show buffers/cartpole --top 3 --json', 'for scripts');
+    .example('$0 show buffers/cartpole --top 3 --json', 'for scripts')
+    .example('$0 show cartpole --iteration 12', 'what the model was asked, and what it answered');
 
 type Args = Arguments<typeof options>;
 
@@ -20,7 +27,17 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { openRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../report/run-text.js');
   const { fitted } = await import('../format/width.js');
-  const run = await openRun(args, context);
-  context.print(args.json ? JSON.stringify(runFigures(run, shown)) : fitted(runText(run, shown), columns));
+  const iteration = requireCount('--iteration', args.iteration, 0);
+  const candidate = requireCount('--candidate', args.candidate, 1);
+  const run = await openRun(args, context, true);
+  if (iteration !== undefined) {
+    const { iterationFigures, iterationText } = await import('../report/iteration-text.js');
+    const figures = iterationFigures(run, iteration, candidate);
+    context.print(args.json ? JSON.stringify(figures) : iterationText(figures));
+  } else {
+    context.print(args.json ? JSON.stringify(runFigures(run, shown)) : fitted(runText(run, shown), columns));
+  }
+  // What is broken within a line is known once it was read.
+  for (const fault of run.recorded.faults) context.note(`warning: ${fault}`);
   return 0;
 }

@@ -22,7 +22,7 @@ import { vectorKey } from '../rollout/replay-buffer.js';
 import { openTask, rewarded } from '../rollout/task.js';
 import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
-import { readManifest, readRun, runFiles } from '../runs/reader.js';
+import { openLogs, readManifest, runFiles } from '../runs/reader.js';
 import { openRecording } from './cassette.js';
 import { createProposer } from './create-model.js';
 import type { SharedBudget } from './limits.js';
@@ -214,7 +214,7 @@ function importedParameters(
   }
   const { count, low, high } = family.parameters;
   const distinct = new Map(
-    readRun(path).entries.map((entry) => [vectorKey(entry.parameters), entry.parameters]),
+    openLogs(path).entries.map((entry) => [vectorKey(entry.parameters), entry.parameters]),
   );
   for (const parameters of distinct.values()) {
     if (parameters.length !== count) {

@@ -9,7 +9,7 @@ import type { ReplayedConfig } from '../models/settings.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { callId } from '../runs/events.js';
 import { requireConfig } from '../runs/open-run.js';
-import { groupFile, readGroup, readManifest, readRun, runFiles } from '../runs/reader.js';
+import { groupFile, openLogs, readGroup, readManifest, runFiles } from '../runs/reader.js';
 
 export interface Recording {
   readonly cassette: Cassette;
@@ -38,7 +38,7 @@ export function openRecording(
       cassette: {
         path,
         model: readManifest(path).model,
-        calls: readRun(path).calls.map((call) => ({ ...call, id: callId(call) })),
+        calls: callsIn(path),
       },
       model:
         recorded.model.provider === 'replayed'
@@ -56,6 +56,16 @@ export function openRecording(
       remedy: remedy ?? 'name the directory of a run; policyloop list shows those there are',
     });
   }
+}
+
+/** The calls of a run, read anew each time. */
+function callsIn(path: string): Cassette['calls'] {
+  const { calls } = openLogs(path);
+  return {
+    *[Symbol.iterator]() {
+      for (const call of calls) yield { ...call, id: callId(call) };
+    },
+  };
 }
 
 interface SeededRun {

@@ -44,7 +44,7 @@ type Reservation =
 
 /** The amounts that the calls of a run count for its limits. */
 export function spentBy(
-  calls: readonly EndedCall[],
+  calls: Iterable<EndedCall>,
   { limits, model }: Pick<Config, 'limits' | 'model'>,
 ): Amounts {
   const sharedBudget = createSharedBudget();

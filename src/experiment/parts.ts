@@ -8,7 +8,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord, EndedCall, RunEvent } from '../runs/events.js';
+import type { CallRecord, EndedCall, LoggedEvent, RunEvent } from '../runs/events.js';
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -117,7 +117,12 @@ export function experimentIn(
   const ledger = ledgerOf(assembly);
   // A budget that is shared holds them already.
   const isHeld = assembly.sharedBudget !== undefined;
-  for (const call of [...recorded.calls, ...arrived]) ledger.record(call, isHeld);
+  const unfinishedCalls: CallRecord[] = [];
+  for (const call of recorded.calls) {
+    ledger.record(call, isHeld);
+    if (call.iteration > recorded.iteration) unfinishedCalls.push(call);
+  }
+  for (const call of arrived) ledger.record(call, isHeld);
   return {
     run: manifest.run,
     config,
@@ -133,14 +138,11 @@ export function experimentIn(
     get otherMs() {
       return assembly.sharedBudget?.otherMs ?? 0;
     },
-    unfinishedCalls: recorded.calls.filter((call) => call.iteration > recorded.iteration),
+    unfinishedCalls,
     arrived,
     asked: { isReached: false, isAnswered: false, lastError: undefined },
     ask: isPaid(config) ? (request) => directory.ask(request) : undefined,
-    warn: warnOnce(
-      outside.emit,
-      recorded.events.flatMap((event) => (event.kind === 'warning' ? [event.message] : [])),
-    ),
+    warn: warnOnce(outside.emit, recorded.events),
     commit: () => directory.commit(),
     ...outside,
   };
@@ -158,10 +160,11 @@ export function ledgerOf({
   return new Ledger({ ...countedBy(model), limits: config.limits, sharedBudget });
 }
 
-/** @param earlier warnings of the run so far */
-function warnOnce(emit: Experiment['emit'], earlier: readonly string[]): Experiment['warn'] {
+/** @param earlier what the run logged so far: its warnings are not given again */
+function warnOnce(emit: Experiment['emit'], earlier: Iterable<LoggedEvent>): Experiment['warn'] {
   const keyOf = (message: string) => message.replaceAll(/\d+/g, '#');
-  const given = new Set(earlier.map(keyOf));
+  const given = new Set<string>();
+  for (const event of earlier) if (event.kind === 'warning') given.add(keyOf(event.message));
   return (message) => {
     if (given.has(keyOf(message))) return;
     given.add(keyOf(message));

@@ -12,7 +12,7 @@ import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
-import type { RecordedRun } from '../runs/reader.js';
+import type { RecordedRun } from '../runs/logs.js';
 import type { Proposal } from './proposal.js';
 
 /** An exchange that the next iteration goes on with. */
@@ -45,7 +45,7 @@ export class Prompter {
     readonly family: PolicyFamily;
     readonly prompts: PromptSet;
     readonly buffer: ReplayBuffer;
-    readonly recorded: RecordedRun;
+    readonly recorded: Pick<RecordedRun, 'calls' | 'episodes' | 'iteration'>;
   }) {
     const { config, environment, family, prompts, buffer, recorded } = parts;
     const { conversation } = config.prompts;
@@ -79,7 +79,7 @@ export class Prompter {
   }
 
   /** Keeps the trajectories that a prompt may show. */
-  remember(episodes: readonly EpisodeRecord[]): void {
+  remember(episodes: Iterable<EpisodeRecord>): void {
     if (this.#config.memory.trajectories === 'none') return;
     for (const episode of episodes) {
       if (episode.episode === 0) this.#trajectories.set(place(episode), episode);
@@ -123,15 +123,26 @@ export class Prompter {
   }
 
   /** Brings the conversation of a resumed run to where it stood. */
-  #restoreConversation({ calls, iteration: last }: RecordedRun): void {
+  #restoreConversation({ calls, iteration: last }: Pick<RecordedRun, 'calls' | 'iteration'>): void {
+    if (this.#maximumTurns <= 1) return;
     const { entries } = this.#buffer;
-    for (let iteration = 1; this.#maximumTurns > 1 && iteration <= last; iteration++) {
-      this.#advance(
-        proposalsOf(calls, iteration),
-        entries.filter((entry) => entry.iteration === iteration),
-        entries.filter((entry) => entry.iteration < iteration),
-      );
+    let own: CallRecord[] = [];
+    let iteration = 1;
+    let from = 0;
+    const finishUntil = (next: number) => {
+      for (; iteration < next && iteration <= last; iteration++) {
+        while (from < entries.length && entries[from]!.iteration < iteration) from++;
+        const after = entries.findIndex((entry, i) => i >= from && entry.iteration > iteration);
+        const evaluated = entries.slice(from, after < 0 ? entries.length : after);
+        this.#advance(proposalsOf(own), evaluated, entries.slice(0, from));
+        own = [];
+      }
+    };
+    for (const call of calls) {
+      finishUntil(call.iteration);
+      own.push(call);
     }
+    finishUntil(last + 1);
   }
 }
 
@@ -144,8 +155,7 @@ function withoutThinking(reply: string): string {
   return text.trim() === '' ? reply : text.trim();
 }
 
-function proposalsOf(calls: readonly CallRecord[], iteration: number) {
-  const own = calls.filter((call) => call.iteration === iteration);
+function proposalsOf(own: readonly CallRecord[]) {
   return [...new Set(own.map((call) => call.candidate))].map((candidate) => ({
     candidate,
     calls: own.filter((call) => call.candidate === candidate),

@@ -243,8 +243,13 @@ export async function confirmBest(
  */
 export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
   const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
-  const distinct = new Map(ranked.toReversed().map((entry) => [vectorKey(entry.parameters), entry]));
-  return ranked.filter((entry) => distinct.get(vectorKey(entry.parameters)) === entry).slice(0, count);
+  const best = new Map<string, BufferEntry>();
+  for (const entry of ranked) {
+    if (best.size === count) break;
+    const key = vectorKey(entry.parameters);
+    if (!best.has(key)) best.set(key, entry);
+  }
+  return [...best.values()];
 }
 
 /** Evaluates an entry again on seeds that took no part in choosing it; undefined when it is aborted. */

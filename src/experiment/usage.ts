@@ -21,20 +21,23 @@ const counts = Object.keys(noUsage) as Counts[];
 /** The sum of several runs' usage. */
 export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
   const sum: Record<Counts, number> = { ...noUsage };
-  for (const usage of totals) for (const key of counts) sum[key] += usage[key];
-  const costs = totals.flatMap(({ cost }) => cost ?? []);
-  const unreported = totals.flatMap((usage) => usage.unreported ?? []);
-  const faults: Record<string, number> = {};
+  let cost: number | undefined;
+  let unreported: number | undefined;
+  let faults: Record<string, number> | undefined;
   for (const usage of totals) {
-    for (const [kind, count] of Object.entries(usage.faults ?? {}))
-      faults[kind] = (faults[kind] ?? 0) + count;
+    for (const key of counts) sum[key] += usage[key];
+    if (usage.cost !== undefined) cost = (cost ?? 0) + usage.cost;
+    if (usage.unreported !== undefined) unreported = (unreported ?? 0) + usage.unreported;
+    for (const kind in usage.faults) {
+      faults ??= {};
+      faults[kind] = (faults[kind] ?? 0) + usage.faults[kind]!;
+    }
   }
-  const total = (numbers: readonly number[]) => numbers.reduce((all, number) => all + number, 0);
   return {
     ...sum,
-    ...(costs.length > 0 && { cost: total(costs) }),
-    ...(unreported.length > 0 && { unreported: total(unreported) }),
-    ...(Object.keys(faults).length > 0 && { faults }),
+    ...(cost !== undefined && { cost }),
+    ...(unreported !== undefined && { unreported }),
+    ...(faults !== undefined && { faults }),
   };
 }
 

@@ -3,6 +3,7 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
 import type { CommandContext } from '../base/context.js';
+import { forStream, harmlessLines } from '../base/terminal-text.js';
 import { formatCount } from './numbers.js';
 import { type Figure, fittedLine, textOf } from './progress-line.js';
 import { TimeLeft } from './time-left.js';
@@ -68,7 +69,7 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
 
 /** A warning as it is shown on the stream of notes. */
 export const warningText = (message: string) =>
-  `${styleText('yellow', 'warning', { stream: process.stderr })} ${message}`;
+  `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
 
 class ProgressLines implements Progress {
   readonly #context: Outside;
@@ -136,7 +137,7 @@ class ProgressBar implements Progress {
 
   say(text: string) {
     // A terminal that shows a bar breaks no lines by itself.
-    const lines = `${wrapped(text, this.#width()).join('\n')}\n`;
+    const lines = `${wrapped(forStream(text, true), this.#width()).join('\n')}\n`;
     if (this.#bars === undefined) this.#terminal.write(lines);
     else this.#bars.log(lines);
   }

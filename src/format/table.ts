@@ -199,11 +199,14 @@ function csvCells(cell: Cell, isEstimate: boolean): readonly (string | number | 
   return 'value' in cell ? [cell.value, ...interval] : [cell.text];
 }
 
+/** Spreadsheets skip what can't be seen before a sign, and take its full-width form for the sign. */
+const formula = /^(?:[\t\r\n]|[\s\p{Cf}\p{Cc}]*[=+\-@＝＋－＠])/u;
+
 /** A text that a spreadsheet would take for a formula is marked as text: https://owasp.org/www-community/attacks/CSV_Injection */
 function csvText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return String(value);
-  const isFormula = /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value));
+  const isFormula = formula.test(value) && Number.isNaN(Number(value));
   const text = isFormula ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,3 +1,5 @@
+import { harmlessLine } from '../base/terminal-text.js';
+
 /** Numbers in plain decimal notation: digits and a point, no exponent, no plus sign. */
 export interface NumberKind {
   /** Smallest and largest allowed number, both inclusive. */
@@ -239,7 +241,7 @@ export class ModelError extends Error {
     message: string,
     detail: { retries: number; latencyMs: number; failedTries?: readonly ModelErrorKind[] },
   ) {
-    super(message);
+    super(harmlessLine(message));
     this.kind = kind;
     this.retries = detail.retries;
     this.latencyMs = detail.latencyMs;

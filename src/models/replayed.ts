@@ -1,4 +1,5 @@
 /** A model that repeats the replies of an earlier run: no network, no waiting, no cost. */
+import { createHash } from 'node:crypto';
 import {
   type ChatMessage,
   type Completion,
@@ -34,8 +35,10 @@ export interface Cassette {
   readonly path: string;
   /** Id of the model that answered. */
   readonly model: string;
-  /** In the order of their writing. The later of two with one id counts: a resumed run asked again. */
-  readonly calls: readonly RecordedCall[];
+  /**
+   * In the order of their writing, read anew each time. The later of two with one id counts: a resumed run asked again.
+   */
+  readonly calls: Iterable<RecordedCall>;
 }
 
 /**
@@ -47,19 +50,15 @@ export function createReplayed(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,
   cassette: Cassette,
 ): LanguageModel {
-  // A call that the user stopped has no answer.
-  const calls = new Map(
-    cassette.calls
-      .filter(({ outcome }) => outcome.kind !== 'error' || outcome.error !== 'aborted')
-      .map((call) => [call.id, call]),
-  );
+  const calls = answers(cassette);
   /** Describes the first prompt that changed; undefined once the user knows of it. */
   let warning: string | undefined;
   let changed = false;
 
-  const compare = (call: RecordedCall, messages: readonly ChatMessage[]): void => {
-    const difference = firstDifference(call.messages, messages);
-    if (difference === undefined || changed) return;
+  const compare = (call: Answer, messages: readonly ChatMessage[]): void => {
+    if (changed || call.promptHash === hashOf(messages)) return;
+    const difference = firstDifference(promptOf(cassette, call), messages);
+    if (difference === undefined) return;
     const text = `${call.id}: the prompt is not the recorded one. ${difference}`;
     if (onChange === 'fail') {
       throw notRecorded(
@@ -95,8 +94,40 @@ export function createReplayed(
   };
 }
 
+/** A call with a hash in the place of its prompt: the prompts of a long run are more than memory holds. */
+type Answer = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
+
+/** By their ids. A call that the user stopped has no answer. */
+function answers({ calls }: Cassette): ReadonlyMap<string, Answer> {
+  const found = new Map<string, Answer>();
+  let last: { readonly messages: readonly ChatMessage[]; readonly hash: string } | undefined;
+  for (const { messages, ...call } of calls) {
+    if (call.outcome.kind === 'error' && call.outcome.error === 'aborted') continue;
+    // The candidates of an iteration answer one prompt.
+    if (last === undefined || firstDifference(last.messages, messages) !== undefined) {
+      last = { messages, hash: hashOf(messages) };
+    }
+    found.set(call.id, { ...call, promptHash: last.hash });
+  }
+  return found;
+}
+
+function hashOf(messages: readonly ChatMessage[]): string {
+  const hash = createHash('sha256');
+  for (const { role, content } of messages) hash.update(`${role}\n${content.length}\n${content}`);
+  return hash.digest('base64');
+}
+
+/** The prompt that a call answered. */
+function promptOf({ calls }: Cassette, { id, promptHash }: Answer): readonly ChatMessage[] {
+  for (const { id: other, messages } of calls) {
+    if (other === id && hashOf(messages) === promptHash) return messages;
+  }
+  throw new Error(`${id} was there before`);
+}
+
 /** Whether one request for several completions failed: the others were asked for alone, if at all. */
-const failedForAll = (call: RecordedCall | undefined): boolean =>
+const failedForAll = (call: Answer | undefined): boolean =>
   call?.outcome.kind === 'error' && (call.choices ?? 1) > 1;
 
 const notRecorded = (message: string) =>

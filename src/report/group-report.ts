@@ -31,10 +31,11 @@ export interface RepeatData {
 const height = 320;
 
 /** `report.html` of the repeats of one experiment: what they say together, with links to each. */
-export function renderGroupReport(repeats: readonly RepeatData[]): string {
+export function renderGroupReport(repeats: readonly RepeatData[], faults: readonly string[] = []): string {
   const first = repeats[0]?.data;
   if (first === undefined) {
-    const header = html`<header><h1>No repeat was begun</h1></header>`;
+    const nothing = faults.length > 0 ? 'No repeat can be read' : 'No repeat was begun';
+    const header = html`<header><h1>${nothing}</h1>${faultList(faults)}</header>`;
     return page({ title: 'policyloop repeats', header, sections: [], footer: undefined });
   }
   const { manifest, config, configYaml } = first;
@@ -46,7 +47,11 @@ export function renderGroupReport(repeats: readonly RepeatData[]): string {
 <h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
 </header>`,
     sections: [
-      { id: 'result', title: 'Result', content: groupHeadline(repeats) },
+      {
+        id: 'result',
+        title: 'Result',
+        content: html`${groupHeadline(repeats)}${faultList(faults)}`,
+      },
       { id: 'curve', title: 'Learning curve', content: groupCurve(repeats) },
       { id: 'repeats', title: 'Repeats', content: repeatTable(repeats) },
       {
@@ -58,6 +63,10 @@ export function renderGroupReport(repeats: readonly RepeatData[]): string {
     footer: html`<p>State as of ${formatTime(latest(repeats))}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
   });
 }
+
+/** What can't be read of the repeats. */
+const faultList = (faults: readonly string[]) =>
+  faults.length > 0 && html`<ul class="warnings">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`;
 
 function groupHeadline(repeats: readonly RepeatData[]): Html {
   // `compare` gives the same interval.

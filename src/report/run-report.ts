@@ -4,9 +4,10 @@ import { formatReturn, formatTime, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import { placeName } from '../runs/facts.js';
 import { parameterHeatMap } from './charts/heat-map.js';
-import { learningCurve, timelineOf } from './charts/learning-curve.js';
+import { learningCurve } from './charts/learning-curve.js';
 import { loggedProposals } from './data/proposals.js';
 import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
+import { CallKeeper } from './data/shown-calls.js';
 import { gridMap, type TaskLabels, taskLabels } from './data/task-labels.js';
 import { page, type Section } from './page/page.js';
 import { callLog } from './views/call-log.js';
@@ -14,24 +15,30 @@ import { failureView } from './views/failure-view.js';
 import { confirmationTable, headline, runHeader, warnings } from './views/overview.js';
 import { policyView } from './views/policy-view.js';
 import { reproduction } from './views/reproduce.js';
-import { usageView } from './views/usage-view.js';
+import { UsageByIteration, usageView } from './views/usage-view.js';
 
 /** `report.html`: a run in one file that opens from disk. The same data give the same bytes. */
 export function renderReport(data: RunData): string {
-  const proposals = loggedProposals(data);
+  const usage = new UsageByIteration();
+  const keeper = new CallKeeper(data);
+  const proposals = loggedProposals(data, (call, index) => {
+    usage.add(call);
+    keeper.add(call, index);
+  });
+  const shown = keeper.shown(proposals);
   const labels = taskLabels(data.manifest.environment, data.policy);
-  const notices = warnings(data.events);
+  const notices = warnings(data);
   const animations = animationView(data.animations, data.config);
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Result', content: headline(data, proposals) },
     notices && { id: 'warnings', title: 'Warnings', content: notices },
-    { id: 'curve', title: 'Learning curve', content: learningCurve(data, proposals, timelineOf(data)) },
+    { id: 'curve', title: 'Learning curve', content: learningCurve(data, proposals, shown.link) },
     animations && { id: 'episodes', title: 'Episodes', content: animations },
     { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
     { id: 'policy', title: 'Best policy', content: bestPolicy(data, labels) },
-    { id: 'failures', title: 'Failures', content: failureView(proposals, data.config) },
-    { id: 'usage', title: 'Usage', content: usageView(data) },
-    { id: 'log', title: 'Log', content: callLog(data, proposals) },
+    { id: 'failures', title: 'Failures', content: failureView(proposals, data.config, shown.link) },
+    { id: 'usage', title: 'Usage', content: usageView(data.manifest, usage.totals) },
+    { id: 'log', title: 'Log', content: callLog(data, shown, proposals.length) },
     { id: 'config', title: 'Config', content: preformatted(data.configYaml) },
     { id: 'reproduce', title: 'Reproduce', content: reproduction(data) },
   ];

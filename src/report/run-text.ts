@@ -89,7 +89,7 @@ function bestTable(best: ReturnType<typeof bestEntries>, width: number | undefin
 }
 
 /** Replies that could not be used, by kind. */
-function countFailures(calls: readonly CallRecord[]): Readonly<Record<string, number>> {
+function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { outcome } of calls) {
     if (outcome.kind === 'accepted') continue;

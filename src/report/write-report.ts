@@ -21,17 +21,25 @@ export async function writeReport(path: string): Promise<string> {
 }
 
 async function runPage(path: string): Promise<string> {
-  const run = await readWholeRun(path);
+  const run = await readWholeRun(path, true);
   return renderReport({ ...runData(run), animations: await animationsOf(run) });
 }
 
 async function groupPage(path: string): Promise<string> {
   const repeats = [];
+  const faults: string[] = [];
   for (const name of readGroup(path).runs) {
     if (!existsSync(join(path, name, runFiles.manifest))) continue;
-    repeats.push({ data: runData(await readWholeRun(join(path, name))), href: `${name}/${runFiles.report}` });
+    try {
+      const run = await readWholeRun(join(path, name), true);
+      faults.push(...run.recorded.faults);
+      repeats.push({ data: runData(run), href: `${name}/${runFiles.report}` });
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      faults.push(`${name} is left out: ${error.message.split('\n', 1)[0]}`);
+    }
   }
-  return renderGroupReport(repeats);
+  return renderGroupReport(repeats, faults);
 }
 
 function runData(run: OpenedRun): Omit<RunData, 'animations'> {
@@ -45,6 +53,7 @@ function runData(run: OpenedRun): Omit<RunData, 'animations'> {
     entries: recorded.entries,
     calls: recorded.calls,
     events: recorded.events,
+    faults: recorded.faults,
   };
 }
 

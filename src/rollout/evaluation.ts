@@ -2,6 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { abortable } from '../base/abortable.js';
 import type { Environment } from '../environments/environment.js';
 import {
+  EnvironmentError,
   type EpisodeBatch,
   isRemote,
   type RemoteEnvironment,
@@ -47,7 +48,8 @@ export interface EvaluationSetting {
 /**
  * Plays one episode for each seed, in their order. Where they are played makes no difference to the outcome.
  * @param race ends it early where it is lost: all of a block are played before the next look
- * @throws EnvironmentError when another program plays them and fails; the signal's reason when it is aborted
+ * @throws EnvironmentError when another program plays them and fails, and for a return that is no number or too large to
+ *   reckon with; the signal's reason when it is aborted
  */
 export async function evaluate(
   setting: EvaluationSetting,
@@ -68,6 +70,7 @@ export async function evaluate(
   do {
     const next = tasks.slice(played.length, played.length + block);
     for (const episode of await abortable(play(setting, parameters, next, signal), signal)) {
+      requireUsable(episode.return, setting, seeds[played.length]!);
       played.push(episode);
       returns.push(episode.return);
     }
@@ -83,6 +86,17 @@ export async function evaluate(
     ),
     ...(played.length < tasks.length && { planned: tasks.length }),
   };
+}
+
+/** Means and variances of larger returns would overflow. */
+const largestReturn = 1e150;
+
+function requireUsable(value: number, { environment }: EvaluationSetting, seed: number): void {
+  if (Math.abs(value) <= largestReturn) return;
+  throw new EnvironmentError(
+    'invalid',
+    `${environment.id}: the return of an episode (seed ${seed}) is ${value}: its rewards overflowed\n  expected: a number between -1e150 and 1e150`,
+  );
 }
 
 /** Evaluates a candidate as an entry of the replay buffer, with the trajectories that belong to it. */

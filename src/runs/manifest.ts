@@ -52,6 +52,9 @@ export interface Manifest {
   readonly caps?: readonly Cap[];
 }
 
+/** Earlier versions recorded a return that overflowed as null; it is then as if there were none. */
+const overflowing = z.number().nullable();
+
 /** The parts that make a file a manifest; the others are not checked. */
 export const manifestShape = z.looseObject({
   version: z.literal(1),
@@ -67,8 +70,14 @@ export const manifestShape = z.looseObject({
   modules: z.record(z.string(), z.string()).optional(),
   seed: z.number(),
   iterations: z.looseObject({ done: z.number(), of: z.number() }),
-  confirmations: z.array(z.looseObject({ stage: z.string(), mean: z.number() })),
-  usage: z.looseObject({ calls: z.number() }),
+  best: z
+    .looseObject({ iteration: z.number(), candidate: z.number(), return: overflowing })
+    .optional()
+    .transform((best) => (best?.return === null ? undefined : best)),
+  confirmations: z
+    .array(z.looseObject({ stage: z.string(), mean: overflowing, ci95: z.tuple([overflowing, overflowing]) }))
+    .transform((all) => all.filter(({ mean, ci95 }) => mean !== null && !ci95.includes(null))),
+  usage: z.looseObject({ calls: z.number(), promptTokens: z.number(), completionTokens: z.number() }),
 });
 
 /** `group.json`: a directory whose sub-directories are repeats of one experiment. */

@@ -12,8 +12,9 @@ import type { PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { clipped } from '../statistics/bootstrap.js';
 import { findRun } from './finder.js';
+import type { RecordedRun } from './logs.js';
 import type { Manifest } from './manifest.js';
-import { type RecordedRun, readManifest, readRun, runFiles } from './reader.js';
+import { openLogs, readManifest, runFiles } from './reader.js';
 
 /** A run, read to be looked at. */
 export interface OpenedRun {
@@ -25,12 +26,16 @@ export interface OpenedRun {
   readonly recorded: RecordedRun;
 }
 
-/** Finds and reads a run by path or name. */
+/**
+ * Finds and reads a run by path or name.
+ * @param tolerant see `openLogs`
+ */
 export async function openRun(
   args: { readonly run: string; readonly runsDir: string },
   context: Pick<CommandContext, 'cwd'>,
+  tolerant = false,
 ): Promise<OpenedRun> {
-  return readWholeRun(findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir }));
+  return readWholeRun(findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir }), tolerant);
 }
 
 /** @throws UserError when a run has lost its config. */
@@ -44,7 +49,7 @@ export function requireConfig(file: string): string {
 }
 
 /** Reads the run at `path`, and makes its policies again. */
-export async function readWholeRun(path: string): Promise<OpenedRun> {
+export async function readWholeRun(path: string, tolerant = false): Promise<OpenedRun> {
   const manifest = readManifest(path);
   const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
   const environment = await environmentOf(manifest, config);
@@ -57,7 +62,7 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
     });
   }
   const family = await openPolicyFamily(policy, environment);
-  const recorded = readRun(path);
+  const recorded = openLogs(path, tolerant);
   const within = withinReturns(manifest, config);
   return { path, manifest: within, config: { ...config, policy }, environment, family, recorded };
 }

@@ -3,14 +3,14 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
+import { harmlessLines } from '../base/terminal-text.js';
 import type { ParameterVector } from '../policies/policy.js';
-import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { parseJson } from '../storage/json-depth.js';
-import { readJsonLines } from '../storage/json-lines.js';
 import { isLocked } from '../storage/lock.js';
 import { readRegularFile } from '../storage/regular-file.js';
-import type { CallRecord, EndedCall, LoggedEvent } from './events.js';
+import type { LogFiles } from './log-lines.js';
+import { evaluationsUntil, type RecordedRun, scanLogs, type WholeRun } from './logs.js';
 import { groupShape, type Manifest, manifestShape } from './manifest.js';
 
 /** The files of a run directory. */
@@ -28,106 +28,58 @@ export const runFiles = {
   lock: 'run.lock',
 } as const;
 
-/** The content of a run, consistent up to its last complete iteration. */
-export interface RecordedRun {
-  readonly entries: readonly BufferEntry[];
-  readonly episodes: readonly EpisodeRecord[];
-  /** All calls, those of an unfinished iteration too: they were paid for. */
-  readonly calls: readonly CallRecord[];
-  /** Answers of an unfinished iteration of which nothing was made yet; only of a run that is to go on. */
-  readonly arrived?: readonly EndedCall[];
-  readonly events: readonly LoggedEvent[];
-  /** The last complete iteration; 0 before the first. */
-  readonly iteration: number;
-}
-
 /** The content of a new run. */
-export const nothingRecorded: RecordedRun = {
+export const nothingRecorded: WholeRun = {
   entries: [],
   episodes: [],
   calls: [],
   events: [],
   iteration: 0,
+  lines: { evaluations: 0, episodes: 0, calls: 0, events: 0 },
+  faults: [],
 };
 
 /**
- * Reads a run without changing it (or, with `repair`, cutting torn last lines).
+ * Reads a run into memory without changing it.
  * @throws UserError when there is no run or a file is damaged.
  */
-export function readRun(
-  path: string,
-  options: { readonly repair: boolean } = { repair: false },
-): RecordedRun {
-  readManifest(path);
-  const allEvents = readLog<LoggedEvent>(path, 'events', options);
-  const allEntries = readLog<BufferEntry>(path, 'evaluations', options);
-  const allEpisodes = readLog<EpisodeRecord>(path, 'episodes', options);
-  const calls = readLog<CallRecord>(path, 'calls', options);
-  const last = allEvents
-    .filter((event) => event.kind === 'iteration-finished')
-    .findLast(
-      ({ lines }) =>
-        lines !== undefined &&
-        lines.evaluations <= allEntries.length &&
-        lines.episodes <= allEpisodes.length &&
-        lines.calls <= calls.length,
-    );
-  const iteration = last?.iteration ?? 0;
-  const entries = allEntries.filter((entry) => entry.iteration <= iteration);
-  const kept = new Set(entries.map((entry) => `${entry.iteration}/${entry.candidate}`));
-  const beyond = allEvents.findIndex(
-    (event) => event.kind === 'iteration-finished' && event.iteration > iteration,
-  );
-  return {
-    entries,
-    episodes: allEpisodes.filter((episode) => kept.has(`${episode.iteration}/${episode.candidate}`)),
-    calls,
-    events: beyond < 0 ? allEvents : allEvents.slice(0, beyond),
-    iteration,
-  };
+export function readRun(path: string): WholeRun {
+  const { episodes, calls, events, ...run } = openLogs(path);
+  return { ...run, episodes: [...episodes], calls: [...calls], events: [...events] };
 }
+
+/**
+ * Opens the logs of a run without changing them: its evaluations are read, the others as they are needed.
+ * @param tolerant whether broken lines are left out and named in `faults`, those of the other logs once they are read
+ * @throws UserError when there is no run or a file is damaged; a line that only looks whole, once it is read
+ */
+export function openLogs(path: string, tolerant = false): RecordedRun {
+  readManifest(path);
+  return scanLogs(logsIn(path), tolerant).recorded;
+}
+
+/** Paths of the logs of a run. */
+export const logsIn = (path: string): LogFiles => ({
+  evaluations: join(path, runFiles.evaluations),
+  episodes: join(path, runFiles.episodes),
+  calls: join(path, runFiles.calls),
+  events: join(path, runFiles.events),
+});
 
 /**
  * The evaluations of complete iterations, from the one log that holds them: those of calls and episodes are a hundred
  * times as large.
  */
 export function readEvaluations(path: string, { iterations }: Manifest): readonly BufferEntry[] {
-  const entries = readLog<BufferEntry>(path, 'evaluations', { repair: false });
-  return entries.filter(({ iteration }) => iteration <= iterations.done);
-}
-
-const place = { iteration: 'number', candidate: 'number' } as const;
-
-/** The fields that every line of a log must have. */
-const logFields = {
-  events: { kind: 'string' },
-  evaluations: { ...place, 'parameters.0': 'number' },
-  episodes: { ...place, episode: 'number' },
-  calls: { ...place, attempt: 'number', 'outcome.kind': 'string' },
-} as const;
-
-function readLog<T>(path: string, log: keyof typeof logFields, options: { readonly repair: boolean }): T[] {
-  const problem = (item: unknown) => lacking(item, logFields[log]);
-  return readJsonLines<T>(join(path, runFiles[log]), { ...options, problem }) ?? [];
-}
-
-/** The first missing field: a damaged line, or one of another file, must not pass for an empty one. */
-function lacking(item: unknown, fields: Readonly<Record<string, 'number' | 'string'>>): string | undefined {
-  for (const [field, type] of Object.entries(fields)) {
-    const value = field
-      .split('.')
-      .reduce<unknown>((held, key) => (held as Record<string, unknown> | null)?.[key], item);
-    if (typeof value !== type) return `this line has no ${type} ${field}`;
-  }
-  return undefined;
+  return evaluationsUntil(logsIn(path), iterations.done);
 }
 
 /** The size of the logs of a run. */
 export const logBytes = (path: string): number =>
-  Object.keys(logFields).reduce((sum, log) => {
-    const file = join(path, runFiles[log as keyof typeof logFields]);
-    return sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
-  }, 0);
+  Object.values(logsIn(path)).reduce(
+    (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
 
 /** Parameters that a run took over from an earlier one when it began. */
 export function readImported(path: string): readonly ParameterVector[] {
@@ -153,7 +105,6 @@ const largestState = 64 * 2 ** 20;
 const stateText = (file: string): string => readRegularFile(file, largestState).toString('utf8');
 
 function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
-  const text = stateText(file);
   const damaged = (message: string) =>
     new UserError({
       file,
@@ -162,9 +113,14 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     });
   let content: unknown;
   try {
-    content = parseJson(text);
-  } catch {
-    throw damaged('this file is not valid JSON');
+    // Its texts are shown on terminals, and it may come from elsewhere.
+    content = parseJson(stateText(file), (value) =>
+      typeof value === 'string' ? harmlessLines(value) : value,
+    );
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw damaged(code === undefined ? 'this file is not valid JSON' : `this file can't be read (${code})`);
   }
   const { success, data, error } = shape.safeParse(content);
   if (success) return data;

@@ -60,11 +60,13 @@ export const callKey = ({ iteration, candidate, attempt, time }: CallPosition & 
  */
 export function readCallsLeft(
   path: string,
-  calls: readonly CallRecord[],
+  calls: Iterable<CallRecord>,
   options: { readonly repair: boolean } = { repair: false },
 ): CallsLeft {
   const lines = readJsonLines<Line>(join(path, fileName), options) ?? [];
-  const recorded = new Set(calls.map(callKey));
+  if (lines.length === 0) return { failed: [], arrived: [] };
+  const recorded = new Set<string>();
+  for (const call of calls) recorded.add(callKey(call));
   const of = <K extends Line['kind']>(kind: K, request: number) =>
     lines.filter((line) => line.kind === kind && line.request === request) as Extract<Line, { kind: K }>[];
   const ended = lines.flatMap((line): readonly EndedCall[] => {
@@ -115,7 +117,8 @@ export class CallsUnderway {
   constructor(directory: string, arrived: readonly EndedCall[] = []) {
     this.#path = join(directory, fileName);
     this.#file = new JsonLinesFile(this.#path);
-    const asked = (this.#file.read() ?? []).filter((line) => line.kind === 'asked');
+    const lines = readJsonLines<Line>(this.#path, { repair: true }) ?? [];
+    const asked = lines.filter((line) => line.kind === 'asked');
     this.#iteration = asked.at(-1)?.iteration ?? 0;
     this.#requests = asked.at(-1)?.request ?? 0;
     for (const call of arrived) this.#open.add(callKey(call));

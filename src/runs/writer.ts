@@ -1,15 +1,16 @@
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Low, LowSync } from 'lowdb';
+import { Low } from 'lowdb';
 import { JSONFile } from 'lowdb/node';
-import { UserError } from '../base/errors.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { endOfLine, JsonLinesFile, keepFirstLines, readJsonLines, withPath } from '../storage/json-lines.js';
+import { JsonLinesFile, withPath } from '../storage/json-lines.js';
 import { lockRun } from '../storage/lock.js';
+import { CallEncoder, type WrittenCall } from './call-lines.js';
 import type { CallRecord, LoggedEvent, RunEvent } from './events.js';
+import { inTurn, type RecordedRun, repairLogs } from './logs.js';
 import type { Manifest } from './manifest.js';
-import { type RecordedRun, readManifest, readRun, runFiles } from './reader.js';
+import { logsIn, nothingRecorded, readManifest, runFiles } from './reader.js';
 import { type AskedRequest, CallsUnderway, readCallsLeft, type SentRequest } from './underway.js';
 
 /** Keys of the manifest to set, or to remove where undefined. */
@@ -53,9 +54,10 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
     removeDrafts(path);
     // Reads them with the lock held: another process may have written before.
     const manifest = readManifest(path);
-    const recorded = repairRun(path);
+    const recorded = repairLogs(logsIn(path));
     const { arrived, failed } = readCallsLeft(path, recorded.calls, { repair: true });
-    const left = { ...recorded, calls: [...recorded.calls, ...failed], arrived };
+    const calls = failed.length === 0 ? recorded.calls : inTurn(recorded.calls, failed);
+    const left = { ...recorded, calls, arrived };
     return new RunWriter({ path, manifest, recorded: left, unlogged: failed, release, now, durability });
   } catch (error) {
     release();
@@ -73,16 +75,16 @@ export function removeDrafts(path: string): void {
 /** Appends what happens to the logs of a run, and replaces its manifest. */
 export class RunWriter implements RunDirectory {
   readonly path: string;
-  readonly recorded: RecordedRun;
+  #recorded: RecordedRun;
   readonly #now: () => Date;
   readonly #release: () => void;
   readonly #atEnd: boolean;
   readonly #manifest: Low<Manifest>;
-  readonly #evaluations: LowSync<BufferEntry[]>;
+  readonly #calls = new CallEncoder();
   readonly #files: {
     readonly evaluations: JsonLinesFile<BufferEntry>;
     readonly episodes: JsonLinesFile<EpisodeRecord>;
-    readonly calls: JsonLinesFile<CallRecord>;
+    readonly calls: JsonLinesFile<WrittenCall>;
     readonly events: JsonLinesFile<LoggedEvent>;
   };
   readonly #underway: CallsUnderway;
@@ -100,23 +102,25 @@ export class RunWriter implements RunDirectory {
   }) {
     const { path, recorded, unlogged = [] } = run;
     this.path = path;
-    this.recorded = recorded;
+    this.#recorded = recorded;
     this.#now = run.now;
     this.#release = run.release;
     this.#atEnd = run.durability === 'run';
     this.#manifest = new Low<Manifest>(new JSONFile(join(path, runFiles.manifest)), run.manifest);
-    const log = <T>(name: 'evaluations' | 'episodes' | 'calls' | 'events', lines: number) =>
-      new JsonLinesFile<T>(join(path, runFiles[name]), lines, this.#atEnd);
+    const log = <T>(name: keyof RecordedRun['lines']) =>
+      new JsonLinesFile<T>(join(path, runFiles[name]), recorded.lines[name], this.#atEnd);
     this.#files = {
-      evaluations: log('evaluations', 0),
-      episodes: log('episodes', recorded.episodes.length),
-      calls: log('calls', recorded.calls.length - unlogged.length),
-      events: log('events', 0),
+      evaluations: log('evaluations'),
+      episodes: log('episodes'),
+      calls: log('calls'),
+      events: log('events'),
     };
-    this.#evaluations = new LowSync<BufferEntry[]>(this.#files.evaluations, []);
-    this.#evaluations.read();
-    this.#files.calls.append(unlogged);
+    for (const call of unlogged) this.#logCall(call);
     this.#underway = new CallsUnderway(path, recorded.arrived);
+  }
+
+  get recorded(): RecordedRun {
+    return this.#recorded;
   }
 
   get manifest(): Manifest {
@@ -136,14 +140,13 @@ export class RunWriter implements RunDirectory {
     const { evaluations, episodes, calls, events } = this.#files;
     switch (event.kind) {
       case 'call-finished':
-        calls.append([event.call]);
+        this.#logCall(event.call);
         this.#underway.recorded(event.call);
         break;
       case 'warmup-evaluated':
       case 'candidate-evaluated':
         episodes.append(event.episodes);
-        this.#evaluations.data.push(event.entry);
-        this.#evaluations.write();
+        evaluations.append([event.entry]);
         break;
       case 'iteration-finished': {
         const lines = { evaluations: evaluations.length, episodes: episodes.length, calls: calls.length };
@@ -170,8 +173,15 @@ export class RunWriter implements RunDirectory {
       await this.#underway.close();
     } finally {
       for (const file of files) file.close();
+      // Memory for whoever reads the run anew.
+      this.#recorded = nothingRecorded;
       this.#release();
     }
+  }
+
+  #logCall(call: CallRecord): void {
+    const { calls } = this.#files;
+    calls.append([this.#calls.encode(call, calls.length)]);
   }
 
   /** The events go last: an iteration counts as complete only with its evaluations on disk. */
@@ -188,49 +198,5 @@ export class RunWriter implements RunDirectory {
     ]).then(() => events.flush());
     // A failure is thrown by the next commit, not as an unhandled rejection.
     this.#committing.catch(() => undefined);
-  }
-}
-
-/**
- * Reads a run that is to go on: cuts torn lines, and rolls back what an unfinished iteration left (its model calls
- * stay). Only the one writer of a run may do so.
- * @throws UserError with path and byte when a log is damaged so that more would be lost than that
- */
-function repairRun(path: string): RecordedRun {
-  const recorded = readRun(path, { repair: true });
-  requireWhole(path, recorded);
-  keepOnly(path, recorded);
-  return recorded;
-}
-
-/**
- * A crash leaves at most what came after the last commit, and the commit that it interrupted: two iterations. More
- * than that beyond the last complete one means that lines of a log are missing, and to cut it all off would lose it.
- */
-function requireWhole(path: string, { entries, iteration }: RecordedRun): void {
-  const file = join(path, runFiles.evaluations);
-  const all = readJsonLines<BufferEntry>(file, { repair: false }) ?? [];
-  const last = all.at(-1)?.iteration ?? 0;
-  if (last <= iteration + 2) return;
-  throw new UserError({
-    file,
-    line: entries.length + 1,
-    message:
-      `evaluations of ${last - iteration} iterations stand here (from byte ${endOfLine(file, entries.length)} on) ` +
-      `of which the logs beside it don't say that they were complete: lines of ` +
-      `${runFiles.events}, ${runFiles.episodes} or ${runFiles.calls} are missing`,
-    remedy: `restore those files from a copy; or remove the lines from this one on to go on after iteration ${iteration}`,
-  });
-}
-
-/** Cuts each log after its last complete iteration: lines stand in the order of their writing. */
-function keepOnly(path: string, recorded: RecordedRun): void {
-  const lengths = [
-    [runFiles.evaluations, recorded.entries.length],
-    [runFiles.episodes, recorded.episodes.length],
-    [runFiles.events, recorded.events.length],
-  ] as const;
-  for (const [file, lines] of lengths) {
-    if (existsSync(join(path, file))) keepFirstLines(join(path, file), lines);
   }
 }

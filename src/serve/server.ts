@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { redact, UserError } from '../base/errors.js';
+import { harmlessLine } from '../base/terminal-text.js';
 import { type ChatService, createChatHandler } from './chat-completions.js';
 import { type ServedModel, unknownModel } from './chat-request.js';
 import {
@@ -115,7 +116,7 @@ async function answer(
 function safe({ headers }: IncomingMessage, text: string): string {
   const sent = [headers.authorization, headers['x-api-key'], headers['api-key']].flat();
   const keys = sent.flatMap((value) => (value === undefined ? [] : [value, value.replace(/^\S+\s+/, '')]));
-  return redact(text, keys);
+  return harmlessLine(redact(text, keys));
 }
 
 const modelPath = '/v1/models/';

@@ -3,11 +3,14 @@
 /** No file or message that is read here nests more than a tenth as deep. */
 export const deepestJson = 200;
 
-/** @throws SyntaxError for what is no JSON, and for what nests more than `deepestJson` deep */
-export function parseJson(text: string): unknown {
+/**
+ * @param change of each value, the innermost first
+ * @throws SyntaxError for what is no JSON, and for what nests more than `deepestJson` deep
+ */
+export function parseJson(text: string, change?: (value: unknown) => unknown): unknown {
   if (isDeeperThan(text, deepestJson))
     throw new SyntaxError(`it nests lists and objects more than ${deepestJson} deep`);
-  return JSON.parse(text);
+  return JSON.parse(text, change && ((_, value: unknown) => change(value)));
 }
 
 /** Whether lists and objects nest deeper than `limit` in JSON text. Brackets in strings don't count. */

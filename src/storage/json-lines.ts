@@ -1,17 +1,23 @@
+/** Files of one JSON object a line: appended to, read as a stream, so that their size is no limit. */
 import { isUtf8 } from 'node:buffer';
-import { appendFileSync, closeSync, fdatasync, ftruncateSync, openSync, readFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { promisify } from 'node:util';
-import type { SyncAdapter } from 'lowdb';
 import { UserError } from '../base/errors.js';
 import { openRegularFile } from './regular-file.js';
 
 const sync = promisify(fdatasync);
 
-/**
- * An append-only file of one JSON object a line, as a lowdb adapter: `write(data)` appends only the items that are
- * not on disk yet. A last line that a crash cut short is removed on open; any other broken line is refused.
- */
-export class JsonLinesFile<T> implements SyncAdapter<T[]> {
+/** An append-only file of one JSON object a line. */
+export class JsonLinesFile<T> {
   readonly path: string;
   #descriptor: number | undefined;
   #written = 0;
@@ -20,7 +26,7 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
   readonly #collects: boolean;
 
   /**
-   * @param lines how many the file has, where it is not read
+   * @param lines how many the file has
    * @param collects whether lines are kept here until `drain`, which writes them in one go
    */
   constructor(path: string, lines = 0, collects = false) {
@@ -32,18 +38,6 @@ export class JsonLinesFile<T> implements SyncAdapter<T[]> {
   /** Lines in the file, those kept here included. */
   get length(): number {
     return this.#written;
-  }
-
-  /** All items, or null when there is no file yet. Cuts a torn last line. */
-  read(): T[] | null {
-    const items = readJsonLines<T>(this.path, { repair: true });
-    this.#written = items?.length ?? 0;
-    return items ?? null;
-  }
-
-  /** Appends the items of `data` beyond those already on disk. */
-  write(data: T[]): void {
-    this.append(data.slice(this.#written));
   }
 
   /**
@@ -103,50 +97,103 @@ export interface ReadOptions {
   /** Whether a torn last line is cut off the file; if not, it is only left out. */
   readonly repair: boolean;
   /** The problem of a line that is valid JSON, or undefined. */
-  readonly problem?: (item: unknown) => string | undefined;
+  readonly problem?: ((item: unknown) => string | undefined) | undefined;
 }
 
 /**
  * The items of a JSONL file; undefined when there is none.
  * @throws UserError with line and byte for a broken line that is not a torn last one.
  */
-export function readJsonLines<T>(path: string, options: ReadOptions): T[] | undefined {
-  let bytes: Buffer;
+export function readJsonLines<T>(path: string, { problem, repair }: ReadOptions): T[] | undefined {
+  if (!existsSync(path)) return undefined;
+  const items: T[] = [];
+  let end = 0;
+  for (const { bytes, start } of eachLine(path)) {
+    items.push(itemOf<T>(bytes, { path, line: items.length + 1, start, problem }));
+    end = start + bytes.length + 1;
+  }
+  if (repair) cutAfter(path, end);
+  return items;
+}
+
+/** A line as it stands in a file. */
+export interface Line {
+  /** Without the line break; only valid until the next line is read. */
+  readonly bytes: Buffer;
+  /** Its first byte. */
+  readonly start: number;
+}
+
+const chunkSize = 1 << 20; // bytes
+
+/** The complete lines of a file; none where there is none. Holds no more of it than its longest line. */
+export function* eachLine(path: string): Generator<Line, void> {
+  const descriptor = openIfThere(path);
+  if (descriptor === undefined) return;
   try {
-    const { descriptor } = openRegularFile(path);
-    try {
-      bytes = readFileSync(descriptor);
-    } finally {
-      closeSync(descriptor);
+    let buffer = Buffer.allocUnsafe(chunkSize);
+    let held = 0;
+    let start = 0;
+    for (;;) {
+      if (held === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
+      const read = readSync(descriptor, buffer, held, buffer.length - held, start + held);
+      if (read === 0) return;
+      const until = held + read;
+      let from = 0;
+      // What was held before has no line break.
+      for (let end = lineBreak(buffer, held, until); end >= 0; end = lineBreak(buffer, from, until)) {
+        yield { bytes: buffer.subarray(from, end), start: start + from };
+        from = end + 1;
+      }
+      buffer.copyWithin(0, from, until);
+      held = until - from;
+      start += from;
     }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function lineBreak(buffer: Buffer, from: number, until: number): number {
+  const at = buffer.indexOf(10, from);
+  return at < until ? at : -1;
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openRegularFile(path).descriptor;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  const readable = isUtf8(bytes);
-  const items: T[] = [];
-  let start = 0;
-  for (let line = 1; start < bytes.length; line++) {
-    const end = bytes.indexOf(10, start);
-    if (end < 0) break;
-    const text = bytes.toString('utf8', start, end);
-    const isText = readable || isUtf8(bytes.subarray(start, end));
-    const read = isText ? parseLine(text) : { problem: 'this line is not valid UTF-8' };
-    const problem = read.problem ?? options.problem?.(read.item);
-    if (problem !== undefined) {
-      throw new UserError({
-        file: path,
-        line,
-        message: `${problem} (byte ${start})`,
-        value: text.slice(0, 80),
-        remedy: 'restore the file from a copy, or remove the line and all after it to go on from there',
-      });
-    }
-    items.push(read.item as T);
-    start = end + 1;
-  }
-  if (options.repair && start < bytes.length) truncateFile(path, start);
-  return items;
+}
+
+/** A line's place, for the message where it is broken. */
+interface LinePlace {
+  readonly path: string;
+  /** 1-based. */
+  readonly line: number;
+  /** Its first byte. */
+  readonly start: number;
+}
+
+/** @throws UserError for a line that is no JSON, or has a problem */
+export function itemOf<T>(bytes: Buffer, { problem, ...place }: LinePlace & Pick<ReadOptions, 'problem'>): T {
+  const text = bytes.toString('utf8');
+  const read = isUtf8(bytes) ? parseLine(text) : { problem: 'this line is not valid UTF-8' };
+  const found = read.problem ?? problem?.(read.item);
+  if (found !== undefined) throw brokenLine(found, text, place);
+  return read.item as T;
+}
+
+export function brokenLine(problem: string, text: string, { path, line, start }: LinePlace): UserError {
+  return new UserError({
+    file: path,
+    line,
+    message: `${problem} (byte ${start})`,
+    value: text.slice(0, 80),
+    remedy: 'restore the file from a copy, or remove the line and all after it to go on from there',
+  });
 }
 
 function parseLine(text: string): { readonly item?: unknown; readonly problem?: string } {
@@ -159,18 +206,24 @@ function parseLine(text: string): { readonly item?: unknown; readonly problem?: 
 
 /** Cuts the file after its first `lines` lines. */
 export function keepFirstLines(path: string, lines: number): void {
-  truncateFile(path, endOfLine(path, lines));
+  cutAfter(path, endOfLine(path, lines));
 }
 
-/** The byte after the first `lines` lines of a file. */
+/** The byte after the first `lines` lines of a file; its end where it has fewer. */
 export function endOfLine(path: string, lines: number): number {
-  const bytes = readFileSync(path);
+  let left = lines;
   let end = 0;
-  for (let line = 0; line < lines; line++) end = bytes.indexOf(10, end) + 1;
+  if (lines === 0) return 0;
+  for (const { bytes, start } of eachLine(path)) {
+    end = start + bytes.length + 1;
+    if (--left === 0) break;
+  }
   return end;
 }
 
-function truncateFile(path: string, length: number): void {
+/** Cuts what stands behind a byte; a file that ends there, or is not there, stays as it is. */
+export function cutAfter(path: string, length: number): void {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= length) return;
   const descriptor = openSync(path, 'r+');
   try {
     ftruncateSync(descriptor, length);

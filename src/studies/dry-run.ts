@@ -9,7 +9,8 @@ import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import { findRun } from '../runs/finder.js';
-import { nothingRecorded, type RecordedRun, readRun } from '../runs/reader.js';
+import type { RecordedRun } from '../runs/logs.js';
+import { nothingRecorded, openLogs } from '../runs/reader.js';
 
 /** Which history the prompt shows; without any, that of a run that begins. */
 export interface DryRunHistory {
@@ -60,7 +61,7 @@ async function historyOf(
     });
   }
   const path = findRun(historyFrom, { cwd, runsDir });
-  const recorded = readRun(path);
+  const recorded = openLogs(path);
   const { count } = assembly.family.parameters;
   const other = recorded.entries.find(({ parameters }) => parameters.length !== count);
   if (other === undefined) return recorded;

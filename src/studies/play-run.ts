@@ -11,10 +11,11 @@ import { spentBy } from '../experiment/ledger.js';
 import { createBudget, plus, type SharedBudget } from '../experiment/limits.js';
 import { runInDirectory } from '../experiment/session.js';
 import { writeReport } from '../report/write-report.js';
-import type { LimitName, RunEvent } from '../runs/events.js';
+import type { EndedCall, LimitName, RunEvent } from '../runs/events.js';
 import { runsBelow } from '../runs/finder.js';
+import { inTurn } from '../runs/logs.js';
 import { requireConfig } from '../runs/open-run.js';
-import { readManifest, readRun, runFiles } from '../runs/reader.js';
+import { openLogs, readManifest, runFiles } from '../runs/reader.js';
 import { readCallsLeft } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { lockRun } from '../storage/lock.js';
@@ -34,9 +35,9 @@ export class SharedLimits {
   constructor(runs: readonly string[], configOf: (path: string, index: number) => Config) {
     for (const [i, path] of runs.entries()) {
       if (!existsSync(join(path, runFiles.manifest))) continue;
-      const { calls } = readRun(path);
+      const { calls } = openLogs(path);
       const { arrived, failed } = readCallsLeft(path, calls);
-      const paid = [...calls, ...failed, ...arrived];
+      const paid = inTurn<EndedCall>(calls, failed, arrived);
       this.#all.spent = plus(this.#all.spent, spentBy(paid, configOf(path, i)));
       const { activeMs } = readManifest(path);
       this.#activeMs.set(path, () => activeMs);
@@ -161,7 +162,7 @@ function endOf(path: string, played: boolean): RunEnd {
 function isReadable(path: string): boolean {
   try {
     loadConfig({ file: join(path, runFiles.config) });
-    readRun(path);
+    openLogs(path);
     return true;
   } catch (error) {
     if (error instanceof UserError) return false;

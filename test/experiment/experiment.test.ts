@@ -30,11 +30,7 @@ import { createScriptedModel } from '../support/scripted-model.js';
 
 const scripted = { ...quick, model: { provider: 'ollama', name: 'scripted' } } as const satisfies ConfigInput;
 const kinds = (events: readonly RunEvent[]) => events.map(({ kind }) => kind);
-const calls = (path: string): CallRecord[] =>
-  readRunFile(path, 'calls')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as CallRecord);
+const calls = (path: string): readonly CallRecord[] => readRun(path).calls;
 
 describe('the outer loop', () => {
   it('warms up, then proposes, evaluates and records, then confirms', async () => {

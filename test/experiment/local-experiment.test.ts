@@ -5,8 +5,8 @@ import { expect, test, vi } from 'vitest';
 import { execute as runCommand } from '../../src/commands/run.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
-import type { CallRecord } from '../../src/runs/events.js';
 import { differences } from '../../src/runs/fingerprint.js';
+import { readRun } from '../../src/runs/reader.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import {
   readRunFile,
@@ -51,11 +51,7 @@ const experiment = {
   prompts: { set: 'numeric' },
 } as const satisfies ConfigInput;
 
-const callsOf = (run: string) =>
-  readRunFile(run, 'calls')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as CallRecord);
+const callsOf = (run: string) => readRun(run).calls;
 
 test('every proposal is valid, and the same seed gives the same run', async () => {
   const first = await runExperimentFrom(experiment);

@@ -8,7 +8,7 @@ import { execute as runCommand } from '../../src/commands/run.js';
 import { execute as showCommand } from '../../src/commands/show.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
-import type { CallRecord } from '../../src/runs/events.js';
+import { readRun } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
 const cwd = temporaryDirectory();
@@ -48,7 +48,7 @@ async function play(changes: object, overrides: readonly string[] = []) {
     name,
     result: JSON.parse(printed.at(-1)!) as Record<string, unknown>,
     entries: () => lines('evaluations.jsonl') as BufferEntry[],
-    calls: () => lines('calls.jsonl') as CallRecord[],
+    calls: () => readRun(join(cwd, 'buffers', name)).calls,
   };
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { render } from '../../src/format/html.js';
 import { parameterHeatMap } from '../../src/report/charts/heat-map.js';
 import { curvePoints, learningCurve, timelineOf } from '../../src/report/charts/learning-curve.js';
-import { loggedProposals } from '../../src/report/data/proposals.js';
+import { loggedProposals, proposalId } from '../../src/report/data/proposals.js';
 import type { RunData } from '../../src/report/data/run-data.js';
 import { taskLabels } from '../../src/report/data/task-labels.js';
 import { divergingIndex, divergingPalette } from '../../src/report/page/palette.js';
@@ -11,7 +11,9 @@ import { elementsOf, scriptContent, visibleText } from './markup.js';
 import { frozenLake, runFixture } from './run-fixture.js';
 
 const data = runFixture({ iterations: 30 });
-const curveOf = (run: RunData) => render(learningCurve(run, loggedProposals(run), timelineOf(run)));
+const timeline = (run: RunData) => timelineOf(run, loggedProposals(run));
+const curveOf = (run: RunData) =>
+  render(learningCurve(run, loggedProposals(run), (place) => `#${proposalId(place)}`));
 const heatMapOf = (run: RunData) =>
   render(parameterHeatMap(run, taskLabels(run.config.environment.id, run.policy)));
 
@@ -34,18 +36,18 @@ describe('the learning curve', () => {
       calls: [],
       manifest: { ...data.manifest, iterations: { done: 2, of: 2 } },
     };
-    const points = curvePoints(run, timelineOf(run));
+    const points = curvePoints(run, timeline(run));
     expect(points.slice(0, 3).map(({ at }) => at)).toEqual([0, 1, 2]);
     expect(points.slice(-4).map(({ at }) => at)).toEqual([20, 23, 24, 25]);
   });
 
   it('highlights only what passed everything before it', () => {
-    const improved = curvePoints(data, timelineOf(data)).filter((point) => point.improved);
+    const improved = curvePoints(data, timeline(data)).filter((point) => point.improved);
     const scores = improved.map(({ entry }) => entry.score);
     expect(scores.length).toBeGreaterThan(3);
     expect(scores).toEqual([...new Set(scores)].toSorted((a, b) => a - b));
     const level = data.entries.map((entry) => ({ ...entry, score: 5 }));
-    expect(curvePoints({ ...data, entries: level }, timelineOf(data)).some((point) => point.improved)).toBe(
+    expect(curvePoints({ ...data, entries: level }, timeline(data)).some((point) => point.improved)).toBe(
       false,
     );
   });
@@ -63,7 +65,7 @@ describe('the learning curve', () => {
     const returns = Array.from({ length: 20 }, (_, i) => i % 2);
     const [point] = curvePoints(
       { ...lake, entries: [{ ...lake.entries[0]!, returns, score: 0.5 }] },
-      timelineOf(lake),
+      timeline(lake),
     );
     const error = Math.sqrt((0.25 * 20) / 19 / 20);
     expect(point?.spread[1]).toBeCloseTo(0.5 - error, 12);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../../src/models/language-model.js';
-import { type PackedPrompts, packPrompts } from '../../src/report/views/call-log.js';
+import { type PackedPrompts, packPrompts } from '../../src/report/data/prompt-store.js';
 
 function unpack({ lines, messages, prompts }: PackedPrompts): ChatMessage[][] {
   return prompts.map((prompt) =>

@@ -71,7 +71,9 @@ export const frozenLake: FixtureTask = {
 };
 
 /** A run with its warm-up, corrections, rejected proposals, errors and confirmation. */
-export function runFixture(options: FixtureOptions = {}): RunData {
+export function runFixture(
+  options: FixtureOptions = {},
+): RunData & { readonly calls: readonly CallRecord[]; readonly events: readonly LoggedEvent[] } {
   const { task = cartPole, seed = 1, iterations = 100, failureRate = 0.18 } = options;
   const config = resolveConfig(configSchema.parse({ ...task.config, seed, iterations }));
   const random = seededRandom(seed);
@@ -197,6 +199,7 @@ export function runFixture(options: FixtureOptions = {}): RunData {
     entries,
     calls,
     events,
+    faults: [],
     animations: { episodes: [], files: [] },
   };
 }

@@ -215,7 +215,7 @@ describe('the size of a report', () => {
 });
 
 /** Puts the text wherever a run directory may hold any. */
-function poison(run: RunData, attack: string): RunData {
+function poison(run: ReturnType<typeof runFixture>, attack: string): RunData {
   const { manifest, policy } = run;
   return {
     ...run,

@@ -14,7 +14,7 @@ describe('the example run that comes with the repository', () => {
     const environment = await makeEnvironment(manifest.environment, config.environment.options);
     const setting = { environment, family, maxSteps: config.evaluation.maxSteps, record: 'none' } as const;
     for (const entry of recorded.entries) {
-      const seed = recorded.episodes.find(
+      const seed = [...recorded.episodes].find(
         ({ iteration, candidate }) => iteration === entry.iteration && candidate === entry.candidate,
       )!.seed;
       const { returns } = await evaluate(setting, entry.parameters, [seed]);

@@ -86,3 +86,13 @@ it('a key that a client sends is neither answered nor written down', async () =>
   // What a client names as its model is told to that client alone.
   for (const { body } of [answers[0]!, answers[1]!, answers[3]!]) expect(body).not.toContain('canary');
 });
+
+it('a client forges no line of the log', async () => {
+  const before = server.log.length;
+  const model = 'x\u001b[2J\u009b1A\u202e\nPOST /v1/chat/completions 200 forged';
+  await post(server.url, { model, messages, max_tokens: 1 });
+  await send(`${server.url}/models/${encodeURIComponent(model)}`);
+  const lines = server.log.slice(before);
+  expect(lines).toHaveLength(2);
+  for (const line of lines) expect(line).not.toMatch(/[\p{Cc}\u202e]/u);
+});

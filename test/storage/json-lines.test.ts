@@ -1,7 +1,6 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { LowSync } from 'lowdb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
@@ -13,29 +12,18 @@ beforeEach(() => {
 });
 
 describe('JsonLinesFile', () => {
-  it('is a lowdb adapter that appends only what is new', () => {
-    const db = new LowSync<{ n: number }[]>(new JsonLinesFile(path), []);
-    db.read();
-    db.data.push({ n: 1 });
-    db.write();
-    const afterFirst = readFileSync(path, 'utf8');
-    db.data.push({ n: 2 }, { n: 3 });
-    db.write();
-    expect(readFileSync(path, 'utf8')).toBe(`${afterFirst}{"n":2}\n{"n":3}\n`);
-    expect(new JsonLinesFile(path).read()).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
-  });
-
   it('goes on after what an earlier process wrote', () => {
     writeFileSync(path, '{"n":1}\n');
-    const db = new LowSync<{ n: number }[]>(new JsonLinesFile(path), []);
-    db.read();
-    db.data.push({ n: 2 });
-    db.write();
-    expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n');
+    const file = new JsonLinesFile<{ n: number }>(path, 1);
+    file.append([{ n: 2 }, { n: 3 }]);
+    expect(file.length).toBe(3);
+    file.close();
+    expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
+    expect(readJsonLines(path, { repair: false })).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
   it('has no items where there is no file', () => {
-    expect(new JsonLinesFile(path).read()).toBeNull();
+    expect(readJsonLines(path, { repair: true })).toBeUndefined();
   });
 });
 

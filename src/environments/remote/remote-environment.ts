@@ -1,3 +1,4 @@
+import { harmlessLines } from '../../base/terminal-text.js';
 import type { Action, Environment, EnvironmentSpec, Observation, Step } from '../environment.js';
 
 /** An action for the episode in `slot`. */
@@ -48,7 +49,7 @@ export class EnvironmentError extends Error {
   readonly kind: EnvironmentFailure;
 
   constructor(kind: EnvironmentFailure, message: string) {
-    super(message);
+    super(harmlessLines(message));
     this.kind = kind;
   }
 }

@@ -133,21 +133,26 @@ export function createHistory({
   /** The first recorded episode of an evaluation, where there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
-  const formatted = new WeakMap<BufferEntry, { readonly text: string; readonly tokens: number }>();
-  const format = (entry: BufferEntry) => {
-    const known = formatted.get(entry);
-    if (known !== undefined) return known;
-    const lines = [historyLine(entry, spec), ...trajectoryLines(trajectory?.(entry), memory)];
-    const text = lines.join('\n  ');
-    const made = { text, tokens: estimateTokens(text) + 1 };
-    formatted.set(entry, made);
-    return made;
+  const format = (entry: BufferEntry) =>
+    [historyLine(entry, spec), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
+  // Of a long run few are shown: the texts of the others would only take memory.
+  const shownTexts = new WeakMap<BufferEntry, string>();
+  const counts = new WeakMap<BufferEntry, number>();
+  const textOf = (entry: BufferEntry) => {
+    const text = shownTexts.get(entry) ?? format(entry);
+    shownTexts.set(entry, text);
+    return text;
+  };
+  const tokens = (entry: BufferEntry) => {
+    const count = counts.get(entry) ?? estimateTokens(shownTexts.get(entry) ?? format(entry)) + 1;
+    counts.set(entry, count);
+    return count;
   };
   return {
-    tokens: (entry) => format(entry).tokens,
+    tokens,
     context({ iteration, iterations, held, shown, continued = false }) {
       const total = continued ? shown.length : held.length;
-      const text = shown.map((entry) => format(entry).text).join('\n');
+      const text = shown.map(textOf).join('\n');
       const partial = shown.length < total;
       return {
         iteration,

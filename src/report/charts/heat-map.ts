@@ -1,8 +1,10 @@
 import { embedJson, type Html, html } from '../../format/html.js';
-import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
+import { formatCount, formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
+import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { placeName } from '../../runs/facts.js';
 import type { RunData } from '../data/run-data.js';
+import { sampled } from '../data/shown-calls.js';
 import type { TaskLabels } from '../data/task-labels.js';
 import {
   categoricalPalette,
@@ -21,10 +23,14 @@ const stripHeight = 12;
 const gap = 6;
 const axisHeight = 20;
 const tallest = 640;
+const mostColumns = 1500;
 
 /** Parameters (rows) of every evaluation (columns) as one image, with the scores as a strip above it. */
 export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
-  const { entries, parameters: spec } = data;
+  const { entries: all, parameters: spec } = data;
+  const highest = bestEntry(all);
+  // A wider picture has more columns than a screen has points.
+  const entries = sampled(all, mostColumns, highest);
   const columns = entries.length;
   if (columns === 0 || spec.count === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
   const names = rowNames(spec, data.policy, labels);
@@ -32,9 +38,9 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
   const mapHeight = Math.round(rowHeight * spec.count);
   const top = stripHeight + gap;
   const height = top + mapHeight + axisHeight;
-  const colours = colouring(data, labels);
+  const colours = colouring({ ...data, entries }, labels);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
-  const best = entries.reduce((b, entry, i) => (entry.score > entries[b]!.score ? i : b), 0);
+  const best = entries.indexOf(highest!);
   const labelled = rowHeight >= 11 ? 1 : tickStep(16 / rowHeight);
   const x = (column: number) => percent(column / columns);
 
@@ -47,22 +53,25 @@ ${names.map((name, row) => {
   return html`<text class="wide" x="100%" y="${y}" dy="0.35em">${name}</text><text class="narrow" x="100%" y="${y}" dy="0.35em">${row}</text>`;
 })}
 </svg>
-<svg class="area" width="100%" height="${height}" role="img" aria-label="Heat map of ${plural(spec.count, 'parameter')} over ${plural(columns, 'evaluation')}.">
-<image width="100%" height="${stripHeight}" preserveAspectRatio="none" href="${scoreStrip(data)}"/>
-<image y="${top}" width="100%" height="${mapHeight}" preserveAspectRatio="none" href="${mapImage(data, colours)}"/>
+<svg class="area" width="100%" height="${height}" role="img" aria-label="Heat map of ${plural(spec.count, 'parameter')} over ${plural(all.length, 'evaluation')}.">
+<image width="100%" height="${stripHeight}" preserveAspectRatio="none" href="${scoreStrip(entries)}"/>
+<image y="${top}" width="100%" height="${mapHeight}" preserveAspectRatio="none" href="${mapImage({ ...data, entries }, colours)}"/>
 <rect class="frame" y="${top}" width="100%" height="${mapHeight}"/>
 ${warmup > 0 && warmup < columns && html`<line class="boundary" x1="${x(warmup)}" x2="${x(warmup)}" y1="0" y2="${top + mapHeight}"/>`}
 <rect class="best-column" x="${x(best)}" width="${x(1)}" y="0" height="${top + mapHeight}"/>
-<g class="x-axis">${numberedTicks(columns).map(
-    (tick) => html`<text x="${x(tick.at)}" y="${top + mapHeight + 16}">${tick.label}</text>`,
+<g class="x-axis">${numberedTicks(all.length).map(
+    (tick) =>
+      html`<text x="${percent(tick.at / all.length)}" y="${top + mapHeight + 16}">${tick.label}</text>`,
   )}</g>
 <rect class="pointer" id="heat-pointer" width="0" height="0"/>
 <rect class="target" id="heat-target" y="${top}" width="100%" height="${mapHeight}"/>
 </svg>
 <p class="x-title">Evaluation</p>
 </div>`;
+  const places = new Map(all.map((entry, i) => [entry, i]));
   const caption = html`<ul class="legend">${colours.legend}
-<li><span class="key outline"></span>best observed (evaluation ${best + 1})</li>
+<li><span class="key outline"></span>best observed (evaluation ${all.indexOf(highest!) + 1})</li>
+${columns < all.length && html`<li>${formatCount(columns)} of ${formatCount(all.length)} evaluations</li>`}
 ${warmup > 0 && warmup < columns && html`<li><span class="key boundary"></span>end of the warm-up</li>`}
 </ul>
 <details class="row-key"><summary>What the rows are</summary><p>${names.map((name, row) => html`${row > 0 && ', '}<b>${row}</b> ${name}`)}</p></details>`;
@@ -71,8 +80,8 @@ ${embedJson('heat-data', {
   names: spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
   columns: entries.map((entry) => entry.parameters.map(formatParameter).join(' ')),
   evaluations: entries.map(
-    (entry, i) =>
-      `evaluation ${i + 1} (${placeName(entry, data.config)}): score ${formatNumber(entry.score, 5)}`,
+    (entry) =>
+      `evaluation ${places.get(entry)! + 1} (${placeName(entry, data.config)}): score ${formatNumber(entry.score, 5)}`,
   ),
 })}`;
 }
@@ -118,9 +127,9 @@ function mapImage(data: RunData, colours: Colouring): string {
   return pngDataUri(pixels, columns, colours.palette);
 }
 
-function scoreStrip(data: RunData): string {
-  const [low, high] = robustDomain(data.entries.map((entry) => entry.score));
-  const pixels = Uint8Array.from(data.entries, (entry) =>
+function scoreStrip(entries: readonly BufferEntry[]): string {
+  const [low, high] = robustDomain(entries.map((entry) => entry.score));
+  const pixels = Uint8Array.from(entries, (entry) =>
     sequentialIndex(high > low ? (entry.score - low) / (high - low) : 1),
   );
   return pngDataUri(pixels, pixels.length, sequentialPalette);

@@ -1,29 +1,28 @@
 import { type Html, html } from '../../format/html.js';
-import { formatNumber, plural } from '../../format/numbers.js';
+import { formatCount, formatNumber, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { Confirmation } from '../../runs/events.js';
-import { quantile, standardDeviation } from '../../statistics/descriptive.js';
-import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
+import { quantile, smallest, standardDeviation } from '../../statistics/descriptive.js';
+import { isRejected, type LoggedProposal } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
+import type { ShownCalls } from '../data/shown-calls.js';
+import {
+  extremes,
+  firstOfEach,
+  type Point,
+  type Spread,
+  stretchColumns,
+  stretchOf,
+  type Timeline,
+} from './long-curve.js';
 import { figure, intervalMark, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
 
-/** The horizontal axis: one slot an evaluation, the warm-up first, then the candidates of each iteration. */
-interface Timeline {
-  readonly warmup: number;
-  readonly iterations: number;
-  /** Slots an iteration. */
-  readonly candidates: number;
-  readonly slots: number;
-  /** Left edge of a candidate's slot. */
-  slot(place: { readonly iteration: number; readonly candidate: number }): number;
-}
-
-export function timelineOf(data: RunData): Timeline {
+export function timelineOf(data: RunData, proposals: readonly LoggedProposal[]): Timeline {
   const warmup = data.entries.filter((entry) => entry.source !== 'proposal').length;
   let iterations = data.manifest.iterations.done;
   let candidates = 1;
-  for (const { iteration, candidate } of [...data.calls, ...data.entries.filter(isProposal)]) {
+  for (const { iteration, candidate } of proposals) {
     iterations = Math.max(iterations, iteration);
     candidates = Math.max(candidates, candidate + 1);
   }
@@ -36,21 +35,6 @@ export function timelineOf(data: RunData): Timeline {
   };
 }
 
-/** One evaluation of the learning curve. */
-interface Point {
-  readonly entry: BufferEntry;
-  /** Left edge of its slot. */
-  readonly at: number;
-  /** The highest score up to here. */
-  readonly best: number;
-  /** Whether this is a proposal that passed everything before it. */
-  readonly improved: boolean;
-  readonly spread: Spread;
-}
-
-/** Outer and inner ends of a whisker, ascending. */
-type Spread = readonly [number, number, number, number];
-
 /** The evaluations of a run, oldest first. */
 export function curvePoints(data: RunData, timeline: Timeline): Point[] {
   const spread = isBinary(data.entries) ? standardError : quartiles;
@@ -60,13 +44,26 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
     const improved = isProposal(entry) && entry.score > best;
     best = Math.max(best, entry.score);
     const at = isProposal(entry) ? timeline.slot(entry) : warmup++;
-    return { entry, at, best, improved, spread: spread(entry) };
+    return {
+      entry,
+      at,
+      best,
+      improved,
+      // Of a long run few are drawn.
+      get spread() {
+        return spread(entry);
+      },
+    };
   });
 }
 
 /** Whether episodes have at most two returns (success or not): quartiles then tell nothing. */
 function isBinary(entries: readonly BufferEntry[]): boolean {
-  return new Set(entries.flatMap(({ returns }) => returns)).size <= 2;
+  const values = new Set<number>();
+  return entries.every(({ returns }) => {
+    for (const value of returns) values.add(value);
+    return values.size <= 2;
+  });
 }
 
 function quartiles({ returns, score }: BufferEntry): Spread {
@@ -87,13 +84,21 @@ function isProposal(entry: BufferEntry): boolean {
 const height = 320;
 
 /** Score of every evaluation, the spread of its episodes, best so far, confirmed interval and target. */
-export function learningCurve(data: RunData, proposals: readonly LoggedProposal[], timeline: Timeline): Html {
+export function learningCurve(
+  data: RunData,
+  proposals: readonly LoggedProposal[],
+  link: ShownCalls['link'],
+): Html {
+  const timeline = timelineOf(data, proposals);
   const points = curvePoints(data, timeline);
   if (points.length === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
+  const stretch = stretchOf(timeline, points.length);
+  const drawn = stretch === 1 ? points : extremes(points, stretch);
   const confirmed = data.confirmed ?? undefined;
   const target = data.config.target?.return;
-  const y = verticalScale(points, data);
-  const rejected = proposals.filter(isRejected);
+  const y = verticalScale(drawn, data);
+  const lost = proposals.filter(isRejected);
+  const rejected = firstOfEach(lost, (proposal) => Math.floor(timeline.slot(proposal) / stretch));
   const x = (at: number) => percent(at / timeline.slots);
   const confirmedAt = (c: { iteration: number; candidate: number }): number => {
     const point = points.find(
@@ -102,7 +107,7 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
     return point ? point.at + 0.5 : timeline.slots;
   };
   const episodes = data.config.evaluation.episodes;
-  const below = points.filter((point) => point.entry.score < y.low);
+  const below = points.filter((point) => point.entry.score < y.low).map(({ entry }) => entry.score);
 
   const chart = plotChart({
     description: describe(points, confirmed?.mean),
@@ -116,14 +121,14 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
       confirmed && confirmedBand(confirmed, confirmedAt(confirmed), timeline.slots, y),
     ],
     paths: [
-      html`<path class="range" d="${whiskers(points, y, 0, 3)}"/>`,
-      html`<path class="quartiles" d="${whiskers(points, y, 1, 2)}"/>`,
+      html`<path class="range" d="${whiskers(drawn, y, 0, 3)}"/>`,
+      html`<path class="quartiles" d="${whiskers(drawn, y, 1, 2)}"/>`,
       html`<path class="best" d="${bestSoFar(points, y, timeline.slots)}"/>`,
     ],
     marks: [
       html`<defs><path id="cross" d="M-3.5-3.5 3.5 3.5M3.5-3.5-3.5 3.5"/><path id="below" d="M-4-4H4L0 3z"/></defs>`,
       target !== undefined && targetLine(target, y),
-      html`<g class="points">${points.map((point) => mark(point, x(point.at + 0.5), y))}</g>`,
+      html`<g class="points">${drawn.map((point) => mark(point, x(point.at + 0.5), y))}</g>`,
       html`<g class="rejected">${rejected.map(
         (proposal) => html`<use href="#cross" x="${x(timeline.slot(proposal) + 0.5)}" y="${height - 8}"/>`,
       )}</g>`,
@@ -134,15 +139,18 @@ export function learningCurve(data: RunData, proposals: readonly LoggedProposal[
           y,
         ),
     ],
-    columns: columns(points, rejected, timeline),
+    columns:
+      stretch === 1
+        ? columns(points, rejected, timeline, link)
+        : stretchColumns(drawn, { lost, timeline, stretch, link }),
   });
   const caption = html`<ul class="legend">
-<li><span class="key dot"></span>evaluation${episodes > 1 && (isBinary(data.entries) ? ', with the standard error of its mean' : ', with quartiles (bar) and range (line) of its episodes')}</li>
+<li><span class="key dot"></span>${stretch === 1 ? 'evaluation' : `highest and lowest of each ${formatCount(stretch)} evaluations in a row`}${episodes > 1 && (isBinary(data.entries) ? ', with the standard error of its mean' : ', with quartiles (bar) and range (line) of its episodes')}</li>
 <li><span class="key step"></span>best so far</li>
 ${confirmed && html`<li><span class="key diamond"></span>best, confirmed on unseen episodes with 95 % interval</li>`}
 ${target !== undefined && html`<li><span class="key dash"></span>target ${formatNumber(target)}</li>`}
 ${rejected.length > 0 && html`<li><span class="key cross"></span>no usable proposal</li>`}
-${below.length > 0 && html`<li><span class="key below"></span>below the axis (${below.length}, down to ${formatNumber(Math.min(...below.map((p) => p.entry.score)))})</li>`}
+${below.length > 0 && html`<li><span class="key below"></span>below the axis (${below.length}, down to ${formatNumber(smallest(below))})</li>`}
 </ul>`;
   return figure(chart, caption, 'Point at a column for its figures; a click opens its log.');
 }
@@ -215,6 +223,7 @@ function columns(
   points: readonly Point[],
   rejected: readonly LoggedProposal[],
   timeline: Timeline,
+  link: ShownCalls['link'],
 ): PlotColumn[] {
   const evaluated = points.map((point): PlotColumn => {
     const { entry } = point;
@@ -222,18 +231,20 @@ function columns(
     const range = entry.returns.length > 1 ? `, ${returnRange(entry.returns)}` : '';
     const cut = entry.planned === undefined ? '' : ` (cut short of ${entry.planned})`;
     const text = `${name}: ${formatNumber(entry.score, 5)}${range}${cut}; best so far ${formatNumber(point.best, 5)}`;
-    return { at: point.at, width: 1, text, ...(isProposal(entry) && { href: `#${proposalId(entry)}` }) };
+    return { at: point.at, width: 1, text, ...hrefOf(isProposal(entry) ? link(entry) : undefined) };
   });
   const failed = rejected.map(
     (proposal): PlotColumn => ({
       at: timeline.slot(proposal),
       width: 1,
       text: `${placeName(proposal, timeline)}: no usable proposal after ${plural(proposal.attempts.length, 'call')}`,
-      href: `#${proposalId(proposal)}`,
+      ...hrefOf(link(proposal)),
     }),
   );
   return [...evaluated, ...failed];
 }
+
+const hrefOf = (href: string | undefined) => (href === undefined ? {} : { href });
 
 function returnRange(returns: readonly number[]): string {
   const ends = [Math.min(...returns), Math.max(...returns)].map((value) => formatNumber(value));

@@ -1,11 +1,12 @@
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import type { CallRecord } from '../../runs/events.js';
+import { type CallRecord, faultsOf } from '../../runs/events.js';
 import type { RunData } from './run-data.js';
 
-/** One call with its place in the run's list of calls. */
+/** One call as a page counts it, with its place in the run's list of calls: prompt and reply stay on disk. */
 export interface LoggedAttempt {
-  readonly call: CallRecord;
   readonly index: number;
+  readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
+  readonly faults: readonly string[];
 }
 
 interface Place {
@@ -16,25 +17,57 @@ interface Place {
 /** What became of one candidate of one iteration: its calls and, where one was accepted, its evaluation. */
 export interface LoggedProposal extends Place {
   readonly attempts: readonly LoggedAttempt[];
-  readonly entry?: BufferEntry;
+  readonly entry: BufferEntry | undefined;
   /** Whether its score passed everything before it. */
   readonly improved: boolean;
 }
 
-/** The run's proposals in the order of the loop; evaluations without calls are proposals too. */
-export function loggedProposals(data: Pick<RunData, 'calls' | 'entries'>): readonly LoggedProposal[] {
-  const proposals = new Map<string, LoggedProposal & { readonly attempts: LoggedAttempt[] }>();
-  const proposalAt = ({ iteration, candidate }: Place) => {
-    const key = `${iteration} ${candidate}`;
-    const known = proposals.get(key) ?? { iteration, candidate, attempts: [], improved: false };
-    proposals.set(key, known);
-    return known;
+/** A proposal while it is put together. */
+interface Mutable extends Place {
+  readonly attempts: LoggedAttempt[];
+  entry: BufferEntry | undefined;
+  improved: boolean;
+}
+
+/** More than an iteration can have. */
+const mostCandidates = 1e6;
+
+/** Shared by the many calls that nothing is to be said of. */
+const accepted = { kind: 'accepted' } as const;
+const none: readonly string[] = [];
+
+/**
+ * The run's proposals in the order of the loop; evaluations without calls are proposals too.
+ * @param onCall sees each call as it is read
+ */
+export function loggedProposals(
+  data: Pick<RunData, 'calls' | 'entries'>,
+  onCall?: (call: CallRecord, index: number) => void,
+): readonly LoggedProposal[] {
+  const proposals = new Map<number, Mutable>();
+  const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
+  const add = ({ iteration, candidate }: Place, attempts: LoggedAttempt[]): Mutable => {
+    const made = { iteration, candidate, attempts, entry: undefined, improved: false };
+    proposals.set(keyOf(made), made);
+    return made;
   };
-  for (const [index, call] of data.calls.entries()) proposalAt(call).attempts.push({ call, index });
+  let index = 0;
+  for (const call of data.calls) {
+    const outcome = call.outcome.kind === 'accepted' ? accepted : call.outcome;
+    const faults = faultsOf(call);
+    const attempt = { index, outcome, faults: faults.length === 0 ? none : faults };
+    const known = proposals.get(keyOf(call));
+    if (known === undefined) add(call, [attempt]);
+    else known.attempts.push(attempt);
+    onCall?.(call, index++);
+  }
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
-    if (entry.source === 'proposal')
-      Object.assign(proposalAt(entry), { entry, improved: entry.score > best });
+    if (entry.source === 'proposal') {
+      const proposal = proposals.get(keyOf(entry)) ?? add(entry, []);
+      proposal.entry = entry;
+      proposal.improved = entry.score > best;
+    }
     best = Math.max(best, entry.score);
   }
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
@@ -43,9 +76,12 @@ export function loggedProposals(data: Pick<RunData, 'calls' | 'entries'>): reado
 /** Whether no call of the proposal was accepted. */
 export function isRejected(proposal: LoggedProposal): boolean {
   return (
-    proposal.entry === undefined &&
-    proposal.attempts.every((attempt) => attempt.call.outcome.kind !== 'accepted')
+    proposal.entry === undefined && proposal.attempts.every(({ outcome }) => outcome.kind !== 'accepted')
   );
+}
+
+export function hasFailure({ attempts }: LoggedProposal): boolean {
+  return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
 }
 
 /** Fragment of the proposal in the page. */

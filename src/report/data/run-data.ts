@@ -4,7 +4,7 @@ import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord, LoggedEvent } from '../../runs/events.js';
 import type { RunFacts } from '../../runs/facts.js';
 
-/** Everything a report shows of one run: what its directory holds, read into memory. */
+/** Everything a report shows of one run: what its directory holds. */
 export interface RunData extends RunFacts {
   /** The resolved config. */
   readonly config: Config;
@@ -14,10 +14,12 @@ export interface RunData extends RunFacts {
   readonly policy: PolicyDescription;
   /** The replay buffer, oldest first. */
   readonly entries: readonly BufferEntry[];
-  /** Every model call, oldest first. */
-  readonly calls: readonly CallRecord[];
-  /** Every event, oldest first. */
-  readonly events: readonly LoggedEvent[];
+  /** Every model call, oldest first; read anew each time. */
+  readonly calls: Iterable<CallRecord>;
+  /** Every event, oldest first; read anew each time. */
+  readonly events: Iterable<LoggedEvent>;
+  /** What can't be read of it, in words; complete once calls and events were read. */
+  readonly faults: readonly string[];
   /** Its best, worst and first policy at play; none where the environment can't be drawn. */
   readonly animations: Animations;
 }

@@ -27,7 +27,7 @@
     const call = Number(box.dataset.call);
     const previous = store.prompts[call - 1];
     const before = previous && new Set(previous.flatMap((m) => lineNumbers(store.messages[m])));
-    const note = element('p', 'muted', 'Marked: lines that the call before did not have.');
+    const note = element('p', 'muted', 'Marked: lines that the prompt before it on this page did not have.');
     note.hidden = true;
     box.append(note);
     for (const m of store.prompts[call]) {

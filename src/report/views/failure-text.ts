@@ -32,7 +32,9 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
 export type FailureKind = ParseFailureKind | `error: ${ModelErrorKind}`;
 
 /** The kind of what went wrong with a call; undefined where it was accepted. */
-export function failureKind(outcome: CallRecord['outcome']): FailureKind | undefined {
+export function failureKind(
+  outcome: { readonly kind: 'accepted' } | CallRecord['outcome'],
+): FailureKind | undefined {
   switch (outcome.kind) {
     case 'accepted':
       return undefined;

@@ -2,20 +2,24 @@ import type { Config } from '../../config/config.js';
 import { type Html, html } from '../../format/html.js';
 import { formatNumber, plural } from '../../format/numbers.js';
 import type { ModelErrorKind } from '../../models/language-model.js';
-import { type CallRecord, faultsOf } from '../../runs/events.js';
 import { placeName } from '../../runs/facts.js';
 import { percent } from '../charts/scale.js';
-import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
+import { isRejected, type LoggedAttempt, type LoggedProposal } from '../data/proposals.js';
+import type { ShownCalls } from '../data/shown-calls.js';
 import { explainFailure, failureKind, failureMeaning, faultMeaning } from './failure-text.js';
 
 /** Failed calls by kind, then what went wrong at the provider: a bar and a row each. */
-export function failureView(proposals: readonly LoggedProposal[], config: Pick<Config, 'candidates'>): Html {
-  return html`${failedCalls(proposals, config)}${faultTable(proposals)}`;
+export function failureView(
+  proposals: readonly LoggedProposal[],
+  config: Pick<Config, 'candidates'>,
+  link: ShownCalls['link'],
+): Html {
+  return html`${failedCalls(proposals, config, link)}${faultTable(proposals)}`;
 }
 
 /** Faults of all tries, those that a retry mended included. */
 function faultTable(proposals: readonly LoggedProposal[]): Html | undefined {
-  const faults = proposals.flatMap(({ attempts }) => attempts.flatMap(({ call }) => faultsOf(call)));
+  const faults = proposals.flatMap(({ attempts }) => attempts.flatMap((attempt) => attempt.faults));
   const groups = mostFrequentFirst(faults, (kind) => kind);
   return (
     groups[0] &&
@@ -36,10 +40,14 @@ ${barCell(share)}
   );
 }
 
-function failedCalls(proposals: readonly LoggedProposal[], config: Pick<Config, 'candidates'>): Html {
+function failedCalls(
+  proposals: readonly LoggedProposal[],
+  config: Pick<Config, 'candidates'>,
+  link: ShownCalls['link'],
+): Html {
   const calls = proposals.reduce((sum, proposal) => sum + proposal.attempts.length, 0);
   const failures = proposals.flatMap((proposal) =>
-    proposal.attempts.flatMap(({ call: { outcome } }) => {
+    proposal.attempts.flatMap(({ outcome }) => {
       const kind = failureKind(outcome);
       return kind === undefined ? [] : { kind, outcome, proposal };
     }),
@@ -55,13 +63,16 @@ function failedCalls(proposals: readonly LoggedProposal[], config: Pick<Config, 
     const mended = items.filter((failure) => !isRejected(failure.proposal)).length;
     return html`<tr><th scope="row">${kind}</th><td class="number count" data-label="calls">${items.length}</td>
 ${barCell(share)}
-<td class="number mended" data-label="mended">${mended}</td><td>${failureMeaning(kind)}<br><a href="#${proposalId(proposal)}">${placeName(proposal, config)}</a>: <span class="muted">${outcomeText(outcome).slice(0, 200)}</span></td></tr>`;
+<td class="number mended" data-label="mended">${mended}</td><td>${failureMeaning(kind)}<br>${linked(placeName(proposal, config), link(proposal))}: <span class="muted">${outcomeText(outcome).slice(0, 200)}</span></td></tr>`;
   })}</tbody>
 </table></div>
 <p class="note">Mended: a later call of the same proposal was accepted.</p>`;
 }
 
-function outcomeText(outcome: CallRecord['outcome']): string {
+const linked = (name: string, href: string | undefined) =>
+  href === undefined ? name : html`<a href="${href}">${name}</a>`;
+
+function outcomeText(outcome: LoggedAttempt['outcome']): string {
   if (outcome.kind === 'error') return outcome.message;
   return outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
 }
@@ -72,8 +83,12 @@ function barCell(share: number): Html {
 
 /** The items by kind, equally frequent kinds by name; `share` is of the most frequent one. */
 function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], kindOf: (item: Item) => Kind) {
-  const byKind = new Map<Kind, readonly Item[]>();
-  for (const item of items) byKind.set(kindOf(item), [...(byKind.get(kindOf(item)) ?? []), item]);
+  const byKind = new Map<Kind, Item[]>();
+  for (const item of items) {
+    const own = byKind.get(kindOf(item));
+    if (own === undefined) byKind.set(kindOf(item), [item]);
+    else own.push(item);
+  }
   const most = Math.max(...[...byKind.values()].map(({ length }) => length));
   return [...byKind]
     .map(([kind, own]) => ({ kind, items: own, share: own.length / most }))

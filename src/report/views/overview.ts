@@ -14,7 +14,7 @@ import {
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
-import type { Confirmation, LoggedEvent, StopReason } from '../../runs/events.js';
+import type { Confirmation, StopReason } from '../../runs/events.js';
 import { placeName, racingText } from '../../runs/facts.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
@@ -70,11 +70,12 @@ function stopText(reason: StopReason): string {
 
 /** The figures that a run is judged by, the confirmed mean first. */
 export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
-  const { manifest, entries, config, calls } = data;
+  const { manifest, entries, config } = data;
   const best = bestEntry(entries);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
   const rejected = proposals.filter(isRejected).length;
-  const failedCalls = calls.filter((call) => call.outcome.kind !== 'accepted').length;
+  const outcomes = proposals.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome.kind));
+  const failedCalls = outcomes.filter((kind) => kind !== 'accepted').length;
   const { usage } = manifest;
   return html`<dl class="headline main">
 ${confirmedTile(data.confirmed)}
@@ -84,7 +85,7 @@ ${best && tile('Best observed mean return', formatReturn(best.score), observedNo
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
 ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} of them warm-up` : 'no warm-up')}
 ${config.evaluation.racing && racingTile(racingTotals(entries))}
-${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(calls.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all mended' : `; ${plural(rejected, 'proposal')} lost`}`)}
+${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all mended' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of the price')}
 ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'none of it in model calls')}
@@ -141,10 +142,11 @@ export function confirmationTable(
 }
 
 /** Warnings of the run, each once with its count. */
-export function warnings(events: readonly LoggedEvent[]): Html | undefined {
+export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Html | undefined {
   const counts = new Map<string, number>();
   for (const event of events)
     if (event.kind === 'warning') counts.set(event.message, (counts.get(event.message) ?? 0) + 1);
+  for (const fault of faults) counts.set(fault, 1);
   if (counts.size === 0) return undefined;
   return html`<ul class="warnings">${[...counts].map(([message, count]) => html`<li>${message}${count > 1 && html` <span class="muted">(${count} times)</span>`}</li>`)}</ul>`;
 }

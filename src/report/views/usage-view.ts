@@ -17,9 +17,11 @@ import type { RunData } from '../data/run-data.js';
 const height = 130;
 
 /** Tokens and latency of each iteration, cost so far, and the totals. */
-export function usageView(data: RunData): Html {
-  const usage = usageByIteration(data.calls);
-  const { usage: totals } = data.manifest;
+export function usageView(
+  { caps, usage: totals }: Pick<RunData['manifest'], 'caps' | 'usage'>,
+  iterations: readonly UsageTotals[],
+): Html {
+  const usage = spansOf(iterations);
   const tokens = totals.promptTokens + totals.completionTokens > 0;
   // The time of a control is noise.
   const slow = usage.some((iteration) => iteration.latencyMs >= 100);
@@ -29,7 +31,7 @@ ${slow && latencyChart(usage)}
 ${totals.cost !== undefined && totals.cost > 0 && costChart(usage)}
 <div>${!tokens && html`<p class="note">This model uses no tokens, or its provider reports none.</p>`}
 ${totalsTable(totals)}
-${capsTable(data.manifest.caps)}</div>
+${capsTable(caps)}</div>
 </div>`;
 }
 
@@ -62,14 +64,44 @@ function spelled(limit: string): string {
   return limit.startsWith('total.') ? `${words}, all repeats` : words;
 }
 
-function usageByIteration(calls: readonly CallRecord[]): readonly UsageTotals[] {
-  const usage: UsageTotals[][] = [];
-  for (const call of calls) {
-    const at = call.iteration - 1;
-    usage[at] = [...(usage[at] ?? []), usageOfCall(call, 0, true)];
+/** Adds up what calls used, as they are read. */
+export class UsageByIteration {
+  readonly #usage: UsageTotals[] = [];
+
+  add(call: CallRecord): void {
+    const own = this.#usage[call.iteration - 1] ?? addUsage([]);
+    this.#usage[call.iteration - 1] = addUsage([own, usageOfCall(call, 0, true)]);
   }
-  return Array.from(usage, (own = []) => addUsage(own));
+
+  /** Of each iteration, from the first. */
+  get totals(): readonly UsageTotals[] {
+    return Array.from(this.#usage, (own = addUsage([])) => own);
+  }
 }
+
+/** What one bar shows: an iteration, or several in a row where there are too many for a bar each. */
+interface Span extends UsageTotals {
+  /** From 1. */
+  readonly first: number;
+  readonly last: number;
+}
+
+const mostBars = 600;
+
+function spansOf(iterations: readonly UsageTotals[]): readonly Span[] {
+  const size = Math.ceil(iterations.length / mostBars);
+  return Array.from({ length: Math.ceil(iterations.length / Math.max(1, size)) }, (_, i) => {
+    const own = iterations.slice(i * size, (i + 1) * size);
+    const first = i * size + 1;
+    return { ...addUsage(own), first, last: first + own.length - 1 };
+  });
+}
+
+/** `Tokens of each iteration`, or of so many together. */
+const ofEach = (what: string, [first]: readonly Span[]) => {
+  const size = first === undefined ? 1 : first.last - first.first + 1;
+  return size === 1 ? `${what} of each iteration` : `${what} of ${size} iterations each`;
+};
 
 const tokenKinds = [
   { kind: 'cached', label: 'prompt, cached', tokens: (u: UsageTotals) => u.cachedTokens },
@@ -78,7 +110,7 @@ const tokenKinds = [
   { kind: 'answer', label: 'answer', tokens: (u: UsageTotals) => u.completionTokens - u.reasoningTokens },
 ] as const;
 
-function tokenChart(usage: readonly UsageTotals[]): Html {
+function tokenChart(usage: readonly Span[]): Html {
   const shown = tokenKinds.filter(({ tokens }) => usage.some((u) => tokens(u) > 0));
   const y = scaleFor(usage.map((u) => u.promptTokens + u.completionTokens));
   const base = usage.map(() => 0);
@@ -95,8 +127,8 @@ function tokenChart(usage: readonly UsageTotals[]): Html {
     shown.map(({ tokens, label }) => `${label} ${formatCount(tokens(u))}`).join(', ');
   return figure(
     iterationChart(usage, {
-      description: 'Tokens of each iteration.',
-      yTitle: 'Tokens of each iteration',
+      description: `${ofEach('Tokens', usage)}.`,
+      yTitle: ofEach('Tokens', usage),
       y,
       formatY: formatCompact,
       paths,
@@ -106,13 +138,13 @@ function tokenChart(usage: readonly UsageTotals[]): Html {
   );
 }
 
-function latencyChart(usage: readonly UsageTotals[]): Html {
+function latencyChart(usage: readonly Span[]): Html {
   const y = scaleFor(usage.map((u) => u.latencyMs / 1000));
   const d = usage.map((u, i) => (u.latencyMs > 0 ? bar(i, height, y.at(u.latencyMs / 1000)) : '')).join('');
   return figure(
     iterationChart(usage, {
-      description: 'Latency of each iteration in seconds.',
-      yTitle: 'Latency of each iteration in seconds',
+      description: `${ofEach('Latency', usage)} in seconds.`,
+      yTitle: `${ofEach('Latency', usage)} in seconds`,
       y,
       paths: html`<path class="latency" d="${d}"/>`,
       tooltip: (u) => formatDuration(u.latencyMs),
@@ -121,7 +153,7 @@ function latencyChart(usage: readonly UsageTotals[]): Html {
   );
 }
 
-function costChart(usage: readonly UsageTotals[]): Html {
+function costChart(usage: readonly Span[]): Html {
   const sums: number[] = [];
   for (const { cost = 0 } of usage) sums.push((sums.at(-1) ?? 0) + cost);
   const y = scaleFor(sums);
@@ -133,26 +165,36 @@ function costChart(usage: readonly UsageTotals[]): Html {
       yTitle: 'Cost so far',
       y,
       paths: [html`<path class="cost-area" d="${d}V${height}H0Z"/>`, html`<path class="cost" d="${d}"/>`],
-      tooltip: (u, i) => `${formatCost(sums[i]!)} so far, ${formatCost(u.cost ?? 0)} in this iteration`,
+      tooltip: (u: Span, i) =>
+        `${formatCost(sums[i]!)} so far, ${formatCost(u.cost ?? 0)} in ${u.first === u.last ? 'this iteration' : 'these iterations'}`,
     }),
     undefined,
   );
 }
 
 function iterationChart(
-  usage: readonly UsageTotals[],
+  usage: readonly Span[],
   chart: Pick<Plot, 'description' | 'yTitle' | 'y' | 'formatY' | 'paths'> & {
-    readonly tooltip: (usage: UsageTotals, index: number) => string;
+    readonly tooltip: (usage: Span, index: number) => string;
   },
 ): Html {
   const { tooltip, ...plot } = chart;
   return plotChart({
     ...plot,
     height,
-    x: { slots: Math.max(1, usage.length), ticks: numberedTicks(usage.length), title: 'Iteration' },
-    columns: usage.map((u, i) => ({ at: i, width: 1, text: `Iteration ${i + 1}: ${tooltip(u, i)}` })),
+    x: { slots: Math.max(1, usage.length), ticks: spanTicks(usage), title: 'Iteration' },
+    columns: usage.map((u, i) => ({ at: i, width: 1, text: `${spanName(u)}: ${tooltip(u, i)}` })),
   });
 }
+
+/** Labels of iterations, where the bars of their spans are. */
+function spanTicks(usage: readonly Span[]) {
+  const size = (usage[0]?.last ?? 1) || 1;
+  return numberedTicks(usage.at(-1)?.last ?? 0).map(({ at, label }) => ({ at: at / size, label }));
+}
+
+const spanName = ({ first, last }: Span) =>
+  first === last ? `Iteration ${first}` : `Iterations ${first} to ${last}`;
 
 function scaleFor(values: readonly number[]): Scale {
   return linearScale([0, Math.max(...values, 0)], [height, 0], { ticks: 3, nice: true });

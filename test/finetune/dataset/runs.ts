@@ -7,6 +7,7 @@ import type { ConfigInput } from '../../../src/config/config.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
 import type { BufferEntry } from '../../../src/rollout/replay-buffer.js';
 import type { CallRecord } from '../../../src/runs/events.js';
+import { readRun } from '../../../src/runs/reader.js';
 import { type PlayOptions, quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 
 const climb = { ...quick, model: { provider: 'hill-climb' } } as const;
@@ -38,7 +39,7 @@ export function jsonLines<T>(path: string, file: string): readonly T[] {
 }
 
 export const evaluationsOf = (path: string) => jsonLines<BufferEntry>(path, 'evaluations.jsonl');
-export const callsOf = (path: string) => jsonLines<CallRecord>(path, 'calls.jsonl');
+export const callsOf = (path: string): readonly CallRecord[] => readRun(path).calls;
 
 /** The parameters that the parser reads from an answer, or from a line of the compact prompt behind its percentage. */
 export function read(answer: string, run: SourceRun): readonly number[] {

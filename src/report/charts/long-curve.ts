@@ -1,0 +1,108 @@
+/** The learning curve of a run with more evaluations than a page can mark: stretches of them, each in a column. */
+import { formatCount, formatNumber, plural } from '../../format/numbers.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import type { LoggedProposal } from '../data/proposals.js';
+import type { ShownCalls } from '../data/shown-calls.js';
+import type { PlotColumn } from './plot.js';
+
+/** The horizontal axis: one slot an evaluation, the warm-up first, then the candidates of each iteration. */
+export interface Timeline {
+  readonly warmup: number;
+  readonly iterations: number;
+  /** Slots an iteration. */
+  readonly candidates: number;
+  readonly slots: number;
+  /** Left edge of a candidate's slot. */
+  slot(place: { readonly iteration: number; readonly candidate: number }): number;
+}
+
+/** One evaluation of the learning curve. */
+export interface Point {
+  readonly entry: BufferEntry;
+  /** Left edge of its slot. */
+  readonly at: number;
+  /** The highest score up to here. */
+  readonly best: number;
+  /** Whether this is a proposal that passed everything before it. */
+  readonly improved: boolean;
+  readonly spread: Spread;
+}
+
+/** Outer and inner ends of a whisker, ascending. */
+export type Spread = readonly [number, number, number, number];
+
+/** Up to so many evaluations have a mark and a column each. */
+const mostPoints = 1500;
+const mostStretches = 500;
+
+/** Slots of a column: 1 where each evaluation has its own. */
+export function stretchOf({ slots }: Timeline, points: number): number {
+  return points <= mostPoints ? 1 : Math.ceil(slots / mostStretches);
+}
+
+/** The highest and the lowest evaluation of each stretch, in their order. */
+export function extremes(points: readonly Point[], stretch: number): readonly Point[] {
+  const kept = new Map<number, { low: Point; high: Point }>();
+  for (const point of points) {
+    const own = kept.get(Math.floor(point.at / stretch));
+    if (own === undefined) kept.set(Math.floor(point.at / stretch), { low: point, high: point });
+    else if (point.entry.score > own.high.entry.score) own.high = point;
+    else if (point.entry.score < own.low.entry.score) own.low = point;
+  }
+  return [...kept.values()].flatMap(({ low, high }) =>
+    low === high ? [low] : low.at < high.at ? [low, high] : [high, low],
+  );
+}
+
+/** The first item of each key. */
+export function firstOfEach<T>(items: readonly T[], keyOf: (item: T) => number): readonly T[] {
+  const found = new Map<number, T>();
+  for (const item of items) if (!found.has(keyOf(item))) found.set(keyOf(item), item);
+  return [...found.values()];
+}
+
+/** A column a stretch: its lowest and highest score, the best so far, and how many proposals came to nothing. */
+export function stretchColumns(
+  drawn: readonly Point[],
+  curve: {
+    /** Proposals that came to nothing. */
+    readonly lost: readonly LoggedProposal[];
+    readonly timeline: Timeline;
+    readonly stretch: number;
+    readonly link: ShownCalls['link'];
+  },
+): PlotColumn[] {
+  const { link, lost, stretch, timeline } = curve;
+  const lostIn = new Map<number, number>();
+  for (const proposal of lost) {
+    const at = Math.floor(timeline.slot(proposal) / stretch);
+    lostIn.set(at, (lostIn.get(at) ?? 0) + 1);
+  }
+  const columns = new Map<number, Point[]>();
+  for (const point of drawn) {
+    const at = Math.floor(point.at / stretch);
+    columns.set(at, [...(columns.get(at) ?? []), point]);
+  }
+  return [...columns].map(([at, points]): PlotColumn => {
+    const scores = points.map(({ entry }) => formatNumber(entry.score, 5));
+    const best = Math.max(...points.map((point) => point.best));
+    const nothing = lostIn.get(at) ?? 0;
+    const href = points.map(({ entry }) => link(entry)).find((found) => found !== undefined);
+    return {
+      at: at * stretch,
+      width: stretch,
+      text: `${stretchName(timeline, at * stretch, stretch)}: scores ${[...new Set(scores)].toSorted((a, b) => Number(a) - Number(b)).join(' to ')}; best so far ${formatNumber(best, 5)}${nothing > 0 ? `; ${plural(nothing, 'proposal')} came to nothing` : ''}`,
+      ...(href !== undefined && { href }),
+    };
+  });
+}
+
+function stretchName({ candidates, iterations, warmup }: Timeline, from: number, stretch: number): string {
+  const iterationAt = (slot: number) =>
+    Math.min(iterations, Math.max(0, Math.floor((slot - warmup) / candidates) + 1));
+  const [first, last] = [iterationAt(from), iterationAt(from + stretch - 1)];
+  if (last === 0) return 'Warm-up';
+  return first === last
+    ? `Iteration ${formatCount(first)}`
+    : `Iterations ${formatCount(first)} to ${formatCount(last)}`;
+}

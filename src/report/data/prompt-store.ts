@@ -1,0 +1,87 @@
+import type { ChatMessage } from '../../models/language-model.js';
+
+/**
+ * The prompts of a run without repetitions. Prompts repeat each other's lines, as the history grows or its window moves,
+ * so each distinct line is stored once, and a message is a list of runs of consecutive lines.
+ */
+export interface PackedPrompts {
+  /** Every distinct line. */
+  readonly lines: readonly string[];
+  /** Every distinct message: role, then start and length of each run of lines. */
+  readonly messages: readonly (readonly [role: ChatMessage['role'], ...runs: number[]])[];
+  /** For each call the positions of its messages in `messages`. */
+  readonly prompts: readonly (readonly number[])[];
+}
+
+export function packPrompts(prompts: readonly (readonly ChatMessage[])[]): PackedPrompts {
+  const positions = new Map<string, number>();
+  const distinct: ChatMessage[] = [];
+  const calls = prompts.map((prompt) =>
+    prompt.map((message) => {
+      const key = `${message.role}\n${message.content}`;
+      const known = positions.get(key);
+      if (known !== undefined) return known;
+      positions.set(key, distinct.length);
+      return distinct.push(message) - 1;
+    }),
+  );
+  const lines = orderedLines(distinct);
+  const index = new Map(lines.map((line, i) => [line, i]));
+  return {
+    lines,
+    messages: distinct.map(({ role, content }) => [role, ...lineRuns(content, index)]),
+    prompts: calls,
+  };
+}
+
+/**
+ * Recurring lines first, then the others, each in order of appearance. A line of one message only, such as the number of
+ * the iteration, would otherwise stand between lines of the history and break its runs.
+ */
+function orderedLines(messages: readonly ChatMessage[]): readonly string[] {
+  const recurs = new Map<string, boolean>();
+  for (const { content } of messages) {
+    for (const line of content.split('\n')) recurs.set(line, recurs.has(line));
+  }
+  const lines = [...recurs.keys()];
+  return [...lines.filter((line) => recurs.get(line)), ...lines.filter((line) => !recurs.get(line))];
+}
+
+function lineRuns(text: string, index: ReadonlyMap<string, number>): number[] {
+  const runs: number[] = [];
+  let next = -1;
+  for (const line of text.split('\n')) {
+    const position = index.get(line)!;
+    if (position === next) runs[runs.length - 1]!++;
+    else runs.push(position, 1);
+    next = position + 1;
+  }
+  return runs;
+}
+
+/** What the prompts of a page may take, in characters of distinct lines. */
+const mostCharacters = 1_500_000;
+
+/** As many of the prompts as a page holds, taken from both ends and then the middle: their positions. */
+export function fittingPrompts(prompts: readonly (readonly ChatMessage[])[]): readonly number[] {
+  const known = new Set<string>();
+  const texts = new Set<string>();
+  let left = mostCharacters;
+  const fits = (prompt: readonly ChatMessage[]): boolean => {
+    const contents = prompt.map(({ content }) => content).filter((content) => !texts.has(content));
+    const lines = new Set(contents.flatMap((content) => content.split('\n')));
+    let needed = 0;
+    for (const line of lines) if (!known.has(line)) needed += line.length;
+    if (needed > left) return false;
+    left -= needed;
+    for (const line of lines) known.add(line);
+    for (const content of contents) texts.add(content);
+    return true;
+  };
+  const order = fromBothEnds(prompts.length);
+  return order.filter((i) => fits(prompts[i]!)).toSorted((a, b) => a - b);
+}
+
+/** 0, the last, 1, the last but one, … */
+const fromBothEnds = (count: number) =>
+  Array.from({ length: count }, (_, i) => (i % 2 === 0 ? i / 2 : count - (i + 1) / 2));

@@ -1,0 +1,115 @@
+/** Which proposals a page shows with their prompts and replies, so that the page of a long run opens like any other. */
+import type { CallRecord } from '../../runs/events.js';
+import { type LoggedProposal, proposalId } from './proposals.js';
+import type { RunData } from './run-data.js';
+
+/** Up to so many proposals all are shown. */
+const mostShown = 500;
+
+/** Of a longer run: the first, the last, those that something went wrong with, new bests, and a sample of all. */
+const parts = { first: 20, last: 40, improved: 120, failed: 120, sample: 150 };
+
+interface Place {
+  readonly iteration: number;
+  readonly candidate: number;
+}
+
+/** The part of a run that its page shows whole. */
+export interface ShownCalls {
+  /** In the order of the loop. */
+  readonly proposals: readonly LoggedProposal[];
+  /** The calls of those proposals by their places in the run's list of calls. */
+  readonly calls: ReadonlyMap<number, CallRecord>;
+  /** The link to a proposal, where the page shows it. */
+  link(place: Place): string | undefined;
+}
+
+/** Keeps the calls that are to be shown as they are read, once, and lets go of the others. */
+export class CallKeeper {
+  readonly #known: ReadonlySet<string>;
+  /** Calls of each proposal, by their places in the run's list. */
+  readonly #kept = new Map<string, (readonly [place: number, call: CallRecord])[]>();
+  readonly #failed = new Set<string>();
+  /** The last failed proposal of each kind of failure. */
+  readonly #latest = new Map<string, string>();
+  readonly #last: string[] = [];
+  /** One of so many failed proposals is kept; a power of two. */
+  #stride = 1;
+  #failures = 0;
+  #isLong = false;
+
+  constructor(data: Pick<RunData, 'entries' | 'manifest'>) {
+    this.#known = knownPlaces(data);
+  }
+
+  add(call: CallRecord, place: number): void {
+    const id = proposalId(call);
+    const own = this.#kept.get(id);
+    if (own === undefined) this.#kept.set(id, [[place, call]]);
+    else own.push([place, call]);
+    if (this.#last.at(-1) !== id) this.#last.push(id);
+    if (call.outcome.kind !== 'accepted') this.#noteFailure(id, call.outcome);
+    if (this.#kept.size > mostShown && this.#last.length > 10 * parts.last) this.#letGo();
+  }
+
+  #noteFailure(id: string, outcome: Exclude<CallRecord['outcome'], { kind: 'accepted' }>): void {
+    this.#latest.set(outcome.kind === 'error' ? outcome.error : outcome.failure.kind, id);
+    if (this.#failed.has(id) || this.#failures++ % this.#stride !== 0) return;
+    this.#failed.add(id);
+    if (this.#failed.size <= parts.failed) return;
+    this.#stride *= 2;
+    for (const [i, other] of [...this.#failed].entries()) if (i % 2 === 1) this.#failed.delete(other);
+  }
+
+  #letGo(): void {
+    this.#isLong = true;
+    this.#last.splice(0, this.#last.length - parts.last);
+    const kept = new Set([...this.#known, ...this.#failed, ...this.#latest.values(), ...this.#last]);
+    for (const id of this.#kept.keys()) if (!kept.has(id)) this.#kept.delete(id);
+  }
+
+  /** @param proposals all of the run */
+  shown(proposals: readonly LoggedProposal[]): ShownCalls {
+    if (proposals.length > mostShown) this.#letGo();
+    const isShown = (place: Place) =>
+      !this.#isLong || this.#kept.has(proposalId(place)) || this.#known.has(proposalId(place));
+    return {
+      proposals: proposals.filter(isShown),
+      calls: new Map([...this.#kept.values()].flat()),
+      link: (place) => (place.iteration > 0 && isShown(place) ? `#${proposalId(place)}` : undefined),
+    };
+  }
+}
+
+/** Those of a long run that are shown whatever became of their calls. */
+function knownPlaces({ entries, manifest }: Pick<RunData, 'entries' | 'manifest'>): ReadonlySet<string> {
+  const { best, confirmations } = manifest;
+  const proposed = entries.filter(({ source }) => source === 'proposal');
+  let highest = Number.NEGATIVE_INFINITY;
+  const improved = entries.filter(({ score, source }) => {
+    const isHigher = score > highest;
+    highest = Math.max(highest, score);
+    return isHigher && source === 'proposal';
+  });
+  return new Set(
+    [
+      ...(best ? [best] : []),
+      ...confirmations,
+      ...proposed.slice(0, parts.first),
+      ...sampled(improved, parts.improved),
+      ...sampled(proposed, parts.sample),
+    ].map(proposalId),
+  );
+}
+
+/**
+ * Evenly spaced items, the first and the last among them; all where there are no more than `count`.
+ * @param kept one that is among them in any case, in the place of its neighbour
+ */
+export function sampled<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
+  if (items.length <= count) return items;
+  const step = (items.length - 1) / (count - 1);
+  const chosen: T[] = Array.from({ length: count }, (_, i) => items[Math.round(i * step)]!);
+  if (kept !== undefined) chosen[Math.round(items.indexOf(kept) / step)] = kept;
+  return chosen;
+}

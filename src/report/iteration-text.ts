@@ -1,0 +1,78 @@
+/** One iteration of a run as it went: prompts, replies and evaluations, from the logs. */
+import { styleText } from 'node:util';
+import { UserError } from '../base/errors.js';
+import { harmless, harmlessLine } from '../base/terminal-text.js';
+import { formatReturn, plural } from '../format/numbers.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import type { CallRecord } from '../runs/events.js';
+import type { OpenedRun } from '../runs/open-run.js';
+import { explainFailure } from './views/failure-text.js';
+
+/** What `show --iteration --json` prints. */
+export interface IterationFigures {
+  readonly iteration: number;
+  readonly evaluations: readonly BufferEntry[];
+  readonly calls: readonly CallRecord[];
+}
+
+/**
+ * @param candidate from 1; undefined for all
+ * @throws UserError for an iteration that the run does not have
+ */
+export function iterationFigures(
+  { recorded }: Pick<OpenedRun, 'recorded'>,
+  iteration: number,
+  candidate: number | undefined,
+): IterationFigures {
+  const isWanted = (place: { readonly iteration: number; readonly candidate: number }) =>
+    place.iteration === iteration && (candidate === undefined || place.candidate === candidate - 1);
+  const calls: CallRecord[] = [];
+  for (const call of recorded.calls) if (isWanted(call)) calls.push(call);
+  const evaluations = recorded.entries.filter(isWanted);
+  if (calls.length + evaluations.length > 0) return { iteration, evaluations, calls };
+  throw new UserError({
+    field: candidate === undefined ? '--iteration' : '--candidate',
+    message: 'the run has none such',
+    value: candidate ?? iteration,
+    remedy: `it has iterations 0 (the warm-up) to ${recorded.iteration}`,
+  });
+}
+
+/** The same for people. The candidates of an iteration share their prompt, which is shown once. */
+export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
+  const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
+  let shown = '';
+  const callText = (call: CallRecord): readonly string[] => {
+    const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${quoted(content)}`).join('\n');
+    const isNew = prompt !== shown;
+    shown = prompt;
+    return [
+      ...(isNew ? [prompt] : []),
+      `--- reply (${outcomeText(call)}) ---`,
+      ...(call.completion?.reasoning ? [quoted(call.completion.reasoning), '--- answer ---'] : []),
+      quoted(call.completion?.text ?? '(none)'),
+    ];
+  };
+  return candidates
+    .toSorted((a, b) => a - b)
+    .map((candidate) => {
+      const entry = evaluations.find((one) => one.candidate === candidate);
+      const own = calls.filter((call) => call.candidate === candidate);
+      const name = iteration === 0 ? 'warm-up policy' : `iteration ${iteration}, candidate`;
+      const score =
+        entry === undefined
+          ? 'not evaluated'
+          : `mean return ${formatReturn(entry.score)} of ${plural(entry.returns.length, 'episode')} (${entry.returns.map(formatReturn).join(', ')})`;
+      return [styleText('bold', `${name} ${candidate + 1}: ${score}`), ...own.flatMap(callText)].join('\n');
+    })
+    .join('\n\n');
+}
+
+/** Indented, so that no line of it can pass for one of this program. */
+const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
+
+function outcomeText({ attempt, outcome }: CallRecord): string {
+  const ask = attempt === 0 ? 'first ask' : `correction ${attempt}`;
+  if (outcome.kind === 'accepted') return `${ask}: accepted`;
+  return `${ask}: ${outcome.kind === 'error' ? harmlessLine(outcome.message) : explainFailure(outcome.failure)}`;
+}

@@ -1,0 +1,194 @@
+/** The logs of a run, read as streams: what a run holds in memory does not grow with its prompts and trajectories. */
+import { basename } from 'node:path';
+import { UserError } from '../base/errors.js';
+import type { EpisodeRecord } from '../rollout/episode.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { cutAfter, endOfLine, keepFirstLines } from '../storage/json-lines.js';
+import type { CallRecord, EndedCall, LoggedEvent } from './events.js';
+import {
+  callsOf,
+  type Extent,
+  extentOf,
+  type LogFiles,
+  type LogName,
+  linesOf,
+  logNames,
+  type OnBroken,
+  type Place,
+} from './log-lines.js';
+
+/** The content of a run, consistent up to its last complete iteration. What is iterable is read anew each time. */
+export interface RecordedRun {
+  readonly entries: readonly BufferEntry[];
+  readonly episodes: Iterable<EpisodeRecord>;
+  /** All calls, those of an unfinished iteration too: they were paid for. */
+  readonly calls: Iterable<CallRecord>;
+  /** Answers of an unfinished iteration of which nothing was made yet; only of a run that is to go on. */
+  readonly arrived?: readonly EndedCall[];
+  readonly events: Iterable<LoggedEvent>;
+  /** The last complete iteration; 0 before the first. */
+  readonly iteration: number;
+  /** Lines of each log that belong to it. */
+  readonly lines: Readonly<Record<LogName, number>>;
+  /** What can't be used of it, in words: a line each. */
+  readonly faults: readonly string[];
+}
+
+/** A run with all of its logs in memory. */
+export interface WholeRun extends RecordedRun {
+  readonly episodes: readonly EpisodeRecord[];
+  readonly calls: readonly CallRecord[];
+  readonly events: readonly LoggedEvent[];
+}
+
+interface Scan {
+  readonly recorded: RecordedRun;
+  /** What stands in each log. */
+  readonly found: Readonly<Record<LogName, Extent>>;
+  /** The last iteration of which there are evaluations, complete or not. */
+  readonly lastEvaluated: number;
+}
+
+/**
+ * Reads the evaluations and looks through the other logs.
+ * @param tolerant whether broken lines are left out and named in `faults`
+ * @throws UserError with line and byte for a broken line; for one that only looks whole, once it is read
+ */
+export function scanLogs(files: LogFiles, tolerant = false): Scan {
+  const faults: string[] = [];
+  const onBroken: OnBroken = tolerant ? (error) => noteFault(faults, error) : undefined;
+  const calls = extentOf(files, 'calls', onBroken);
+  const marks: { iteration: number; lines: NonNullable<LoggedEvent['lines']>; at: number }[] = [];
+  const events = extentOf(files, 'events', onBroken, (event: LoggedEvent, at) => {
+    if (event.kind !== 'iteration-finished') return;
+    marks.push({ iteration: event.iteration, lines: event.lines ?? unknownLines, at });
+  });
+  const evaluated: BufferEntry[] = [];
+  const evaluations = extentOf(files, 'evaluations', onBroken, (entry: BufferEntry) => evaluated.push(entry));
+  const placesOfEpisodes: number[] = [];
+  const episodes = extentOf(files, 'episodes', onBroken, ({ iteration, candidate }: Place) =>
+    placesOfEpisodes.push(iteration, candidate),
+  );
+  const last = marks.findLast(
+    ({ lines }) =>
+      lines.evaluations <= evaluations.lines &&
+      lines.episodes <= episodes.lines &&
+      lines.calls <= calls.lines,
+  );
+  const iteration = last?.iteration ?? 0;
+  const beyond = marks.find((mark) => mark.iteration > iteration);
+  const complete = evaluated.filter((entry) => entry.iteration <= iteration);
+  const isKept = keptPlaces(complete, iteration);
+  let keptEpisodes = 0;
+  for (let i = 0; i < placesOfEpisodes.length; i += 2) {
+    if (isKept({ iteration: placesOfEpisodes[i]!, candidate: placesOfEpisodes[i + 1]! })) keptEpisodes++;
+  }
+  const lines = {
+    evaluations: complete.length,
+    episodes: keptEpisodes,
+    calls: calls.lines,
+    events: beyond?.at ?? events.lines,
+  };
+  const { entries, lost } = usable(complete, files);
+  faults.push(...lost);
+  const recorded: RecordedRun = {
+    entries,
+    episodes: {
+      [Symbol.iterator]: () => keptItems(linesOf<EpisodeRecord>(files, 'episodes', onBroken), isKept),
+    },
+    calls: { [Symbol.iterator]: () => callsOf(files, lines.calls, onBroken) },
+    events: { [Symbol.iterator]: () => linesOf<LoggedEvent>(files, 'events', onBroken, lines.events) },
+    iteration,
+    lines,
+    faults,
+  };
+  const found = { calls, events, evaluations, episodes };
+  return { recorded, found, lastEvaluated: evaluated.at(-1)?.iteration ?? 0 };
+}
+
+/**
+ * Makes the logs ready to be gone on with: cuts torn lines, and rolls back what an unfinished iteration left (its model
+ * calls stay). Only the one writer of a run may do so.
+ * @throws UserError with path and byte when a log is damaged so that more would be lost than that
+ */
+export function repairLogs(files: LogFiles): RecordedRun {
+  const { recorded, found, lastEvaluated } = scanLogs(files);
+  requireWhole(files, recorded, lastEvaluated);
+  for (const name of logNames) {
+    if (recorded.lines[name] < found[name].lines) keepFirstLines(files[name], recorded.lines[name]);
+    else cutAfter(files[name], found[name].end);
+  }
+  return recorded;
+}
+
+/**
+ * The evaluations up to an iteration.
+ * @throws UserError for a broken line, and where returns of some are no numbers
+ */
+export function evaluationsUntil(files: LogFiles, iteration: number): readonly BufferEntry[] {
+  const entries: BufferEntry[] = [];
+  for (const entry of linesOf<BufferEntry>(files, 'evaluations', undefined)) {
+    if (entry.iteration <= iteration) entries.push(entry);
+  }
+  const { entries: whole, lost } = usable(entries, files);
+  if (lost.length === 0) return whole;
+  throw new UserError({ message: lost.join('; ') });
+}
+
+function noteFault(faults: string[], error: UserError): void {
+  const [first = ''] = error.message.split('\n');
+  const fault = `${first}; it is left out`;
+  // A log is read more than once.
+  if (!faults.includes(fault)) faults.push(fault);
+}
+
+/** Of an event without them nothing says that its iteration is complete. */
+const unknownLines = { evaluations: Infinity, episodes: Infinity, calls: Infinity };
+
+/** Which places belong to complete iterations, and of the warm-up to policies that were evaluated. */
+function keptPlaces(complete: readonly BufferEntry[], last: number) {
+  const warmup = new Set(complete.flatMap((entry) => (entry.iteration === 0 ? [entry.candidate] : [])));
+  return ({ iteration, candidate }: Place) => iteration <= last && (iteration > 0 || warmup.has(candidate));
+}
+
+/** Earlier versions recorded returns that overflowed as null: such an evaluation failed. */
+function usable(complete: readonly BufferEntry[], files: LogFiles) {
+  const entries = complete.filter(
+    ({ score, returns }) => Number.isFinite(score) && returns.every((value) => Number.isFinite(value)),
+  );
+  const count = complete.length - entries.length;
+  if (count === 0) return { entries: complete, lost: [] };
+  const fault = `${files.evaluations}: ${count} of ${complete.length} evaluations have returns that are no numbers (they overflowed)`;
+  return { entries, lost: [fault] };
+}
+
+function* keptItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Generator<T, void> {
+  for (const item of items) if (isKept(item)) yield item;
+}
+
+/**
+ * A crash leaves at most what came after the last commit, and the commit that it interrupted: two iterations. More
+ * than that beyond the last complete one means that lines of a log are missing, and to cut it all off would lose it.
+ */
+function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: number): void {
+  const file = files.evaluations;
+  if (last <= iteration + 2) return;
+  throw new UserError({
+    file,
+    line: lines.evaluations + 1,
+    message:
+      `evaluations of ${last - iteration} iterations stand here (from byte ${endOfLine(file, lines.evaluations)} on) ` +
+      `of which the logs beside it don't say that they were complete: lines of ` +
+      `${basename(files.events)}, ${basename(files.episodes)} or ${basename(files.calls)} are missing`,
+    remedy: `restore those files from a copy; or remove the lines from this one on to go on after iteration ${iteration}`,
+  });
+}
+
+/** One after the other, each read anew each time. */
+export function inTurn<T>(...parts: readonly Iterable<T>[]): Iterable<T> {
+  return {
+    *[Symbol.iterator]() {
+      for (const part of parts) yield* part;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** A text as what it shares with an earlier one: pieces to copy from there, and the text between them as it stands. */
+
+/** Text as it stands, or a piece of the earlier text: its start and its length, in UTF-16 units. */
+export type TextPart = string | readonly [start: number, length: number];
+
+/** Shorter pieces are not worth a copy, and would cut new lines where a reader looks for them. */
+const shortest = 32;
+
+/** The parts of `text` in terms of `earlier`: joined by `textOf`, they are the text again, to the last character. */
+export function partsOf(text: string, earlier: string): readonly TextPart[] {
+  if (text === earlier) return text === '' ? [] : [[0, text.length]];
+  const [before, after] = sharedEnds(text, earlier);
+  const parts: TextPart[] = before === 0 ? [] : [[0, before]];
+  parts.push(...middleParts(text.slice(before, text.length - after), earlier));
+  if (after > 0) parts.push([earlier.length - after, after]);
+  return parts;
+}
+
+/** @throws RangeError for a piece that the earlier text does not have */
+export function textOf(parts: readonly TextPart[], earlier: string): string {
+  const pieces = parts.map((part) => {
+    if (typeof part === 'string') return part;
+    const [start, length] = part;
+    const isThere = Number.isInteger(start) && start >= 0 && length > 0 && start + length <= earlier.length;
+    if (!isThere) throw new RangeError(`the earlier text has no piece of ${length} from ${start} on`);
+    return earlier.slice(start, start + length);
+  });
+  return pieces.join('');
+}
+
+/** Lengths of the common beginning and of the common end; one too short for a copy counts as 0. They don't overlap. */
+function sharedEnds(text: string, earlier: string): readonly [before: number, after: number] {
+  const most = Math.min(text.length, earlier.length);
+  let before = 0;
+  while (before < most && text[before] === earlier[before]) before++;
+  if (before < shortest) before = 0;
+  let after = 0;
+  while (after < most - before && text.at(-1 - after) === earlier.at(-1 - after)) after++;
+  return [before, after < shortest ? 0 : after];
+}
+
+/**
+ * Looks up each place of the text among the blocks of the earlier one, and makes what is found as long as it can be: a
+ * common piece of twice a block's length holds a whole block, so none of that length is missed.
+ */
+function middleParts(text: string, earlier: string): readonly TextPart[] {
+  if (text.length < shortest || earlier.length < shortest) return text === '' ? [] : [text];
+  const blocks = new Map<string, number>();
+  for (let at = 0; at + shortest <= earlier.length; at += shortest) {
+    blocks.set(earlier.slice(at, at + shortest), at);
+  }
+  const parts: TextPart[] = [];
+  let written = 0;
+  for (let at = 0; at + shortest <= text.length; ) {
+    const found = blocks.get(text.slice(at, at + shortest));
+    if (found === undefined) {
+      at++;
+      continue;
+    }
+    let back = 0;
+    while (at - back > written && found > back && text[at - back - 1] === earlier[found - back - 1]) back++;
+    let length = shortest;
+    while (at + length < text.length && text[at + length] === earlier[found + length]) {
+      if (found + length >= earlier.length) break;
+      length++;
+    }
+    if (at - back > written) parts.push(text.slice(written, at - back));
+    parts.push([found - back, back + length]);
+    at += length;
+    written = at;
+  }
+  if (written < text.length) parts.push(text.slice(written));
+  return parts;
+}

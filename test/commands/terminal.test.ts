@@ -1,0 +1,122 @@
+/** Nothing that comes from outside steers the terminal: providers, environments and the files of a run. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startCommand } from '../support/command.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { writeRun } from '../support/written-runs.js';
+
+const attack =
+  '\u001b[2J\u001b[31mred\u001b]0;owned\u0007\u001b]8;;http://x\u001b\\\u009b1A\u202eevil\rover\nerror forged';
+
+const stripStyles = (text: string) =>
+  [1, 2, 22, 31, 33, 39].reduce((left, style) => left.replaceAll(`\u001b[${style}m`, ''), text);
+
+/** What is left of the escapes once the styles of the program are gone. */
+function requireHarmless(text: string): void {
+  const own = stripStyles(text).replaceAll(/[\n\t]/g, '');
+  expect(own).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);
+  expect(text).not.toContain('\u001b[31mred');
+  expect(text).not.toMatch(/^error forged/m);
+}
+
+let server: Server;
+let answer: { readonly status: number; readonly type: string; readonly body: string };
+beforeAll(async () => {
+  server = createServer((_, response) => {
+    response.writeHead(answer.status, { 'content-type': answer.type });
+    response.end(answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+const play = async (cwd: string, args: readonly string[]) =>
+  startCommand(cwd, args, { NO_COLOR: '', FORCE_COLOR: '1', OPENAI_API_KEY: 'a-key-of-tests' }).ended;
+
+it.each([
+  [
+    'an error',
+    { status: 400, type: 'application/json', body: JSON.stringify({ error: { message: attack } }) },
+  ],
+  ['a page', { status: 200, type: 'text/html', body: `<html><title>${attack}</title></html>` }],
+  ['no JSON', { status: 200, type: 'application/json', body: attack }],
+  [
+    'a finish reason',
+    {
+      status: 200,
+      type: 'application/json',
+      body: JSON.stringify({
+        choices: [{ message: { content: attack }, finish_reason: attack }],
+        model: attack,
+      }),
+    },
+  ],
+])('%s of a provider', async (_, given) => {
+  answer = given;
+  const cwd = temporaryDirectory();
+  const { port } = server.address() as AddressInfo;
+  writeFileSync(
+    join(cwd, 'config.yaml'),
+    `environment: CartPole-v1\nmodel: { provider: openai, name: x, baseUrl: 'http://127.0.0.1:${port}/v1', maxRetries: 0 }\niterations: 1\nwarmup: 2\nevaluation: { episodes: 1 }\ncorrections: 0\n`,
+  );
+  const { stderr, stdout } = await play(cwd, ['run', 'config.yaml', '--run-dir', 'run']);
+  requireHarmless(stderr);
+  requireHarmless(stdout);
+  const shown = await play(cwd, ['show', 'run', '--iteration', '1']);
+  requireHarmless(shown.stdout + shown.stderr);
+  const json = await play(cwd, ['show', 'run', '--json']);
+  requireHarmless(json.stdout);
+  JSON.parse(json.stdout);
+});
+
+it('an exception of an environment', async () => {
+  const cwd = temporaryDirectory();
+  writeFileSync(
+    join(cwd, 'own.mjs'),
+    `export default { create: () => ({
+  observationSpace: { kind: 'box', low: [0], high: [1] }, actionSpace: { kind: 'discrete', n: 2 }, maxSteps: 5,
+  reset: () => [0], step() { throw new Error(${JSON.stringify(attack)}); },
+}) };`,
+  );
+  writeFileSync(
+    join(cwd, 'config.yaml'),
+    'environment: ./own.mjs\nmodel: { provider: random }\niterations: 1\nwarmup: 1\nevaluation: { episodes: 1 }\n',
+  );
+  const { code, stderr, stdout } = await play(cwd, ['run', 'config.yaml', '--run-dir', 'run']);
+  expect(code).not.toBe(0);
+  expect(stderr + stdout).toContain('red');
+  requireHarmless(stderr + stdout);
+});
+
+it('the manifest of a run from elsewhere', async () => {
+  const cwd = temporaryDirectory();
+  mkdirSync(join(cwd, 'buffers'));
+  const run = writeRun(join(cwd, 'buffers', 'a'), { seed: 1, confirmed: 30 });
+  const file = join(run, 'manifest.json');
+  const manifest = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  writeFileSync(
+    file,
+    JSON.stringify({
+      ...manifest,
+      run: attack,
+      environment: attack,
+      model: attack,
+      status: 'failed',
+      reason: { kind: 'model-error', message: attack },
+    }),
+  );
+  for (const args of [
+    ['list'],
+    ['list', '--json'],
+    ['show', 'a'],
+    ['compare', 'a'],
+    ['compare', 'a', '--unfinished'],
+  ]) {
+    const { stderr, stdout } = await play(cwd, args);
+    requireHarmless(stderr);
+    requireHarmless(stdout);
+  }
+});

@@ -1,0 +1,169 @@
+/** Commands that read runs go on where one is damaged or odd, and name it. */
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { execute as compareCommand } from '../../src/commands/compare.js';
+import { execute as listCommand } from '../../src/commands/list.js';
+import { execute as reportCommand } from '../../src/commands/report.js';
+import { execute as showCommand } from '../../src/commands/show.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import {
+  quick,
+  readRunFile,
+  recordingContext,
+  resumeExperiment,
+  runExperimentFrom,
+  temporaryDirectory,
+} from '../support/experiments.js';
+
+const config = { ...quick, model: { provider: 'random' } } as const;
+const runsDir = 'buffers';
+
+let whole: string;
+beforeAll(async () => {
+  whole = (await runExperimentFrom(config, { path: join(temporaryDirectory(), 'whole') })).path;
+});
+
+/** A folder with a whole run `a`, and its copy `b` that is then damaged. */
+function folder(damage: (path: string) => void) {
+  const cwd = temporaryDirectory();
+  const at = (name: string) => join(cwd, runsDir, name);
+  mkdirSync(join(cwd, runsDir));
+  cpSync(whole, at('a'), { recursive: true });
+  cpSync(whole, at('b'), { recursive: true });
+  damage(at('b'));
+  return { cwd, at, ...recordingContext(cwd) };
+}
+
+const edit = (path: string, change: (text: string) => string) =>
+  writeFileSync(path, change(readFileSync(path, 'utf8')));
+
+const show = { runsDir, top: 3, json: false };
+
+describe('returns that overflow', () => {
+  it.each([1e308, 1e151, -1e308])('end a run with the reason: rewards of %d', async (reward) => {
+    const folderOfReward = temporaryDirectory();
+    const file = join(folderOfReward, 'reward.mjs');
+    writeFileSync(file, `export default { create: () => () => ${reward} };`);
+    const { path } = await runExperimentFrom({
+      ...config,
+      evaluation: { ...quick.evaluation, reward: file },
+    });
+    const { reason, status } = readManifest(path);
+    expect(status).toBe('failed');
+    expect(reason).toMatchObject({ kind: 'environment-error', failure: 'invalid' });
+    expect(JSON.stringify(reason)).toContain('the return of an episode');
+    expect(readRunFile(path, 'manifest')).not.toContain('null');
+    expect(readRun(path).entries).toEqual([]);
+  });
+
+  it('that an earlier version recorded as null are left out, and named', async () => {
+    const { at, context, cwd, noted, printed } = folder((path) => {
+      edit(join(path, 'evaluations.jsonl'), (text) => {
+        const lines = text.split('\n');
+        lines[4] = lines[4]!
+          .replace(/"returns":\[[^\]]*\]/, '"returns":[null,null,null]')
+          .replace(/"score":[^,}]*/, '"score":null');
+        return lines.join('\n');
+      });
+      edit(join(path, 'manifest.json'), (text) => {
+        const manifest = JSON.parse(text) as Record<string, Record<string, unknown>>;
+        manifest.best!.return = null;
+        return JSON.stringify(manifest);
+      });
+    });
+    expect(await listCommand({ runsDir, json: false }, context)).toBe(0);
+    expect(printed.at(-1)).toMatch(/^a .*\nb .*/m);
+    expect(await showCommand({ ...show, run: 'b' }, context)).toBe(0);
+    expect(noted.at(-1)).toContain('1 of 9 evaluations have returns that are no numbers');
+    expect(await reportCommand({ run: 'b', runsDir }, context)).toBe(0);
+    expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain('1 of 9 evaluations have returns');
+    expect(await compareCommand({ runs: ['a', 'b'], runsDir, unfinished: false, json: true }, context)).toBe(
+      0,
+    );
+    expect(printed.at(-1)).toContain('1 of 9 evaluations have returns');
+    // What stands in the log stays there.
+    await resumeExperiment(join(cwd, runsDir, 'b'), { overrides: ['iterations=8'] });
+    expect(readRunFile(at('b'), 'evaluations').trimEnd().split('\n')).toHaveLength(11);
+    expect(readRunFile(at('b'), 'evaluations')).toContain('"score":null');
+  });
+});
+
+describe('a damaged log', () => {
+  it.each(['calls', 'evaluations', 'events', 'episodes'] as const)(
+    'of %s leaves the rest to be shown and reported, and is named with its line',
+    async (log) => {
+      const { at, context, noted } = folder((path) =>
+        edit(join(path, `${log}.jsonl`), (text) => {
+          const lines = text.split('\n');
+          lines[2] = '{"iteration":1,"candidate":0,"episode":0,"outcome":{"kind":"rubbish}';
+          return lines.join('\n');
+        }),
+      );
+      expect(await showCommand({ ...show, run: 'b' }, context)).toBe(0);
+      expect(await reportCommand({ run: 'b', runsDir }, context)).toBe(0);
+      const page = readFileSync(join(at('b'), 'report.html'), 'utf8');
+      // A show reads no trajectories, so it does not look into their lines.
+      if (log !== 'episodes') {
+        expect(noted.join('\n')).toContain(`${log}.jsonl:3: this line is not valid JSON`);
+        expect(page).toContain(`${log}.jsonl:3: this line is not valid JSON`);
+      }
+      // To go on with it would lose what is broken.
+      if (log !== 'episodes') await expect(resumeExperiment(at('b'))).rejects.toThrow(`${log}.jsonl:3`);
+    },
+  );
+
+  it('does not show prompts that depend on a broken line', async () => {
+    const { at, context, printed } = folder((path) =>
+      edit(join(path, 'calls.jsonl'), (text) => {
+        const lines = text.split('\n');
+        lines[1] = 'broken';
+        return lines.join('\n');
+      }),
+    );
+    expect(await showCommand({ ...show, run: 'b', iteration: 1 }, context)).toBe(0);
+    expect(printed.at(-1)).toContain('--- system ---');
+    await expect(showCommand({ ...show, run: 'b', iteration: 77 }, context)).rejects.toThrow('--iteration');
+    expect(() => readRun(at('b'))).toThrow('calls.jsonl:2');
+  });
+});
+
+describe('a manifest that can not be read', () => {
+  it.each([
+    [
+      'is a folder',
+      (file: string) => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+    ],
+    ['is empty', (file: string) => writeFileSync(file, '')],
+    ['is of another kind', (file: string) => writeFileSync(file, '[]')],
+    [
+      'has a text for a number',
+      (file: string) => edit(file, (text) => JSON.stringify({ ...(JSON.parse(text) as object), seed: 'x' })),
+    ],
+  ])('%s: the folder is listed all the same', async (_, damage) => {
+    const { context, noted, printed } = folder((path) => damage(join(path, 'manifest.json')));
+    expect(await listCommand({ runsDir, json: false }, context)).toBe(0);
+    expect(printed.at(-1)).toMatch(/^a /m);
+    expect(noted).toEqual(['b: its manifest is damaged; policyloop show b says how']);
+    await expect(showCommand({ ...show, run: 'b' }, context)).rejects.toThrow('manifest.json');
+    expect(await compareCommand({ runs: ['a', 'b'], runsDir, unfinished: false, json: true }, context)).toBe(
+      0,
+    );
+    expect(printed.at(-1)).toContain('manifest.json');
+  });
+});
+
+it('a repeat that is damaged is left out of the page of all, by name', async () => {
+  const cwd = temporaryDirectory();
+  const group = join(cwd, 'group');
+  for (const name of ['repeat-1', 'repeat-2']) cpSync(whole, join(group, name), { recursive: true });
+  writeFileSync(join(group, 'group.json'), '{"version":1,"seeds":[0,1],"runs":["repeat-1","repeat-2"]}');
+  writeFileSync(join(group, 'repeat-2', 'manifest.json'), '{');
+  const { context } = recordingContext(cwd);
+  expect(await reportCommand({ run: 'group', runsDir: '.' }, context)).toBe(0);
+  const page = readFileSync(join(group, 'report.html'), 'utf8');
+  expect(page).toContain('repeat-2 is left out');
+});

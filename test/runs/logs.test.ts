@@ -1,0 +1,147 @@
+/** How a run is kept on disk: what its logs repeat stands there once, and reading them holds no more than it must. */
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { writeSyntheticRun } from '../../bench/synthetic-run.js';
+import { openRecording } from '../../src/experiment/cassette.js';
+import { writeReport } from '../../src/report/write-report.js';
+import { readWholeRun } from '../../src/runs/open-run.js';
+import { openLogs, readRun } from '../../src/runs/reader.js';
+import {
+  quick,
+  readRunFile,
+  resumeExperiment,
+  runExperimentFrom,
+  seededModel,
+} from '../support/experiments.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const long = { iterations: 420, candidates: 1, history: 400 };
+
+async function syntheticRun(size = long) {
+  const path = join(temporaryDirectory(), 'run');
+  await writeSyntheticRun(path, size);
+  return path;
+}
+
+describe('the logs of a long run', () => {
+  it('take less than 20 kB an iteration with 400 evaluations in the prompt', async () => {
+    const path = await syntheticRun();
+    const bytes = ['calls', 'evaluations', 'episodes', 'events'].map(
+      (name) => statSync(join(path, `${name}.jsonl`)).size,
+    );
+    expect(bytes.reduce((sum, size) => sum + size) / long.iterations).toBeLessThan(8_000);
+    // What the prompts hold is forty times as much.
+    const prompts = readRun(path).calls.map(({ messages }) => JSON.stringify(messages).length);
+    expect(prompts.reduce((sum, size) => sum + size) / long.iterations).toBeGreaterThan(25_000);
+  });
+
+  it('hold every prompt to the last character, and the new evaluations as they stand', async () => {
+    const path = await syntheticRun();
+    const asked = openLogs(path).calls;
+    let calls = 0;
+    for (const { iteration, messages } of asked) {
+      calls++;
+      const [system, user] = messages;
+      expect(system!.content).toContain('Rule 19');
+      const lines = user!.content.split('\n');
+      expect(lines[0]).toBe('Evaluations so far, oldest first:');
+      expect(lines.at(-1)).toBe(`This is iteration ${iteration} of 420. Propose new parameters.`);
+      expect(lines).toHaveLength(3 + Math.min(400, 19 + iteration));
+    }
+    expect(calls).toBe(420);
+    const written = readRunFile(path, 'calls');
+    const [, , last] = readRun(path).calls.at(-1)!.messages[1]!.content.split('\n').toReversed();
+    expect(written).toContain(last);
+  });
+
+  it('can be read on from a whole prompt behind a damaged line', async () => {
+    const path = await syntheticRun();
+    const whole = readRun(path).calls;
+    const lines = readRunFile(path, 'calls').trimEnd().split('\n');
+    writeFileSync(join(path, 'calls.jsonl'), `${lines.slice(256).join('\n')}\n`);
+    expect([...openLogs(path).calls]).toEqual(whole.slice(256));
+    writeFileSync(join(path, 'calls.jsonl'), `${lines.slice(255).join('\n')}\n`);
+    expect(() => [...openLogs(path).calls]).toThrow(
+      "calls.jsonl:1: this line can't be read: it takes over parts of a message that is missing (byte 0)",
+    );
+  });
+});
+
+describe('a run of an earlier version, whose calls hold whole prompts', () => {
+  const scripted = { ...quick, model: { provider: 'ollama', name: 'scripted' }, candidates: 2 } as const;
+
+  /** Rewrites the calls as versions before wrote them. */
+  function asBefore(path: string) {
+    const { calls } = readRun(path);
+    writeFileSync(join(path, 'calls.jsonl'), calls.map((call) => `${JSON.stringify(call)}\n`).join(''));
+    return calls;
+  }
+
+  it('is resumed and read like one of this version', async () => {
+    const model = () => seededModel(0.2);
+    const whole = await runExperimentFrom({ ...scripted, iterations: 9 }, { model: model() });
+    const finish = new AbortController();
+    const { path } = await runExperimentFrom(
+      { ...scripted, iterations: 9 },
+      {
+        model: model(),
+        finish: finish.signal,
+        onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 5 && finish.abort(),
+      },
+    );
+    const before = asBefore(path);
+    const file = readRunFile(path, 'calls');
+    await resumeExperiment(path, { model: model() });
+    expect(readRunFile(path, 'calls').startsWith(file)).toBe(true);
+    const { calls } = readRun(path);
+    expect(calls.slice(0, before.length)).toEqual(before);
+    const prompts = (run: string) => readRun(run).calls.map(({ messages }) => messages);
+    expect(prompts(path)).toEqual(prompts(whole.path));
+    expect(readRunFile(path, 'calls').length - file.length).toBeLessThan(file.length);
+  });
+
+  it('is replayed', async () => {
+    const { path } = await runExperimentFrom(scripted, { model: seededModel() });
+    asBefore(path);
+    const replayed = await runExperimentFrom({ ...scripted, model: { provider: 'replayed', run: path } });
+    expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+  });
+});
+
+describe('what reading holds in memory', () => {
+  it('is one line at a time: a recording reads its calls anew, and knows their prompts by their hashes', async () => {
+    const path = await syntheticRun({ iterations: 30, candidates: 2, history: 20 });
+    const { cassette } = openRecording(
+      { provider: 'replayed', run: path, onChange: 'fail' },
+      { seed: 0, repeats: 1 },
+    );
+    expect(Array.isArray(cassette.calls)).toBe(false);
+    expect([...cassette.calls].map(({ id }) => id)).toEqual([...cassette.calls].map(({ id }) => id));
+  });
+
+  it('leaves out what was appended after the logs were opened', async () => {
+    const path = await syntheticRun({ iterations: 30, candidates: 2, history: 20 });
+    const logs = openLogs(path);
+    const [first] = readRunFile(path, 'calls').split('\n');
+    appendFileSync(join(path, 'calls.jsonl'), `${first}\n`);
+    expect([...logs.calls]).toHaveLength(60);
+    expect([...openLogs(path).calls]).toHaveLength(61);
+  });
+});
+
+describe('the report of a long run', () => {
+  it('is small, shows telling calls whole, and says how the others are seen', async () => {
+    const size = { iterations: 1500, candidates: 4, history: 400 };
+    const path = await syntheticRun(size);
+    const page = readFileSync(await writeReport(path), 'utf8');
+    expect(page.length).toBeLessThan(4_000_000);
+    expect(page).toMatch(/\d+ of 6\D?000 proposals: the first and the last/);
+    expect(page).toContain('policyloop show run --iteration 12');
+    for (const id of ['iteration-1-0', 'iteration-1500-3']) expect(page).toContain(`id="${id}"`);
+    // Every link within the page leads somewhere.
+    const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
+    for (const [, target] of page.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(target);
+    expect((await readWholeRun(path)).recorded.entries).toHaveLength(6020);
+  });
+});
