@@ -5,8 +5,8 @@ export interface Html {
   readonly [markup]: string;
 }
 
-/** What a template may hold. Strings are text and are escaped; `undefined` and `false` leave nothing. */
-export type Content = string | number | Html | undefined | false | readonly Content[];
+/** What a template may hold. Strings are text and are escaped; `undefined`, `null` (of damaged logs) and `false` leave nothing. */
+export type Content = string | number | Html | undefined | null | false | readonly Content[];
 
 /** A template whose interpolated text is escaped, in element content and in quoted attributes. */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Html {
@@ -15,7 +15,7 @@ export function html(parts: TemplateStringsArray, ...contents: readonly Content[
 
 /** The markup as a string. */
 export function render(content: Content): string {
-  if (content === undefined || content === false) return '';
+  if (content === undefined || content === null || content === false) return '';
   if (typeof content === 'string') return escapeHtml(content);
   if (typeof content === 'number') return String(content);
   return isList(content) ? content.map(render).join('') : content[markup];
