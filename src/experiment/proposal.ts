@@ -146,6 +146,7 @@ function judge(
     seen: (parameters) =>
       accepted.has(vectorKey(parameters)) ? { iteration: request.iteration } : request.seen(parameters),
     finishReason: completion.finishReason,
+    constrained: completion.constrained,
   });
   return {
     ...base,

@@ -62,6 +62,8 @@ export interface Completion {
   /** Reasoning that the provider returned apart from the answer. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
+  /** Set where the answer was held to the grammar that was asked for: what stands around it is no part of it. */
+  readonly constrained?: true;
   readonly usage: Usage;
   /** Wall time of the call, retries included, in milliseconds. */
   readonly latencyMs: number;

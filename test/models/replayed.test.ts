@@ -125,7 +125,7 @@ describe('a replayed model', () => {
     ];
     const { askGroup } = replay(calls);
     expect(await askGroup(at(1))).toEqual([]);
-    expect(await askGroup(at(3))).toEqual([]);
+    await expect(askGroup(at(3))).rejects.toMatchObject({ kind: 'rate-limit' });
     await expect(askGroup(at(2))).rejects.toMatchObject({ kind: 'bad-request' });
   });
 

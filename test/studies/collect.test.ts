@@ -7,9 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { execute as collectCommand } from '../../finetune/commands/collect.js';
 import type { CommandContext } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import type { CallRecord } from '../../src/runs/events.js';
 import { findRuns } from '../../src/runs/finder.js';
-import { readManifest, runFiles } from '../../src/runs/reader.js';
+import { readManifest, readRun, runFiles } from '../../src/runs/reader.js';
 import { loadCollection } from '../../src/studies/collection-config.js';
 import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
 import { isComplete } from '../../src/studies/open.js';
@@ -83,13 +82,10 @@ function contents(output: string) {
     .toSorted()
     .map((name) => {
       const path = at(output, name);
-      const calls = readRunFile(path, 'calls')
-        .trimEnd()
-        .split('\n')
-        .map((line) => {
-          const { time: _time, completion, ...call } = JSON.parse(line) as CallRecord;
-          return { ...call, text: completion?.text };
-        });
+      const calls = readRun(path).calls.map(({ time: _time, completion, ...call }) => ({
+        ...call,
+        text: completion?.text,
+      }));
       return [name, readRunFile(path, 'config'), readRunFile(path, 'evaluations'), calls] as const;
     });
 }

@@ -64,6 +64,8 @@ interface ParseContext {
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
   /** Why the model stopped. */
   readonly finishReason?: FinishReason;
+  /** Whether the reply was held to `answerGrammar`: its list is the answer, whatever words stand around it. */
+  readonly constrained?: boolean | undefined;
 }
 
 /** One value with exactly `decimals` digits after the point; never `-0`. */
@@ -95,9 +97,12 @@ export function parseParameters(
   spec: ParameterSpec,
   context: ParseContext = {},
 ): Result<ParameterVector, ParseFailure> {
-  const { text, unclosedThinking } = answerText(reply);
+  const list = context.constrained ? grammarList(reply, spec.count) : undefined;
+  const { text, unclosedThinking } =
+    list === undefined ? answerText(reply) : { text: list, unclosedThinking: false };
   const reading = readAnswer(text, spec.count);
-  const cut = context.finishReason === 'length' || unclosedThinking;
+  const cut =
+    (context.finishReason === 'length' && (list === undefined || reply.endsWith(list))) || unclosedThinking;
   if (reading.kind === 'none') {
     if (cut) return failed({ kind: 'truncated' });
     if (reading.largest !== undefined) return failed(countFailure(reading.largest, spec.count));
@@ -108,6 +113,16 @@ export function parseParameters(
     return failed({ kind: 'truncated' });
   if (reading.kind === 'ambiguous') return failed({ kind: 'ambiguous', readings: reading.readings });
   return validate(reading.set, spec, context);
+}
+
+/** The list that a model wrote under `answerGrammar`, alone. */
+function grammarList(text: string, count: number): string | undefined {
+  const start = text.lastIndexOf('params[0]:');
+  const label = `params[${count - 1}]:`;
+  const last = start < 0 ? -1 : text.indexOf(label, start);
+  const value =
+    last < 0 ? null : /^ ?-?\d+(?:\.\d+)?/.exec(text.slice(last + label.length, last + label.length + 64));
+  return value === null ? undefined : text.slice(start, last + label.length + value[0].length);
 }
 
 const failed = (failure: ParseFailure): Result<never, ParseFailure> => ({ ok: false, failure });

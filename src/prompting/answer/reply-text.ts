@@ -72,6 +72,8 @@ type TagRole = 'text' | 'hides before' | 'hides after' | 'label' | 'space' | 'li
 function tagRoles(text: string, tags: readonly Tag[]): (tag: Tag) => TagRole {
   const lastEnd = new Map(tags.filter(({ closes }) => closes).map(({ name, start }) => [name, start]));
   let lineEnd = -1;
+  /** Names of elements within a line, whose ends end nothing else. */
+  const inline = new Set<string>();
   return ({ name, closes, start, end }) => {
     if (thinking.has(name)) return closes ? 'hides before' : 'hides after';
     const until = lastEnd.get(name) ?? -1;
@@ -81,9 +83,12 @@ function tagRoles(text: string, tags: readonly Tag[]): (tag: Tag) => TagRole {
     if (formatting.has(name)) return 'space';
     if (boundaries.has(name) || (name === 's' && (start === 0 || text.length - end < 3))) return 'line';
     if (!closes && until < start && placeholders.has(name)) return 'text';
-    if (closes) return opensLine(text, start) || endsLine(text, end) ? 'hides before' : 'text';
+    if (closes)
+      return !inline.has(name) && (opensLine(text, start) || endsLine(text, end)) ? 'hides before' : 'text';
     if (lineEnd < end) lineEnd = (text.indexOf('\n', end) + 1 || text.length + 1) - 1;
-    return opensLine(text, start) || until > lineEnd ? 'hides after' : 'text';
+    if (opensLine(text, start) || until > lineEnd) return 'hides after';
+    inline.add(name);
+    return 'text';
   };
 }
 

@@ -118,7 +118,9 @@ describe('the page', () => {
     expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
     expect(elements.filter(({ name }) => name === 'article')).toHaveLength(6);
     const text = visibleText(page);
-    expect(text).toContain(`A step from the best. ${hostile}`);
+    expect(text).toContain(`evil/${hostile}`);
+    // The reason is kept as the parser reads it, without marks of form.
+    expect(text).toContain(`A step from the best. ${hostile.slice('</pre>'.length)}`);
     expect(text).toContain('You are an expert in reinforcement learning');
     expect(text).toContain('There are none.');
   });

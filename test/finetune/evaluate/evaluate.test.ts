@@ -264,17 +264,18 @@ describe('finetune evaluate', () => {
       'base: 1 of its 1 complete run found no policy to confirm; their pairs are left out',
     ]);
     expect(visibleText(readFileSync(path('silent', 'index.html'), 'utf8'))).toContain('no policy to confirm');
-    // So few failures in a row that the run ends as planned.
     const unreachable = await run({
       out: 'unreachable',
       tuned: 'openai:absent',
       repeats: 1,
       overrides: ['model.baseUrl=http://127.0.0.1:9/v1', 'model.maxRetries=0', 'iterations=1'],
     });
-    expect(unreachable.code).toBe(0);
-    expect(unreachable.result.cautions).toEqual([
-      'tuned: 1 of its 1 proposals got no answer: its calls failed',
-    ]);
+    // A run whose model never answered has failed.
+    expect(unreachable.code).toBe(1);
+    expect(unreachable.result).toMatchObject({
+      status: 'failed',
+      failures: [{ run: expect.stringMatching(/tuned/) }],
+    });
   });
 
   it('prints tables for people', async () => {

@@ -174,7 +174,7 @@ async function countValid(path: string): Promise<number> {
         hooks,
       );
       for (const { text, finishReason } of answers)
-        if (parseParameters(text, spec, { finishReason }).ok) valid++;
+        if (parseParameters(text, spec, { finishReason, constrained: true }).ok) valid++;
     }
     return valid;
   } finally {
@@ -209,7 +209,9 @@ test.each([',', '\n', ']:'])('the stop string %j leaves a constrained answer who
   const whole = await engine.generate(constrained, hooks);
   const stopped = await engine.generate({ ...constrained, stop: [stop] }, { ...hooks, onText });
   for (const [i, { text, finishReason }] of stopped.answers.entries()) {
-    expect(parseParameters(text, spec, { finishReason }), text).toMatchObject({ ok: true });
+    expect(parseParameters(text, spec, { finishReason, constrained: true }), text).toMatchObject({
+      ok: true,
+    });
     const unstopped = whole.answers[i]!.text;
     const end = unstopped.indexOf('\n', unstopped.indexOf('params[1]:'));
     const cut = end < 0 ? -1 : unstopped.indexOf(stop, end);

@@ -112,7 +112,9 @@ test('a constrained model always answers in the format', async () => {
   const model = localModel({ format: 'constrained', temperature: 1, maxTokens: 80 });
   const completions = await model.generate(messages, { grammar, seeds: [1, 2, 3, 4, 5, 6, 7, 8] });
   for (const { text, finishReason } of completions)
-    expect(parseParameters(text, parameters, { finishReason })).toMatchObject({ ok: true });
+    expect(parseParameters(text, parameters, { finishReason, constrained: true })).toMatchObject({
+      ok: true,
+    });
 });
 
 test('what does not fit is refused with numbers, and the next call works', async () => {

@@ -107,7 +107,11 @@ function languageModel(config: LocalConfig, process: ModelProcess, chosen?: stri
         { signal, onText },
       );
       const latencyMs = performance.now() - start;
-      return completions(result, latencyMs, logProbabilities ? (await openTokenizer()).bytes : undefined);
+      const bytes = logProbabilities ? (await openTokenizer()).bytes : undefined;
+      const constrained = config.format === 'constrained' && grammar !== undefined;
+      return completions(result, latencyMs, bytes).map((completion) =>
+        constrained ? { ...completion, constrained } : completion,
+      );
     },
     async context() {
       const { contextTokens: own } = readDecoderConfig(config.path, config.ignoreKeys);
