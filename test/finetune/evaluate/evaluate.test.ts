@@ -273,7 +273,7 @@ describe('finetune evaluate', () => {
     // A run whose model never answered has failed.
     expect(unreachable.code).toBe(1);
     expect(unreachable.result).toMatchObject({
-      status: 'failed',
+      status: 'incomplete',
       failures: [{ run: expect.stringMatching(/tuned/) }],
     });
   });
