@@ -15,7 +15,7 @@ import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writ
 import { elementCount } from '../engine/trainable.js';
 import { makeRoom, type WriteHooks, writeParts } from './file-parts.js';
 import { adapterChanges, encodeFloats, mergedRows, type WeightChange } from './merged-rows.js';
-import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
+import { makeModelDirectory, modelFiles, requireModelDirectory, stateFloat32 } from './model-directory.js';
 
 /** Bytes that are copied at once. */
 const chunkBytes = 1 << 22;
@@ -55,6 +55,7 @@ export async function mergeAdapter(
   dtype: MergedDtype,
   hooks: MergeHooks = {},
 ): Promise<Merged> {
+  requireModelDirectory(model);
   const weights = openWeights(model);
   const changes = adapterChanges(adapter, weights);
   const rounding: Rounding = { squaredError: 0, squaredChange: 0 };

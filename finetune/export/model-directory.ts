@@ -2,6 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
+import { isGguf } from '../../src/models/local/weights/gguf.js';
 import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
 import type { Parameter } from '../engine/training-session.js';
@@ -31,6 +32,19 @@ export async function makeModelDirectory<T>(
   return writeWhole(output, async (partial) => {
     mkdirSync(partial);
     return write(partial);
+  });
+}
+
+/** @throws UserError for a GGUF file: what is written from a model is made of its directory's files */
+export function requireModelDirectory(model: string): void {
+  if (!isGguf(model)) return;
+  throw new UserError({
+    field: 'model',
+    value: model,
+    message:
+      'this is a GGUF file, and here the directory of the model is needed: config.json, safetensors weights',
+    remedy:
+      'name the Hugging Face directory of the same model, e.g. hf:ORG/NAME after `policyloop models pull hf:ORG/NAME`',
   });
 }
 

@@ -20,7 +20,7 @@ import {
 } from '../engine/first-values.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
-import { writeModel } from '../export/model-directory.js';
+import { requireModelDirectory, writeModel } from '../export/model-directory.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
 import { type TrainingHooks, type TrainingOutcome, train } from './trainer.js';
 import { templateAlarms } from './training-alarms.js';
@@ -130,8 +130,10 @@ function firstParameters(
       return { trainable, parameters: initialAdapter(shapes, seed) };
     }
     case 'full':
+      requireModelDirectory(model);
       return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
     case 'scratch':
+      requireModelDirectory(model);
       return {
         trainable: { kind: 'all' },
         parameters: randomModel(config, initializerRange(model), seed),

@@ -8,6 +8,7 @@ import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { makeRoom, writeParts } from '../file-parts.js';
 import type { MergeHooks } from '../merge.js';
 import { adapterChanges } from '../merged-rows.js';
+import { requireModelDirectory } from '../model-directory.js';
 import { type GgufMetadata, type GgufTensorType, ggufParts, ggufValue, tensorBytes } from './format.js';
 import { ggufArchitecture, ggufTensors } from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
@@ -43,6 +44,7 @@ export async function writeGguf(
       message: 'this file is there already',
       remedy: 'name another one',
     });
+  requireModelDirectory(model);
   const config = readDecoderConfig(model, ignoredKeys);
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);

@@ -102,6 +102,17 @@ describe('models of blocks', () => {
     },
   );
 
+  it('are no base of what is written from a directory', async () => {
+    const file = writeTestGguf(
+      newFile(),
+      { ...architectureMetadata(), ...tokenizerMetadata() },
+      decoderTensors('F16'),
+    );
+    await expect(writeGguf(file, undefined, newFile(), 'F16')).rejects.toThrow(
+      /the directory of the model is needed/,
+    );
+  });
+
   it('are not rounded a second time', () => {
     const file = writeTestGguf(
       newFile(),
