@@ -90,7 +90,7 @@ function notAtHand(id: string): UserError {
 function createLocal(config: LocalConfig): LanguageModel {
   const path = modelDirectory(config.path);
   try {
-    return createLocalModel({ ...config, path });
+    return createLocalModel(config);
   } catch (error) {
     throw error instanceof UserError
       ? new UserError(error.problems.map((problem) => atPath(problem, path)))

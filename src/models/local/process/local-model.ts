@@ -12,7 +12,7 @@ import type { GeneratedAnswer, JobResult } from '../engine/protocol.js';
 import { requireRuntime } from '../engine/require-runtime.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory } from '../settings.js';
-import { withStoreDefaults } from '../stores/stored-models.js';
+import { isReference, withStoreDefaults } from '../stores/stored-models.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { readDecoderConfig } from '../weights/hf-config.js';
@@ -28,8 +28,9 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
   const located = { ...withStoreDefaults(config), path: modelDirectory(config.path), adapter };
   checkFiles(located, adapter === undefined ? [] : [adapter]);
-  const process = new ModelProcess(modelId(located.path, adapter), located);
-  return { ...languageModel(located, process), close: () => process.close() };
+  const id = modelId(nameable(config.path), adapter);
+  const process = new ModelProcess(id, located);
+  return { ...languageModel(id, located, process), close: () => process.close() };
 }
 
 /** Models that differ in their adapter alone. */
@@ -53,9 +54,10 @@ export function openLocalModels(
 ): LocalModels {
   const base = { ...withStoreDefaults(config), path: modelDirectory(config.path) };
   checkFiles(base, adapters);
-  const process = new ModelProcess(modelId(base.path), { ...base, adapters });
+  const path = nameable(config.path);
+  const process = new ModelProcess(modelId(path), { ...base, adapters });
   return {
-    model: (adapter) => languageModel({ ...base, adapter }, process, adapter),
+    model: (adapter) => languageModel(modelId(path, adapter), { ...base, adapter }, process, adapter),
     load: () => process.load(),
     get pid() {
       return process.pid;
@@ -74,13 +76,20 @@ function checkFiles(
   for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
 }
 
+/** A file of a store says nothing by its name, its reference does. */
+const nameable = (path: string): string => (isReference(path) ? path : modelDirectory(path));
+
 function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
 /** @param chosen adapter that each job asks for, where the process has several */
-function languageModel(config: LocalConfig, process: ModelProcess, chosen?: string): LanguageModel {
-  const id = modelId(config.path, config.adapter);
+function languageModel(
+  id: string,
+  config: LocalConfig,
+  process: ModelProcess,
+  chosen?: string,
+): LanguageModel {
   let tokenizer: ChatTokenizer | undefined;
   const openTokenizer = async () => {
     const module = await import('../tokens/tokenizer.js');
@@ -133,6 +142,7 @@ function languageModel(config: LocalConfig, process: ModelProcess, chosen?: stri
 
 /** The directory's name; in a Hugging Face cache, where that is a hash, the name of the repository. */
 export function modelName(directory: string): string {
+  if (isReference(directory)) return directory;
   const resolved = path.resolve(directory);
   const cached = /models--([^/\\]+)[/\\]snapshots[/\\][^/\\]+$/.exec(resolved);
   return cached === null ? path.basename(resolved) : cached[1]!.replaceAll('--', '/');
