@@ -1,4 +1,3 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { abortable } from '../base/abortable.js';
 import type { Environment } from '../environments/environment.js';
 import {
@@ -14,12 +13,12 @@ import {
   type EpisodeTask,
   emptyTrajectory,
   type PlayedEpisode,
-  playEpisode,
   RunningEpisode,
 } from './episode.js';
 import type { EvaluationWorkers } from './evaluation-workers.js';
 import { isLost, type Race } from './racing.js';
 import type { BufferEntry } from './replay-buffer.js';
+import { EpisodeTurns } from './turns.js';
 
 /** The outcome of playing one policy on a list of episode seeds. */
 export interface Evaluation {
@@ -125,25 +124,17 @@ async function play(
   const policy = family.build(parameters);
   if (isRemote(environment)) return playRemotely(environment, policy, tasks, maxSteps, signal);
   const played: PlayedEpisode[] = [];
-  let turn = performance.now();
+  const turns = new EpisodeTurns(signal);
   for (const task of tasks) {
     if (workers?.wanted(tasks.length - played.length)) {
       return [...played, ...(await workers.play(parameters, tasks.slice(played.length), signal))];
     }
     const start = performance.now();
-    played.push(playEpisode(environment, policy, task, maxSteps));
-    const now = performance.now();
-    workers?.count(now - start);
-    if (now - turn < longestTurnMs) continue;
-    await yieldToEventLoop();
-    signal?.throwIfAborted();
-    turn = performance.now();
+    played.push(await turns.play(environment, policy, task, maxSteps));
+    workers?.count(performance.now() - start);
   }
   return played;
 }
-
-/** How long episodes may keep the event loop, and so Ctrl-C, waiting. */
-const longestTurnMs = 50;
 
 /**
  * Plays one episode for each task as `rollout` does, many at a time. A batch that is done takes the next tasks.
