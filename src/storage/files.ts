@@ -89,14 +89,17 @@ export function checkedValue<S extends z.ZodType>(
 ): z.output<S> {
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return data as z.output<S>;
-  throw new UserError(
-    error.issues.map(({ path, message }) => ({
-      file,
-      field: [...section, ...path].join('.'),
-      message: prefix + message,
-    })),
-  );
+  const shown = error.issues.slice(0, mostProblems).map(({ path, message }) => ({
+    file,
+    field: [...section, ...path].join('.'),
+    message: prefix + message,
+  }));
+  const more = error.issues.length - shown.length;
+  throw new UserError(more === 0 ? shown : [...shown, { file, message: `and ${more} more` }]);
 }
+
+/** A file from elsewhere may hold any number of wrong values; the first tell what it is. */
+const mostProblems = 20;
 
 export const isPattern = (text: string): boolean => /[*?]/.test(text);
 
