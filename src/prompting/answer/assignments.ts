@@ -28,8 +28,9 @@ const stems = String.raw`${params}|weights?|biases|bias|theta|θ|states?|cells?|
 const index = String.raw` ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _]?\{?(?<c>\d{1,9})\}?`;
 const remark = String.raw`(?:\([^()]{0,80}\) {0,8})?`;
 const separator = String.raw`["']? {0,8}(?::=|==|=>|->|[:=\u2192\u21d2]) {0,8}(?:action {1,4}(?=\d))?`;
+/** `params:` heads a list; only a bias has no index. */
 const key = new RegExp(
-  String.raw`(?<![\p{L}\p{N}_.\-\]])["'(]?(?<stem>${stems})(?:${index})?["')]? {0,8}${remark}${separator}`,
+  String.raw`(?<![\p{L}\p{N}_.\-\]])["'(]?(?<stem>${stems})(?:${index}|(?<=\b(?:b|bias)))["')]? {0,8}${remark}${separator}`,
   'giu',
 );
 /** An index alone is a key only at the start of a line, or behind a comma. */
@@ -47,14 +48,11 @@ interface Key {
 }
 
 function keysOf(line: string): readonly Key[] {
-  const named = [...line.matchAll(key)].flatMap((match) => {
+  const named = [...line.matchAll(key)].map((match) => {
     const { stem = '', a, b, c } = match.groups!;
     const digits = a ?? b ?? c;
-    // `params:` heads a list; only a bias has no index.
-    if (digits === undefined && !/^b(?:ias)?$/i.test(stem)) return [];
-    return [
-      { stem: stem.toLowerCase(), index: digits === undefined ? undefined : Number(digits), ...span(match) },
-    ];
+    const index = digits === undefined ? undefined : Number(digits);
+    return { stem: stem.toLowerCase(), index, ...span(match) };
   });
   if (named.length > 0 || !/^[ >"'({]*\d/.test(line)) return named;
   return [...line.matchAll(bareKey)].map((match) => ({

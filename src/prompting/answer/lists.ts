@@ -35,7 +35,7 @@ export function readNumberLine(line: string): NumberLine | undefined {
     at += text.length;
     const from = at;
     while (/[ \t,;|]/.test(line[at] ?? '')) at++;
-    if (/^[\s.)\]}"'$]*$/.test(line.slice(at, at + 16)) && line.length - at <= 16) break;
+    if (/^[\s)\]}"'$]*\.?[\s)\]}"'$]*$/.test(line.slice(at, at + 16)) && line.length - at <= 16) break;
     const between = line.slice(from, at).trim();
     if (at === from || between.length > 1) return undefined;
     if (separator !== undefined && separator !== between) return undefined;

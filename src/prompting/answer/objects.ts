@@ -1,5 +1,5 @@
 /** Reads `{…}` and `[…]` as JSON, Python and YAML's one-line form write them, across lines. */
-import { numberAt, numberValue, type Value } from './values.js';
+import { isHarmless, numberAt, numberValue, type Value } from './values.js';
 
 export type Node =
   | { readonly kind: 'value'; readonly value: Value }
@@ -17,8 +17,8 @@ export interface ReadNode {
 /** Deepest nesting that is read: a matrix in an object in a list is four deep. */
 const deepest = 16;
 const blank = /[ \t\n]*/y;
-/** A comment runs to the end of its line, and holds no number that could be an item: `# w0`, not `# 2`. */
-const comment = /(?:#|\/\/)(?:[^\n\d]|(?<=[\p{L}\d_[])\d)*(?=\n)/uy;
+/** A comment runs to the end of its line, and holds no number that could be an item: `# state 0`, not `# 2`. */
+const comment = /(?:#|\/\/)([^\n]*)(?=\n)/y;
 const plainKey = /[\p{L}_][\w[\] .-]{0,60}?(?= {0,8}[:=])|\d{1,9}(?= {0,8}:)/uy;
 const literal = /(?:nan|[+-]?inf(?:inity)?|null|none|undefined|true|false)\b/iy;
 const placeholder = /<[\w ,.-]{1,80}>|\.{3}|\u2026/y;
@@ -34,7 +34,7 @@ export function readNode(text: string, raw: string, start: number): ReadNode {
       at += blank.exec(text)![0].length;
       comment.lastIndex = at;
       const found = comment.exec(text);
-      if (found === null) return;
+      if (found === null || !isHarmless(found[1]!, undefined)) return;
       at += found[0].length;
     }
   }

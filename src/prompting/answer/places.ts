@@ -17,6 +17,9 @@ export interface Lead {
 export type Place = Pick<NumberSet, 'role' | 'rank'>;
 
 const mention: Place = { role: 'mention', rank: 0 };
+/** `I'll keep the direction:`, but not `I'll raise them by:`. */
+const announces =
+  /\b(?:i|we)(?:['\u2019]ll| will| would|['\u2019]d) (?:\w+ )?(?:keep|continue|stay|move|push|follow|step|shift|explore|combine|increase|raise|lower|decrease|reduce|adjust)\b[^.!?]*(?<!\bby)\s*[:=]\s*$/i;
 const open: Place = { role: 'open', rank: 0 };
 
 /**
@@ -42,6 +45,8 @@ function ownPlace({ kind, text }: Lead, { bare, section = '' }: { bare: boolean;
   if (sense === 'proposal') return { role: isQuoting && kind === 'sentence' ? 'mention' : 'proposal', rank };
   if (kind === 'sentence' && !bare) return sentencePlace(text, sense === 'mention', isQuoting);
   if (sense === 'mention') return mention;
+  if (sense === 'unknown' && kind === 'label' && !bare && announces.test(text))
+    return { role: 'proposal', rank };
   if (sense === 'both') return open;
   return kind === 'heading' && !bare ? { role: 'proposal', rank: 0 } : open;
 }

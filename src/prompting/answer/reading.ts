@@ -2,7 +2,7 @@
 import { isExample, isWorded, type NumberSet, sameValue } from './number-set.js';
 import { undecorated } from './reply-text.js';
 import { findSets } from './sets.js';
-import { replacesEarlier, withdraws } from './words.js';
+import { replacesEarlier, withdraws } from './withdrawals.js';
 
 export type Reading =
   | { readonly kind: 'answer'; readonly set: NumberSet }
@@ -34,7 +34,7 @@ export function readAnswer(raw: string, count: number): Reading {
   const rival = rivalOf(last, complete, text);
   if (rival !== undefined) return ambiguous(last, readingsOf(rival, last), complete);
   const end = complete.reduce((most, set) => (agrees(set, last) ? Math.max(most, set.end) : most), last.end);
-  if (withdraws(text.slice(end)))
+  if (withdraws(text.slice(end), numbersOf(last)))
     return ambiguous(last, [`${shown(last)} is your answer`, 'you take it back'], complete);
   const other = partial.find((set) => contradicts(set, last));
   if (other !== undefined)
@@ -82,7 +82,11 @@ function rivalOf(last: NumberSet, complete: readonly NumberSet[], text: string):
   // A stray list is no rival of parameters that are named.
   const isStray = ({ role, naming }: NumberSet) =>
     role === 'open' && naming !== 'params' && last.naming === 'params';
-  const differs = (set: NumberSet) => !agrees(set, last) && !isStray(set);
+  // A table `old | new` behind the answer repeats it in one of its columns.
+  const isColumnBeside = (set: NumberSet) =>
+    complete.some((other) => other.start === set.start && agrees(other, last)) &&
+    complete.some((other) => other.start !== set.start && agrees(other, last));
+  const differs = (set: NumberSet) => !agrees(set, last) && !isStray(set) && !isColumnBeside(set);
   const after = complete.slice(place + 1).find(differs);
   const before = complete.slice(0, place).filter(differs);
   const latest = before.at(-1);
@@ -90,6 +94,9 @@ function rivalOf(last: NumberSet, complete: readonly NumberSet[], text: string):
   const replaces = latest.end < last.start && replacesEarlier(text.slice(latest.end, last.start));
   return replaces || before.every(({ rank }) => rank < last.rank) ? undefined : latest;
 }
+
+const numbersOf = ({ values }: NumberSet) =>
+  new Map([...values].flatMap(([index, value]) => (value.kind === 'number' ? [[index, value.value]] : [])));
 
 /** Whether a set says the same as the answer, or tells what was changed to come to it. */
 const agrees = (set: NumberSet, answer: NumberSet) =>

@@ -32,7 +32,7 @@ interface Tag {
 const tagPattern =
   /(?:[<\u25c1\u00ab\u3010\u27e8\u2039\uff1c]|&lt;) ?\|?(\/?) ?([\p{L}_][\p{L}\d_:.-]{0,40})(?:\s[^<>\n]{0,60})?\/?\|?(?:[>\u25b7\u00bb\u3011\u27e9\u203a\uff1e]|&gt;)|\[(\/?)([a-z_]{3,40})\]/giu;
 const edge = /^(?:(begin|start)|(end))_(?:of_)?(?=[a-z])/;
-const finalChannel = /<\|channel\|>final[^<\n]{0,40}<\|message\|>/g;
+const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|message\|>/g;
 
 /**
  * The answer part of a reply. Thinking is left out under any name: a block that opens a line or spans lines counts as
@@ -173,7 +173,31 @@ export function undecorated(text: string): string {
     .replace(minuses, '-')
     .replace(/(?<![\d$])\$\$?(?=[^\s$])([^$\n]{0,4000}[^\s$])\$\$?(?!\d)/g, (all) => all.replaceAll('$', ' '))
     .replace(/\\boxed\{/g, '\nfinal:')
-    .replace(/\\(?:text|mathrm|mathbf)\{/g, (all) => ' '.repeat(all.length))
+    .replace(
+      /(\\(?:text|math)[a-z]{0,9}\{)([^{}\n]{0,400})\}/g,
+      (_all, mark: string, content: string) => `${' '.repeat(mark.length)}${content} `,
+    )
+    .replace(/\\(?:text|mathrm|mathbf)\{|\\q?quad\b|\\\\(?=[ \t]*(?:\n|$))|&(?= ?=)/g, (all) =>
+      ' '.repeat(all.length),
+    )
     .replace(/\\(?:left|right)(?=[\s[\](){}])/g, (all) => ' '.repeat(all.length))
     .replace(/\\(.)/gs, (all, next: string) => ('"\'\\'.includes(next) ? all : ` ${next}`));
+}
+
+/** A line and where it stands in the text. */
+export interface Line {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+export function linesOf(text: string): readonly Line[] {
+  const lines: Line[] = [];
+  for (let start = 0; start <= text.length; ) {
+    const found = text.indexOf('\n', start);
+    const end = found < 0 ? text.length : found;
+    lines.push({ text: text.slice(start, end), start, end });
+    start = end + 1;
+  }
+  return lines;
 }

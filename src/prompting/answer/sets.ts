@@ -6,32 +6,31 @@ import { nodeSets } from './node-sets.js';
 import { type Contents, listContents, type NumberSet } from './number-set.js';
 import { readNode } from './objects.js';
 import { type Lead, type Place, placeOf } from './places.js';
-import { isOfScores, isQuoted, readTable } from './tables.js';
+import { type Line, linesOf } from './reply-text.js';
+import { isOfScores, isQuoted, isUnclear, readTable } from './tables.js';
 import { tailOf } from './values.js';
-import { judged, senseOf, withdraws } from './words.js';
+import { withdraws } from './withdrawals.js';
+import { isHypothetical, judged, senseOf } from './words.js';
 
-interface Line {
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-const fence = /^[ \t>]{0,8}(?:```|~~~)/;
+const fence = /^[ \t>]{0,8}(?:```|~~~)(?!.*```)/;
 const quotingFence = /^[ \t>]{0,8}(?:```|~~~)\s*(?:diff|think\w*|reason\w*|thought\w*|history|log|quote)/i;
 const commentStart = /^\s{0,8}(?:<!--|\/\*)/;
 const commentEnd = /-->|\*\//;
 const heading = /^\s{0,3}#{1,6}\s+\S/;
 const bold = /^\s*\*\*[^*]+\*\*\s*$/;
 /** What may stand before a set on its line. */
-const bullets = /^[\s>"'_([{$#|\u2022-]{0,64}(?:\d{1,3}[.)]\s{1,8})?[\s"'_([{$]{0,16}$/;
+const bullets =
+  /^[\s>"'_([{$#|\u2022\u2705\u2714+-]{0,64}(?:(?:\d{1,3}|[a-z])[.)]\s{1,8})?[\s"'_([{$]{0,16}$/;
 const labelEnd = /[:=]\s*["'_([{$]*$/;
 const call = /[:=]\s*(?:[a-z]+\.)?(?:array|tensor|asarray|list|tuple)\s*$/i;
 /** What makes an index or an expression of the bracket behind it: `params[8]`, `-[1, 2]`. */
-const operator = /[\p{L}\p{N}_\])]$|[-+*/^%~!]\s*$/u;
+const operator =
+  /[\p{L}\p{N}_\])]$|[-+*/^%~!<\u2208\u2248\u2260\u2264\u2265]\s*$|[!<>~]=\s*$|(?<![-=])>\s*$|\b(?:in|within|between)\s*$/iu;
 /** The line under a set that gives its score. */
-const scoreLine = /^\n\s*f ?\( ?param(?:eter)?s? ?\)\s*[:=]/i;
+const scoreLine = /^\n\s*f ?\( ?param(?:eter)?s? ?\)\s*[:=]\s*\S{0,24}\s*(?:\n|$)/i;
 
 const mentioned: Place = { role: 'mention', rank: 0 };
+const unclear: Place = { role: 'open', rank: 0 };
 const afterSet: Lead = { kind: 'set', text: '' };
 const proseLead = (text: string): Lead => ({ kind: /[:=]\s*$/.test(text) ? 'label' : 'sentence', text });
 const isJudged = (after: string) => judged.test(after.slice(0, 400).split(/[.!?]\s/)[0]!);
@@ -104,8 +103,10 @@ class SetReader {
     } else if (line.start >= this.#consumed) {
       const next = this.#readTable(at);
       if (next > at) return next;
-      const startsObject = /^[^[{(]*\{/.test(line.text) && this.#readBracket(line);
-      if (
+      const isComment = this.#fenced && /^\s*(?:#|\/\/)/.test(line.text);
+      const startsObject = !isComment && /^[^[{(]*\{/.test(line.text) && this.#readBracket(line);
+      if (isComment) this.#readProse(line);
+      else if (
         !startsObject &&
         !this.#readAssignments(line) &&
         !this.#readNumbers(line) &&
@@ -162,7 +163,9 @@ class SetReader {
       const after = line.text.slice(run.end, runs[i + 1]?.start);
       const isBulleted = bullets.test(before);
       const isWhole =
-        i === 0 && (isBulleted || labelEnd.test(before)) && !['prose', 'malformed'].includes(run.tail);
+        i === 0 &&
+        (isBulleted || labelEnd.test(before) || line.text[run.start] === '(') &&
+        !['prose', 'malformed'].includes(run.tail);
       if (isWhole) {
         this.#addLine(run, isBulleted ? '' : before, line);
       } else {
@@ -182,7 +185,7 @@ class SetReader {
     this.#group ??= openGroup(run, words ?? this.#lead, this.#section, line.start + run.start);
     extendGroup(this.#group, run, words, line.start + run.end);
     const after = line.text.slice(run.end);
-    const isScored = run.tail === 'score' || scoreLine.test(this.#text.slice(line.end, line.end + 40));
+    const isScored = run.tail === 'score' || scoreLine.test(this.#text.slice(line.end, line.end + 80));
     // A remark on one value of many tells of that value.
     const isOfAll = run.assignments.length > 1 || this.#count === 1;
     this.#group.quoted ||= isScored || (isOfAll && isJudged(after));
@@ -196,7 +199,7 @@ class SetReader {
     if (contents === undefined) return;
     const bare = run.naming !== 'params';
     const own = placeOf({ kind: 'inline', text: before }, { bare, section: this.#section });
-    const isMention = run.tail === 'score' || isJudged(after);
+    const isMention = run.tail === 'score' || isJudged(after) || isHypothetical(before, after);
     const place = isMention
       ? mentioned
       : ends(run.tail) || own.role === 'mention'
@@ -275,26 +278,12 @@ class SetReader {
     if (readings.length === 0) return at;
     this.#close();
     const place = isOfScores(rows) ? mentioned : placeOf(this.#lead, { bare: false, section: this.#section });
-    for (const reading of readings)
-      this.#add(
-        reading.contents,
-        readings.length === 1 && isQuoted(reading) ? mentioned : place,
-        'params',
-        start,
-        end,
-      );
+    for (const reading of readings) {
+      const isOnly = readings.length === 1;
+      const own = isOnly && isQuoted(reading) ? mentioned : isOnly && isUnclear(reading) ? unclear : place;
+      this.#add(reading.contents, own, 'params', start, end);
+    }
     this.#lead = afterSet;
     return last + 1;
   }
-}
-
-function linesOf(text: string): readonly Line[] {
-  const lines: Line[] = [];
-  for (let start = 0; start <= text.length; ) {
-    const found = text.indexOf('\n', start);
-    const end = found < 0 ? text.length : found;
-    lines.push({ text: text.slice(start, end), start, end });
-    start = end + 1;
-  }
-  return lines;
 }

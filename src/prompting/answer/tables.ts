@@ -1,7 +1,7 @@
 /** Reads a Markdown table: one column (or row) of names and one of numbers make a set; more columns leave a choice. */
 import { type Contents, indexedContents, listContents } from './number-set.js';
 import { readValue, tailOf, type Value } from './values.js';
-import { senseOf } from './words.js';
+import { saysNothing, senseOf } from './words.js';
 
 export interface TableReading {
   readonly contents: Contents;
@@ -17,10 +17,12 @@ const spoilt = /[%\u2030\u00d7\u00b1^]|\bpercent\b|\be[+-]\d|\b10\b/i;
 const nameCell =
   /^["']?(?:params?|parameters?|weights?|states?|cells?|theta|w|x|p|s|q)? ?[[(_{]? ?(\d{1,9}) ?[\])}]?["']?(?: ?\([^()]*\))?$/i;
 const indexTitle = /^(?:#|no\.?|n|i|k|idx|index|state|s|cell|params?|parameters?|id|number|position)?$/i;
-const countingTitle = /^(?:#|no\.?|n|number)$/i;
+const countingTitle = /^(?:#|no\.?|n|number|i|k|idx|index|id)$/i;
 /** Titles of columns that explain; digits in them are no values. */
 const noteTitle =
   /^(?:notes?|comments?|remarks?|reasons?|why|description|meaning|rationale|explanation|role|effect|name|feature|observation|action|purpose|controls?)$/i;
+
+const valueTitle = /coefficient|gain|optim|number|amount|magnitude|level|float|integer|bias|constant/i;
 
 /** The sets that a table may give: none, one, or one a column. */
 export function readTable(lines: readonly string[], count: number): readonly TableReading[] {
@@ -67,6 +69,10 @@ export const isOfScores = (lines: readonly string[]): boolean =>
 
 export const isQuoted = ({ title }: TableReading): boolean =>
   title !== '' && (spoilt.test(title) || ['mention', 'both'].includes(senseOf(title)));
+
+/** Whether a title might tell of anything: `Correlation`, `Visits`. */
+export const isUnclear = ({ title }: TableReading): boolean =>
+  /[a-z]{2}/i.test(title) && !valueTitle.test(title) && senseOf(title) === 'unknown' && !saysNothing(title);
 
 const cellsOf = (line: string): readonly string[] =>
   line

@@ -101,16 +101,20 @@ const indexed = new RegExp(
   ].join('|'),
   'gi',
 );
+/** A remark that calls a value the one of another time. */
+const ofOtherTime =
+  /^\s*(?:the )?(?:old|previous|earlier|former|prior|last|rejected|wrong)(?: (?:value|one|best))?\s*$/i;
 /** What leads to the number of another time. */
 const otherTime =
-  /\b(?:was|were|previously|formerly|before|earlier|old|originally|instead of|rather than|than|from|vs|versus|compared (?:to|with)|unlike|by)\b(?:(?!\b(?:to|or|now|then|new|should|use|better)\b).)*$/i;
+  /\b(?:was|were|previously|formerly|before|earlier|old|originally|instead of|rather than|than|from|vs|versus|compared (?:to|with)|unlike|above|below|beyond|close to|by)\b(?:(?!\b(?:to|or|now|then|new|should|use|better)\b).)*$/i;
 const expected = /\b(?:expect(?:ed|s)?|predict(?:ed|s)?|estimated?|hope(?:d|s)?|should|aim|target)\b/i;
 const scored = /\b(?:f|scores?d?|returns?|rewards?|fitness|performance)\b/i;
 const numbersIn = /[+-]?(?:\d+(?:\.\d+)?|\.\d+)/g;
 
 /** Whether a remark leaves the value as it is: its digits are indices, the value itself, or of another time. */
-function isHarmless(remark: string, value: number | undefined): boolean {
-  if (alternatives.test(remark.trimStart()) || otherNumber.test(remark)) return false;
+export function isHarmless(remark: string, value: number | undefined): boolean {
+  if (ofOtherTime.test(remark) || alternatives.test(remark.trimStart()) || otherNumber.test(remark))
+    return false;
   if (!/\p{N}/u.test(remark)) return true;
   const rest = remark.slice(0, 400).replace(indexed, (all) => ' '.repeat(all.length));
   let from = 0;
@@ -158,12 +162,16 @@ export function tailOf(segment: string, value: Value, last: boolean, opened: str
       if (sign === ',' && /^\d/.test(rest)) return malformed();
       return afterDelimiter(rest, at + 1, number, last, malformed);
     } else if (sign === '.' || sign === '\u2026') {
+      // Dots at the digits stand for more of them.
+      if (!spaced && (sign !== '.' || rest.startsWith('.'))) return malformed();
       if (/^\.*[\s,;]*$/.test(rest)) return { kind: 'delimiter' };
       if (/^\s/.test(rest)) return { kind: 'end', at };
       if (!/^[,;)\]}]/.test(rest)) return malformed();
       at++;
     } else if (sign === '#' || (sign === '/' && rest.startsWith('/')) || segment.startsWith('<!--', at)) {
       return isHarmless(rest.replace(/^[/!-]+/, ''), number) ? { kind: 'delimiter' } : malformed();
+    } else if (sign === ':' && /^\s+\p{L}/u.test(rest)) {
+      return remarkTail(rest.trimStart(), at, number, malformed);
     } else if ((sign === '-' || sign === '\u2014') && spaced && /^-?\s+\D/.test(rest)) {
       return remarkTail(rest.replace(/^-?\s+/, ''), at, number, malformed);
     } else if (spaced && /\p{L}/u.test(sign)) {
@@ -202,7 +210,8 @@ function undelimited(
   last: boolean,
   malformed: () => Tail,
 ): Tail {
-  if (/^and\s*$/i.test(rest) || (!last && rest.trim() === '')) return { kind: 'delimiter' };
+  if (/^and\s*$|^(?:next|now|then|first|instead)[\s.!]*$/i.test(rest) || (!last && rest.trim() === ''))
+    return { kind: 'delimiter' };
   if (quantities.test(rest)) return malformed();
   if (last && conjunctions.test(rest)) return remarkTail(rest, at, value, () => ({ kind: 'prose' }));
   const end = sentenceEnd.exec(rest)?.index ?? rest.length;

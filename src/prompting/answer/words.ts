@@ -32,10 +32,11 @@ const things =
 const functionWords =
   words(`a an the my is are be it i we you this these those that which will would should shall
   can could ll s to of for in on with as and so then now am at by me our your all please sure okay ok great well
-  therefore hence thus one two set another number numbers json text python yaml plain txt line bold careful`);
+  therefore hence thus follows believe think const var one two set another number numbers json text python yaml plain txt line bold careful`);
 const prepositions = words('for with of that to in which on at by after where given based so because since');
 /** Words for what is no proposal. */
-const mentioning = words(`best worse worst previous previously prior earlier last old older oldest original
+export const mentioning =
+  words(`best worse worst previous previously prior earlier last old older oldest original
   initial initially starting former formerly past history historical before far current currently existing known
   baseline reference changed moved raised lowered increased decreased reduced beat beats
   improves exceeds outperforms differs compared comparison versus vs unlike tried evaluated tested seen observed was were had gave got
@@ -50,7 +51,7 @@ const mentioning = words(`best worse worst previous previously prior earlier las
   forbidden legend meaning meanings dimensions dims dimension shape size sizes sigma sigmas variance
   importance sensitivity probability probabilities confidence temperature than from quote quoted
   prompt invalid outdated obsolete withdrawn wasn weren didn doesn none neither nor except opposite
-  backup fallback alternative alternatives alternatively`);
+  backup fallback alternative alternatives considered unit units`);
 const fromThere = /\b(?:from|over|beyond|upon|than)\b(?=\s+\w).*$/s;
 
 /** Words whose object is what follows. */
@@ -82,7 +83,7 @@ function clauseOf(lead: string): string {
 export function senseOf(lead: string, strict = false): Sense {
   const clause = clauseOf(lead)
     .replace(/\bon (?:second|further|closer) \w+/i, 'revised')
-    .replace(/\bnext (?:iteration|evaluation|trial)\b/i, 'next');
+    .replace(/\b(?:for |next )+(?:iteration|evaluation|trial)\b(?: #?\d+)?/i, 'next');
   if (pointsBack.test(clause)) return 'mention';
   const own = clause.replace(fromThere, '');
   // A number in a label may be another one of the list.
@@ -120,10 +121,14 @@ function hasKnownHead(all: readonly string[]): boolean {
 /** Words for one of several. */
 const counted = words('option candidate guess');
 
+/** Words that add a proposal to another one: it replaces none. */
+const adding = words('also another alternatively or');
+
 /** How strongly the words before a set call it the answer: 2 the final one, 1 a proposal, 0 not at all. */
 export function rankOf(lead: string): 0 | 1 | 2 {
   const all = wordsOf(clauseOf(lead));
   if (all.some((word) => finals.has(word))) return 2;
+  if (all.some((word) => adding.has(word))) return 0;
   return all.some((word) => strong.has(word) || (weak.has(word) && !counted.has(word))) ? 1 : 0;
 }
 
@@ -131,40 +136,7 @@ export function rankOf(lead: string): 0 | 1 | 2 {
 export const judged =
   /\b(?:is|was|were|are|being) (?:the|my|our|an?|still) (?:\w+ )?(?:best|worst|previous|last|old|bad|poor|wrong|example)\b|\bso far\b|\b(?:scored|failed|performed|gave|yielded|reached|achieved|earned|returned|got|had)\b|\bdid (?:not|badly|worse|well|better|poorly)\b|\b(?:was|were|been|is|are) (?:tried|evaluated|tested|rejected|discarded|bad|poor|wrong|worse)\b/i;
 
-/** Words that take back what stands before them. */
-const withdrawals = [
-  /(?:^|[.!?\n(]|- )\s{0,4}(?:wait|oops|whoops|scratch that|strike that|correction|erratum|hold on|my mistake|my bad)\b/,
-  /\b(?:that|this|these|those|it|they|(?:the|this|my|that|these|those) (?:above|first|line|answer|proposal|parameters|values|numbers)|above|params\[\d+\])(?:'s| is| are| was| were| would be| seems?| looks?)(?: \w+){0,2} (?:wrong|incorrect|invalid|mistaken|a mistake|an error|a typo|not (?:quite |really )?right|made up|not correct|not valid|not my (?:final )?(?:answer|proposal)|no proposal|no answer|out of range|an example|only an example|just an example|a placeholder|placeholders)\b/,
-  /\b(?:ignore|disregard|discard|forget|retract|withdraw|scrap|cancel|drop) (?:that|this|it|these|those|them|the (?:above|first|previous|line|answer|parameters|values)|above|my (?:first |previous )?(?:answer|proposal))\b/,
-  /\b(?:do not|don't|never|not to|please don't) (?:use|try|evaluate|take|submit|run) (?:that|this|it|these|those|them|the above)\b/,
-  /\b(?:that|this|it|these|those|they)(?: (?:was|were|is|are|has been|have been)) (?:already |just )?(?:tried|evaluated|tested|proposed)\b/,
-  /\bon (?:second|further|closer) (?:thoughts?|consideration|look|reflection)\b/,
-  /\blet me (?:correct|revise|fix|redo|reconsider|rethink|recompute|recalculate|try again|start over|rewrite)\b/,
-  /\bi (?:made|have made) an? (?:\w+ )?(?:mistake|error|typo)\b/,
-  /\bi (?:take (?:that|it|this) back|withdraw|changed my mind|do not propose|don't propose|would not|wouldn't|meant)\b/,
-  /\bnever ?mind\b|\bnone of (?:these|them|the above)\b|\banswer: none\b|\b(?:can't|cannot|can not) be right\b/,
-  // What is to be done with the values before they count.
-  /(?:^|[.!?\n(])\s{0,4}(?:then |and |but |now )?(?:multiply|divide|scale|negate|swap|flip|invert|reverse|double|halve|exchange|mirror)\b/,
-  /\bsigns? (?:flipped|reversed|swapped|inverted)\b|(?:^|\n)\s{0,4}(?:units?|scale|factor|multiplier) {0,2}[:=]/,
-  /\b(?:values|numbers|parameters)\b[^.\n]{0,20}\b(?:times|multiplied|scaled|divided|percent|thousandths|hundredths|tenths)\b/,
-  /(?:^|\n)\s{0,8}param(?:eter)?s?(?:\[[^\]\n]{1,12}\])? {0,4}(?:[-+*/%]=|= {0,4}(?:-? {0,2}param|np\.|sorted|list|\[ {0,2}[a-z]))/,
-  /\b(?:or rather|or better|should (?:instead )?(?:be|read)|must be|ought to be|make (?:it|that))\b[^.!?\n\d]{0,40}-?\.?\d/,
-  /(?:^|[.!?\n])\s{0,4}(?:no|actually|sorry|hmm|edit|update|instead|rather|or|alternatively|however|but)\b[^.!?\n\d]{0,60}-?\d/,
-  /\b(?:use|try|take|prefer)\b[^.!?\n]{0,60}\d[^.!?\n]{0,20}\binstead\b(?! of)/,
-];
-
-/** Whether the text takes back what stands before it; bounded look-ahead makes it linear. */
-export function withdraws(text: string): boolean {
-  const lower = text.toLowerCase().replaceAll('\u2019', "'");
-  const [, told = ''] = /\bthese (?:are|were) (?:the |my |our |all |just )?(\w+)/.exec(lower) ?? [];
-  return mentioning.has(told) || withdrawals.some((pattern) => pattern.test(lower));
-}
-
-/** Whether the text before a set replaces what stands before it: the set then counts alone. */
-export function replacesEarlier(text: string): boolean {
-  const lower = text.toLowerCase().replaceAll('\u2019', "'");
-  return (
-    withdraws(lower) ||
-    /(?:^|[.!?\n])\s{0,4}(?:no|actually|sorry|instead|or rather|rather|or better)\b/.test(lower)
-  );
-}
+/** Whether the sentence around a set speaks of what may be done later. */
+export const isHypothetical = (before: string, after: string) =>
+  /^\W*(?:if|unless|in case)\b/i.test(before.split(/[.!?]\s/).at(-1)!) ||
+  /^[^.!?]*(?<!\b(?:see|check|test|find out) )\bif (?:this|that|it|these|the)\b/i.test(after);
