@@ -47,7 +47,7 @@ const replies: AttackKind = {
       attack(random) {
         const reply = Array.from({ length: 1 + drawn(random, 25) }, () => {
           const piece = random.random() < 0.9 ? random.choice(pieces) : junkText(random);
-          return random.random() < 0.05 ? piece.repeat(drawn(random, 5000)) : piece;
+          return random.random() < 0.05 ? piece.slice(0, 200).repeat(drawn(random, 5000)) : piece;
         }).join('');
         let wrong: string | undefined;
         const failed = outcome(() => {

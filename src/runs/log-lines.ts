@@ -73,7 +73,17 @@ function unlessBroken<T>(read: () => T, onBroken: OnBroken): T | undefined {
   }
 }
 
-const problemIn = (log: LogName) => (item: unknown) => lacking(item, logFields[log]);
+/** What a call that was answered has besides. */
+const completionFields = [
+  [['completion', 'text'], 'string'],
+  [['completion', 'finishReason'], 'string'],
+] as const satisfies readonly Field[];
+
+const problemIn = (log: LogName) => (item: unknown) =>
+  lacking(item, logFields[log]) ??
+  ((item as { readonly completion?: unknown }).completion === undefined
+    ? undefined
+    : lacking(item, completionFields));
 
 /** The first missing field: a damaged line, or one of another file, must not pass for an empty one. */
 function lacking(item: unknown, fields: readonly Field[]): string | undefined {

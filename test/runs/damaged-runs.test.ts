@@ -113,6 +113,23 @@ describe('a damaged log', () => {
     },
   );
 
+  it.each([
+    ['has no text', (completion: object) => ({ ...completion, text: undefined })],
+    ['is null', () => null],
+    ['is a text', () => 'rubbish'],
+  ])('with a call whose completion %s is reported without it', async (_, change) => {
+    const { at, context } = folder((path) =>
+      edit(join(path, 'calls.jsonl'), (text) => {
+        const [first, ...rest] = text.split('\n');
+        const call = JSON.parse(first!) as { completion?: object };
+        const completion = change(call.completion ?? {});
+        return [JSON.stringify({ ...call, completion }), ...rest].join('\n');
+      }),
+    );
+    expect(await reportCommand({ run: 'b', runsDir }, context)).toBe(0);
+    expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain('calls.jsonl:1');
+  });
+
   it('does not show prompts that depend on a broken line', async () => {
     const { at, context, printed } = folder((path) =>
       edit(join(path, 'calls.jsonl'), (text) => {
