@@ -148,6 +148,8 @@ export function lowestLimit(...limits: readonly (number | undefined)[]): number 
 export interface ModelContext {
   /** Longest prompt and answer together. */
   readonly tokens: number;
+  /** Set where the model is known to think unless it is told not to. */
+  readonly thinks?: boolean;
   /** Tokens of a prompt, where they can be counted exactly. */
   count?(messages: readonly ChatMessage[]): number;
 }

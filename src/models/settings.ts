@@ -82,7 +82,9 @@ export const ollamaSchema = z.strictObject({
   maxTokens: count(1).default(4096).describe('Longest completion in tokens (num_predict)'),
   contextTokens: count(512)
     .optional()
-    .describe('Context window (num_ctx); sized from the prompt when absent'),
+    .describe(
+      'Context window (num_ctx) (default: what the longest prompt of the run needs, for all its calls)',
+    ),
   think: z
     .union([z.boolean(), z.enum(['low', 'medium', 'high'])])
     .optional()

@@ -380,6 +380,27 @@ describe('the model', () => {
   });
 });
 
+it.each([
+  ['format: json', true, 1],
+  ['format: json, think: false', true, 0],
+  ['format: json', false, 0],
+  ['format: text', true, 0],
+])(
+  'a model that thinks before an answer whose form is enforced is warned of: %s, %s',
+  async (keys, thinks, count) => {
+    const server = await startFakeOllama({ reply: () => 'params[0]: 1', thinks });
+    try {
+      const { findings } = await check(
+        `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}", ${keys} }\n`,
+        { online: true },
+      );
+      expect(findings.filter(({ field }) => field === 'model.think')).toHaveLength(count);
+    } finally {
+      await server.close();
+    }
+  },
+);
+
 describe('a run', () => {
   const args = { overrides: [], runsDir: 'buffers', quiet: true, json: false } as const;
 

@@ -39,6 +39,8 @@ export function startFakeOllama(options: {
   readonly contextTokens?: number;
   /** Knows `truncate: false`, as newer servers do: then refuses a prompt that is longer than its window. */
   readonly strict?: boolean;
+  /** Whether its models think. */
+  readonly thinks?: boolean;
 }): Promise<FakeServer> {
   return startFakeServer({
     faults: options.faults,
@@ -63,7 +65,10 @@ function answer(received: ReceivedRequest, options: Parameters<typeof startFakeO
     const length = options.contextTokens ?? 131_072;
     return {
       status: 200,
-      body: { model_info: { 'general.architecture': 'llama', 'llama.context_length': length } },
+      body: {
+        model_info: { 'general.architecture': 'llama', 'llama.context_length': length },
+        capabilities: ['completion', ...(options.thinks ? ['thinking'] : [])],
+      },
     };
   }
   const reply = options.reply({

@@ -22,6 +22,7 @@ import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
 /** The reply of `show`: it has the context length under `<architecture>.context_length`. */
 const modelSchema = z.object({
   model_info: z.record(z.string(), z.unknown()),
+  capabilities: z.array(z.string()).nullish(),
 });
 
 /** The server reloads the model when the context window changes, so it grows in steps of this many tokens. */
@@ -43,6 +44,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   let contextTokens = config.contextTokens ?? 0;
   /** The model's own, once the server was asked. */
   let ownTokens: number | undefined;
+  let thinks = false;
   const floor = new PromptFloor();
   const expect = (promptTokens: number) => {
     if (config.contextTokens !== undefined) return;
@@ -74,9 +76,10 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       if (ownTokens === undefined) {
         const { value } = await call({ seed: 0, signal }, (client) => client.show({ model: config.name }));
         ownTokens = ownContext(value);
+        thinks = modelSchema.safeParse(value).data?.capabilities?.includes('thinking') ?? false;
       }
       const tokens = lowestLimit(ownTokens, config.contextTokens);
-      return tokens === undefined ? undefined : { tokens };
+      return tokens === undefined ? undefined : { tokens, ...(thinks && { thinks }) };
     },
     async generate(messages, options) {
       const { seeds, signal, mayTryAgain } = options;
