@@ -1,6 +1,6 @@
-/** `policyloop finetune ollama <adapter> --from <base>`: a Modelfile of an adapter on top of a model that Ollama has. */
+/** `policyloop finetune ollama <adapter> --from <base>`: a Modelfile and a GGUF file of an adapter, on top of a model that Ollama has. */
 import { existsSync, writeFileSync } from 'node:fs';
-import { basename, dirname, relative, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, shownPath } from '../../src/base/context.js';
@@ -32,30 +32,43 @@ type Args = Arguments<typeof options>;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { openBase } = await import('../export/base-model.js');
+  const { writeGgufAdapter } = await import('../export/gguf/adapter.js');
+  const { readDecoderConfig } = await import('../../src/models/local/weights/hf-config.js');
   const { adapterModelfile } = await import('../export/ollama/modelfile.js');
   const { modelDirectory } = await import('../../src/models/local/settings.js');
   const directory = modelDirectory(args.adapter, context.cwd, 'adapter');
   const out = resolve(context.cwd, args.out);
-  if (existsSync(out))
+  const weights = `${out.replace(/\.Modelfile$/, '')}.adapter.gguf`;
+  const there = [out, weights].find((file) => existsSync(file));
+  if (there !== undefined)
     throw new UserError({
       field: '--out',
-      value: args.out,
+      value: shownPath(there, context.cwd),
       message: 'this file is there already',
       remedy: 'name another one',
     });
   const model = args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model');
   const ignored = listed(args.ignoreKeys);
   const base = openBase(directory, model, context.cwd, ignored);
-  writeFileSync(out, adapterModelfile(base, args.from, relative(dirname(out), directory), ignored));
+  const config = readDecoderConfig(base.model, ignored);
+  const modelfile = adapterModelfile(base, config, args.from, basename(weights));
+  await writeGgufAdapter(base, config, weights);
+  writeFileSync(out, modelfile);
   const place = shownPath(out, context.cwd);
   context.print(
     args.json
-      ? JSON.stringify({ out: place, from: args.from })
+      ? JSON.stringify({ out: place, adapter: shownPath(weights, context.cwd), from: args.from })
       : [
-          `written     ${place}`,
-          `ollama      ollama create ${shellQuote(basename(directory))} -f ${shellQuote(place)}`,
+          `written     ${place}, ${shownPath(weights, context.cwd)}`,
+          `ollama      ollama create ${shellQuote(modelName(out, directory))} -f ${shellQuote(place)}`,
           `base        ${args.from} has to be ${basename(base.model)}, the model that the adapter was trained on`,
         ].join('\n'),
   );
   return 0;
+}
+
+/** The name that the Modelfile has, or else its adapter; a training calls every one `adapter`. */
+function modelName(out: string, adapter: string): string {
+  const name = /^(.+)\.Modelfile$/.exec(basename(out))?.[1] ?? basename(adapter);
+  return name === 'adapter' ? basename(dirname(adapter)) : name;
 }

@@ -2,7 +2,7 @@
  * One prompt, K proposals: render → generate → parse → correct, a bounded number of times. A reply that can't be
  * used is asked again with what was wrong; after the last correction it is rejected, which is data, not an error.
  */
-import { type ChatMessage, ModelError } from '../models/language-model.js';
+import { type ChatMessage, ModelError, type ModelErrorKind } from '../models/language-model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type ParseFailure, parseParameters, type SeenParameters } from '../prompting/answer/format.js';
@@ -96,8 +96,8 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
           { role: 'user', content: request.formatCorrection(call.outcome.failure) },
         ];
       }
-      // The same filter would refuse the same prompt again.
-      if (call.outcome.kind === 'error' && call.outcome.error === 'content-filter') done.push(reject(item));
+      // The same prompt would be refused again.
+      if (call.outcome.kind === 'error' && isRefusal(call.outcome.error)) done.push(reject(item));
       else again.push(item);
     }
     release();
@@ -109,6 +109,8 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
 }
 
 const noText = '(no text)';
+
+const isRefusal = (kind: ModelErrorKind) => kind === 'content-filter' || kind === 'too-long';
 
 const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
 

@@ -36,7 +36,7 @@ export interface Usage {
   /** Part of promptTokens that came from the provider's prompt cache. */
   readonly cachedTokens?: number;
   readonly completionTokens?: number;
-  /** Part of completionTokens spent on hidden reasoning. */
+  /** Spent on hidden reasoning, as part of the completion; by its share of the text where the provider counts it with the rest. */
   readonly reasoningTokens?: number;
   /** Estimates on the high side, in place of counts that the provider left out or that can't be right. */
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
@@ -148,6 +148,8 @@ export function lowestLimit(...limits: readonly (number | undefined)[]): number 
 export interface ModelContext {
   /** Longest prompt and answer together. */
   readonly tokens: number;
+  /** Set where the model is known to think unless it is told not to. */
+  readonly thinks?: boolean;
   /** Tokens of a prompt, where they can be counted exactly. */
   count?(messages: readonly ChatMessage[]): number;
 }
@@ -176,7 +178,9 @@ export interface LanguageModel {
    * Asks the provider for the model's limits, without generating anything.
    * @throws ModelError when the provider can't be asked
    */
-  context?(): Promise<ModelContext | undefined>;
+  context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
+  /** Learns how long prompts will become, in tokens: a server then makes room once and needn't load the model anew. */
+  expect?(promptTokens: number): void;
   /** Frees the model's resources. */
   close?(): Promise<void>;
 }
@@ -198,6 +202,8 @@ export type ModelErrorKind =
   | 'empty'
   /** The provider refused the prompt for its content. */
   | 'content-filter'
+  /** The server refused a prompt that its context can't hold. */
+  | 'too-long'
   | 'authentication'
   | 'not-found'
   | 'bad-request'

@@ -86,9 +86,20 @@ export function endsInLoop(text: string): boolean {
 
 type Counts = { [K in keyof ReportedCounts]: number | undefined };
 
+/** The warning of a prompt of which the server read less than was sent. */
+function cutWarning(read: number, fewest: number, window: number | undefined): string | undefined {
+  if (read < fewest) {
+    return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`;
+  }
+  return read === window
+    ? `the server read ${read} tokens, as many as its context window holds: it cut the prompt`
+    : undefined;
+}
+
 /**
  * Keeps the token counts that can be right, estimates the others, and names what was wrong.
- * @param sent the messages, the limit of one completion in tokens where there was one, and the replies to them
+ * @param sent the messages, the limit of one completion in tokens where there was one, and the replies to them; where it
+ *   is known, how many tokens the server's window holds, and how many of this prompt it must have read
  */
 export function checkUsage(
   reported: ReportedCounts,
@@ -96,9 +107,11 @@ export function checkUsage(
     readonly messages: readonly ChatMessage[];
     readonly maxTokens: number | undefined;
     readonly replies: readonly Reply[];
+    readonly window?: number | undefined;
+    readonly floor?: number;
   },
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
-  const { messages, replies, maxTokens } = sent;
+  const { messages, replies, maxTokens, window, floor = 0 } = sent;
   const faults = new Set<ReplyFault>();
   const most = mostTokens(messages);
   const written = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
@@ -109,9 +122,9 @@ export function checkUsage(
   });
   if (prompt !== undefined && prompt > most) faults.add('usage-wrong');
   if (maxTokens !== undefined && (completion ?? 0) > maxTokens * replies.length) faults.add('overlong');
-  const fewest = fewestRead(messages, replies, completion);
-  const isCut = prompt !== undefined && prompt < fewest;
-  if (isCut) faults.add('prompt-cut');
+  const fewest = Math.max(fewestRead(messages, replies, completion), floor);
+  const warning = prompt === undefined ? undefined : cutWarning(prompt, fewest, window);
+  if (warning !== undefined) faults.add('prompt-cut');
   const estimate = () => sum(replies.map((reply) => mostTokensOf(reply.text + (reply.reasoning ?? ''))));
   const unreported = {
     promptTokens: prompt === undefined ? most : 0,
@@ -126,9 +139,7 @@ export function checkUsage(
       ...(unreported.promptTokens + unreported.completionTokens > 0 && { unreported }),
     },
     faults: [...faults],
-    ...(isCut && {
-      warning: `the server read ${prompt} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`,
-    }),
+    ...(warning !== undefined && { warning }),
   };
 }
 

@@ -63,6 +63,14 @@ export const openaiSchema = z.strictObject({
   ...sampling,
 });
 
+/** Go's durations, and seconds as a number. */
+const keepAlive = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^-?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/, 'must be a number of seconds, or a duration such as 10m'),
+]);
+
 export const ollamaSchema = z.strictObject({
   provider: z.literal('ollama').describe('A model served by Ollama'),
   name: text.describe('Model name, e.g. `qwen3:8b`'),
@@ -74,13 +82,29 @@ export const ollamaSchema = z.strictObject({
   maxTokens: count(1).default(4096).describe('Longest completion in tokens (num_predict)'),
   contextTokens: count(512)
     .optional()
-    .describe('Context window (num_ctx); sized from the prompt when absent'),
+    .describe(
+      'Context window (num_ctx) (default: what the longest prompt of the run needs, for all its calls)',
+    ),
   think: z
     .union([z.boolean(), z.enum(['low', 'medium', 'high'])])
     .optional()
     .describe('Whether a reasoning model thinks first'),
-  keepAlive: text.optional().describe('How long the server keeps the model loaded, e.g. `10m`'),
+  keepAlive: keepAlive
+    .optional()
+    .describe('How long the server keeps the model loaded, e.g. `10m`; seconds as a number, -1 for ever'),
   ...sampling,
+  topK: count(0).optional().describe("The k likeliest tokens; 0: all (top_k; default: the model's)"),
+  minP: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe("Tokens at least this fraction as likely as the likeliest (min_p; default: the model's)"),
+  repetitionPenalty: positive
+    .optional()
+    .describe(
+      'Above 1 it punishes tokens that occurred, which numbers suffer from (repeat_penalty; default: 1, off)',
+    ),
 });
 
 export const replayedSchema = z.strictObject({

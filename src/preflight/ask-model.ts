@@ -8,6 +8,7 @@ import { formatDuration } from '../format/numbers.js';
 import { type ModelContext, ModelError } from '../models/language-model.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';
 import { type Finding, found, warning } from './findings.js';
+import { forecastPrompts } from './prompt-forecast.js';
 
 /**
  * What the model of an experiment takes; undefined where that is not known.
@@ -16,17 +17,26 @@ import { type Finding, found, warning } from './findings.js';
 export async function contextOf(
   { config: { model: config }, model }: Assembly,
   ask: boolean,
+  signal?: AbortSignal,
 ): Promise<ModelContext | undefined> {
-  if (config.provider === 'ollama' && !ask) {
-    return config.contextTokens === undefined ? undefined : { tokens: config.contextTokens };
-  }
+  const tokens = config.provider === 'ollama' ? config.contextTokens : undefined;
+  const stated = tokens === undefined ? undefined : { tokens };
+  if (config.provider === 'ollama' && !ask) return stated;
   try {
-    return await model.context?.();
+    return await model.context?.(signal);
   } catch (error) {
     // Asking for an answer will say the same.
-    if (error instanceof ModelError) return undefined;
+    if (error instanceof ModelError) return stated;
     throw error;
   }
+}
+
+/** Tells a server how long the prompts of a run may become, so that it loads the model once, and asks what that takes. */
+export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
+  const { model } = assembly;
+  if (model.expect === undefined) return;
+  model.expect(forecastPrompts(assembly).longest.bound);
+  await contextOf(assembly, true, signal);
 }
 
 /** A call that only shows whether there is an answer. */
@@ -42,13 +52,16 @@ const probe = {
 
 /** Asks the model of an experiment for one short answer; a control or a module without `generate` is not asked. */
 export async function askModel(
-  { config, model }: Assembly,
+  assembly: Assembly,
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
+  const { config, model } = assembly;
   if (!isLanguageModel(config.model) || model.generate === undefined) return [];
   try {
     const asked = 'maxRetries' in config.model ? createModel(impatient(config.model), env) : model;
+    // The server loads the model as the run will have it.
+    asked.expect?.(forecastPrompts(assembly).longest.bound);
     const opened = await asked.open?.();
     const [completion] = await asked.generate(probe.messages, { ...probe.options, signal });
     const { finishReason, latencyMs, text, usage, warnings = [] } = completion!;

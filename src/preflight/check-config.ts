@@ -28,7 +28,7 @@ export async function checkConfig(
     }
     const assembly = await assemble(loaded.config, env, undefined, offline ? standIns(loaded.config) : {});
     try {
-      const findings = preflight(assembly, await contextOf(assembly, !offline));
+      const findings = preflight(assembly, await contextOf(assembly, !offline, stop.abort));
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
       // A model that does not answer comes first: nothing else matters before that.

@@ -1,7 +1,7 @@
 /** What can be known of a run before it costs anything. What `assemble` refuses is not repeated here. */
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
-import { type Config, isLanguageModel } from '../config/config.js';
+import { type Config, isLanguageModel, type ModelConfig } from '../config/config.js';
 import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
 import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
@@ -30,6 +30,7 @@ export function preflight(assembly: Assembly, context: ModelContext | undefined)
     ...(isLanguageModel(assembly.config.model)
       ? [...memoryFindings(assembly, forecast), ...lengthFindings(assembly, forecast, context?.tokens)]
       : []),
+    ...thoughtFindings(assembly.config.model, context?.thinks),
     ...limitFindings(assembly, forecast),
     estimateRun(assembly, forecast),
   ];
@@ -254,6 +255,20 @@ function lengthFindings(
       remedy:
         'show less (memory.tokens, memory.best, memory.recent), allow fewer corrections or turns, or use a model with a longer context',
     },
+  ];
+}
+
+/** Ollama asks a model that thinks twice where it enforces the form of the answer. */
+function thoughtFindings(model: ModelConfig, thinks = false): readonly Finding[] {
+  if (!thinks || model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return [];
+  return [
+    warning({
+      field: 'model.think',
+      value: model.think,
+      message:
+        'with format: json the thoughts and the answer may each take model.maxTokens, and Ollama counts the answer alone: thoughts are estimated',
+      remedy: 'model.think=false, or model.format=text',
+    }),
   ];
 }
 

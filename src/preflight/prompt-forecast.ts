@@ -3,7 +3,7 @@ import type { Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { ChatMessage, ModelContext } from '../models/language-model.js';
-import { fewestTokens } from '../models/reply-faults.js';
+import { fewestTokens, mostTokens } from '../models/reply-faults.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters, formatValue } from '../prompting/answer/format.js';
 import { createHistory } from '../prompting/context/history.js';
@@ -19,8 +19,10 @@ export interface PromptForecast {
   readonly longest: {
     readonly messages: readonly ChatMessage[];
     readonly tokens: Tokens;
-    /** The same after all the corrections there may be. */
+    /** Estimated tokens after all the corrections there may be. */
     readonly corrected: number;
+    /** A bound of the tokens that any tokenizer makes of them then. */
+    readonly bound: number;
   };
   /** Estimated tokens of the first asks of all iterations together, each counted once. */
   readonly total: number;
@@ -67,13 +69,15 @@ export function forecastPrompts(parts: Parts, count?: ModelContext['count']): Pr
   const lengths = prompts.map(estimatePromptTokens);
   const longest = prompts[lengths.indexOf(Math.max(...lengths))]!;
   const { correction } = conversations[0]!;
+  const corrected = [...longest, ...corrections(wide.reply, correction, maximumCorrections)];
   const terse = conversationAt(parts, last, narrow).asked;
   return {
     first: conversations[0]!.asked[0]!,
     longest: {
       messages: longest,
       tokens: { most: most(longest), fewest: Math.max(...terse.map(fewest)) },
-      corrected: most([...longest, ...corrections(wide.reply, correction, maximumCorrections)]),
+      corrected: most(corrected),
+      bound: mostTokens(corrected),
     },
     total: Math.round(between(begins, means) * iterations),
     answer: {

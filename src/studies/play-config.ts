@@ -57,7 +57,7 @@ export async function playConfig(
   const own = args.dryRun ? { ...standIns(loaded.config), withoutReward: args.history === undefined } : {};
   const assembly = await placed(loaded, () => assemble(loaded.config, context.env, undefined, own));
   const { config } = assembly;
-  await placed(loaded, () => refuseErrors(assembly, context));
+  await placed(loaded, () => refuseErrors(assembly, !args.dryRun, context));
   if (args.dryRun) {
     try {
       return await dryRun(assembly, args, context);
@@ -143,11 +143,12 @@ async function refuseEdited(path: string, config: Config, { env }: CommandContex
 }
 
 /**
- * Says what may be wrong, before anything is spent. The model is not asked: the run itself will do that.
+ * Says what may be wrong, before anything is spent. The model is not asked for an answer: the run itself will do that.
+ * @param ask whether its server may be asked for its limits
  * @throws UserError with what can't go well
  */
-async function refuseErrors(assembly: Assembly, context: CommandContext): Promise<void> {
-  const findings = preflight(assembly, await contextOf(assembly, false));
+async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
+  const findings = preflight(assembly, await contextOf(assembly, ask, context.stop.finish));
   const errors = errorsIn(findings);
   if (errors.length > 0) {
     await closeEnvironment(assembly);

@@ -10,6 +10,7 @@ import { createDisplay } from '../experiment/progress.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { fitted } from '../format/width.js';
 import type { ParameterSpec } from '../policies/policy.js';
+import { makeRoom } from '../preflight/ask-model.js';
 import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
 import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts.js';
@@ -98,7 +99,7 @@ interface Opening {
   readonly notes?: readonly string[] | undefined;
 }
 
-type Outside = Pick<CommandContext, 'note' | 'now'>;
+type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
 
 /**
  * Begins a run, once its model is ready.
@@ -114,9 +115,10 @@ export async function beginRun(
   return { assembly, directory: startRun(assembly, place(), context, opening) };
 }
 
-async function openModel({ model }: Assembly, context: Pick<CommandContext, 'note'>): Promise<void> {
-  const description = await model.open?.();
-  if (description !== undefined) context.note(description);
+async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
+  await makeRoom(assembly, stop?.finish);
+  const description = await assembly.model.open?.();
+  if (description !== undefined) note(description);
 }
 
 /** Makes the directory of a new run. */

@@ -6,6 +6,7 @@ import { execute as checkCommand } from '../../src/commands/check.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import type { Finding } from '../../src/preflight/findings.js';
+import { readManifest } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
@@ -379,6 +380,27 @@ describe('the model', () => {
   });
 });
 
+it.each([
+  ['format: json', true, 1],
+  ['format: json, think: false', true, 0],
+  ['format: json', false, 0],
+  ['format: text', true, 0],
+])(
+  'a model that thinks before an answer whose form is enforced is warned of: %s, %s',
+  async (keys, thinks, count) => {
+    const server = await startFakeOllama({ reply: () => 'params[0]: 1', thinks });
+    try {
+      const { findings } = await check(
+        `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}", ${keys} }\n`,
+        { online: true },
+      );
+      expect(findings.filter(({ field }) => field === 'model.think')).toHaveLength(count);
+    } finally {
+      await server.close();
+    }
+  },
+);
+
 describe('a run', () => {
   const args = { overrides: [], runsDir: 'buffers', quiet: true, json: false } as const;
 
@@ -403,5 +425,65 @@ describe('a run', () => {
     expect(noted.filter((text) => text.includes('prompts.optimum'))).toEqual([
       expect.stringMatching(/warning.*prompts\.optimum: .*lies at 500/s),
     ]);
+  });
+
+  const quick =
+    'environment: CartPole-v1\nwarmup: 1\nevaluation: { episodes: 1, maxSteps: 20 }\nconfirmation: { candidates: 0 }\n';
+  const answer = Array.from({ length: 10 }, (_, i) => `params[${i}]: 1.0`).join(', ');
+  type Server = Awaited<ReturnType<typeof startFakeOllama>>;
+  const chats = ({ requests }: Server) => requests.filter(({ path }) => path === '/api/chat');
+
+  async function play(server: Server, more: string) {
+    const cwd = temporaryDirectory();
+    const { context, noted } = recordingContext(cwd);
+    const file = join(cwd, 'my.yaml');
+    const model = `model: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\n`;
+    writeFileSync(file, quick + model + more);
+    const out = join(cwd, 'out');
+    const played = runCommand({ ...args, config: file, dryRun: false, runDir: out }, context);
+    return { played, noted, text: quick + model + more, out };
+  }
+
+  it('asks a server for its context, and for no answer, before anything is spent', async () => {
+    const server = await startFakeOllama({ reply: () => answer, contextTokens: 2048 });
+    try {
+      const { played } = await play(server, 'iterations: 300\n');
+      await expect(played).rejects.toThrow(/take at least \d+ tokens, but the model's context has 2048/);
+      expect(chats(server)).toEqual([]);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('has one context window from its first call to its last, and `check` has the same', async () => {
+    const server = await startFakeOllama({ reply: () => answer, strict: true });
+    try {
+      const { played, text } = await play(server, 'iterations: 40\ncorrections: 0\n');
+      expect(await played).toBe(0);
+      await check(text, { online: true });
+      const windows = chats(server).map(({ body }) => (body.options as { num_ctx: number }).num_ctx);
+      expect(windows.length).toBeGreaterThan(41);
+      expect(new Set(windows).size).toBe(1);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('ends when prompts no longer fit, and says what to do; each is asked once', async () => {
+    let asked = 0;
+    const reply = () => answer.replace('1.0', (asked++ / 10).toFixed(1));
+    const server = await startFakeOllama({ reply, contextTokens: 1200, strict: true });
+    try {
+      const { played, out } = await play(server, 'iterations: 60\nlimits: { calls: 999 }\ncorrections: 3\n');
+      expect(await played).toBe(1);
+      const { reason, usage } = readManifest(out);
+      expect(reason).toMatchObject({
+        kind: 'model-error',
+        message: expect.stringMatching(/exceeds.*memory\.tokens/),
+      });
+      expect(usage.faults).toMatchObject({ 'too-long': 3 });
+    } finally {
+      await server.close();
+    }
   });
 });

@@ -61,19 +61,15 @@ export function ggufTensors(
         });
       const columns = shape.at(-1)!;
       const written = shape.length === 1 ? 'F32' : type === 'Q8_0' && columns % q8Block !== 0 ? 'F16' : type;
-      const interleaved = isInterleaved(config, name);
+      const rowsPerHead = shape.length === 1 || !isInterleaved(config, name) ? 1 : config.headDim;
       return {
         name: ggufName(name),
         shape,
         type: written,
         byteLength: elementCount(shape) * bytesPerElement[written],
         *parts() {
-          const rowsPerHead = shape.length === 1 || !interleaved ? 1 : config.headDim;
           for (const { values } of mergedRows(weight, changes.get(name), rowsPerHead)) {
-            const rows = interleaved
-              ? interleaveHalves(values, config.headDim, shape.length === 1 ? 1 : columns)
-              : values;
-            yield encode(rows, written, name);
+            yield encode(inGgufOrder(config, name, values, shape.length === 1 ? 1 : columns), written, name);
           }
         },
       };
@@ -100,7 +96,8 @@ function requireHalves(values: Float32Array, name: string): void {
       });
 }
 
-function ggufName(name: string): string {
+/** llama.cpp's name of a weight. */
+export function ggufName(name: string): string {
   const [, module, kind] = /^(.*)\.(weight|bias)$/.exec(name)!;
   const layer = /^model\.layers\.(\d+)\.(.*)$/.exec(module!);
   const own = layer === null ? otherNames[module!] : layerNames[layer[2]!];
@@ -115,6 +112,16 @@ function ggufName(name: string): string {
  */
 function isInterleaved(config: DecoderConfig, name: string): boolean {
   return ggufArchitecture(config) === 'llama' && /\.self_attn\.[qk]_proj\./.test(name);
+}
+
+/** The rows of a weight, whole heads of it, or of a factor of its change, in llama.cpp's order. */
+export function inGgufOrder(
+  config: DecoderConfig,
+  name: string,
+  values: Float32Array,
+  columns: number,
+): Float32Array {
+  return isInterleaved(config, name) ? interleaveHalves(values, config.headDim, columns) : values;
 }
 
 /** Moves the first half of each head's rows to the even places and the second to the odd ones. */

@@ -59,33 +59,29 @@ export function ggufModelfile(
 
 /**
  * A Modelfile of an adapter on top of a model that Ollama has.
- * @param adapter path from the Modelfile to the adapter's directory
- * @throws UserError when Ollama takes no adapters for this architecture
+ * @param place path from the Modelfile to the adapter's GGUF file: of PEFT's own, Ollama refuses the name, reads alpha as a
+ *   whole number only, and knows nothing of use_rslora
+ * @throws UserError when Ollama takes no adapters for this architecture, or none of this kind
  */
 export function adapterModelfile(
   { model, adapter }: AdaptedModel,
+  { architecture }: DecoderConfig,
   from: string,
   place: string,
-  ignoredKeys: readonly string[] = [],
 ): string {
-  const { architecture } = readDecoderConfig(model, ignoredKeys);
-  if (architecture !== 'llama' && architecture !== 'mistral')
+  if (architecture === 'qwen3')
     throw new UserError({
       field: 'adapter',
       value: architecture,
       message: 'Ollama takes no adapters for this architecture',
-      alternatives: ['llama', 'mistral'],
+      alternatives: ['llama', 'mistral', 'qwen2'],
       remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
-  // llama.cpp multiplies every product by lora_alpha over its rank, and has no lengths of rows.
-  const plain = [...adapter.modules.values()].every(
-    ({ rank, scale, magnitude }) => magnitude === undefined && scale === adapter.alpha / rank,
-  );
-  if (!plain)
+  if (adapter.decomposed)
     throw new UserError({
       field: 'adapter',
       value: adapter.directory,
-      message: 'Ollama takes no adapters of this kind (DoRA, use_rslora, alpha_pattern)',
+      message: 'Ollama takes no adapters of this kind (DoRA)',
       remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
   return lines([

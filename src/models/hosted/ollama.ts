@@ -4,34 +4,32 @@ import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import {
   type ChatMessage,
-  type Completion,
   chosenSampling,
   type GenerateOptions,
   type LanguageModel,
   lowestLimit,
 } from '../language-model.js';
-import { checkUsage, mostTokens, replyFaults } from '../reply-faults.js';
+import { mostTokens } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
+import { contextRemedy, readCompletion, readResponse } from './ollama-reply.js';
 import { loginOf } from './openai-access.js';
-import { type Call, callWithRetries, type Outcome, TryFailure, type Wait } from './retry.js';
+import { PromptFloor } from './prompt-floor.js';
+import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
 
 /** The reply of `show`: it has the context length under `<architecture>.context_length`. */
-const modelSchema = z.object({ model_info: z.record(z.string(), z.unknown()) });
-
-const responseSchema = z.object({
-  message: z.object({ content: z.string().nullable(), thinking: z.string().nullish() }),
-  done_reason: z.string().nullish(),
-  /** Unchecked: see checkUsage. */
-  prompt_eval_count: z.unknown().optional(),
-  eval_count: z.unknown().optional(),
+const modelSchema = z.object({
+  model_info: z.record(z.string(), z.unknown()),
+  capabilities: z.array(z.string()).nullish(),
 });
-type Response = z.output<typeof responseSchema>;
 
 /** The server reloads the model when the context window changes, so it grows in steps of this many tokens. */
 const contextStep = 2048;
+
+/** The server ignores bounds of numbers, but holds to a list of them. */
+const schemaLimits = { longestList: 1000, longestReason: 2000 } as const;
 
 /**
  * A model of an Ollama server.
@@ -44,6 +42,15 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const server = { isReached: false };
   /** Only ever grows: see contextStep. */
   let contextTokens = config.contextTokens ?? 0;
+  /** The model's own, once the server was asked. */
+  let ownTokens: number | undefined;
+  let thinks = false;
+  const floor = new PromptFloor();
+  const expect = (promptTokens: number) => {
+    if (config.contextTokens !== undefined) return;
+    const needed = Math.ceil((promptTokens + config.maxTokens) / contextStep) * contextStep;
+    contextTokens = Math.max(contextTokens, needed);
+  };
 
   const call = <T>(
     options: Pick<Call<T>, 'seed' | 'signal' | 'mayTryAgain'>,
@@ -57,30 +64,44 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         try {
           return await ask(new Ollama({ host: host.href, fetch }));
         } catch (error) {
-          throw withRemedy(error, config, host);
+          throw withRemedy(error, config, host, lowestLimit(contextTokens, ownTokens)!);
         }
       },
     });
 
   return {
     id,
-    async context() {
-      const { value } = await call({ seed: 0 }, (client) => client.show({ model: config.name }));
-      const tokens = lowestLimit(ownContext(value), config.contextTokens);
-      return tokens === undefined ? undefined : { tokens };
+    expect,
+    async context(signal) {
+      if (ownTokens === undefined) {
+        const { value } = await call({ seed: 0, signal }, (client) => client.show({ model: config.name }));
+        ownTokens = ownContext(value);
+        thinks = modelSchema.safeParse(value).data?.capabilities?.includes('thinking') ?? false;
+      }
+      const tokens = lowestLimit(ownTokens, config.contextTokens);
+      return tokens === undefined ? undefined : { tokens, ...(thinks && { thinks }) };
     },
     async generate(messages, options) {
       const { seeds, signal, mayTryAgain } = options;
+      expect(mostTokens(messages));
+      const window = lowestLimit(contextTokens, ownTokens)!;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
-      if (config.contextTokens === undefined) {
-        const needed = mostTokens(messages) + config.maxTokens;
-        contextTokens = Math.max(contextTokens, Math.ceil(needed / contextStep) * contextStep);
-      }
-      const request = chatRequest({ ...config, maxTokens }, messages, options, contextTokens);
-      const outcome = await call({ seed: seeds[0]!, signal, mayTryAgain }, async (client) =>
-        readResponse(await client.chat(request)),
+      const request = chatRequest({ ...config, maxTokens }, messages, options, window);
+      const { latencyMs, retries, failedTries, value } = await call(
+        { seed: seeds[0]!, signal, mayTryAgain },
+        async (client) => readResponse(await client.chat(request)),
       );
-      return [withoutSecrets(completion(outcome.value, messages, request, outcome), secrets)];
+      const reading = readCompletion(value, {
+        ...{ messages, maxTokens, window, floor: floor.of(messages) },
+        isConstrained: request.format !== undefined,
+      });
+      const { faults = [], reasoning, usage } = reading;
+      // With thoughts, the count may be that of a second request, which has them in its prompt.
+      if (usage.promptTokens !== undefined && faults.length === 0 && reasoning === undefined) {
+        floor.remember(messages, usage.promptTokens);
+      }
+      const completion = { ...reading, latencyMs, retries, ...(failedTries.length > 0 && { failedTries }) };
+      return [withoutSecrets(completion, secrets)];
     },
   };
 }
@@ -104,7 +125,10 @@ function chatRequest(
     model: config.name,
     messages: messages.map(({ role, content }) => ({ role, content })),
     stream: false,
-    format: config.format === 'json' && grammar ? answerSchema(grammar) : undefined,
+    // A prompt that is too long is refused then, and a reply ends where the context does: nothing is lost unseen.
+    truncate: false,
+    shift: false,
+    format: config.format === 'json' && grammar ? answerSchema(grammar, schemaLimits) : undefined,
     think: config.think,
     keep_alive: config.keepAlive,
     options: {
@@ -115,62 +139,21 @@ function chatRequest(
       top_p: topP,
       top_k: topK,
       min_p: minP,
-      repeat_penalty: repetitionPenalty,
-      stop,
+      // Ollama's own default punishes numbers that occur again.
+      repeat_penalty: repetitionPenalty ?? 1,
+      stop: stop && [...stop],
     },
   } as ChatRequest & { stream: false };
 }
 
-function readResponse(response: unknown): Response {
-  const parsed = responseSchema.safeParse(response);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0]!;
-  throw new TryFailure(
-    typeof response === 'object' && response !== null && !('message' in response) ? 'empty' : 'malformed',
-    `the reply is no chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
-  );
-}
-
-function completion(
-  response: Response,
-  messages: readonly ChatMessage[],
-  request: ChatRequest,
-  { retries, failedTries, latencyMs }: Outcome<unknown>,
-): Completion {
-  const { message, done_reason, prompt_eval_count, eval_count } = response;
-  const reply = {
-    text: message.content ?? '',
-    ...(message.thinking && { reasoning: message.thinking }),
-    finishReason: done_reason === 'stop' || done_reason === 'length' ? done_reason : 'other',
-  } as const;
-  const counts = checkUsage(
-    { prompt: prompt_eval_count, completion: eval_count },
-    { messages, maxTokens: request.options?.num_predict, replies: [reply] },
-  );
-  const faults = [...replyFaults(reply), ...counts.faults];
-  return {
-    ...reply,
-    usage: counts.usage,
-    latencyMs,
-    retries,
-    ...(failedTries.length > 0 && { failedTries }),
-    ...(faults.length > 0 && { faults }),
-    ...(counts.warning !== undefined && {
-      warnings: [`${counts.warning} ${contextRemedy(request.options?.num_ctx)}`],
-    }),
-  };
-}
-
-/** Ollama drops the oldest part of a prompt that exceeds the context window, and says nothing. */
-const contextRemedy = (contextTokens: number | undefined) =>
-  `(context window asked for: ${contextTokens}; the model's own may be smaller). ` +
-  `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
-
-function withRemedy(error: unknown, config: OllamaConfig, host: URL): unknown {
+function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextTokens: number): unknown {
   if (!(error instanceof TryFailure)) return error;
   const { kind, message } = error;
   if (kind === 'network') {
     return new TryFailure(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
+  }
+  if (kind === 'bad-request' && /exceeds .*context/i.test(message)) {
+    return new TryFailure('too-long', `${message} ${contextRemedy(contextTokens)}`);
   }
   if (kind !== 'not-found') return error;
   const remedy = /model/i.test(message)

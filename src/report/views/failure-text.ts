@@ -15,6 +15,7 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
   malformed: 'no JSON, or JSON of another shape than the protocol says',
   empty: 'an answer without a completion in it',
   'content-filter': 'stopped or refused by the provider for its content',
+  'too-long': "the prompt is longer than the model's context",
   authentication: 'the key was not accepted',
   'not-found': 'no such model or address',
   'bad-request': 'the request was not accepted',

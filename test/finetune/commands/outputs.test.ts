@@ -15,6 +15,7 @@ import { execute as mergeCommand } from '../../../finetune/commands/merge.js';
 import { execute as ollamaCommand } from '../../../finetune/commands/ollama.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { UserError } from '../../../src/base/errors.js';
+import { openGguf } from '../../../src/models/local/weights/gguf.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
@@ -361,24 +362,71 @@ describe('finetune ollama', () => {
   it('puts an adapter on a model of Ollama’s', async () => {
     mkdirSync(at('files'));
     const { printed } = await write('llama/adapter', 'files/Modelfile');
-    expect(printed[0]).toContain('ollama create adapter -f files');
+    expect(printed[0]).toContain('ollama create llama -f files');
     const text = readFileSync(at('files', 'Modelfile'), 'utf8');
-    expect(text).toMatch(/^FROM llama3\.2:1b\nADAPTER \.\.\/llama\/adapter$/m);
+    expect(text).toMatch(/^FROM llama3\.2:1b\nADAPTER \.\/Modelfile\.adapter\.gguf$/m);
+    expect(readdirSync(at('files')).sort()).toEqual(['Modelfile', 'Modelfile.adapter.gguf']);
     expect(await refusal(write('llama/adapter', 'files/Modelfile'))).toMatch(/there already/);
-    const named = await write('lost/adapter', "files/it's", 'models/llama');
-    expect(named.printed[0]).toContain("-f 'files/it'\\''s'");
+    const named = await write('lost/adapter', "files/it's.Modelfile", 'models/llama');
+    expect(named.printed[0]).toContain("ollama create 'it'\\''s' -f 'files/it'\\''s.Modelfile'");
   });
 
-  it('refuses adapters that llama.cpp would scale otherwise', async () => {
+  /** The largest difference between what llama.cpp makes of the adapter and a merged model, and the largest change. */
+  async function differences(name: string, architecture: string): Promise<readonly [number, number]> {
+    const all = { dtype: 'f32' };
+    await toGguf(`models/${architecture}`, `${name}-base.gguf`, all);
+    await toGguf(`${name}/adapter`, `${name}-merged.gguf`, { ...all, model: `models/${architecture}` });
+    await write(`${name}/adapter`, `${name}.Modelfile`, `models/${architecture}`);
+    const { metadata, tensors } = openGguf(at(`${name}.adapter.gguf`));
+    const numbers = (file: string, tensor: string) => {
+      const stored = openGguf(at(file)).tensors.get(tensor)!;
+      return { values: toFloat32(readTensorBytes(stored), stored.dtype), shape: stored.shape };
+    };
+    expect(metadata.get('general.type')).toBe('adapter');
+    let [error, change] = [0, 0];
+    for (const factor of [...tensors.keys()].filter((one) => one.endsWith('.lora_b'))) {
+      const weight = factor.slice(0, -'.lora_b'.length);
+      const [a, b] = [`${weight}.lora_a`, factor].map((one) => numbers(`${name}.adapter.gguf`, one));
+      const [rank, columns] = a!.shape as [number, number];
+      const scale = (metadata.get('adapter.lora.alpha') as number) / rank;
+      const base = numbers(`${name}-base.gguf`, weight).values;
+      for (const [i, merged] of numbers(`${name}-merged.gguf`, weight).values.entries()) {
+        const [row, column] = [Math.floor(i / columns), i % columns];
+        let sum = 0;
+        for (let k = 0; k < rank; k++) sum += b!.values[row * rank + k]! * a!.values[k * columns + column]!;
+        error = Math.max(error, Math.abs(base[i]! + scale * sum - merged));
+        change = Math.max(change, Math.abs(scale * sum));
+      }
+    }
+    return [error, change];
+  }
+
+  it.each([
+    ['trained', 'llama', {}],
+    ['fraction', 'llama', { lora_alpha: 12.5 }],
+    ['stabilised', 'llama', { use_rslora: true }],
+    ['patterns', 'qwen', { alpha_pattern: { q_proj: 3, 'layers.0.mlp.up_proj': 0 } }],
+  ])('gives llama.cpp the change that merging makes: %s on %s', async (name, architecture, changes) => {
+    cpSync(at(architecture), at(name), { recursive: true });
+    const file = at(name, 'adapter', 'adapter_config.json');
+    const config = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(file, JSON.stringify({ ...config, ...changes }));
+    const [error, change] = await differences(name, architecture);
+    expect(change).toBeGreaterThan(0.01);
+    expect(error).toBeLessThan(1e-6);
+  });
+
+  it('refuses adapters that llama.cpp can’t compute', async () => {
     const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora-patterns');
     cpSync(referenceDirectory('llama-untied-fp32'), at('models', 'untied'), { recursive: true });
     expect(await refusal(write(adapter, 'Modelfile', 'models/untied'))).toMatch(
-      /no adapters of this kind \(DoRA[\s\S]*finetune gguf/,
+      /no adapters of this kind \(DoRA\)[\s\S]*finetune gguf/,
     );
   });
 
   it('sends architectures without adapters to finetune gguf', async () => {
-    expect(await refusal(write('qwen/adapter', 'Modelfile'))).toMatch(
+    prepare('qwen3', 'qwen3-fp32');
+    expect(await refusal(write('qwen3/adapter', 'Modelfile'))).toMatch(
       /takes no adapters[\s\S]*policyloop finetune gguf/,
     );
   });

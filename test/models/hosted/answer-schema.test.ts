@@ -33,6 +33,20 @@ describe('answerSchema', () => {
     });
   });
 
+  it('lists a grid where servers ignore bounds, if it is no longer than asked', () => {
+    const listOf = (spec: ParameterSpec, longestList: number) => {
+      const schema = answerSchema(answerGrammar(spec), { longestList });
+      return (schema.properties as { params: { items: { enum?: number[] } } }).params.items.enum;
+    };
+    const grid = listOf(float, 121)!;
+    expect(grid).toHaveLength(121);
+    expect(JSON.stringify(grid)).toMatch(/^\[-6,-5\.9,.*,-0\.1,0,0\.1,.*,5\.9,6\]$/);
+    expect(listOf(float, 120)).toBeUndefined();
+    expect(listOf({ ...float, low: -0.25, high: 0.3 }, 9)).toEqual([-0.2, -0.1, 0, 0.1, 0.2, 0.3]);
+    expect(listOf({ ...float, kind: 'integer', low: 2, high: 4, decimals: 0 }, 9)).toEqual([2, 3, 4]);
+    expect(listOf(choices, 0)).toEqual([0, 1, 2, 3]);
+  });
+
   it.each([float, choices])('asks for a shape that the parser reads', (spec) => {
     const value = fc.integer({ min: 0, max: 3 });
     fc.assert(

@@ -6,7 +6,7 @@ import type { OllamaConfig } from '../../../src/models/settings.js';
 import { ask } from '../../support/ask.js';
 import { startFakeOllama } from '../../support/fake-ollama.js';
 import type { FakeServer } from '../../support/fake-server.js';
-import { messages, ollamaConfig, options, recordWaits } from '../model-configs.js';
+import { grammar, messages, ollamaConfig, options, recordWaits } from '../model-configs.js';
 
 const servers: FakeServer[] = [];
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
@@ -52,7 +52,9 @@ describe('the request', () => {
       model: 'test-model',
       messages,
       stream: false,
-      options: { num_ctx: 6144, num_predict: 4096, seed: 11 },
+      truncate: false,
+      shift: false,
+      options: { num_ctx: 6144, num_predict: 4096, seed: 11, repeat_penalty: 1 },
     });
   });
 
@@ -61,9 +63,12 @@ describe('the request', () => {
       { reply: () => 'ok' },
       {
         think: 'low',
-        keepAlive: '10m',
+        keepAlive: -1,
         temperature: 0.5,
         topP: 0.8,
+        topK: 40,
+        minP: 0.05,
+        repetitionPenalty: 1.1,
         maxTokens: 100,
         contextTokens: 1000,
         format: 'json',
@@ -72,10 +77,26 @@ describe('the request', () => {
     await ask(model, messages, options);
     expect(server.requests[0]?.body).toMatchObject({
       think: 'low',
-      keep_alive: '10m',
-      options: { num_ctx: 1000, num_predict: 100, temperature: 0.5, top_p: 0.8 },
+      keep_alive: -1,
+      options: {
+        ...{ num_ctx: 1000, num_predict: 100, temperature: 0.5, top_p: 0.8 },
+        ...{ top_k: 40, min_p: 0.05, repeat_penalty: 1.1 },
+      },
       format: { type: 'object', properties: { params: { minItems: 2, maxItems: 2 } } },
     });
+  });
+
+  it('lists the numbers of a small grid, since the server ignores bounds', async () => {
+    const { server, model } = await start({ reply: () => 'ok' }, { format: 'json' });
+    const wide = { ...grammar, number: { low: -60, high: 60, decimals: 3 } };
+    await ask(model, messages, options);
+    await ask(model, messages, { ...options, grammar: wide });
+    const [listed, bounded] = server.requests.map(({ body }) => {
+      const { properties } = body.format as { properties: { params: { items: { enum?: number[] } } } };
+      return properties.params.items;
+    });
+    expect(listed!.enum).toHaveLength(121);
+    expect(bounded).toEqual({ type: 'number', minimum: -60, maximum: 60 });
   });
 
   it.each([
@@ -136,6 +157,76 @@ describe('the context window', () => {
   });
 });
 
+describe('the context window, once more', () => {
+  it('is no larger than the model’s own, once the server told that, and the same for all calls', async () => {
+    const { server, model } = await start({ reply: () => 'ok', contextTokens: 8000, strict: true });
+    expect(await model.context!()).toEqual({ tokens: 8000 });
+    model.expect!(5000);
+    for (const lines of [1, 20, 40, 1]) await ask(model, history(lines), options);
+    const asked = server.requests.filter(({ path }) => path === '/api/chat');
+    const windows = asked.map(({ body }) => (body.options as { num_ctx: number }).num_ctx);
+    expect(new Set(windows)).toEqual(new Set([8000]));
+    await model.context!();
+    expect(server.requests.filter(({ path }) => path === '/api/show')).toHaveLength(1);
+  });
+
+  it('too small for a prompt is an error of its own that a run outlives, with what to do', async () => {
+    const { model } = await start({ reply: () => 'ok', strict: true }, { contextTokens: 600 });
+    const error = await failureOf(ask(model, history(100), options));
+    expect(error).toMatchObject({ kind: 'too-long', fatal: false, retries: 0 });
+    expect(error.message).toMatch(/exceeds the context length.*600.*memory\.tokens/);
+  });
+
+  it.each([
+    // Bounds by the text alone can't tell: they lie at two thirds of what a tokenizer makes of digits.
+    [{ promptTokens: 600 }, /as many as its context window holds/],
+    [{ promptTokens: 560, completionTokens: 60 }, /dropped part of the prompt during the reply/],
+  ])('that was full is noticed by the counts %j', async (counts, warning) => {
+    const { model } = await start({ reply: () => ({ text: 'x', ...counts }) }, { contextTokens: 600 });
+    const { faults, warnings } = await ask(model, history(20), options);
+    expect(faults).toContain('prompt-cut');
+    expect(warnings?.[0]).toMatch(warning);
+  });
+
+  it.each([
+    { promptTokens: 599 },
+    { promptTokens: 560, completionTokens: 40 },
+    // The last token of a reply takes no room.
+    { promptTokens: 560, completionTokens: 41 },
+  ])('that was not exceeded raises nothing (%j)', async (counts) => {
+    const { model } = await start({ reply: () => ({ text: 'x', ...counts }) }, { contextTokens: 600 });
+    expect((await ask(model, history(20), options)).faults).toBeUndefined();
+  });
+
+  it('that ends a reply early is told', async () => {
+    const counts = { promptTokens: 560, completionTokens: 41, doneReason: 'length' };
+    const { model } = await start({ reply: () => ({ text: 'x', ...counts }) }, { contextTokens: 600 });
+    const { faults, warnings } = await ask(model, history(20), options);
+    expect(faults).toBeUndefined();
+    expect(warnings?.[0]).toMatch(/full before the reply was complete/);
+  });
+
+  it('is the cause where less is read of a conversation than of its beginning', async () => {
+    const counts = [900, 700, 960];
+    const { model } = await start({ reply: () => ({ text: 'x', promptTokens: counts.shift()! }) });
+    const correction: ChatMessage[] = [
+      { role: 'assistant', content: 'params[0]: 1' },
+      { role: 'user', content: 'Both numbers are needed.' },
+    ];
+    expect((await ask(model, history(25), options)).faults).toBeUndefined();
+    const cut = await ask(model, [...history(25), ...correction], options);
+    expect(cut.faults).toEqual(['prompt-cut']);
+    expect((await ask(model, [...history(25), ...correction], options)).faults).toBeUndefined();
+  });
+
+  it('is not the cause where a prompt holds less than the one before', async () => {
+    const counts = [900, 330];
+    const { model } = await start({ reply: () => ({ text: 'x', promptTokens: counts.shift()! }) });
+    await ask(model, history(25), options);
+    expect((await ask(model, history(9), options)).faults).toBeUndefined();
+  });
+});
+
 describe('the completion', () => {
   it('has thinking apart from the answer, and the tokens of both', async () => {
     const { server, model } = await start({
@@ -144,7 +235,31 @@ describe('the completion', () => {
     const completion = await ask(model, messages, options);
     expect(completion).toMatchObject({ text: 'params[0]: 1.0', reasoning: 'hm, why not' });
     const { promptTokens, completionTokens } = server.counts;
-    expect(completion.usage).toEqual({ promptTokens, completionTokens });
+    expect(completion.usage).toMatchObject({ promptTokens, completionTokens });
+    expect(completion.usage.unreported).toBeUndefined();
+    // By its share of the text: the server counts both together.
+    expect(completion.usage.reasoningTokens).toBeGreaterThan(0);
+    expect(completion.usage.reasoningTokens).toBeLessThan(completionTokens);
+  });
+
+  it('counts thoughts that the server leaves out, as it does where the form is enforced', async () => {
+    const thinking = 'hm, why not think for a while about it '.repeat(20);
+    const text = '{"reason": "so", "params": [1, 2]}';
+    const second = { text, thinking, promptTokens: 250, completionTokens: 22 };
+    const { model } = await start({ reply: () => second }, { format: 'json', think: true });
+    const { faults, usage } = await ask(model, messages, options);
+    expect(faults).toBeUndefined();
+    expect(usage).toMatchObject({ promptTokens: 250, completionTokens: 22 });
+    expect(usage.unreported!.completionTokens).toBeGreaterThan(180);
+    expect(usage.reasoningTokens).toBe(usage.unreported!.completionTokens);
+  });
+
+  it('takes a reply that the server ended for repetition for a loop', async () => {
+    const { model } = await start({ reply: () => ({ text: ' the'.repeat(31), aborted: true }) });
+    const { faults, finishReason, usage } = await ask(model, messages, options);
+    expect(faults).toEqual(['loop']);
+    expect(finishReason).toBe('other');
+    expect(usage.unreported!.completionTokens).toBeGreaterThanOrEqual(31);
   });
 
   it.each([

@@ -1,0 +1,77 @@
+/** Writes a LoRA adapter as a GGUF file, for llama.cpp (`--lora`) and Ollama (`ADAPTER`). */
+import path from 'node:path';
+import type { ModuleChange } from '../../../src/models/local/graph/adapter.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
+import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
+import type { AdaptedModel } from '../base-model.js';
+import { makeRoom, writeParts } from '../file-parts.js';
+import { encodeFloats } from '../merged-rows.js';
+import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue, tensorBytes } from './format.js';
+import { ggufArchitecture, ggufName, inGgufOrder } from './tensors.js';
+
+/**
+ * llama.cpp scales every product by one alpha over its rank. That of the first module is written; the factors of modules
+ * which are scaled otherwise (rank_pattern, alpha_pattern) make up for it. All is float32.
+ * @param base whose adapter has no lengths of rows (DoRA)
+ */
+export async function writeGgufAdapter(
+  { adapter }: AdaptedModel,
+  config: DecoderConfig,
+  output: string,
+): Promise<void> {
+  const [first] = [...adapter.modules.values()].filter(({ scale }) => scale !== 0);
+  // llama.cpp takes an alpha of 0 for none.
+  const alpha = first === undefined ? 1 : Math.fround(first.scale * first.rank);
+  const metadata: GgufMetadata = [
+    ['general.architecture', ggufValue.string(ggufArchitecture(config))],
+    ['general.type', ggufValue.string('adapter')],
+    ['general.name', ggufValue.string(path.basename(adapter.directory))],
+    ['general.file_type', ggufValue.uint32(0)],
+    ['general.quantization_version', ggufValue.uint32(2)],
+    ['adapter.type', ggufValue.string('lora')],
+    ['adapter.lora.alpha', ggufValue.float32(alpha)],
+  ];
+  const tensors = [...adapter.modules].flatMap(([module, change]) =>
+    factors(config, `${module}.weight`, change, alpha),
+  );
+  makeRoom(path.dirname(output), tensorBytes(tensors));
+  await writeParts(output, ggufParts(metadata, tensors));
+}
+
+function factors(
+  config: DecoderConfig,
+  name: string,
+  { a, b, rank, scale }: ModuleChange,
+  alpha: number,
+): readonly GgufTensor[] {
+  const factor = (scale * rank) / alpha;
+  return [
+    tensor(`${ggufName(name)}.lora_a`, a, (values) => values),
+    tensor(`${ggufName(name)}.lora_b`, b, (values) =>
+      // Rounded to float32, as alpha is: equal to 1 where all are scaled alike.
+      inGgufOrder(
+        config,
+        name,
+        Math.fround(factor) === 1 ? values : values.map((value) => factor * value),
+        rank,
+      ),
+    ),
+  ];
+}
+
+function tensor(
+  name: string,
+  stored: StoredTensor,
+  change: (values: Float32Array) => Float32Array,
+): GgufTensor {
+  return {
+    name,
+    shape: stored.shape,
+    type: 'F32',
+    byteLength: 4 * stored.shape.reduce((product, size) => product * size, 1),
+    *parts() {
+      yield encodeFloats(change(toFloat32(readTensorBytes(stored), stored.dtype)), 'F32');
+    },
+  };
+}

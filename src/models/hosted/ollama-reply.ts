@@ -1,0 +1,121 @@
+/** Reads replies of Ollama's `/api/chat`, as far as they can be trusted. */
+import { z } from 'zod';
+import type { ChatMessage, Completion, ReplyFault, Usage } from '../language-model.js';
+import { checkUsage, mostTokensOf, replyFaults } from '../reply-faults.js';
+import { TryFailure } from './retry.js';
+
+const responseSchema = z.object({
+  message: z.object({ content: z.string().nullable(), thinking: z.string().nullish() }),
+  done: z.boolean().nullish(),
+  done_reason: z.string().nullish(),
+  /** Unchecked: see checkUsage. */
+  prompt_eval_count: z.unknown().optional(),
+  eval_count: z.unknown().optional(),
+});
+type Response = z.output<typeof responseSchema>;
+
+/** @throws TryFailure when it is none */
+export function readResponse(response: unknown): Response {
+  const parsed = responseSchema.safeParse(response);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0]!;
+  throw new TryFailure(
+    typeof response === 'object' && response !== null && !('message' in response) ? 'empty' : 'malformed',
+    `the reply is no chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
+  );
+}
+
+/** What a reply is held against. */
+export interface Sent {
+  readonly messages: readonly ChatMessage[];
+  /** Longest completion, in tokens. */
+  readonly maxTokens: number;
+  /** The context window that was asked for: no larger than the model's own, where that is known. */
+  readonly window: number;
+  /** Tokens of the prompt that the server must have read. */
+  readonly floor: number;
+  /** Whether the form of the answer is enforced. */
+  readonly isConstrained: boolean;
+}
+
+type Reading = Pick<Completion, 'text' | 'reasoning' | 'finishReason' | 'usage' | 'faults' | 'warnings'>;
+
+export function readCompletion(response: Response, sent: Sent): Reading {
+  const { done, done_reason, message } = response;
+  const reply = {
+    text: message.content ?? '',
+    ...(message.thinking && { reasoning: message.thinking }),
+    finishReason: done_reason === 'stop' || done_reason === 'length' ? done_reason : 'other',
+  } as const;
+  const { faults, usage, warning } = usageOf(response, reply, sent);
+  // Ollama ends a reply of more than thirty equal tokens so, without counts.
+  const isLoop = done === false;
+  const all = new Set<ReplyFault>([...replyFaults(reply), ...(isLoop ? (['loop'] as const) : []), ...faults]);
+  if (isLoop) all.delete('usage-missing');
+  return {
+    ...reply,
+    usage,
+    ...(all.size > 0 && { faults: [...all] }),
+    ...(warning !== undefined && { warnings: [warning] }),
+  };
+}
+
+type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
+
+function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply, sent: Sent) {
+  const { floor, isConstrained, maxTokens, messages, window } = sent;
+  const thoughts = mostTokensOf(reply.reasoning ?? '');
+  // A model that thinks is asked twice, in fact: the second request constrains the answer, and it alone is counted.
+  const isSecond =
+    isConstrained && thoughts > 0 && !(Number(eval_count) > mostTokensOf(reply.text) + endTokens);
+  const prompt: readonly ChatMessage[] = isSecond
+    ? [...messages, { role: 'assistant', content: reply.reasoning! }]
+    : messages;
+  const reported =
+    done === false
+      ? { prompt: null, completion: null }
+      : { prompt: prompt_eval_count, completion: eval_count };
+  const { faults, usage, warning } = checkUsage(reported, {
+    ...{ messages: prompt, maxTokens, window, floor, replies: [reply] },
+  });
+  const whole = withReasoning(usage, reply, isSecond ? thoughts : 0);
+  const { promptTokens = 0, completionTokens = 0 } = usage;
+  const used = promptTokens + completionTokens;
+  const remedy = contextRemedy(window);
+  if (warning !== undefined) return { usage: whole, faults, warning: `${warning} ${remedy}` };
+  // The last token of a reply takes no room.
+  if (promptTokens < window && used > window + 1) {
+    const text = `prompt and reply have ${used} tokens, more than the context window of ${window}: the server dropped part of the prompt during the reply`;
+    return { usage: whole, faults: [...faults, 'prompt-cut' as const], warning: `${text} ${remedy}` };
+  }
+  const isFull = reply.finishReason === 'length' && completionTokens < maxTokens && used >= window;
+  const full = `the context window of ${window} tokens was full before the reply was complete ${remedy}`;
+  return { usage: whole, faults, warning: isFull ? full : undefined };
+}
+
+/** Tokens that end an answer and are counted with it. */
+const endTokens = 2;
+
+/**
+ * Ollama counts thoughts with the answer: their share of the text is taken for theirs.
+ * @param uncounted tokens of thoughts that are in no count, estimated on the high side
+ */
+function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: number): Usage {
+  if (reasoning === undefined) return usage;
+  const { completionTokens, unreported } = usage;
+  if (uncounted > 0) {
+    const missing = {
+      promptTokens: unreported?.promptTokens ?? 0,
+      // Where nothing was reported, the thoughts are in the estimate.
+      completionTokens: completionTokens === undefined ? unreported!.completionTokens : uncounted,
+    };
+    return { ...usage, reasoningTokens: uncounted, unreported: missing };
+  }
+  if (completionTokens === undefined) return { ...usage, reasoningTokens: mostTokensOf(reasoning) };
+  const [thought, said] = [mostTokensOf(reasoning), mostTokensOf(text)];
+  return { ...usage, reasoningTokens: Math.round((completionTokens * thought) / (thought + said)) };
+}
+
+export const contextRemedy = (contextTokens: number) =>
+  `(context window asked for: ${contextTokens}; the model's own may be smaller). ` +
+  `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
