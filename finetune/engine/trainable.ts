@@ -1,5 +1,6 @@
 /** The trained parameters: a low-rank adapter beside the frozen weights, or every weight of the model. */
-import type { AdaptableModule } from '../../src/models/local/graph/adapter.js';
+import { UserError } from '../../src/base/errors.js';
+import { type AdaptableModule, adaptableModules } from '../../src/models/local/graph/adapter.js';
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import { loraParameters } from '../../src/models/local/graph/lora.js';
 import { packedParameters } from '../../src/models/local/graph/packed-parameters.js';
@@ -10,7 +11,7 @@ import {
   storedParameters,
 } from '../../src/models/local/graph/parameters.js';
 import { type LoraScaling, loraScale } from '../../src/models/local/weights/adapter-config.js';
-import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
 
 export interface LoraSettings extends LoraScaling {
@@ -52,6 +53,40 @@ export function trainedParameters(config: DecoderConfig, trainable: Trainable): 
       { name: `${path}.lora_B.weight`, shape: [out, rank] },
     ];
   });
+}
+
+/**
+ * The modules of a model that Llama's names mean: where the projections of q, k and v are one, it is meant by each.
+ * @throws UserError naming what the model has no module for
+ */
+export function modulesOf(
+  { modules, architecture }: DecoderConfig,
+  wanted: readonly AdaptableModule[],
+): readonly AdaptableModule[] {
+  const own = [...modules.attention, modules.attentionOutput, ...modules.feedForward, modules.down];
+  const names = [...new Set(own.map((path) => path.slice(path.lastIndexOf('.') + 1)))];
+  const meant: Readonly<Record<string, string | undefined>> = {
+    q_proj: modules.attention[0],
+    k_proj: modules.attention[1] ?? modules.attention[0],
+    v_proj: modules.attention[2] ?? modules.attention[0],
+    o_proj: modules.attentionOutput,
+    gate_proj: modules.feedForward[0],
+    up_proj: modules.feedForward[1] ?? modules.feedForward[0],
+    down_proj: modules.down,
+  };
+  const found = wanted.map((name) => {
+    const path = meant[name] ?? name;
+    const last = path.slice(path.lastIndexOf('.') + 1);
+    const known = adaptableModules.find((one) => one === last);
+    if (known !== undefined && names.includes(known)) return known;
+    throw new UserError({
+      field: 'method.modules',
+      value: name,
+      message: `${architecture} has no such module`,
+      alternatives: names,
+    });
+  });
+  return [...new Set(found)];
 }
 
 /** Names of the inputs that dropout draws its masks from; the graph has them only where it drops. */
@@ -136,8 +171,11 @@ function widestInput(config: DecoderConfig): number {
   return Math.max(config.hidden, config.intermediate, config.heads * config.headDim);
 }
 
-function inputWidth(config: DecoderConfig, module: string): number {
-  if (module.endsWith('.down_proj')) return config.intermediate;
-  if (module.endsWith('.o_proj')) return config.heads * config.headDim;
-  return config.hidden;
+function inputWidth(
+  { modules, intermediate, heads, headDim, hidden }: DecoderConfig,
+  module: string,
+): number {
+  if (module.endsWith(`.${modules.down}`)) return intermediate;
+  if (module.endsWith(`.${modules.attentionOutput}`)) return heads * headDim;
+  return hidden;
 }

@@ -4,9 +4,9 @@ import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
-import type { DecoderConfig } from '../weights/hf-config.js';
 import { openWeights } from '../weights/open-weights.js';
 import { blockSize, type Quantization } from '../weights/quantization.js';
 import type { StoredTensors } from '../weights/safetensors.js';
@@ -101,7 +101,7 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
   for (const { name, shape } of decoderTensors(config)) {
     const size = shape.reduce((a, b) => a * b, 1);
     if (shape.length === 1) vectors += size;
-    else if (config.tied || name !== 'model.embed_tokens.weight') {
+    else if (config.tied || name !== `${config.modules.embedding}.weight`) {
       const packing = blockType(stored?.get(name)?.dtype ?? '')?.packing;
       matrices += size;
       isQuantized ||= packing !== undefined;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 import { type AdapterConfig, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
-import type { DecoderConfig } from '../weights/hf-config.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
 import { toFloat32 } from '../weights/quantization.js';
 import { readSafetensors, readTensorBytes, type StoredTensor } from '../weights/safetensors.js';
 import { decoderTensors, requireTensor } from './parameters.js';
@@ -18,6 +18,10 @@ export const adaptableModules = [
   'gate_proj',
   'up_proj',
   'down_proj',
+  'qkv_proj',
+  'gate_up_proj',
+  'input_linear',
+  'output_linear',
 ] as const;
 export type AdaptableModule = (typeof adaptableModules)[number];
 
@@ -64,7 +68,7 @@ export function openAdapter(
   const { adapter, config: stated, file } = readFiles(directory, ignoredKeys);
   const shapes = new Map(
     decoderTensors(config)
-      .filter(({ name }) => name.endsWith('_proj.weight'))
+      .filter(({ name }) => adaptableModules.some((module) => name.endsWith(`.${module}.weight`)))
       .map(({ name, shape }) => [name.slice(0, -'.weight'.length), shape]),
   );
   for (const [module, { a, b }] of adapter.modules) {

@@ -1,7 +1,7 @@
 /** Products with packed matrices, and packed matrices as float32. */
 
 import { UserError } from '../../../base/errors.js';
-import type { DecoderConfig } from '../weights/hf-config.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { Quantization } from '../weights/quantization.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Value } from './graph.js';
@@ -41,7 +41,9 @@ export function packedWeights(
       remedy: 'leave it out: the weights are used as they are',
     });
   // An embedding that is not the output layer, too, is only looked up, and stays as it is.
-  const multiplied = matrices.filter(({ name }) => config.tied || name !== 'model.embed_tokens.weight');
+  const multiplied = matrices.filter(
+    ({ name }) => config.tied || name !== `${config.modules.embedding}.weight`,
+  );
   return roundedWeights(model, multiplied, quantization === 'int4' ? 4 : 8);
 }
 
