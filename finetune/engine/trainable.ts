@@ -1,6 +1,4 @@
 /** The trained parameters: a low-rank adapter beside the frozen weights, or every weight of the model. */
-import { UserError } from '../../src/base/errors.js';
-import { type AdaptableModule, adaptableModules } from '../../src/models/local/graph/adapter.js';
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import { loraParameters } from '../../src/models/local/graph/lora.js';
 import { packedParameters } from '../../src/models/local/graph/packed-parameters.js';
@@ -17,7 +15,8 @@ import type { StoredTensors } from '../../src/models/local/weights/safetensors.j
 export interface LoraSettings extends LoraScaling {
   /** Share of A's inputs that is set to zero in training, in [0, 1). */
   readonly dropout: number;
-  readonly modules: readonly AdaptableModule[];
+  /** The last parts of their paths. */
+  readonly modules: readonly string[];
 }
 
 export type Trainable =
@@ -56,37 +55,21 @@ export function trainedParameters(config: DecoderConfig, trainable: Trainable): 
 }
 
 /**
- * The modules of a model that Llama's names mean: where the projections of q, k and v are one, it is meant by each.
- * @throws UserError naming what the model has no module for
+ * What a model itself calls the modules that Llama's names mean: projections that are one are meant by each name. Its
+ * own names mean themselves.
  */
-export function modulesOf(
-  { modules, architecture }: DecoderConfig,
-  wanted: readonly AdaptableModule[],
-): readonly AdaptableModule[] {
-  const own = [...modules.attention, modules.attentionOutput, ...modules.feedForward, modules.down];
-  const names = [...new Set(own.map((path) => path.slice(path.lastIndexOf('.') + 1)))];
-  const meant: Readonly<Record<string, string | undefined>> = {
-    q_proj: modules.attention[0],
-    k_proj: modules.attention[1] ?? modules.attention[0],
-    v_proj: modules.attention[2] ?? modules.attention[0],
+export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[]): readonly string[] {
+  const { attention, feedForward } = modules;
+  const meant: Readonly<Record<string, string>> = {
+    q_proj: attention[0],
+    k_proj: attention[1] ?? attention[0],
+    v_proj: attention[2] ?? attention[0],
     o_proj: modules.attentionOutput,
-    gate_proj: modules.feedForward[0],
-    up_proj: modules.feedForward[1] ?? modules.feedForward[0],
+    gate_proj: feedForward[0],
+    up_proj: feedForward[1] ?? feedForward[0],
     down_proj: modules.down,
   };
-  const found = wanted.map((name) => {
-    const path = meant[name] ?? name;
-    const last = path.slice(path.lastIndexOf('.') + 1);
-    const known = adaptableModules.find((one) => one === last);
-    if (known !== undefined && names.includes(known)) return known;
-    throw new UserError({
-      field: 'method.modules',
-      value: name,
-      message: `${architecture} has no such module`,
-      alternatives: names,
-    });
-  });
-  return [...new Set(found)];
+  return [...new Set(wanted.map((name) => (meant[name] ?? name).replace(/^.*\./, '')))];
 }
 
 /** Names of the inputs that dropout draws its masks from; the graph has them only where it drops. */

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { AdaptableModule } from '../../../src/models/local/graph/adapter.js';
 
 /** Folders of test/fixtures/reference-families. */
 export const referenceFamilies = [
@@ -36,7 +35,7 @@ export interface FamilyReference {
     }[];
     readonly rank: number;
     readonly alpha: number;
-    readonly modules: readonly AdaptableModule[];
+    readonly modules: readonly string[];
     readonly loss: number;
     readonly adapted_last_logits: readonly number[];
   };

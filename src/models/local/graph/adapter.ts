@@ -9,7 +9,7 @@ import { toFloat32 } from '../weights/quantization.js';
 import { readSafetensors, readTensorBytes, type StoredTensor } from '../weights/safetensors.js';
 import { decoderTensors, requireTensor } from './parameters.js';
 
-/** Linear modules that an adapter can change. */
+/** Linear modules that an adapter can change, by Llama's names. */
 export const adaptableModules = [
   'q_proj',
   'k_proj',
@@ -18,12 +18,17 @@ export const adaptableModules = [
   'gate_proj',
   'up_proj',
   'down_proj',
+] as const;
+export type AdaptableModule = (typeof adaptableModules)[number];
+
+/** The same with what other families call them: fused projections, Granite 4's feed-forward part. */
+export const linearModules: readonly string[] = [
+  ...adaptableModules,
   'qkv_proj',
   'gate_up_proj',
   'input_linear',
   'output_linear',
-] as const;
-export type AdaptableModule = (typeof adaptableModules)[number];
+];
 
 /** PEFT's prefix of module paths in `adapter_model.safetensors`. */
 export const adapterPrefix = 'base_model.model.';
@@ -68,7 +73,7 @@ export function openAdapter(
   const { adapter, config: stated, file } = readFiles(directory, ignoredKeys);
   const shapes = new Map(
     decoderTensors(config)
-      .filter(({ name }) => adaptableModules.some((module) => name.endsWith(`.${module}.weight`)))
+      .filter(({ name }) => linearModules.some((module) => name.endsWith(`.${module}.weight`)))
       .map(({ name, shape }) => [name.slice(0, -'.weight'.length), shape]),
   );
   for (const [module, { a, b }] of adapter.modules) {
@@ -152,14 +157,14 @@ function placeOf(tensor: StoredTensor, { decomposed }: AdapterConfig): { module:
   // PEFT leaves the end `.weight` out for magnitudes, as its first versions did.
   const found = /^(.*\.(\w+))\.(?:(lora_[AB])\.weight|(lora_magnitude_vector)(?:\.weight)?)$/.exec(name);
   const part = (found?.[3] ?? found?.[4]) as Part | undefined;
-  const known = adaptableModules.some((module) => module === found?.[2]);
+  const known = linearModules.includes(found?.[2] ?? '');
   if (known && part !== undefined && (decomposed || part !== 'lora_magnitude_vector'))
     return { module: found![1]!, part };
   throw new UserError({
     file: tensor.file,
     field: tensor.name,
     message: `is no ${decomposed ? 'part' : 'factor'} of a module that can be adapted`,
-    alternatives: adaptableModules,
+    alternatives: linearModules,
   });
 }
 
