@@ -6,7 +6,7 @@ import { readJson } from '../../../storage/files.js';
 import { type AdapterConfig, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
 import { toFloat32 } from '../weights/quantization.js';
-import { readSafetensors, readTensorBytes, type StoredTensor } from '../weights/safetensors.js';
+import { readSafetensors, readTensorBytes, type StoredTensor, textName } from '../weights/safetensors.js';
 import { decoderTensors, requireTensor } from './parameters.js';
 
 /** Linear modules that an adapter can change, by Llama's names. */
@@ -153,7 +153,9 @@ function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, Mod
 
 /** The module that a tensor changes, by the model's own names, and what of the change it is. */
 function placeOf(tensor: StoredTensor, { decomposed }: AdapterConfig): { module: string; part: Part } {
-  const name = tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name;
+  const name = textName(
+    tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name,
+  );
   // PEFT leaves the end `.weight` out for magnitudes, as its first versions did.
   const found = /^(.*\.(\w+))\.(?:(lora_[AB])\.weight|(lora_magnitude_vector)(?:\.weight)?)$/.exec(name);
   const part = (found?.[3] ?? found?.[4]) as Part | undefined;

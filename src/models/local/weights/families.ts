@@ -195,6 +195,7 @@ export const families: Readonly<Record<string, Family>> = {
     keys: [...graniteKeys, 'shared_intermediate_size', 'position_embedding_type'],
     harmless: [
       'layers_block_type',
+      'num_experts_per_tok',
       'output_router_logits',
       'router_aux_loss_coef',
       'time_step_limit',
@@ -211,7 +212,7 @@ export const families: Readonly<Record<string, Family>> = {
       'init_method',
     ],
     // Absent keys of experts and layers mean a model with Mamba and experts.
-    defaults: { num_local_experts: 8, num_experts_per_tok: 2, shared_intermediate_size: 1024 },
+    defaults: { num_local_experts: 8, shared_intermediate_size: 1024 },
     activation: 'silu',
     biases: 'attention',
     ropeOf: (config) => (config.position_embedding_type === 'rope' ? {} : null),
