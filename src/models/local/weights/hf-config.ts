@@ -16,7 +16,8 @@ import { type DecoderConfig, type LayerConfig, llamaModules } from './decoder-co
 import { families } from './families.js';
 import { tokenIds } from './generation-config.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
-import { ggufConfig, ropeDivisors } from './gguf-config.js';
+import { ggufArchitecture, ggufConfig, ropeDivisors } from './gguf-config.js';
+import { ggufFamilies } from './gguf-families.js';
 import { type Rope, readRope, rotaryWidth, unsupported } from './rope.js';
 import { directoryWeights, sameTensor } from './safetensors.js';
 
@@ -54,7 +55,9 @@ function storesOwnHead(directory: string, modules: DecoderConfig['modules']): bo
 }
 
 function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): DecoderConfig {
-  const config = parseDecoderConfig(ggufConfig(gguf, ignoredKeys), gguf.file);
+  const parsed = parseDecoderConfig(ggufConfig(gguf, ignoredKeys), gguf.file);
+  const { wholeNorms } = ggufFamilies[ggufArchitecture(gguf)]!;
+  const config: DecoderConfig = wholeNorms ? { ...parsed, norm: { ...parsed.norm, offset: 0 } } : parsed;
   const divisors = ropeDivisors(gguf);
   if (divisors === undefined) return config;
   if (divisors.length !== config.headDim / 2 || !divisors.every((divisor) => divisor > 0))
