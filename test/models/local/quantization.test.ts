@@ -48,7 +48,7 @@ test.each([
   const random = createGenerator(1);
   const columns = 80;
   const weights = Float32Array.from({ length: 50 * columns }, () => random.normal());
-  const quantized = quantizeRows(weights, columns, bits);
+  const quantized = quantizeRows(weights, columns, { bits, block: 32 });
   const back = dequantize(quantized, columns, bits);
   const squared = back.reduce((sum, value, i) => sum + (value - weights[i]!) ** 2, 0);
   expect(squared).toBeCloseTo(quantized.squaredError, 4);
@@ -74,7 +74,7 @@ test.each([4, 8] as const)('%i-bit codes are those of their definition, halves i
   );
   fc.assert(
     fc.property(fc.array(weight, { minLength: 1, maxLength: 70 }), (numbers) => {
-      const quantized = quantizeRows(Float32Array.from(numbers), numbers.length, bits);
+      const quantized = quantizeRows(Float32Array.from(numbers), numbers.length, { bits, block: 32 });
       const middle = 2 ** (bits - 1);
       const stored =
         bits === 8 ? [...quantized.codes] : [...quantized.codes].flatMap((b) => [b & 15, b >> 4]);
@@ -93,14 +93,16 @@ test.each([4, 8] as const)('%i-bit codes are those of their definition, halves i
 });
 
 test('a block of zeros stays zero', () => {
-  expect(dequantize(quantizeRows(new Float32Array(64), 64, 4), 64, 4)).toEqual(new Float32Array(64));
+  expect(dequantize(quantizeRows(new Float32Array(64), 64, { bits: 4, block: 32 }), 64, 4)).toEqual(
+    new Float32Array(64),
+  );
 });
 
 test.each([4, 8] as const)('the runtime reads %i-bit codes as they are meant', async (bits) => {
   const random = createGenerator(2);
   const [rows, columns] = [6, 64];
   const weights = Float32Array.from({ length: rows * columns }, () => random.normal());
-  const quantized = quantizeRows(weights, columns, bits);
+  const quantized = quantizeRows(weights, columns, { bits, block: 32 });
   const g = new GraphBuilder();
   const inputs = [
     g.input('x', 'float32', [1, columns]),
@@ -179,5 +181,8 @@ test('the loss of quality is measured: 8 bits lose next to nothing, 4 bits more'
   expect(eight.divergence).toBeLessThan(0.01);
   expect(four.divergence).toBeGreaterThan(eight.divergence);
   expect(four.divergence).toBeLessThan(0.3);
+  const long = await measureQuantizationLoss(directory, 'int4-block128');
+  expect(long.divergence).toBeGreaterThan(four.divergence);
+  expect(long.divergence).toBeLessThan(0.5);
   expect(eight.agreement).toBeGreaterThan(0.9);
 });

@@ -44,7 +44,7 @@ export function packedWeights(
   const multiplied = matrices.filter(
     ({ name }) => config.tied || name !== `${config.modules.embedding}.weight`,
   );
-  return roundedWeights(model, multiplied, quantization === 'int4' ? 4 : 8);
+  return roundedWeights(model, multiplied, quantization);
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
-import { type Bits, quantizeRows } from '../weights/quantization.js';
+import { quantizeRows, type RoundedTo, roundings } from '../weights/quantization.js';
 import { emptyBlock, readRows, rowOrder } from '../weights/rows.js';
 import {
   readSafetensors,
@@ -33,20 +33,25 @@ export interface PackedWeights {
   readonly file: string;
   /** By the name of the tensor that they stand for. */
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
-  /** The bits that they were rounded to here; undefined for a file's own blocks. */
-  readonly rounded: Bits | undefined;
+  /** What they were rounded to here; undefined for a file's own blocks. */
+  readonly rounded: RoundedTo | undefined;
   /** Root mean square of the rounding errors over that of the weights; 0 for blocks that were packed before. */
   readonly relativeError: number;
 }
 
 /**
- * Matrices rounded to so many bits, in blocks of 32.
+ * Matrices rounded to codes.
  * @param model its directory or file: the codes are kept beside it
  * @throws UserError when they can't be written
  */
-export function roundedWeights(model: string, matrices: readonly StoredTensor[], bits: Bits): PackedWeights {
-  const packing = { bits, block: 32, offset: false } as const;
-  return { ...packed(model, `int${bits}-block32`, matrices, () => packing), rounded: bits };
+export function roundedWeights(
+  model: string,
+  matrices: readonly StoredTensor[],
+  rounded: RoundedTo,
+): PackedWeights {
+  const { bits, block } = roundings[rounded];
+  const packing = { bits, block, offset: false } as const;
+  return { ...packed(model, `int${bits}-block${block}`, matrices, () => packing), rounded };
 }
 
 /** Matrices of a GGUF file as they are. */
@@ -180,7 +185,7 @@ function packRows(
   error: { squared: number; weights: number },
 ): Rows {
   if (isPacked(tensor)) return repackRows(tensor, row, count);
-  const rounded = quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing.bits);
+  const rounded = quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing);
   error.squared += rounded.squaredError;
   error.weights += rounded.squaredWeight;
   return rounded;

@@ -1,20 +1,31 @@
 /**
- * Weights in 4 or 8 bits: every run of 32 weights of a row shares one float32 scale. A weight is
+ * Weights in 4 or 8 bits: every block of 32 or 128 weights of a row shares one float32 scale. A weight is
  * (q − 2^(bits−1))·scale with an unsigned q, as the runtime's MatMulNBits wants it.
  */
 import type { StoredTensor } from './safetensors.js';
 
-/** Weights that share a scale. */
-export const blockSize = 32;
-
 export type Bits = 4 | 8;
 
+/** Bits of a weight, and the number of weights that share a scale. */
+interface Rounding {
+  readonly bits: Bits;
+  readonly block: number;
+}
+
+/** Longer blocks are multiplied faster, and rounded more coarsely. */
+export const roundings = {
+  int8: { bits: 8, block: 32 },
+  int4: { bits: 4, block: 32 },
+  'int4-block128': { bits: 4, block: 128 },
+} as const satisfies Record<string, Rounding>;
+export type RoundedTo = keyof typeof roundings;
+
 /** What becomes of stored weights; `none` leaves them, blocks of codes included, and `float32` unpacks those. */
-export const quantizations = ['none', 'int8', 'int4', 'float32'] as const;
+export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32'] as const;
 export type Quantization = (typeof quantizations)[number];
 
 export interface QuantizedRows {
-  /** [rows, blocks, blockSize·bits/8]; of two 4-bit weights the earlier is in the low half. */
+  /** [rows, blocks, block·bits/8]; of two 4-bit weights the earlier is in the low half. */
   readonly codes: Uint8Array;
   /** [rows, blocks] */
   readonly scales: Float32Array;
@@ -28,16 +39,20 @@ export interface QuantizedRows {
  * end; then the scale is fitted to the codes by least squares.
  * @param weights [rows, columns]; a last, shorter block is padded with zeros
  */
-export function quantizeRows(weights: Float32Array, columns: number, bits: Bits): QuantizedRows {
-  const blocks = Math.ceil(columns / blockSize);
+export function quantizeRows(
+  weights: Float32Array,
+  columns: number,
+  { bits, block }: Rounding,
+): QuantizedRows {
+  const blocks = Math.ceil(columns / block);
   const scales = new Float32Array((weights.length / columns) * blocks);
-  const levels = new Uint8Array(scales.length * blockSize).fill(2 ** (bits - 1));
+  const levels = new Uint8Array(scales.length * block).fill(2 ** (bits - 1));
   const sums = { squaredError: 0, squaredWeight: 0 };
   for (let b = 0; b < scales.length; b++) {
-    const column = (b % blocks) * blockSize;
+    const column = (b % blocks) * block;
     const start = Math.floor(b / blocks) * columns + column;
-    const end = start + Math.min(blockSize, columns - column);
-    scales[b] = quantizeBlock(weights, start, end, bits, levels, b * blockSize, sums);
+    const end = start + Math.min(block, columns - column);
+    scales[b] = quantizeBlock(weights, start, end, bits, levels, b * block, sums);
   }
   return { codes: bits === 8 ? levels : pairs(levels), scales, ...sums };
 }
