@@ -128,7 +128,7 @@ export function buildGraph(
   return buildInferenceGraph(config, (g) => {
     const exact = storedParameters(g, weights, 'float32');
     const parameters = quantization === 'float32' ? unpackedParameters : packedParameters;
-    const base = packed === undefined ? exact : parameters(g, packed, exact);
+    const base = packed === undefined ? exact : parameters(g, packed, exact, true);
     const adapted = adapter === undefined ? base : adapterParameters(g, adapter, base, weights, 'float32');
     return fed.length === 0 ? adapted : fedAdapterParameters(g, fed, adapted);
   });

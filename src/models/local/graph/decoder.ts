@@ -106,7 +106,10 @@ export function languageHead(build: DecoderBuild, hidden: Value, rows: Value): V
 function feedForward(build: DecoderBuild, layer: string, x: Value): Value {
   const { g, config, parameters } = build;
   const { feedForward: names, down } = config.modules;
-  const products = names.map((name) => parameters.linear(`${layer}.${name}`, x, config.bias.mlp));
+  const paths = names.map((name) => `${layer}.${name}`);
+  const products =
+    parameters.stacked?.(paths, x, config.bias.mlp) ??
+    paths.map((module) => parameters.linear(module, x, config.bias.mlp));
   const [gate, up] =
     config.gated && products.length === 1
       ? (g.split('Split', [products[0]!], 2, { axis: -1 }) as [Value, Value])
@@ -134,7 +137,7 @@ export function buildInferenceGraph(
   parametersOf: (g: GraphBuilder) => ParameterSource,
 ): BuiltGraph {
   const g = new GraphBuilder();
-  const build = { g, config, parameters: parametersOf(g), precision: 'float32' } as const;
+  const build = { g, config, parameters: parametersOf(g), precision: 'float32', fused: true } as const;
   const ids = g.input('ids', 'int32', ['B', 'S']);
   const positions = g.input('positions', 'int32', ['S']);
   const cachedPositions = g.input('cached_positions', 'int32', ['T']);
