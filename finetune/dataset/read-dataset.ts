@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
-import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { readJsonLines } from '../../src/storage/json-lines.js';
 import type { TokenExample } from '../engine/batch.js';
 

@@ -6,7 +6,8 @@ import {
   openTokenizer,
   readTokenizerJson,
 } from '../../src/models/local/tokens/tokenizer.js';
-import { type DecoderConfig, readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { completionsOf } from '../dataset/example.js';
 import { endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import { trlDpoRow, trlSftRow } from '../dataset/row-formats.js';

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { adapterPrefix } from '../../src/models/local/graph/adapter.js';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
-import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { readRows } from '../../src/models/local/weights/rows.js';
 import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../src/random/generator.js';

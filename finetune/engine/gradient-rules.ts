@@ -32,6 +32,12 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   ],
   Exp: ({ g, node, outputs }) => [g.op('Mul', [outputs[0]!, node.outputs[0]!])],
   Log: ({ g, node, outputs }) => [g.op('Div', [outputs[0]!, node.inputs[0]!])],
+  /** dy·(1 − y²) */
+  Tanh: ({ g, node, outputs, precision }) => {
+    const y = node.outputs[0]!;
+    const slope = g.op('Sub', [g.floats(precision, [1], []), g.op('Mul', [y, y])]);
+    return [g.op('Mul', [outputs[0]!, slope])];
+  },
   Sigmoid: ({ g, node, outputs, precision }) => {
     const y = node.outputs[0]!;
     const slope = g.op('Mul', [y, g.op('Sub', [g.floats(precision, [1], []), y])]);

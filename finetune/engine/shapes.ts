@@ -42,7 +42,11 @@ export function inferShapes(graph: OnnxGraph): ReadonlyMap<Value, Shape> {
     const vector = vectorOf(node, inputs, vectors);
     if (vector !== undefined) contents.set(node.outputs[0]!, vector);
     const result = vector === undefined ? shapeOf(node, inputs, vectors) : [dimension(vector.length)];
-    for (const output of node.outputs) shapes.set(output, result);
+    const parts = node.op === 'Split' ? vectors[1] : undefined;
+    node.outputs.forEach((output, index) => {
+      const size = parts?.[index];
+      shapes.set(output, size === undefined ? result : along(result, axisOf(node, result), () => size));
+    });
   }
   return shapes;
 }
@@ -65,7 +69,7 @@ function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): S
   return undefined;
 }
 
-const likeFirst = new Set('Cast Cos Sin Sqrt Sigmoid Exp Log Neg Softmax Identity'.split(' '));
+const likeFirst = new Set('Cast Cos Sin Sqrt Sigmoid Tanh Floor Exp Log Neg Softmax Identity'.split(' '));
 const broadcasting = new Set(
   'Add Sub Mul Div Pow Mod Less LessOrEqual Equal And Or Where BitShift'.split(' '),
 );
@@ -97,7 +101,8 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
     case 'Slice':
       return sliced(node, first, vectors);
     case 'Split':
-      if (node.inputs.length > 1) throw uncovered(node, 'into unequal parts');
+      // Parts of given sizes are cut by who calls this.
+      if (node.inputs.length > 1) return first;
       return along(first, axisOf(node, first), ({ factor, symbols }) => ({
         factor: factor / node.outputs.length,
         symbols,

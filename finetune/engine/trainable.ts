@@ -1,5 +1,4 @@
 /** The trained parameters: a low-rank adapter beside the frozen weights, or every weight of the model. */
-import type { AdaptableModule } from '../../src/models/local/graph/adapter.js';
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import { loraParameters } from '../../src/models/local/graph/lora.js';
 import { packedParameters } from '../../src/models/local/graph/packed-parameters.js';
@@ -10,13 +9,14 @@ import {
   storedParameters,
 } from '../../src/models/local/graph/parameters.js';
 import { type LoraScaling, loraScale } from '../../src/models/local/weights/adapter-config.js';
-import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
 
 export interface LoraSettings extends LoraScaling {
   /** Share of A's inputs that is set to zero in training, in [0, 1). */
   readonly dropout: number;
-  readonly modules: readonly AdaptableModule[];
+  /** The last parts of their paths. */
+  readonly modules: readonly string[];
 }
 
 export type Trainable =
@@ -52,6 +52,24 @@ export function trainedParameters(config: DecoderConfig, trainable: Trainable): 
       { name: `${path}.lora_B.weight`, shape: [out, rank] },
     ];
   });
+}
+
+/**
+ * What a model itself calls the modules that Llama's names mean: projections that are one are meant by each name. Its
+ * own names mean themselves.
+ */
+export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[]): readonly string[] {
+  const { attention, feedForward } = modules;
+  const meant: Readonly<Record<string, string>> = {
+    q_proj: attention[0],
+    k_proj: attention[1] ?? attention[0],
+    v_proj: attention[2] ?? attention[0],
+    o_proj: modules.attentionOutput,
+    gate_proj: feedForward[0],
+    up_proj: feedForward[1] ?? feedForward[0],
+    down_proj: modules.down,
+  };
+  return [...new Set(wanted.map((name) => (meant[name] ?? name).replace(/^.*\./, '')))];
 }
 
 /** Names of the inputs that dropout draws its masks from; the graph has them only where it drops. */
@@ -136,8 +154,11 @@ function widestInput(config: DecoderConfig): number {
   return Math.max(config.hidden, config.intermediate, config.heads * config.headDim);
 }
 
-function inputWidth(config: DecoderConfig, module: string): number {
-  if (module.endsWith('.down_proj')) return config.intermediate;
-  if (module.endsWith('.o_proj')) return config.heads * config.headDim;
-  return config.hidden;
+function inputWidth(
+  { modules, intermediate, heads, headDim, hidden }: DecoderConfig,
+  module: string,
+): number {
+  if (module.endsWith(`.${modules.down}`)) return intermediate;
+  if (module.endsWith(`.${modules.attentionOutput}`)) return heads * headDim;
+  return hidden;
 }

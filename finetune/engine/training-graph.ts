@@ -6,7 +6,7 @@ import {
   type Precision,
   type Value,
 } from '../../src/models/local/graph/graph.js';
-import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { gradients } from './autodiff.js';
 import { type Trainable, trainedParameters, trainedSource } from './trainable.js';
 

@@ -9,6 +9,7 @@ import {
   readSafetensors,
   readTensorBytes,
   type StoredTensor,
+  textName,
 } from '../../src/models/local/weights/safetensors.js';
 import { lineageFile } from '../dataset/lineage.js';
 import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writer.js';
@@ -102,7 +103,7 @@ function mergedFile(
     metadata,
     tensors: tensors.map((tensor) => {
       const { name, shape, dtype: stored, length } = tensor;
-      const change = changes.get(name);
+      const change = changes.get(textName(name));
       if (change === undefined)
         return { name, shape, dtype: stored, byteLength: length, chunks: () => bytesOf(tensor) };
       const written = dtype === 'float32' ? 'F32' : stored;

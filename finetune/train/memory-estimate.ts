@@ -8,7 +8,7 @@ import process from 'node:process';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { decoderTensors } from '../../src/models/local/graph/parameters.js';
-import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { rowLength, type TokenExample } from '../engine/batch.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { epochParts, type OrderSettings, unitsOf, usableExamples } from './order.js';
@@ -100,7 +100,7 @@ function batchBytes(config: DecoderConfig, trainable: Trainable, { rows, tokens,
     2 * kvHeads * headDim +
     heads * tokens +
     4 * intermediate +
-    (adapted('gate_proj') || adapted('up_proj') ? hidden : 0) +
+    (adapted('gate_proj') || adapted('up_proj') || adapted('gate_up_proj') ? hidden : 0) +
     (adapted('down_proj') ? intermediate : 0);
   const activations = activationFactor * 4 * config.layers.length * rows * tokens * perToken;
   const logits = logitCopies * 4 * selected * config.vocabulary;
@@ -125,7 +125,7 @@ function weightBytes(
       const bytes = packed.codes.length + packed.scales.length + (packed.offsets?.length ?? 0);
       mapped += bytes;
       copied += sessions * bytes;
-    } else if (name === 'model.embed_tokens.weight' && !config.tied) {
+    } else if (name === `${config.modules.embedding}.weight` && !config.tied) {
       // Only the rows that are read.
     } else if (base.get(name)?.dtype === 'F32') mapped += 4 * count;
     else copied += sessions * 4 * count;

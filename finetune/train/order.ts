@@ -1,7 +1,7 @@
 /** Assigns examples to steps by the seed and the epoch alone, so that a resumed training repeats it. */
 
 import { UserError } from '../../src/base/errors.js';
-import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { exampleLength, makeBatch, type TokenExample, totalWeight } from '../engine/batch.js';
 import type { Parameter, TrainingSession } from '../engine/training-session.js';

@@ -5,7 +5,8 @@ import { UserError } from '../../src/base/errors.js';
 import { freeCores } from '../../src/models/local/engine/device.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
-import { type DecoderConfig, readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import type { Quantization } from '../../src/models/local/weights/quantization.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
@@ -18,7 +19,7 @@ import {
   storedModel,
   writeAdapter,
 } from '../engine/first-values.js';
-import { type LoraSettings, type Trainable, trainedParameters } from '../engine/trainable.js';
+import { type LoraSettings, modulesOf, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
 import { requireModelDirectory, writeModel } from '../export/model-directory.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
@@ -70,8 +71,9 @@ export interface FineTuningHooks extends TrainingHooks {
 }
 
 /** @throws UserError when model or examples can't be used, memory can't suffice or runs out, or the training diverges */
-export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
-  const config = readDecoderConfig(job.model, job.ignoredKeys);
+export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
+  const config = readDecoderConfig(given.model, given.ignoredKeys);
+  const job = withOwnModules(given, config);
   const checkpoint = path.join(job.output, 'checkpoint.safetensors');
   refuseOtherModel(job, checkpoint);
   const { trainable, parameters } = await orOutOfMemory('reading the weights', () =>
@@ -112,6 +114,14 @@ export async function fineTune(job: FineTuning, hooks: FineTuningHooks = {}): Pr
     ...outcome,
     result: outcome.ended === 'interrupted' ? undefined : await write(job, outcome.parameters),
   };
+}
+
+/** The job with the names that the model itself has for the modules to be changed. */
+function withOwnModules(job: FineTuning, config: DecoderConfig): FineTuning {
+  const { method } = job;
+  if (method.kind !== 'lora') return job;
+  const modules = modulesOf(config, method.lora.modules);
+  return { ...job, method: { ...method, lora: { ...method.lora, modules } } };
 }
 
 function firstParameters(

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
-import type { DecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { readTensorBytes, sampledParts } from '../../src/models/local/weights/safetensors.js';
 import type { TokenExample } from '../engine/batch.js';
 import type { AdamWSettings, MuonSettings } from '../engine/optimisers.js';

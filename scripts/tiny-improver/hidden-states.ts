@@ -1,9 +1,9 @@
 /** What the language head of a model reads, at every place of an answer whose next token is learnt. */
 import type { TokenExample } from '../../finetune/engine/batch.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
-import { rmsNorm } from '../../src/models/local/graph/attention.js';
 import { buildDecoder } from '../../src/models/local/graph/decoder.js';
 import { GraphBuilder } from '../../src/models/local/graph/graph.js';
+import { normalised } from '../../src/models/local/graph/norm.js';
 import { storedParameters } from '../../src/models/local/graph/parameters.js';
 import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
@@ -31,7 +31,7 @@ export async function hiddenStates(
   const build = { g, config, parameters, precision: 'float32' } as const;
   const { hidden } = buildDecoder(build, { ids, positions, cache });
   const chosen = g.op('Gather', [hidden, rows], { axis: 0 });
-  const normed = rmsNorm(build, chosen, 'model.norm.weight');
+  const normed = normalised(build, chosen, config.modules.finalNorm);
   g.output('states', normed, 'float32', ['R', config.hidden]);
   const { folder, model } = g.build('hidden');
   const session = await ort.InferenceSession.create(model, {

@@ -28,7 +28,9 @@ test('a sound model is explained on one screen', async () => {
   expect(code).toBe(0);
   expect(text).toMatch(/^architecture +llama, 3 layers of width 64/m);
   expect(text).toMatch(/^parameters +[\d\u202f]+, BF16, \d+ kB in 1 file$/m);
-  expect(text).toMatch(/^memory +\d+ kB \(none\), \d+ kB \(int8\), [\d.]+ kB \(int4\) of weights/m);
+  expect(text).toMatch(
+    /^memory +\d+ kB \(none\), \d+ kB \(int8\), [\d.]+ kB \(int4\), [\d.]+ kB \(int4-block128\) of weights/m,
+  );
   expect(text).toMatch(/^context +512 tokens/m);
   expect(text).toMatch(/^template +chat_template\.jinja, takes a system message$/m);
   expect(text).toMatch(/^tokenizer +tokenizer\.json, an answer ends at token \d/m);

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
-import { type DecoderConfig, readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { makeRoom, writeParts } from '../file-parts.js';
 import type { MergeHooks } from '../merge.js';
@@ -76,7 +77,7 @@ const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8
 function architectureMetadata(config: DecoderConfig, name: string, type: GgufTensorType): GgufMetadata {
   refuseUnsupported(config);
   const architecture = ggufArchitecture(config);
-  const { rope } = config.layers[0]!;
+  const rope = config.layers[0]!.rope!;
   const own = (key: string, value: Buffer) => [`${architecture}.${key}`, value] as const;
   return [
     ['general.architecture', ggufValue.string(architecture)],
@@ -112,7 +113,7 @@ function contextOf({ layers, contextTokens }: DecoderConfig): number {
 
 function refuseUnsupported(config: DecoderConfig): void {
   const architecture = ggufArchitecture(config);
-  const { rope } = config.layers[0]!;
+  const rope = config.layers[0]!.rope!;
   const refuse = (what: string): never => {
     throw new UserError({
       field: 'config.json',
@@ -122,6 +123,7 @@ function refuseUnsupported(config: DecoderConfig): void {
   };
   if (config.layers.some((layer) => JSON.stringify(layer.rope) !== JSON.stringify(rope)))
     refuse('rotary embedding that differs from layer to layer');
+  if (rope.scaling === 'yarn') refuse('rope_type yarn in what is exported here');
   if (architecture === 'llama') return;
   if (rope.scaling === 'llama3') refuse('rope_type llama3');
   if (config.bias.mlp) refuse('mlp_bias');

@@ -1,8 +1,8 @@
 /** A decoder's weights as llama.cpp names, orders and encodes them. */
 import { UserError } from '../../../src/base/errors.js';
-import { ropeFrequencies } from '../../../src/models/local/graph/attention.js';
 import { decoderTensors, requireTensor } from '../../../src/models/local/graph/parameters.js';
-import type { DecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
 import type { StoredTensors } from '../../../src/models/local/weights/safetensors.js';
 import { elementCount } from '../../engine/trainable.js';
@@ -30,9 +30,22 @@ const otherNames: Readonly<Record<string, string>> = {
   lm_head: 'output',
 };
 
-/** llama.cpp's architectures: Mistral's is Llama's. */
+/** llama.cpp's architectures by those of config.json. */
+const architectures = { llama: 'llama', mistral: 'llama', qwen2: 'qwen2', qwen3: 'qwen3' } as const;
+
+/** @throws UserError for a family that isn't exported */
 export function ggufArchitecture({ architecture }: DecoderConfig): 'llama' | 'qwen2' | 'qwen3' {
-  return architecture === 'mistral' ? 'llama' : architecture;
+  const names: Readonly<Record<string, 'llama' | 'qwen2' | 'qwen3'>> = architectures;
+  const name = names[architecture];
+  if (name !== undefined) return name;
+  throw new UserError({
+    field: 'model_type',
+    value: architecture,
+    message: 'models of this family are not exported to GGUF',
+    alternatives: Object.keys(architectures),
+    remedy:
+      'merge the adapter (`finetune merge`) and convert the directory with llama.cpp’s convert_hf_to_gguf.py',
+  });
 }
 
 /**
@@ -48,7 +61,7 @@ export function ggufTensors(
 ): GgufTensor[] {
   const rope = config.layers[0]!.rope;
   return [
-    ...(rope.scaling === 'llama3' ? [ropeFactors(rope, config.headDim)] : []),
+    ...(rope?.scaling === 'llama3' ? [ropeFactors(rope, config.headDim)] : []),
     ...decoderTensors(config).map(({ name, shape }) => {
       const weight = requireTensor(weights, name);
       if (weight.shape.join() !== shape.join())

@@ -8,8 +8,8 @@ import {
   tokenText,
 } from '../../../src/models/local/tokens/chat-template.js';
 import { readTokenizerConfig } from '../../../src/models/local/tokens/tokenizer.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
-import type { DecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { checkedValue, readJson } from '../../../src/storage/files.js';
 import { type GgufMetadata, ggufValue } from './format.js';
 import { improverMerges, isCutOut } from './improver-tokens.js';

@@ -18,6 +18,7 @@ const cases: Readonly<Record<string, Case>> = {
   Exp: { inputs: { a: [2, 3] }, build: (g, { a }) => [g.op('Exp', [a!])] },
   Log: { inputs: { a: [2, 3] }, positive: true, build: (g, { a }) => [g.op('Log', [a!])] },
   Sqrt: { inputs: { a: [2, 3] }, positive: true, build: (g, { a }) => [g.op('Sqrt', [a!])] },
+  Tanh: { inputs: { a: [2, 3] }, build: (g, { a }) => [g.op('Tanh', [a!])] },
   Sigmoid: { inputs: { a: [2, 3] }, build: (g, { a }) => [g.op('Sigmoid', [a!])] },
   Softmax: { inputs: { a: [2, 3, 4] }, build: (g, { a }) => [g.op('Softmax', [a!], { axis: -1 })] },
   Pow: { inputs: { a: [2, 3] }, build: (g, { a }) => [g.op('Pow', [a!, g.floats('float64', [2], [])])] },

@@ -7,7 +7,7 @@ import type { GgufTensorType } from '../../../finetune/export/gguf/format.js';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
 import { mergeAdapter } from '../../../finetune/export/merge.js';
 import { openAdapter } from '../../../src/models/local/graph/adapter.js';
-import { ropeFrequencies } from '../../../src/models/local/graph/attention.js';
+import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
@@ -93,7 +93,7 @@ describe.each(referenceModels)('%s', (name) => {
       [`${architecture}.attention.head_count_kv`]: 2,
       [`${architecture}.attention.key_length`]: config.headDim,
       [`${architecture}.attention.layer_norm_rms_epsilon`]: Math.fround(config.normEpsilon),
-      [`${architecture}.rope.freq_base`]: config.layers[0]!.rope.theta,
+      [`${architecture}.rope.freq_base`]: config.layers[0]!.rope!.theta,
       [`${architecture}.vocab_size`]: 512,
     });
   });
@@ -166,7 +166,7 @@ describe('what is computed on the way', () => {
   });
 
   it('Llama 3’s rotary scaling becomes divisors of the frequencies', async () => {
-    const { rope } = readDecoderConfig(model).layers[0]!;
+    const rope = readDecoderConfig(model).layers[0]!.rope!;
     const { values } = (await read(await write(model))).tensor('rope_freqs.weight');
     const plain = ropeFrequencies({ theta: rope.theta, scaling: 'none' }, 16);
     const scaled = ropeFrequencies(rope, 16);

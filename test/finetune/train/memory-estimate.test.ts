@@ -32,7 +32,7 @@ function quantized(bits: 4 | 8): PackedWeights {
       const scales = stored(`${name}.scales`, 'F32', [rows, blocks], rows * blocks * 4);
       return [name, { rows, columns, bits, block: 32, offset: false, codes, scales }];
     });
-  return { file: '', matrices: new Map(matrices), rounded: bits, relativeError: 0 };
+  return { file: '', matrices: new Map(matrices), rounded: `int${bits}`, relativeError: 0 };
 }
 
 function adapter(

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ropeFrequencies } from '../../../src/models/local/graph/attention.js';
+import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { referenceDirectory } from './fixture.js';
@@ -94,8 +94,8 @@ test.each([
   ['quantization_config', { ...llama, quantization_config: { quant_method: 'gptq' } }, /gptq/],
   [
     'rope_type',
-    { ...llama, rope_parameters: { rope_type: 'yarn', rope_theta: 1 } },
-    /yarn[\s\S]*default, linear, llama3/,
+    { ...llama, rope_parameters: { rope_type: 'dynamic', rope_theta: 1 } },
+    /dynamic[\s\S]*default, linear, llama3/,
   ],
   ['rope factor', { ...llama, rope_parameters: { rope_type: 'linear' } }, /factor: is missing/],
   [

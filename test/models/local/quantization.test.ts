@@ -1,5 +1,6 @@
 import { cpSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { measureQuantizationLoss } from '../../../src/models/local/engine/quantization-loss.js';
@@ -47,22 +48,61 @@ test.each([
   const random = createGenerator(1);
   const columns = 80;
   const weights = Float32Array.from({ length: 50 * columns }, () => random.normal());
-  const quantized = quantizeRows(weights, columns, bits);
+  const quantized = quantizeRows(weights, columns, { bits, block: 32 });
   const back = dequantize(quantized, columns, bits);
   const squared = back.reduce((sum, value, i) => sum + (value - weights[i]!) ** 2, 0);
   expect(squared).toBeCloseTo(quantized.squaredError, 4);
   expect(Math.sqrt(quantized.squaredError / quantized.squaredWeight)).toBeLessThan(limit);
 });
 
+/** The definition of a block's codes, one step after the other. */
+function codesOf(block: readonly number[], middle: number): { levels: number[]; scale: number } {
+  const largest = Math.max(...block.map(Math.abs));
+  const extreme = block.find((weight) => Math.abs(weight) === largest)!;
+  if (extreme === 0) return { levels: block.map(() => 0), scale: 0 };
+  const levels = block.map((weight) => Math.min(Math.round(weight / (-extreme / middle)), middle - 1));
+  const product = block.reduce((sum, weight, i) => sum + weight * levels[i]!, 0);
+  const square = levels.reduce((sum, level) => sum + level * level, 0);
+  return { levels, scale: Math.fround(product / square) };
+}
+
+test.each([4, 8] as const)('%i-bit codes are those of their definition, halves included', (bits) => {
+  const weight = fc.oneof(
+    fc.integer({ min: -256, max: 256 }).map((step) => step / 32),
+    fc.float({ min: -2, max: 2, noNaN: true }),
+    fc.constantFrom(0, 1e-45, -1e-40, 3e38).map(Math.fround),
+  );
+  fc.assert(
+    fc.property(fc.array(weight, { minLength: 1, maxLength: 70 }), (numbers) => {
+      const quantized = quantizeRows(Float32Array.from(numbers), numbers.length, { bits, block: 32 });
+      const middle = 2 ** (bits - 1);
+      const stored =
+        bits === 8 ? [...quantized.codes] : [...quantized.codes].flatMap((b) => [b & 15, b >> 4]);
+      const blocks = Array.from({ length: quantized.scales.length }, (_, b) =>
+        numbers.slice(32 * b, 32 * b + 32),
+      );
+      const wanted = blocks.map((block) => codesOf(block, middle));
+      expect([...quantized.scales]).toEqual(wanted.map(({ scale }) => scale));
+      const padded = wanted.flatMap(({ levels }) => [
+        ...levels,
+        ...new Array<number>(32 - levels.length).fill(0),
+      ]);
+      expect(stored).toEqual(padded.map((level) => level + middle));
+    }),
+  );
+});
+
 test('a block of zeros stays zero', () => {
-  expect(dequantize(quantizeRows(new Float32Array(64), 64, 4), 64, 4)).toEqual(new Float32Array(64));
+  expect(dequantize(quantizeRows(new Float32Array(64), 64, { bits: 4, block: 32 }), 64, 4)).toEqual(
+    new Float32Array(64),
+  );
 });
 
 test.each([4, 8] as const)('the runtime reads %i-bit codes as they are meant', async (bits) => {
   const random = createGenerator(2);
   const [rows, columns] = [6, 64];
   const weights = Float32Array.from({ length: rows * columns }, () => random.normal());
-  const quantized = quantizeRows(weights, columns, bits);
+  const quantized = quantizeRows(weights, columns, { bits, block: 32 });
   const g = new GraphBuilder();
   const inputs = [
     g.input('x', 'float32', [1, columns]),
@@ -92,6 +132,18 @@ test('stored numbers of all three dtypes become the same floats', () => {
   const half = Buffer.from(Uint16Array.of(0, 0x3c00, 0xc100, 0x0400, 0x7bff, 0xb100).buffer);
   expect([...toFloat32(half, 'F16')]).toEqual(values.map((value) => expect.closeTo(value, 8)));
   expect([...toFloat32(Buffer.from(Uint16Array.of(0x3fc0, 0xc000).buffer), 'BF16')]).toEqual([1.5, -2]);
+});
+
+test('every half has the value of IEEE 754', () => {
+  const halves = Uint16Array.from({ length: 1 << 16 }, (_, half) => half);
+  const floats = toFloat32(Buffer.from(halves.buffer), 'F16');
+  for (const [half, found] of floats.entries()) {
+    const [sign, exponent, fraction] = [half >> 15 ? -1 : 1, (half >> 10) & 31, half & 1023];
+    const special = fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+    const normal = sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+    const value = exponent === 31 ? special : exponent === 0 ? sign * fraction * 2 ** -24 : normal;
+    if (!Object.is(found, value)) expect.fail(`${half}: ${found} instead of ${value}`);
+  }
 });
 
 test('quantised weights are made once', () => {
@@ -129,5 +181,8 @@ test('the loss of quality is measured: 8 bits lose next to nothing, 4 bits more'
   expect(eight.divergence).toBeLessThan(0.01);
   expect(four.divergence).toBeGreaterThan(eight.divergence);
   expect(four.divergence).toBeLessThan(0.3);
+  const long = await measureQuantizationLoss(directory, 'int4-block128');
+  expect(long.divergence).toBeGreaterThan(four.divergence);
+  expect(long.divergence).toBeLessThan(0.5);
   expect(eight.agreement).toBeGreaterThan(0.9);
 });

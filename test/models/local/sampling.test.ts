@@ -92,6 +92,63 @@ test('top-p equals its definition on any logits', () => {
   );
 });
 
+/** The tokens that sorting the whole vocabulary would keep, ties with the last included. */
+function sortedTopK(values: Float32Array, allowed: readonly number[], k: number): number[] {
+  const least = allowed.map((id) => values[id]!).sort((a, b) => b - a)[k - 1]!;
+  return allowed.filter((id) => values[id]! >= least);
+}
+
+test('top-k draws what it draws from a sorted vocabulary, ties and masked tokens included', () => {
+  const logit = fc.oneof(
+    fc.integer({ min: -3, max: 3 }),
+    fc.float({ min: -30, max: 30, noNaN: true }),
+    fc.constant(Number.NEGATIVE_INFINITY),
+  );
+  fc.assert(
+    fc.property(
+      fc.array(logit, { minLength: 2, maxLength: 60 }),
+      fc.integer({ min: 1, max: 60 }),
+      fc.double({ min: 0.3, max: 1, noNaN: true }),
+      fc.nat(),
+      fc.array(fc.nat(59), { maxLength: 60 }),
+      (numbers, topK, topP, seed, chosen) => {
+        const values = Float32Array.from(numbers, (value, id) => (id === 0 ? 1 : value));
+        const allowed = [...new Set([0, ...chosen])].filter((id) => id < values.length).sort((a, b) => a - b);
+        const mask = {
+          kind: 'only',
+          ids: Int32Array.from(chosen.length === 0 ? values.keys() : allowed),
+        } as const;
+        const kept = topK < mask.ids.length ? sortedTopK(values, [...mask.ids], topK) : mask.ids;
+        const draw = (settings: Partial<Sampling>, among?: TokenMask) =>
+          sampleToken(
+            values.slice(),
+            { ...plain, topP, ...settings },
+            createGenerator(seed),
+            new Set(),
+            among,
+          );
+        const expected = draw({}, { kind: 'only', ids: Int32Array.from(kept) });
+        expect(draw({ topK }, chosen.length === 0 ? undefined : mask)).toBe(expected);
+      },
+    ),
+  );
+});
+
+test('top-k reads a vocabulary of 150,000 a few times, it does not sort it', () => {
+  let reads = 0;
+  const values = Float32Array.from({ length: 150_000 }, (_, id) => Math.sin(id));
+  const counted = new Proxy(values, {
+    get(target, key) {
+      if (typeof key === 'string' && /^\d/.test(key)) reads++;
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== 'function') return value;
+      return () => expect.fail(`the whole vocabulary goes through ${String(key)}()`);
+    },
+  });
+  sampleToken(counted, { ...plain, topK: 20 }, createGenerator(1), new Set());
+  expect(reads).toBeLessThan(8 * values.length);
+});
+
 test('log-probabilities are those of the softmax', () => {
   const expected = shares(1, [0, 1, 2, 3, 4]);
   expect(expected.map((_, id) => logProbability(logits(), id))).toEqual(

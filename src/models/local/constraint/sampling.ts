@@ -82,10 +82,36 @@ function softmaxWeights(
 
 /** The k tokens with the largest logits, ties with the last included, by ascending id. */
 function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number): Int32Array {
-  const values = ids === undefined ? logits.slice() : Float32Array.from(ids, (id) => logits[id]!);
-  const threshold = values.sort()[values.length - k]!;
-  const among = ids ?? Int32Array.from(logits, (_, id) => id);
-  return among.filter((id) => logits[id]! >= threshold);
+  const threshold = kthLargest(logits, ids, k);
+  const kept: number[] = [];
+  for (let i = 0; i < (ids ?? logits).length; i++) {
+    const id = ids === undefined ? i : ids[i]!;
+    if (logits[id]! >= threshold) kept.push(id);
+  }
+  return Int32Array.from(kept);
+}
+
+/** The largest logits so far are a heap with the least of them on top: most of a vocabulary is compared once, not sorted. */
+function kthLargest(logits: Float32Array, ids: Int32Array | undefined, k: number): number {
+  const heap = new Float32Array(k).fill(Number.NEGATIVE_INFINITY);
+  for (let i = 0; i < (ids ?? logits).length; i++) {
+    const logit = logits[ids === undefined ? i : ids[i]!]!;
+    if (logit > heap[0]!) replaceLeast(heap, logit);
+  }
+  return heap[0]!;
+}
+
+/** Lets a value sink from the top, past all that are less. */
+function replaceLeast(heap: Float32Array, value: number): void {
+  let at = 0;
+  while (2 * at + 1 < heap.length) {
+    const left = 2 * at + 1;
+    const child = left + 1 < heap.length && heap[left + 1]! < heap[left]! ? left + 1 : left;
+    if (heap[child]! >= value) break;
+    heap[at] = heap[child]!;
+    at = child;
+  }
+  heap[at] = value;
 }
 
 /** The fewest tokens that hold `share` of the weight, by ascending id. */

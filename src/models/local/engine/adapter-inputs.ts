@@ -55,6 +55,8 @@ export function fedAdapterParameters(
   );
   return {
     ...base,
+    stacked: (modules, x, bias) =>
+      modules.some((module) => factors.has(module)) ? undefined : base.stacked?.(modules, x, bias),
     linear(module, x, bias) {
       const found = factors.get(module);
       if (found === undefined) return base.linear(module, x, bias);

@@ -13,8 +13,9 @@ import { adapterParameters } from '../graph/lora.js';
 import { packedParameters, packedWeights, unpackedParameters } from '../graph/packed-parameters.js';
 import { storedParameters } from '../graph/parameters.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
-import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
+import { readDecoderConfig } from '../weights/hf-config.js';
 import { openWeights } from '../weights/open-weights.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import {
@@ -127,7 +128,7 @@ export function buildGraph(
   return buildInferenceGraph(config, (g) => {
     const exact = storedParameters(g, weights, 'float32');
     const parameters = quantization === 'float32' ? unpackedParameters : packedParameters;
-    const base = packed === undefined ? exact : parameters(g, packed, exact);
+    const base = packed === undefined ? exact : parameters(g, packed, exact, true);
     const adapted = adapter === undefined ? base : adapterParameters(g, adapter, base, weights, 'float32');
     return fed.length === 0 ? adapted : fedAdapterParameters(g, fed, adapted);
   });

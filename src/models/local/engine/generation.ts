@@ -3,7 +3,8 @@ import type { Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
 import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
-import type { DecoderConfig } from '../weights/hf-config.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
+import { longSequences } from '../weights/rope.js';
 import type { AdapterInputs } from './adapter-inputs.js';
 import { type HeldPrompt, KeyValueCache, PromptCaches } from './key-value-cache.js';
 import type { GeneratedAnswer, GenerateJob, Generation } from './protocol.js';
@@ -69,7 +70,7 @@ export class TextGenerator {
   /** @throws AbortedError once `hooks.aborted()` is true; tokens prefilled by then stay for the next call. */
   async generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     const held = this.#prompts.of(request.adapter);
-    const cachedTokens = Math.min(commonPrefix(held.tokens, request.prompt), request.prompt.length - 1);
+    const cachedTokens = this.#reusable(held, request);
     held.cache.truncate(cachedTokens);
     held.tokens.length = cachedTokens;
     const first = await this.#prefill(held, request, hooks);
@@ -94,10 +95,19 @@ export class TextGenerator {
     };
   }
 
+  /** Tokens of the prompt whose keys and values are there, turned as those of this call will be. */
+  #reusable(held: HeldPrompt, { prompt, maxTokens }: GenerationRequest): number {
+    const limit = longSequences(this.#config.layers);
+    const long = limit !== undefined && prompt.length + maxTokens > limit;
+    if (long !== held.long) held.tokens = [];
+    held.long = long;
+    return Math.min(commonPrefix(held.tokens, prompt), prompt.length - 1);
+  }
+
   /** @returns the logits after the last token of the prompt */
   async #prefill(
     held: HeldPrompt,
-    { prompt: ids, adapter }: GenerationRequest,
+    { prompt: ids, adapter, maxTokens }: GenerationRequest,
     hooks: GenerationHooks,
   ): Promise<Float32Array> {
     const prompt = held.cache;
@@ -111,6 +121,7 @@ export class TextGenerator {
         ids: chunk,
         rows: 1,
         position: prompt.length,
+        sequenceTokens: ids.length + maxTokens,
         adapter,
         prompt,
         own: this.#own,
@@ -126,7 +137,7 @@ export class TextGenerator {
   /** Runs the model on chosen tokens; candidates without unread tokens then choose the next one. */
   async #step(
     { cache: prompt }: HeldPrompt,
-    { adapter }: GenerationRequest,
+    { prompt: { length }, maxTokens, adapter }: GenerationRequest,
     running: readonly Candidate[],
   ): Promise<void> {
     // Tokens that a constraint leaves no choice about are read together with the one before them.
@@ -136,6 +147,7 @@ export class TextGenerator {
       ids: running.flatMap((candidate) => candidate.unread.splice(0, tokens)),
       rows: running.length,
       position: prompt.length + this.#own.length,
+      sequenceTokens: length + maxTokens,
       adapter,
       prompt,
       own: this.#own,

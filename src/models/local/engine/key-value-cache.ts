@@ -156,6 +156,8 @@ export interface HeldPrompt {
   readonly cache: KeyValueCache;
   /** Tokens that `cache` holds the keys and values of. */
   tokens: number[];
+  /** Whether the keys are turned as longrope does for long sequences. */
+  long: boolean;
 }
 
 /** Adapters whose last prompt stays in memory. */
@@ -175,7 +177,7 @@ export class PromptCaches {
   }
 
   of(adapter: AdapterInputs): HeldPrompt {
-    const prompt = this.#prompts.get(adapter) ?? { cache: this.#free(), tokens: [] };
+    const prompt = this.#prompts.get(adapter) ?? { cache: this.#free(), tokens: [], long: false };
     this.#prompts.delete(adapter);
     this.#prompts.set(adapter, prompt);
     return prompt;

@@ -2,7 +2,8 @@
 
 import { argmax, logNormaliser, logProbability } from '../constraint/sampling.js';
 import { openTokenizer } from '../tokens/tokenizer.js';
-import { type DecoderConfig, readDecoderConfig } from '../weights/hf-config.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
+import { readDecoderConfig } from '../weights/hf-config.js';
 import { openWeights } from '../weights/open-weights.js';
 import type { Quantization } from '../weights/quantization.js';
 import { freeCores } from './device.js';

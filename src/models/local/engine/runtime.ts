@@ -1,5 +1,6 @@
 import type { BuiltGraph } from '../graph/graph.js';
-import type { DecoderConfig } from '../weights/hf-config.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
+import { longSequences } from '../weights/rope.js';
 import type { AdapterInputs } from './adapter-inputs.js';
 import type { KeyValueCache, NewEntries } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
@@ -16,6 +17,8 @@ interface ForwardInput {
   readonly rows: number;
   /** Place of the first new token in its sequence. */
   readonly position: number;
+  /** Tokens that the sequences may grow to, where that changes their positions (longrope); else those so far. */
+  readonly sequenceTokens?: number;
   /** For a graph that has such inputs. */
   readonly adapter?: AdapterInputs;
   /** Shared by all rows (one row itself). */
@@ -92,6 +95,8 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
     cached_positions: cachedPositions(prompt, own),
     rows: int32(Int32Array.from(input.logitsOf), [input.logitsOf.length]),
   };
+  if (longSequences(config.layers) !== undefined)
+    tensors.sequence_tokens = int32(Int32Array.of(input.sequenceTokens ?? input.position + tokens), [1]);
   for (const [name, cache] of [['prompt', prompt] as const, ['own', own] as const]) {
     const shape = [config.kvHeads, cache.rows, cache.capacity, config.headDim];
     for (let layer = 0; layer < config.layers.length; layer++) {

@@ -5,7 +5,7 @@ import type { Problem } from '../../../base/errors.js';
 import { formatBytes, formatCount } from '../../../format/numbers.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { attempt, checkModel } from '../engine/inspect.js';
-import { type Adapter, adaptableModules, openAdapter, readAdapter } from '../graph/adapter.js';
+import { type Adapter, linearModules, openAdapter, readAdapter } from '../graph/adapter.js';
 import { modelDirectory } from '../settings.js';
 import { loraScale } from '../weights/adapter-config.js';
 import { readDecoderConfig } from '../weights/hf-config.js';
@@ -80,7 +80,7 @@ function namedModel({ base }: Adapter, cwd: string): string | undefined {
 function summarise(adapter: Adapter): NonNullable<AdapterFacts['adapter']> {
   const changes = [...adapter.modules];
   const tensors = changes.flatMap(([, { a, b, magnitude }]) => (magnitude ? [a, b, magnitude] : [a, b]));
-  const counts = adaptableModules.map((name) => {
+  const counts = linearModules.map((name) => {
     return [name, changes.filter(([module]) => module.endsWith(`.${name}`)).length] as const;
   });
   return {

@@ -4,11 +4,11 @@ import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
-import type { DecoderConfig } from '../weights/hf-config.js';
 import { openWeights } from '../weights/open-weights.js';
-import { blockSize, type Quantization } from '../weights/quantization.js';
+import { type Quantization, type RoundedTo, roundings } from '../weights/quantization.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 
 export interface ModelFacts extends ModelReport {
@@ -81,13 +81,6 @@ function templateProblems({ tokenizer }: ModelReport): Problem[] {
   ];
 }
 
-/** Bytes of a weight, the scale of its block included. */
-const bytesPerWeight = {
-  none: 4,
-  int8: 1 + 4 / blockSize,
-  int4: 0.5 + 4 / blockSize,
-} as const;
-
 /**
  * The memory that a model needs. An embedding that is not also the output layer stays on disk, as its rows are looked up
  * one by one; vectors are always float32.
@@ -101,19 +94,24 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
   for (const { name, shape } of decoderTensors(config)) {
     const size = shape.reduce((a, b) => a * b, 1);
     if (shape.length === 1) vectors += size;
-    else if (config.tied || name !== 'model.embed_tokens.weight') {
+    else if (config.tied || name !== `${config.modules.embedding}.weight`) {
       const packing = blockType(stored?.get(name)?.dtype ?? '')?.packing;
       matrices += size;
       isQuantized ||= packing !== undefined;
       asStored += packing === undefined ? 4 * size : (size * packedBits(packing)) / 8;
     }
   }
-  const rounded = (name: 'none' | 'int8' | 'int4') =>
-    Math.round(matrices * bytesPerWeight[name] + vectors * 4);
+  const ofBits = (bits: number) => Math.round((matrices * bits) / 8 + vectors * 4);
+  const rounded = (name: RoundedTo) => ofBits(packedBits({ ...roundings[name], offset: false }));
   return {
     weights: isQuantized
-      ? { none: Math.round(asStored + vectors * 4), float32: rounded('none') }
-      : { none: rounded('none'), int8: rounded('int8'), int4: rounded('int4') },
+      ? { none: Math.round(asStored + vectors * 4), float32: ofBits(32) }
+      : {
+          none: ofBits(32),
+          int8: rounded('int8'),
+          int4: rounded('int4'),
+          'int4-block128': rounded('int4-block128'),
+        },
     contextToken: 2 * 4 * config.layers.length * config.kvHeads * config.headDim,
   };
 }

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 import { type AdapterConfig, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
-import type { DecoderConfig } from '../weights/hf-config.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
 import { toFloat32 } from '../weights/quantization.js';
-import { readSafetensors, readTensorBytes, type StoredTensor } from '../weights/safetensors.js';
+import { readSafetensors, readTensorBytes, type StoredTensor, textName } from '../weights/safetensors.js';
 import { decoderTensors, requireTensor } from './parameters.js';
 
-/** Linear modules that an adapter can change. */
+/** Linear modules that an adapter can change, by Llama's names. */
 export const adaptableModules = [
   'q_proj',
   'k_proj',
@@ -20,6 +20,15 @@ export const adaptableModules = [
   'down_proj',
 ] as const;
 export type AdaptableModule = (typeof adaptableModules)[number];
+
+/** The same with what other families call them: fused projections, Granite 4's feed-forward part. */
+export const linearModules: readonly string[] = [
+  ...adaptableModules,
+  'qkv_proj',
+  'gate_up_proj',
+  'input_linear',
+  'output_linear',
+];
 
 /** PEFT's prefix of module paths in `adapter_model.safetensors`. */
 export const adapterPrefix = 'base_model.model.';
@@ -64,7 +73,7 @@ export function openAdapter(
   const { adapter, config: stated, file } = readFiles(directory, ignoredKeys);
   const shapes = new Map(
     decoderTensors(config)
-      .filter(({ name }) => name.endsWith('_proj.weight'))
+      .filter(({ name }) => linearModules.some((module) => name.endsWith(`.${module}.weight`)))
       .map(({ name, shape }) => [name.slice(0, -'.weight'.length), shape]),
   );
   for (const [module, { a, b }] of adapter.modules) {
@@ -144,18 +153,20 @@ function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, Mod
 
 /** The module that a tensor changes, by the model's own names, and what of the change it is. */
 function placeOf(tensor: StoredTensor, { decomposed }: AdapterConfig): { module: string; part: Part } {
-  const name = tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name;
+  const name = textName(
+    tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name,
+  );
   // PEFT leaves the end `.weight` out for magnitudes, as its first versions did.
   const found = /^(.*\.(\w+))\.(?:(lora_[AB])\.weight|(lora_magnitude_vector)(?:\.weight)?)$/.exec(name);
   const part = (found?.[3] ?? found?.[4]) as Part | undefined;
-  const known = adaptableModules.some((module) => module === found?.[2]);
+  const known = linearModules.includes(found?.[2] ?? '');
   if (known && part !== undefined && (decomposed || part !== 'lora_magnitude_vector'))
     return { module: found![1]!, part };
   throw new UserError({
     file: tensor.file,
     field: tensor.name,
     message: `is no ${decomposed ? 'part' : 'factor'} of a module that can be adapted`,
-    alternatives: adaptableModules,
+    alternatives: linearModules,
   });
 }
 

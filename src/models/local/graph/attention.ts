@@ -1,54 +1,6 @@
-import type { DecoderConfig, LayerConfig } from '../weights/hf-config.js';
-import type { Rope } from '../weights/rope.js';
-import type { GraphBuilder, Precision, Value } from './graph.js';
-import type { ParameterSource } from './parameters.js';
-
-/** The graph that a decoder is emitted into, and the decoder. */
-export interface DecoderBuild {
-  readonly g: GraphBuilder;
-  readonly config: DecoderConfig;
-  readonly parameters: ParameterSource;
-  /** The type that the graph computes in. */
-  readonly precision: Precision;
-}
-
-/** x / √(mean(x²) + ε) · scale, over the last axis (Zhang & Sennrich 2019). */
-export function rmsNorm({ g, config, parameters, precision }: DecoderBuild, x: Value, scale: string): Value {
-  const factors = parameters.vector(scale);
-  const square = g.op('Pow', [x, g.floats(precision, [2], [])]);
-  const mean = g.op('ReduceMean', [square], { axes: [-1], keepdims: 1 });
-  const root = g.op('Sqrt', [g.op('Add', [mean, g.floats(precision, [config.normEpsilon], [])])]);
-  return g.op('Mul', [g.op('Div', [x, root]), factors]);
-}
-
-/**
- * Angular frequencies of the rotary embedding, in radians a token: headDim / 2 values. Rounded to float32 where the
- * reference implementation rounds, since the angle at a late position multiplies the error by that position.
- * Llama-3 scaling: Grattafiori et al. 2024 (arXiv 2407.21783) and Meta's published `apply_scaling`.
- */
-export function ropeFrequencies(rope: Rope, headDim: number): number[] {
-  const plain = Array.from({ length: headDim / 2 }, (_, i) =>
-    Math.fround(1 / Math.fround(rope.theta ** Math.fround((2 * i) / headDim))),
-  );
-  switch (rope.scaling) {
-    case 'none':
-      return plain;
-    case 'linear':
-      return plain.map((frequency) => Math.fround(frequency / rope.factor));
-    case 'divided':
-      return plain.map((frequency, i) => Math.fround(frequency / rope.divisors[i]!));
-    case 'llama3': {
-      const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContext } = rope;
-      return plain.map((frequency) => {
-        const wavelength = (2 * Math.PI) / frequency;
-        if (wavelength > originalContext / low) return Math.fround(frequency / factor);
-        if (wavelength < originalContext / high) return frequency;
-        const smooth = (originalContext / wavelength - low) / (high - low);
-        return Math.fround(((1 - smooth) * frequency) / factor + smooth * frequency);
-      });
-    }
-  }
-}
+import type { Value } from './graph.js';
+import { capped, type DecoderBuild, normalised } from './norm.js';
+import { type Rotation, rotate, type TokenPlaces } from './rotation.js';
 
 /** Keys and values that were computed before, for one layer. */
 export interface CachedSegment {
@@ -82,6 +34,8 @@ export interface Shapes {
   readonly tokens: Value;
   /** [N, H] */
   readonly flat: Value;
+  /** [B, S, heads·headDim], of queries or keys */
+  readonly sideBySide: Value;
   /** [B, S, kvHeads, g, headDim] */
   readonly queries: Value;
   /** [B, S, kvHeads, 1, headDim] */
@@ -105,6 +59,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value): Shapes {
     batch,
     tokens,
     flat: g.integers([-1, hidden]),
+    sideBySide: concat(batch, tokens, g.integers([-1])),
     queries: concat(batch, tokens, g.integers([kvHeads, group, headDim])),
     keys: concat(batch, tokens, g.integers([kvHeads, 1, headDim])),
     grouped: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
@@ -113,38 +68,8 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value): Shapes {
   };
 }
 
-/** Cosines and sines of the new tokens' angles: [S, 1, 1, headDim / 2], or [B, S, 1, 1, headDim / 2]. */
-export interface Rotation {
-  readonly cos: Value;
-  readonly sin: Value;
-}
-
-export function emitRotation(
-  { g, config: { headDim }, precision }: DecoderBuild,
-  { rope }: LayerConfig,
-  positions: Value,
-): Rotation {
-  const frequencies = g.floats(precision, ropeFrequencies(rope, headDim), [1, 1, 1, headDim / 2]);
-  const places = g.op('Unsqueeze', [g.cast(positions, precision), g.integers([-3, -2, -1])]);
-  const angles = g.op('Mul', [places, frequencies]);
-  return { cos: g.op('Cos', [angles]), sin: g.op('Sin', [angles]) };
-}
-
-/** Rotates the pairs (xᵢ, xᵢ₊ₕ), h = headDim / 2, of x [B, S, kvHeads, ·, headDim] (the layout of Hugging Face's weights). */
-function rotate(g: GraphBuilder, x: Value, { cos, sin }: Rotation): Value {
-  const [first, second] = g.split('Split', [x], 2, { axis: -1 }) as [Value, Value];
-  const multiply = (a: Value, b: Value) => g.op('Mul', [a, b]);
-  const turned = [
-    g.op('Sub', [multiply(first, cos), multiply(second, sin)]),
-    g.op('Add', [multiply(second, cos), multiply(first, sin)]),
-  ];
-  return g.op('Concat', turned, { axis: -1 });
-}
-
 /** Where the new tokens and the cached keys stand, and which tokens of a packed row belong together. */
-export interface Places {
-  /** int32 [S], or [B, S] where rows differ: place of each new token in its sequence. */
-  readonly positions: Value;
+export interface Places extends TokenPlaces {
   /** For rows that hold several sequences; positions are then [B, S] and nothing is cached. */
   readonly packing?: Packing;
   /**
@@ -192,7 +117,10 @@ export function emitBias(
 
 interface AttentionContext {
   readonly shapes: Shapes;
-  readonly rotation: Rotation;
+  /** Undefined: none. */
+  readonly rotation: Rotation | undefined;
+  /** Factors of the queries, which broadcast over [B, S, kvHeads, g, headDim]; undefined: none. */
+  readonly growth: Value | undefined;
   readonly bias: Value;
   readonly segments: readonly CachedSegment[];
 }
@@ -207,38 +135,76 @@ export function attention(
   x: Value,
   context: AttentionContext,
 ): { output: Value; keys: Value; values: Value } {
-  const { g, config, parameters, precision } = build;
-  const { shapes, rotation } = context;
-  const project = (name: 'q' | 'k' | 'v', shape: Value) => {
-    const product = parameters.linear(`${module}.${name}_proj`, x, config.bias.qkv);
-    const projected = g.op('Reshape', [product, shape]);
-    if (name === 'v' || !config.qkNorm) return projected;
-    return rmsNorm(build, projected, `${module}.${name}_norm.weight`);
-  };
+  const { g, config, precision } = build;
+  const { shapes, rotation, growth } = context;
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
   const headsFirst = (value: Value) => g.op('Transpose', [value], { perm: [2, 0, 3, 1, 4] });
-  const rotated = rotate(g, project('q', shapes.queries), rotation);
-  const scaled = g.op('Mul', [rotated, g.floats(precision, [config.headDim ** -0.5], [])]);
+  const turned = (value: Value, shape: Value) =>
+    rotation === undefined ? value : rotate(g, value, rotation, shapes.sideBySide, shape);
+  const [query, key, value] = projections(build, module, x, shapes);
+  const rotated = turned(query(), shapes.queries);
+  const grown = growth === undefined ? rotated : g.op('Mul', [rotated, growth]);
+  const scaled = g.op('Mul', [grown, g.floats(precision, [config.scoreScale], [])]);
   const queries = g.op('Reshape', [headsFirst(scaled), shapes.grouped]);
-  const keys = g.op('Reshape', [headsFirst(rotate(g, project('k', shapes.keys), rotation)), shapes.newKeys]);
-  const values = g.op('Reshape', [headsFirst(project('v', shapes.keys)), shapes.newKeys]);
+  const keys = g.op('Reshape', [headsFirst(turned(key(), shapes.keys)), shapes.newKeys]);
+  const values = g.op('Reshape', [headsFirst(value()), shapes.newKeys]);
   const mixed = g.op('Reshape', [attend(build, context, queries, keys, values), shapes.ungrouped]);
   // [kvHeads, B, g, S, headDim] → [B, S, kvHeads, g, headDim] → [N, heads·headDim]
   const merged = g.op('Reshape', [
     g.op('Transpose', [mixed], { perm: [1, 3, 0, 2, 4] }),
     g.integers([-1, config.heads * config.headDim]),
   ]);
-  return { output: parameters.linear(`${module}.o_proj`, merged, config.bias.output), keys, values };
+  const output = build.parameters.linear(
+    `${module}.${config.modules.attentionOutput}`,
+    merged,
+    config.bias.output,
+  );
+  return { output, keys, values };
+}
+
+/** Queries, keys and values [B, S, kvHeads, ·, headDim], normalised where the model does so, each emitted when called. */
+function projections(build: DecoderBuild, module: string, x: Value, shapes: Shapes) {
+  const { g, config, parameters } = build;
+  const { attention, queryNorm, keyNorm } = config.modules;
+  const widths = [config.heads, config.kvHeads, config.kvHeads].map((heads) => heads * config.headDim);
+  const fused =
+    attention.length === 1
+      ? g.split(
+          'Split',
+          [parameters.linear(`${module}.${attention[0]}`, x, config.bias.qkv), g.integers(widths)],
+          3,
+          { axis: -1 },
+        )
+      : parameters.stacked?.(
+          attention.map((name) => `${module}.${name}`),
+          x,
+          config.bias.qkv,
+        );
+  const projection = (index: number, shape: Value, norm?: string) => () => {
+    const normed = (value: Value) =>
+      norm === undefined || !config.qkNorm ? value : normalised(build, value, `${module}.${norm}`);
+    const product = fused?.[index] ?? parameters.linear(`${module}.${attention[index]}`, x, config.bias.qkv);
+    return config.qkNormOver === 'head'
+      ? normed(g.op('Reshape', [product, shape]))
+      : g.op('Reshape', [normed(product), shape]);
+  };
+  return [
+    projection(0, shapes.queries, queryNorm),
+    projection(1, shapes.keys, keyNorm),
+    projection(2, shapes.keys),
+  ] as const;
 }
 
 /** Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */
 function attend(
-  { g, config: { kvHeads, headDim } }: DecoderBuild,
+  build: DecoderBuild,
   { bias, segments, shapes }: AttentionContext,
   queries: Value,
   keys: Value,
   values: Value,
 ): Value {
+  const { g } = build;
+  const { kvHeads, headDim, scoreCap } = build.config;
   const multiply = (a: Value, b: Value) => g.op('MatMul', [a, b]);
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
@@ -252,7 +218,7 @@ function attend(
   });
   scores.push(multiply(queries, transposed(keys)));
   const joined = scores.length === 1 ? scores[0]! : g.op('Concat', scores, { axis: -1 });
-  const weights = g.op('Softmax', [g.op('Add', [joined, bias])], { axis: -1 });
+  const weights = g.op('Softmax', [g.op('Add', [capped(build, joined, scoreCap), bias])], { axis: -1 });
   if (segments.length === 0) return multiply(weights, values);
   const lengths = join(...segments.map(({ length }) => length), shapes.tokens);
   const parts = g.split('Split', [weights, lengths], segments.length + 1, { axis: -1 });

@@ -1,26 +1,19 @@
 /**
- * The one definition of a Llama-family decoder: RMSNorm, rotary positions, grouped-query attention, SwiGLU. It emits
- * plain ONNX operators through a GraphBuilder; what differs between the graphs that use it (cached keys and values,
- * quantised or adapted projections, the precision) comes in from outside.
+ * The one definition of a decoder: norms, rotary positions, grouped-query attention, a feed-forward part. What families
+ * differ in are options of `DecoderConfig`. It emits plain ONNX operators through a GraphBuilder; what differs between
+ * the graphs that use it (cached keys and values, quantised or adapted projections, the precision) comes in from outside.
  *
  * Shapes: B rows (batch), S new tokens a row, N = B·S, H hidden, V vocabulary; g = heads / kvHeads.
  * Keys and values have the layout [kvHeads, B, tokens, headDim], queries [kvHeads, B, g·S, headDim]: the query heads
  * that share a key head are rows of one matrix product, so nothing is repeated.
  */
-import type { DecoderConfig } from '../weights/hf-config.js';
-import {
-  attention,
-  type CachedSegment,
-  type DecoderBuild,
-  emitBias,
-  emitRotation,
-  emitShapes,
-  type Places,
-  type Rotation,
-  rmsNorm,
-} from './attention.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
+import { longSequences } from '../weights/rope.js';
+import { attention, type CachedSegment, emitBias, emitShapes, type Places } from './attention.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
+import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
 import type { ParameterSource } from './parameters.js';
+import { emitRotation, type Rotation } from './rotation.js';
 
 export interface DecoderInputs extends Places {
   /** int32 [B, S] */
@@ -39,34 +32,62 @@ export interface DecoderOutputs {
 
 /** Emits all layers. The head is apart (`languageHead`), since only the rows that are read should pay for it. */
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
-  const { g, config, parameters } = build;
+  const { g, config } = build;
+  const { norms, layers: prefix } = config.modules;
   const shapes = emitShapes(build, inputs.ids);
   const rotations = new Map<string, Rotation>();
   const biases = new Map<number | undefined, Value>();
-  let hidden = g.op('Reshape', [parameters.embed('model.embed_tokens', inputs.ids), shapes.flat]);
+  let hidden = embedded(build, inputs, shapes.flat);
+  const growth = emitQueryGrowth(build, inputs.positions);
   const keys: Value[] = [];
   const values: Value[] = [];
   config.layers.forEach((layer, index) => {
-    const module = `model.layers.${index}`;
+    const module = `${prefix}.${index}`;
     const rope = JSON.stringify(layer.rope);
-    const rotation = rotations.get(rope) ?? emitRotation(build, layer, inputs.positions);
+    const rotation = layer.rope && (rotations.get(rope) ?? emitRotation(build, layer.rope, inputs));
     const bias = biases.get(layer.window) ?? emitBias(build, layer.window, inputs, shapes);
-    rotations.set(rope, rotation);
+    if (rotation !== undefined) rotations.set(rope, rotation);
     biases.set(layer.window, bias);
-    const normed = rmsNorm(build, hidden, `${module}.input_layernorm.weight`);
-    const attended = attention(build, `${module}.self_attn`, normed, {
+    const normed = (value: Value, norm: string | undefined) =>
+      norm === undefined ? value : normalised(build, value, `${module}.${norm}`);
+    const added = (part: Value) => g.op('Add', [hidden, scaledBy(build, part, config.residualFactor)]);
+    const segments = inputs.cache[index] ?? [];
+    const attended = attention(build, module, normed(hidden, norms.beforeAttention), {
       shapes,
       rotation,
+      growth,
       bias,
-      segments: inputs.cache[index] ?? [],
+      segments,
     });
     keys.push(attended.keys);
     values.push(attended.values);
-    hidden = g.op('Add', [hidden, attended.output]);
-    const renormed = rmsNorm(build, hidden, `${module}.post_attention_layernorm.weight`);
-    hidden = g.op('Add', [hidden, feedForward(build, `${module}.mlp`, renormed)]);
+    hidden = added(normed(attended.output, norms.afterAttention));
+    const fed = feedForward(build, module, normed(hidden, norms.beforeFeedForward));
+    hidden = added(normed(fed, norms.afterFeedForward));
   });
   return { hidden, keys, values };
+}
+
+/** Embeddings of the tokens, and of their positions where these are learned: [N, H]. */
+function embedded(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: Value): Value {
+  const { g, config, parameters } = build;
+  const { embedding, positions: ofPositions } = config.modules;
+  const tokens = scaledBy(build, parameters.embed(embedding, ids), config.embeddingFactor);
+  const all =
+    ofPositions === undefined ? tokens : g.op('Add', [tokens, parameters.embed(ofPositions, positions)]);
+  return g.op('Reshape', [all, flat]);
+}
+
+/** Factors of the new tokens' queries: [S, 1, 1, 1] or [B, S, 1, 1, 1]. */
+function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefined {
+  const { g, precision } = build;
+  const { queryGrowth } = build.config;
+  if (queryGrowth === undefined) return undefined;
+  const number = (value: number) => g.floats(precision, [value], []);
+  const places = g.op('Unsqueeze', [g.cast(positions, precision), g.integers([-3, -2, -1])]);
+  const passed = g.op('Floor', [g.op('Div', [places, number(queryGrowth.context)])]);
+  const logarithm = g.op('Log', [g.op('Add', [passed, number(1)])]);
+  return g.op('Add', [g.op('Mul', [logarithm, number(queryGrowth.beta)]), number(1)]);
 }
 
 /**
@@ -74,17 +95,37 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
  * @param rows int32 [R] indices into N
  */
 export function languageHead(build: DecoderBuild, hidden: Value, rows: Value): Value {
+  const { modules, tied, logitFactor, logitCap } = build.config;
   const chosen = build.g.op('Gather', [hidden, rows], { axis: 0 });
-  const normed = rmsNorm(build, chosen, 'model.norm.weight');
-  return build.parameters.linear(build.config.tied ? 'model.embed_tokens' : 'lm_head', normed, false);
+  const normed = normalised(build, chosen, modules.finalNorm);
+  const logits = build.parameters.linear(tied ? modules.embedding : modules.head, normed, false);
+  return capped(build, scaledBy(build, logits, logitFactor), logitCap);
 }
 
-/** down(silu(gate(x)) · up(x)) (Shazeer 2020). */
-function feedForward({ g, config, parameters }: DecoderBuild, module: string, x: Value): Value {
-  const gate = parameters.linear(`${module}.gate_proj`, x, config.bias.mlp);
-  const up = parameters.linear(`${module}.up_proj`, x, config.bias.mlp);
-  const silu = g.op('Mul', [gate, g.op('Sigmoid', [gate])]);
-  return parameters.linear(`${module}.down_proj`, g.op('Mul', [silu, up]), config.bias.mlp);
+/** down(act(gate(x)) · up(x)) (Shazeer 2020), or down(act(up(x))) without a gate. */
+function feedForward(build: DecoderBuild, layer: string, x: Value): Value {
+  const { g, config, parameters } = build;
+  const { feedForward: names, down } = config.modules;
+  const paths = names.map((name) => `${layer}.${name}`);
+  const products =
+    parameters.stacked?.(paths, x, config.bias.mlp) ??
+    paths.map((module) => parameters.linear(module, x, config.bias.mlp));
+  const [gate, up] =
+    config.gated && products.length === 1
+      ? (g.split('Split', [products[0]!], 2, { axis: -1 }) as [Value, Value])
+      : products;
+  const active = activated(build, gate!);
+  const inner = up === undefined ? active : g.op('Mul', [active, up]);
+  return parameters.linear(`${layer}.${down}`, inner, config.bias.mlp);
+}
+
+/** x·σ(x), or the approximation of x·Φ(x) by tanh (Hendrycks & Gimpel 2016), as (1 + tanh u) / 2 is σ(2u). */
+function activated(build: DecoderBuild, x: Value): Value {
+  const { g, config } = build;
+  if (config.activation === 'silu') return g.op('Mul', [x, g.op('Sigmoid', [x])]);
+  const cube = g.op('Mul', [x, g.op('Mul', [x, x])]);
+  const inner = g.op('Add', [x, scaledBy(build, cube, 0.044715)]);
+  return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
 /**
@@ -96,11 +137,13 @@ export function buildInferenceGraph(
   parametersOf: (g: GraphBuilder) => ParameterSource,
 ): BuiltGraph {
   const g = new GraphBuilder();
-  const build = { g, config, parameters: parametersOf(g), precision: 'float32' } as const;
+  const build = { g, config, parameters: parametersOf(g), precision: 'float32', fused: true } as const;
   const ids = g.input('ids', 'int32', ['B', 'S']);
   const positions = g.input('positions', 'int32', ['S']);
   const cachedPositions = g.input('cached_positions', 'int32', ['T']);
   const rows = g.input('rows', 'int32', ['R']);
+  const long = longSequences(config.layers) !== undefined;
+  const sequence = long ? { sequenceTokens: g.input('sequence_tokens', 'int32', [1]) } : {};
   const segment = (kind: 'prompt' | 'own', batch: number | string, tokens: string) => {
     const shape = [config.kvHeads, batch, tokens, config.headDim];
     const inputs = config.layers.map((_, layer) => ({
@@ -113,7 +156,7 @@ export function buildInferenceGraph(
   const prompt = segment('prompt', 1, 'T1');
   const own = segment('own', 'B', 'T2');
   const cache = prompt.map((pair, layer) => [pair, own[layer]!]);
-  const decoder = buildDecoder(build, { ids, positions, cachedPositions, cache });
+  const decoder = buildDecoder(build, { ids, positions, cachedPositions, cache, ...sequence });
   g.output('logits', languageHead(build, decoder.hidden, rows), 'float32', ['R', config.vocabulary]);
   const shape = [config.kvHeads, 'B', 'S', config.headDim];
   for (const [layer, value] of decoder.keys.entries()) g.output(`new_keys.${layer}`, value, 'float32', shape);

@@ -31,6 +31,8 @@ export function loraParameters(
 ): ParameterSource {
   return {
     ...base,
+    stacked: (modules, x, bias) =>
+      modules.some((module) => factors(module) !== undefined) ? undefined : base.stacked?.(modules, x, bias),
     linear(module, x, bias) {
       const found = factors(module);
       if (found === undefined) return base.linear(module, x, bias);

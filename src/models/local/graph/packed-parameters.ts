@@ -1,7 +1,7 @@
 /** Products with packed matrices, and packed matrices as float32. */
 
 import { UserError } from '../../../base/errors.js';
-import type { DecoderConfig } from '../weights/hf-config.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { Quantization } from '../weights/quantization.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Value } from './graph.js';
@@ -41,18 +41,22 @@ export function packedWeights(
       remedy: 'leave it out: the weights are used as they are',
     });
   // An embedding that is not the output layer, too, is only looked up, and stays as it is.
-  const multiplied = matrices.filter(({ name }) => config.tied || name !== 'model.embed_tokens.weight');
-  return roundedWeights(model, multiplied, quantization === 'int4' ? 4 : 8);
+  const multiplied = matrices.filter(
+    ({ name }) => config.tied || name !== `${config.modules.embedding}.weight`,
+  );
+  return roundedWeights(model, multiplied, quantization);
 }
 
 /**
  * Multiplies with the packed matrices and leaves all else to `exact`. Each product rounds its activations to 8 bits,
  * block by block (accuracy level 4), which makes it fast. Rounded here, an embedding is looked up as it was stored.
+ * @param stacking whether matrices that multiply the same x are one, which has no gradient here
  */
 export function packedParameters(
   g: GraphBuilder,
   { matrices, rounded }: PackedWeights,
   exact: ParameterSource,
+  stacking = false,
 ): ParameterSource {
   const sums = new Map<string, Value>();
   /** Sums of x over each block: [N, blocks]; q, k and v share them, as do gate and up. */
@@ -66,23 +70,64 @@ export function packedParameters(
     sums.set(key, sum);
     return sum;
   };
+  const multiplied = (x: Value, matrix: PackedMatrix): Value => {
+    const { rows, columns, bits, block, codes, scales, offsets } = matrix;
+    const attributes = { K: columns, N: rows, bits, block_size: block, accuracy_level: 4 };
+    const inputs = [x, g.stored(codes), g.stored(scales)];
+    const product = g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
+    if (offsets === undefined) return product;
+    return g.op('Add', [product, g.op('Gemm', [blockSums(x, matrix), g.stored(offsets)], { transB: 1 })]);
+  };
   return {
     ...exact,
+    stacked(modules, x, bias) {
+      const parts = modules.map((module) => matrices.get(`${module}.weight`));
+      const stack = stacking && parts.length > 1 ? stackedMatrix(parts) : undefined;
+      if (stack === undefined) return undefined;
+      const biases = modules.map((module) => (bias ? exact.vector(`${module}.bias`) : ''));
+      const product = multiplied(x, stack);
+      const all = bias ? g.op('Add', [product, g.op('Concat', biases, { axis: 0 })]) : product;
+      return g.split('Split', [all, g.integers(parts.map((part) => part!.rows))], parts.length, { axis: -1 });
+    },
     linear(module, x, bias): Value {
       const matrix = matrices.get(`${module}.weight`);
       if (matrix === undefined) return exact.linear(module, x, bias);
-      const { rows, columns, bits, block, codes, scales, offsets } = matrix;
-      const attributes = { K: columns, N: rows, bits, block_size: block, accuracy_level: 4 };
-      const inputs = [x, g.stored(codes), g.stored(scales)];
-      let product = g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
-      if (offsets !== undefined) {
-        const shifted = g.op('Gemm', [blockSums(x, matrix), g.stored(offsets)], { transB: 1 });
-        product = g.op('Add', [product, shifted]);
-      }
+      const product = multiplied(x, matrix);
       return bias ? g.op('Add', [product, exact.vector(`${module}.bias`)]) : product;
     },
     ...(rounded === undefined && { embed: (module, ids) => embedded(g, matrices, exact, module, ids) }),
   };
+}
+
+/** Matrices that lie one after the other, as one; undefined where they don't, or are packed differently. */
+function stackedMatrix(parts: readonly (PackedMatrix | undefined)[]): PackedMatrix | undefined {
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  const same = parts.every(
+    (part) => part?.bits === first.bits && part.block === first.block && part.columns === first.columns,
+  );
+  if (!same) return undefined;
+  const codes = stackedTensor(parts.map((part) => part!.codes));
+  const scales = stackedTensor(parts.map((part) => part!.scales));
+  if (codes === undefined || scales === undefined) return undefined;
+  const rows = codes.shape[0]!;
+  if (parts.every((part) => part!.offsets === undefined)) return { ...first, rows, codes, scales };
+  const offsets = stackedTensor(parts.map((part) => part!.offsets));
+  return offsets && { ...first, rows, codes, scales, offsets };
+}
+
+function stackedTensor(parts: readonly (StoredTensor | undefined)[]): StoredTensor | undefined {
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  let end = first.offset;
+  let rows = 0;
+  for (const part of parts) {
+    if (part?.offset !== end) return undefined;
+    end += part.length;
+    rows += part.shape[0]!;
+  }
+  const name = `${first.name} and ${parts.length - 1} more`;
+  return { ...first, name, shape: [rows, ...first.shape.slice(1)], length: end - first.offset };
 }
 
 /** All products in float32: the matrices are unpacked when the session loads, and take their full size in memory. */

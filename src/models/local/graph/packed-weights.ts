@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
-import { type Bits, quantizeRows } from '../weights/quantization.js';
+import { quantizeRows, type RoundedTo, roundings } from '../weights/quantization.js';
 import { emptyBlock, readRows, rowOrder } from '../weights/rows.js';
 import {
   readSafetensors,
@@ -15,7 +15,7 @@ import {
 import { cachedFile } from './weight-cache.js';
 
 /** Changes whenever the same weights would become other codes. */
-const formatVersion = 1;
+const formatVersion = 2;
 
 /** One matrix: value = scale·(code − 2^(bits−1)) + offset, with one scale and offset for each block of a row. */
 export interface PackedMatrix extends Packing {
@@ -33,20 +33,25 @@ export interface PackedWeights {
   readonly file: string;
   /** By the name of the tensor that they stand for. */
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
-  /** The bits that they were rounded to here; undefined for a file's own blocks. */
-  readonly rounded: Bits | undefined;
+  /** What they were rounded to here; undefined for a file's own blocks. */
+  readonly rounded: RoundedTo | undefined;
   /** Root mean square of the rounding errors over that of the weights; 0 for blocks that were packed before. */
   readonly relativeError: number;
 }
 
 /**
- * Matrices rounded to so many bits, in blocks of 32.
+ * Matrices rounded to codes.
  * @param model its directory or file: the codes are kept beside it
  * @throws UserError when they can't be written
  */
-export function roundedWeights(model: string, matrices: readonly StoredTensor[], bits: Bits): PackedWeights {
-  const packing = { bits, block: 32, offset: false } as const;
-  return { ...packed(model, `int${bits}-block32`, matrices, () => packing), rounded: bits };
+export function roundedWeights(
+  model: string,
+  matrices: readonly StoredTensor[],
+  rounded: RoundedTo,
+): PackedWeights {
+  const { bits, block } = roundings[rounded];
+  const packing = { bits, block, offset: false } as const;
+  return { ...packed(model, `int${bits}-block${block}`, matrices, () => packing), rounded };
 }
 
 /** Matrices of a GGUF file as they are. */
@@ -67,7 +72,7 @@ function packed(
   packingOf: (tensor: StoredTensor) => Packing,
 ): Omit<PackedWeights, 'rounded'> {
   const layout = layoutOf(matrices, packingOf);
-  const file = cachedFile(model, kind, formatVersion, matrices, layout.at(-1)?.end ?? 0, (path) =>
+  const file = cachedFile(model, kind, formatVersion, matrices, layout.at(-1)?.offsets.end ?? 0, (path) =>
     write(path, layout),
   );
   const { tensors, metadata } = readSafetensors(file);
@@ -98,24 +103,35 @@ interface Placed {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
-  /** Offsets in the data part; `offsets` and `end` are equal where there are none. */
-  readonly codes: number;
-  readonly scales: number;
-  readonly offsets: number;
+  /** In the data part; empty where there are no offsets. */
+  readonly codes: Range;
+  readonly scales: Range;
+  readonly offsets: Range;
+}
+
+interface Range {
+  readonly start: number;
   readonly end: number;
 }
 
 function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredTensor) => Packing): Placed[] {
   let end = 0;
-  return matrices.map((tensor) => {
+  const place = (bytes: number) => {
+    end += bytes;
+    return { start: end - bytes, end };
+  };
+  const sized = matrices.map((tensor) => {
     const packing = packingOf(tensor);
     const [rows, columns] = tensor.shape as [number, number];
     const blocks = Math.ceil(columns / packing.block);
-    const codes = end;
-    const scales = codes + (rows * blocks * packing.block * packing.bits) / 8;
-    const offsets = scales + rows * blocks * 4;
-    end = offsets + (packing.offset ? rows * blocks * 4 : 0);
-    return { tensor, packing, blocks, codes, scales, offsets, end };
+    return { tensor, packing, blocks, count: rows * blocks };
+  });
+  // Parts of one kind lie together, so that matrices that are multiplied with the same x are one range of the file.
+  const codes = sized.map(({ packing, count }) => place((count * packing.block * packing.bits) / 8));
+  const scales = sized.map(({ count }) => place(count * 4));
+  const offsets = sized.map(({ packing, count }) => place(packing.offset ? count * 4 : 0));
+  return sized.map(({ tensor, packing, blocks }, i) => {
+    return { tensor, packing, blocks, codes: codes[i]!, scales: scales[i]!, offsets: offsets[i]! };
   });
 }
 
@@ -125,12 +141,12 @@ const errorDigits = 12;
 function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array {
   const entries = layout.flatMap(({ tensor, packing, blocks, ...at }) => {
     const rows = tensor.shape[0]!;
-    const entry = (name: Part, dtype: string, shape: readonly number[], end: number) =>
-      [`${tensor.name}.${name}`, { dtype, shape, data_offsets: [at[name], end] }] as const;
+    const entry = (name: Part, dtype: string, shape: readonly number[]) =>
+      [`${tensor.name}.${name}`, { dtype, shape, data_offsets: [at[name].start, at[name].end] }] as const;
     return [
-      entry('codes', 'U8', [rows, blocks, (packing.block * packing.bits) / 8], at.scales),
-      entry('scales', 'F32', [rows, blocks], at.offsets),
-      ...(packing.offset ? [entry('offsets', 'F32', [rows, blocks], at.end)] : []),
+      entry('codes', 'U8', [rows, blocks, (packing.block * packing.bits) / 8]),
+      entry('scales', 'F32', [rows, blocks]),
+      ...(packing.offset ? [entry('offsets', 'F32', [rows, blocks])] : []),
     ];
   });
   const metadata = { relativeError: relativeError.toExponential(6).padStart(errorDigits + 2) };
@@ -156,7 +172,7 @@ function write(file: string, layout: readonly Placed[]): void {
       const step = Math.max(1, Math.floor(chunkBytes / (tensor.length / rows) / head)) * head;
       for (let row = 0; row < rows; row += step) {
         const part = packRows(placed, row, Math.min(step, rows - row), error);
-        const at = (name: Part, perRow: number) => dataStart + placed[name] + row * perRow;
+        const at = (name: Part, perRow: number) => dataStart + placed[name].start + row * perRow;
         writeAll(descriptor, part.codes, at('codes', (blocks * packing.block * packing.bits) / 8));
         writeAll(descriptor, bytesOf(part.scales), at('scales', blocks * 4));
         if (packing.offset) writeAll(descriptor, bytesOf(part.offsets!), at('offsets', blocks * 4));
@@ -180,7 +196,7 @@ function packRows(
   error: { squared: number; weights: number },
 ): Rows {
   if (isPacked(tensor)) return repackRows(tensor, row, count);
-  const rounded = quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing.bits);
+  const rounded = quantizeRows(readRows(tensor, row, count), tensor.shape[1]!, packing);
   error.squared += rounded.squaredError;
   error.weights += rounded.squaredWeight;
   return rounded;

@@ -1,6 +1,6 @@
 import { UserError } from '../../../base/errors.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
 import { blockType } from '../weights/gguf-blocks.js';
-import type { DecoderConfig } from '../weights/hf-config.js';
 import { rowOrder } from '../weights/rows.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
@@ -12,6 +12,8 @@ import type { GraphBuilder, Precision, Value } from './graph.js';
 export interface ParameterSource {
   /** x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
   linear(module: string, x: Value, bias: boolean): Value;
+  /** The products of several modules with the same x, in one; undefined, or not there, where each has its own. */
+  stacked?(modules: readonly string[], x: Value, bias: boolean): readonly Value[] | undefined;
   /** Rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
   embed(module: string, ids: Value): Value;
   /** A vector parameter such as a norm's scale, in the graph's precision. */
@@ -69,35 +71,54 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
 
 /** Name and shape of every tensor that a decoder reads. */
 export function decoderTensors(config: DecoderConfig): { name: string; shape: readonly number[] }[] {
-  const { hidden, intermediate, headDim, bias } = config;
-  const queries = config.heads * headDim;
-  const keys = config.kvHeads * headDim;
+  const { hidden, modules, norm, tied, vocabulary } = config;
+  const matrix = (name: string, out: number) => ({ name: `${name}.weight`, shape: [out, hidden] });
+  const layer = layerTensors(config);
+  return [
+    matrix(modules.embedding, vocabulary),
+    ...(modules.positions === undefined ? [] : [matrix(modules.positions, config.contextTokens)]),
+    ...config.layers.flatMap((_, index) =>
+      layer.map(({ name, shape }) => ({ name: `${modules.layers}.${index}.${name}`, shape })),
+    ),
+    ...normTensors(modules.finalNorm, hidden, norm),
+    ...(tied ? [] : [matrix(modules.head, vocabulary)]),
+  ];
+}
+
+const normTensors = (name: string | undefined, size: number, { kind }: DecoderConfig['norm']) =>
+  name === undefined
+    ? []
+    : (kind === 'layer' ? ['weight', 'bias'] : ['weight']).map((part) => ({
+        name: `${name}.${part}`,
+        shape: [size],
+      }));
+
+/** Tensors of one layer, by their names below it. */
+function layerTensors(config: DecoderConfig): { name: string; shape: readonly number[] }[] {
+  const { hidden, intermediate, headDim, heads, kvHeads, bias, modules, qkNormOver } = config;
   const linear = (name: string, out: number, inputs: number, biased: boolean) => [
     { name: `${name}.weight`, shape: [out, inputs] },
     ...(biased ? [{ name: `${name}.bias`, shape: [out] }] : []),
   ];
-  const vector = (name: string, size: number) => [{ name: `${name}.weight`, shape: [size] }];
+  const norm = (name: string | undefined, size = hidden) => normTensors(name, size, config.norm);
+  const widths = [heads, kvHeads, kvHeads].map((count) => count * headDim);
+  const fused = (names: readonly string[], sizes: readonly number[]) =>
+    names.length === sizes.length ? sizes : [sizes.reduce((a, b) => a + b)];
+  const inputs = fused(modules.attention, widths);
+  const wide = fused(modules.feedForward, config.gated ? [intermediate, intermediate] : [intermediate]);
+  const normed = (count: number) => (qkNormOver === 'head' ? headDim : count * headDim);
+  const { norms } = modules;
   return [
-    ...linear('model.embed_tokens', config.vocabulary, hidden, false),
-    ...config.layers.flatMap((_, layer) => {
-      const block = `model.layers.${layer}`;
-      const attention = `${block}.self_attn`;
-      return [
-        ...vector(`${block}.input_layernorm`, hidden),
-        ...linear(`${attention}.q_proj`, queries, hidden, bias.qkv),
-        ...linear(`${attention}.k_proj`, keys, hidden, bias.qkv),
-        ...linear(`${attention}.v_proj`, keys, hidden, bias.qkv),
-        ...linear(`${attention}.o_proj`, hidden, queries, bias.output),
-        ...(config.qkNorm
-          ? [...vector(`${attention}.q_norm`, headDim), ...vector(`${attention}.k_norm`, headDim)]
-          : []),
-        ...vector(`${block}.post_attention_layernorm`, hidden),
-        ...linear(`${block}.mlp.gate_proj`, intermediate, hidden, bias.mlp),
-        ...linear(`${block}.mlp.up_proj`, intermediate, hidden, bias.mlp),
-        ...linear(`${block}.mlp.down_proj`, hidden, intermediate, bias.mlp),
-      ];
-    }),
-    ...vector('model.norm', hidden),
-    ...(config.tied ? [] : linear('lm_head', config.vocabulary, hidden, false)),
+    ...norm(norms.beforeAttention),
+    ...modules.attention.flatMap((name, i) => linear(name, inputs[i]!, hidden, bias.qkv)),
+    ...linear(modules.attentionOutput, hidden, heads * headDim, bias.output),
+    ...(config.qkNorm
+      ? [...norm(modules.queryNorm, normed(heads)), ...norm(modules.keyNorm, normed(kvHeads))]
+      : []),
+    ...norm(norms.afterAttention),
+    ...norm(norms.beforeFeedForward),
+    ...modules.feedForward.flatMap((name, i) => linear(name, wide[i]!, hidden, bias.mlp)),
+    ...linear(modules.down, hidden, intermediate, bias.mlp),
+    ...norm(norms.afterFeedForward),
   ];
 }

@@ -8,7 +8,7 @@ import type { Bits } from './quantization.js';
 export interface Packing {
   readonly bits: Bits;
   /** Weights that share a scale. */
-  readonly block: 16 | 32;
+  readonly block: 16 | 32 | 128;
   /** Whether a block has an offset besides. */
   readonly offset: boolean;
 }

@@ -4,24 +4,20 @@
  */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile, GgufValue } from './gguf.js';
+import { ggufFamilies } from './gguf-families.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes } from './safetensors.js';
 
-/** Architectures of llama.cpp that can be run; Mistral's is Llama's. */
-const architectures = ['llama', 'qwen2', 'qwen3'] as const;
-export type GgufArchitecture = (typeof architectures)[number];
-
 /** @throws UserError naming an architecture that can't be run */
-export function ggufArchitecture({ metadata, file }: GgufFile): GgufArchitecture {
+export function ggufArchitecture({ metadata, file }: GgufFile): string {
   const stated = metadata.get('general.architecture');
-  const known = architectures.find((name) => name === stated);
-  if (known !== undefined) return known;
+  if (typeof stated === 'string' && Object.hasOwn(ggufFamilies, stated)) return stated;
   throw new UserError({
     file,
     field: 'general.architecture',
     value: stated ?? null,
     message: 'this architecture is not supported',
-    alternatives: architectures,
+    alternatives: Object.keys(ggufFamilies),
     remedy: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
   });
 }
@@ -46,6 +42,9 @@ const understood = new Set([
   'rope.scale_linear',
   'rope.scaling.original_context_length',
   'rope.scaling.finetuned',
+  'rope.scaling.yarn_log_multiplier',
+  'rope.scaling.yarn_beta_fast',
+  'rope.scaling.yarn_beta_slow',
   'tensor_data_layout',
 ]);
 
@@ -92,6 +91,7 @@ export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []):
   const headDim =
     value('attention.key_length') === undefined ? hidden / heads : number('attention.key_length');
   refuseOtherWidths(gguf, architecture, headDim);
+  const rotated = Number(value('rope.dimension_count') ?? headDim);
   const embedding = tensors.get('token_embd.weight');
   return {
     model_type: architecture,
@@ -109,22 +109,29 @@ export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []):
     tie_word_embeddings: !has('output.weight'),
     max_position_embeddings: number('context_length'),
     rope_theta: value('rope.freq_base') === undefined ? 10_000 : number('rope.freq_base'),
+    ...(rotated !== headDim && { partial_rotary_factor: rotated / headDim }),
     ...ropeScaling(value, number),
+    ...ggufFamilies[architecture]?.config?.(value, gguf),
   };
 }
 
 function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key: string) => number) {
   const type = value('rope.scaling.type') ?? (value('rope.scale_linear') === undefined ? 'none' : 'linear');
-  if (type === 'none') return {};
+  // The family of longrope reads its factors from tensors.
+  if (type === 'none' || type === 'longrope') return {};
+  const optional = (key: string, name: string) => (value(key) === undefined ? {} : { [name]: number(key) });
+  const log = value('rope.scaling.yarn_log_multiplier');
   return {
     rope_scaling: {
       rope_type: type,
       factor: number(
         value('rope.scaling.factor') === undefined ? 'rope.scale_linear' : 'rope.scaling.factor',
       ),
-      ...(value('rope.scaling.original_context_length') !== undefined && {
-        original_max_position_embeddings: number('rope.scaling.original_context_length'),
-      }),
+      ...optional('rope.scaling.original_context_length', 'original_max_position_embeddings'),
+      ...optional('rope.scaling.yarn_beta_fast', 'beta_fast'),
+      ...optional('rope.scaling.yarn_beta_slow', 'beta_slow'),
+      ...(log !== undefined && { mscale: 1, mscale_all_dim: log }),
+      ...optional('attention.temperature_scale', 'llama_4_scaling_beta'),
     },
   };
 }
@@ -139,7 +146,8 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
   for (const [key, value] of metadata) {
     if (!key.startsWith(`${architecture}.`) || ignored.includes(key)) continue;
     const name = key.slice(architecture.length + 1);
-    if (name in neutral ? value === neutral[name] : understood.has(name)) continue;
+    const own = ggufFamilies[architecture]?.keys?.includes(name);
+    if (own || (name in neutral ? value === neutral[name] : understood.has(name))) continue;
     throw new UserError({
       file,
       field: key,
@@ -154,7 +162,7 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
 function refuseOtherWidths({ metadata, file }: GgufFile, architecture: string, headDim: number): void {
   for (const name of ['attention.value_length', 'rope.dimension_count']) {
     const value = metadata.get(`${architecture}.${name}`) ?? headDim;
-    if (value === headDim) continue;
+    if (value === headDim || (name === 'rope.dimension_count' && architecture === 'phi3')) continue;
     throw new UserError({
       file,
       field: `${architecture}.${name}`,

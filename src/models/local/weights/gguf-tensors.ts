@@ -2,6 +2,7 @@
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from './gguf.js';
 import { ggufArchitecture } from './gguf-config.js';
+import { ggufFamilies } from './gguf-families.js';
 import type { StoredTensor, StoredTensors } from './safetensors.js';
 
 /** Modules of a layer: Hugging Face's name by llama.cpp's. */
@@ -26,18 +27,19 @@ const otherModules: Readonly<Record<string, string>> = {
 };
 
 /** Tensors that are read elsewhere, or not needed. */
-const apart = /^rope_freqs\.weight$|^blk\.\d+\.attn_rot_embd$/;
+const apart = /^rope_(freqs|factors_long|factors_short)\.weight$|^blk\.\d+\.attn_rot_embd$/;
 
 /**
  * @param headDim width of a head
  * @throws UserError naming a tensor that the decoder has no use for
  */
 export function ggufTensors(gguf: GgufFile, headDim: number): StoredTensors {
-  const interleaved = ggufArchitecture(gguf) === 'llama';
+  const { interleaved, modules } = ggufFamilies[ggufArchitecture(gguf)]!;
+  const names = { ...layerModules, ...modules };
   const tensors = new Map<string, StoredTensor>();
   for (const tensor of gguf.tensors.values()) {
     if (apart.test(tensor.name)) continue;
-    const name = hfName(tensor.name);
+    const name = hfName(tensor.name, names);
     if (name === undefined)
       throw new UserError({
         file: tensor.file,
@@ -51,10 +53,10 @@ export function ggufTensors(gguf: GgufFile, headDim: number): StoredTensors {
   return tensors;
 }
 
-function hfName(name: string): string | undefined {
+function hfName(name: string, modules: Readonly<Record<string, string>>): string | undefined {
   const layer = /^blk\.(\d{1,5})\.([a-z_]+)\.(weight|bias)$/.exec(name);
   if (layer !== null) {
-    const module = layerModules[layer[2]!];
+    const module = modules[layer[2]!];
     return module && `model.layers.${Number(layer[1])}.${module}.${layer[3]}`;
   }
   const other = /^([a-z_]+)\.weight$/.exec(name);

@@ -4,79 +4,22 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from './config-keys.js';
-import { largestTokenId, tokenIds, tokenIdsSchema } from './generation-config.js';
+import {
+  commonShape,
+  configSchema,
+  type Family,
+  type HfConfig,
+  type LayerType,
+  largestContext,
+} from './config-schema.js';
+import { type DecoderConfig, type LayerConfig, llamaModules } from './decoder-config.js';
+import { families } from './families.js';
+import { tokenIds } from './generation-config.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
-import { ggufConfig, ropeDivisors } from './gguf-config.js';
-import { type Rope, readRope, ropeShape, unsupported } from './rope.js';
+import { ggufArchitecture, ggufConfig, ropeDivisors } from './gguf-config.js';
+import { ggufFamilies } from './gguf-families.js';
+import { type Rope, readRope, rotaryWidth, unsupported } from './rope.js';
 import { directoryWeights, sameTensor } from './safetensors.js';
-
-const architectures = ['llama', 'mistral', 'qwen2', 'qwen3'] as const;
-type Architecture = (typeof architectures)[number];
-
-export interface LayerConfig {
-  readonly rope: Rope;
-  /** Keys at a distance of this many tokens or more are not attended to. Undefined: all are. */
-  readonly window: number | undefined;
-}
-
-/** A decoder-only transformer of the Llama family. */
-export interface DecoderConfig {
-  readonly architecture: Architecture;
-  readonly layers: readonly LayerConfig[];
-  /** Width of the residual stream. */
-  readonly hidden: number;
-  readonly heads: number;
-  /** Heads of keys and values; each serves heads / kvHeads query heads (grouped-query attention). */
-  readonly kvHeads: number;
-  readonly headDim: number;
-  /** Width of the feed-forward part. */
-  readonly intermediate: number;
-  readonly vocabulary: number;
-  readonly normEpsilon: number;
-  readonly bias: { readonly qkv: boolean; readonly output: boolean; readonly mlp: boolean };
-  /** Whether queries and keys are RMS-normalised per head (Qwen3). */
-  readonly qkNorm: boolean;
-  /** Whether the output layer is the embedding. */
-  readonly tied: boolean;
-  /** Longest context in tokens. */
-  readonly contextTokens: number;
-  /** Dtype that the config states, e.g. `bfloat16`; the tensors decide. */
-  readonly dtype: string | undefined;
-  readonly eosTokens: readonly number[];
-}
-
-const defaultKvHeads: Readonly<Partial<Record<Architecture, number>>> = { mistral: 8, qwen2: 32, qwen3: 32 };
-
-const whole = z.int().positive();
-/** Ten times what the largest published decoders have, and more. */
-const largest = { layers: 2048, width: 2 ** 20, context: 2 ** 30 } as const;
-
-const schema = z.looseObject({
-  model_type: z.string(),
-  hidden_size: whole.max(largest.width),
-  num_hidden_layers: whole.max(largest.layers),
-  num_attention_heads: whole.max(largest.width),
-  num_key_value_heads: whole.max(largest.width).nullish(),
-  head_dim: whole.max(largest.width).nullish(),
-  intermediate_size: whole.max(largest.width),
-  vocab_size: whole.max(largestTokenId + 1),
-  rms_norm_eps: z.number().positive().default(1e-6),
-  hidden_act: z.string().default('silu'),
-  attention_bias: z.boolean().nullish(),
-  mlp_bias: z.boolean().nullish(),
-  tie_word_embeddings: z.boolean().nullish(),
-  max_position_embeddings: whole.max(largest.context).default(2048),
-  ...ropeShape,
-  sliding_window: whole.nullish(),
-  use_sliding_window: z.boolean().nullish(),
-  max_window_layers: z.int().min(0).nullish(),
-  layer_types: z.array(z.string()).nullish(),
-  quantization_config: z.looseObject({ quant_method: z.string().nullish() }).nullish(),
-  dtype: z.string().nullish(),
-  torch_dtype: z.string().nullish(),
-  eos_token_id: tokenIdsSchema,
-});
-type HfConfig = z.output<typeof schema>;
 
 /**
  * @param directory of a Hugging Face model, or a GGUF file
@@ -95,14 +38,14 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
       remedy: 'name the directory of a Hugging Face model: config.json, tokenizer.json, model.safetensors',
     });
   const config = parseDecoderConfig(withoutKeys(raw, ignoredKeys), file);
-  return config.tied && storesOwnHead(directory) ? { ...config, tied: false } : config;
+  return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
 }
 
 /** Whether the weights hold an output layer other than the embedding: as in Transformers 5, it then counts. */
-function storesOwnHead(directory: string): boolean {
+function storesOwnHead(directory: string, modules: DecoderConfig['modules']): boolean {
   try {
     const weights = directoryWeights(directory);
-    const [head, embedding] = [weights.get('lm_head.weight'), weights.get('model.embed_tokens.weight')];
+    const [head, embedding] = [modules.head, modules.embedding].map((name) => weights.get(`${name}.weight`));
     return head !== undefined && embedding !== undefined && !sameTensor(head, embedding);
   } catch (error) {
     // Whoever opens the weights says what is wrong with them.
@@ -112,14 +55,17 @@ function storesOwnHead(directory: string): boolean {
 }
 
 function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): DecoderConfig {
-  const config = parseDecoderConfig(ggufConfig(gguf, ignoredKeys), gguf.file);
+  const parsed = parseDecoderConfig(ggufConfig(gguf, ignoredKeys), gguf.file);
+  const { wholeNorms } = ggufFamilies[ggufArchitecture(gguf)]!;
+  const config: DecoderConfig = wholeNorms ? { ...parsed, norm: { ...parsed.norm, offset: 0 } } : parsed;
   const divisors = ropeDivisors(gguf);
   if (divisors === undefined) return config;
   if (divisors.length !== config.headDim / 2 || !divisors.every((divisor) => divisor > 0))
     throw unsupported(gguf.file, 'rope_freqs.weight', divisors.slice(0, 4), [
       `${config.headDim / 2} positive numbers`,
     ]);
-  const divided = (rope: Rope): Rope => ({ theta: rope.theta, scaling: 'divided', divisors });
+  const divided = (rope: Rope | undefined): Rope | undefined =>
+    rope && { theta: rope.theta, scaling: 'divided', divisors };
   return { ...config, layers: config.layers.map((layer) => ({ ...layer, rope: divided(layer.rope) })) };
 }
 
@@ -130,45 +76,80 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
  * @param file named in errors
  */
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
-  const architecture = readArchitecture(raw, file);
-  const config = checkedValue(schema, raw, file);
-  refuseUnknownKeys(config, knownKeys(architecture), file);
-  refuseUnsupported(config, architecture, file);
+  const { family, name, content } = readFamily(raw, file);
+  const config = checkedValue(configSchema, { ...family.defaults, ...content }, file);
+  refuseUnknownKeys(config, knownKeys(family), file);
+  refuseUnsupported(config, name, family, file);
   const heads = config.num_attention_heads;
-  // The architecture's own default holds where the key is absent, not where it is null.
-  const absent = 'num_key_value_heads' in config ? undefined : defaultKvHeads[architecture];
-  const kvHeads = config.num_key_value_heads ?? absent ?? heads;
+  const kvHeads = config.num_key_value_heads ?? heads;
   if (heads % kvHeads !== 0)
     throw unsupported(file, 'num_key_value_heads', kvHeads, [`a divisor of ${heads}`]);
   const allBiased = config.attention_bias ?? false;
-  // The default of Qwen3 holds where the key is absent, not where it is null.
-  const needsQwen3Default = architecture === 'qwen3' && !('head_dim' in config);
+  const headDim = config.head_dim ?? config.hidden_size / heads;
+  const own = family.options?.(config, file);
+  const layers = readLayers(config, family, headDim, file);
   return {
-    architecture,
-    layers: readLayers(config, architecture, file),
+    architecture: name,
+    modules: llamaModules,
+    layers,
     hidden: config.hidden_size,
     heads,
     kvHeads,
-    headDim: config.head_dim ?? (needsQwen3Default ? 128 : config.hidden_size / heads),
+    headDim,
+    rotaryWidth: family.partialRotation ? rotaryWidth(config, headDim, 'full_attention', file) : headDim,
     intermediate: config.intermediate_size,
     vocabulary: config.vocab_size,
+    norm: { kind: 'rms', offset: 0 },
     normEpsilon: config.rms_norm_eps,
+    activation: family.activation,
+    gated: true,
     bias: {
-      qkv: architecture === 'qwen2' || allBiased,
-      output: architecture !== 'qwen2' && allBiased,
+      qkv: family.biases === 'queries, keys and values' || allBiased,
+      output: family.biases !== 'queries, keys and values' && allBiased,
       mlp: config.mlp_bias ?? false,
     },
-    qkNorm: architecture === 'qwen3',
+    qkNorm: false,
+    qkNormOver: 'head',
+    scoreScale: headDim ** -0.5,
+    scoreCap: undefined,
+    logitCap: undefined,
+    embeddingFactor: 1,
+    residualFactor: 1,
+    logitFactor: 1,
+    queryGrowth: undefined,
     tied: config.tie_word_embeddings ?? false,
-    contextTokens: config.max_position_embeddings,
+    contextTokens: longestContext(config.max_position_embeddings, layers),
     dtype: config.dtype ?? config.torch_dtype ?? undefined,
     eosTokens: tokenIds(config.eos_token_id),
+    ...own,
   };
 }
 
-function readArchitecture(raw: unknown, file: string): Architecture {
+/** YaRN is often added to a config whose `max_position_embeddings` tells what it was trained with. */
+const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
+  Math.min(
+    largestContext,
+    Math.max(
+      stated,
+      ...layers.map(({ rope }) =>
+        rope?.scaling === 'yarn' ? Math.floor(rope.factor * rope.originalContext) : 0,
+      ),
+    ),
+  );
+
+/** Models with pictures have the part for text in `text_config`. */
+const withText: Readonly<Record<string, string>> = { gemma3: 'gemma3_text', mistral3: 'mistral' };
+
+function readFamily(
+  raw: unknown,
+  file: string,
+): { family: Family; name: string; content: Readonly<Record<string, unknown>> } {
   const parsed = z
-    .looseObject({ model_type: z.string().nullish(), architectures: z.array(z.string()).nullish() })
+    .looseObject({
+      model_type: z.string().nullish(),
+      architectures: z.array(z.string()).nullish(),
+      text_config: z.looseObject({ model_type: z.string().nullish() }).nullish(),
+    })
     .safeParse(raw);
   if (!parsed.success)
     throw new UserError({
@@ -176,32 +157,43 @@ function readArchitecture(raw: unknown, file: string): Architecture {
       message: 'this is not the config of a model: it holds no object with a model_type',
       remedy: 'download the model directory again',
     });
-  const { model_type: type, architectures: classes } = parsed.data;
-  const found = architectures.find((name) => name === type);
+  const { model_type: type, architectures: classes, text_config: text } = parsed.data;
+  const inner = withText[type ?? ''];
+  if (inner !== undefined && text) {
+    const { eos_token_id, tie_word_embeddings, dtype, torch_dtype, quantization_config } = parsed.data;
+    const outer = { eos_token_id, tie_word_embeddings, dtype, torch_dtype, quantization_config };
+    const given = Object.entries(outer).filter(([, value]) => value !== undefined);
+    const content = { model_type: inner, ...Object.fromEntries(given), ...text };
+    return readFamily({ ...content, architectures: undefined }, file);
+  }
+  const family = Object.hasOwn(families, type ?? '') ? families[type!] : undefined;
   const decoder = classes?.every((name) => name.endsWith('ForCausalLM')) ?? true;
-  if (found !== undefined && decoder) return found;
+  if (family !== undefined && decoder) return { family, name: type!, content: parsed.data };
   throw new UserError({
     file,
-    field: found === undefined ? 'model_type' : 'architectures',
-    value: found === undefined ? (type ?? null) : classes,
-    message: found === undefined ? 'this architecture is not supported' : 'this is no causal language model',
-    alternatives: found === undefined ? architectures : [`${found} with a class …ForCausalLM`],
+    field: family === undefined ? 'model_type' : 'architectures',
+    value: family === undefined ? (type ?? null) : classes,
+    message: family === undefined ? 'this architecture is not supported' : 'this is no causal language model',
+    alternatives: family === undefined ? Object.keys(families) : [`${type} with a class …ForCausalLM`],
     remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
 }
 
-const knownKeys = (architecture: Architecture): KnownKeys => ({
-  read: [...Object.keys(schema.shape), 'architectures'],
-  harmless: harmlessModelKeys,
+const knownKeys = (family: Family): KnownKeys => ({
+  read: [...Object.keys(commonShape), 'architectures', ...family.keys],
+  harmless: {
+    ...harmlessModelKeys,
+    ...Object.fromEntries((family.harmless ?? []).map((key) => [key, 'is of parts that this family lacks'])),
+  },
   neutral: {
     is_causal: true,
     causal: true,
     use_rope: true,
     use_rotary_embeddings: true,
     scale_attn_weights: true,
-    use_qk_norm: architecture === 'qwen3',
-    qk_norm: architecture === 'qwen3',
-    qkv_bias: architecture === 'qwen2',
+    use_qk_norm: false,
+    qk_norm: false,
+    qkv_bias: false,
     embedding_multiplier: 1,
     residual_multiplier: 1,
     logits_scaling: 1,
@@ -210,48 +202,78 @@ const knownKeys = (architecture: Architecture): KnownKeys => ({
     num_experts: 0,
     num_local_experts: 0,
     num_experts_per_tok: 0,
+    ...family.neutral,
   },
 });
 
-function refuseUnsupported(config: HfConfig, architecture: Architecture, file: string): void {
-  if (config.hidden_act !== 'silu' && config.hidden_act !== 'swish')
-    throw unsupported(file, 'hidden_act', config.hidden_act, ['silu']);
+const activations: Readonly<Record<string, DecoderConfig['activation']>> = {
+  silu: 'silu',
+  swish: 'silu',
+  gelu_pytorch_tanh: 'gelu-tanh',
+  gelu_new: 'gelu-tanh',
+};
+
+function refuseUnsupported(config: HfConfig, name: string, family: Family, file: string): void {
+  const field = family.keys.includes('hidden_activation') ? 'hidden_activation' : 'hidden_act';
+  const possible = Object.keys(activations).filter((key) => activations[key] === family.activation);
+  if (!possible.includes(config[field] ?? '')) throw unsupported(file, field, config[field], possible);
   if (config.quantization_config && Object.keys(config.quantization_config).length > 0)
     throw unsupported(file, 'quantization_config', config.quantization_config.quant_method ?? 'some method', [
       'weights in float32, float16 or bfloat16 (`quantization` in the experiment quantises them)',
     ]);
   const rotary = config.partial_rotary_factor ?? 1;
-  if (rotary !== 1) throw unsupported(file, 'partial_rotary_factor', rotary, ['1']);
-  // Only these have such biases; Transformers leaves the key of others out, whatever the weights hold.
-  if (config.mlp_bias === true && architecture !== 'llama')
-    throw unsupported(file, 'mlp_bias', true, [`false, as ${architecture} has it`]);
-  if (config.attention_bias === true && architecture === 'mistral')
-    throw unsupported(file, 'attention_bias', true, [`false, as ${architecture} has it`]);
+  if (rotary !== 1 && !family.partialRotation)
+    throw unsupported(file, 'partial_rotary_factor', rotary, ['1']);
+  // Only some have such biases; Transformers leaves the key of others out, whatever the weights hold.
+  if (config.mlp_bias === true && family.biases !== 'all')
+    throw unsupported(file, 'mlp_bias', true, [`false, as ${name} has it`]);
+  if (config.attention_bias === true && family.biases === 'none')
+    throw unsupported(file, 'attention_bias', true, [`false, as ${name} has it`]);
   const { sliding_window: window, max_position_embeddings: context } = config;
-  if (architecture === 'llama' && config.use_sliding_window !== false && window != null && window < context)
-    throw unsupported(file, 'sliding_window', window, ['null, as llama has it', `at least ${context}`]);
+  const windowless = family.layerType === undefined && config.use_sliding_window !== false;
+  if (windowless && window != null && window < context)
+    throw unsupported(file, 'sliding_window', window, [`null, as ${name} has it`, `at least ${context}`]);
 }
 
-function readLayers(config: HfConfig, architecture: Architecture, file: string): LayerConfig[] {
-  const windowed =
-    architecture === 'mistral' || (architecture.startsWith('qwen') && config.use_sliding_window === true);
-  // The architecture's own default of 4,096 holds where the key is absent, not where it is null.
-  const { sliding_window = 4096 } = config;
-  const window = windowed ? (sliding_window ?? undefined) : undefined;
-  const firstWindowed = architecture === 'mistral' ? 0 : (config.max_window_layers ?? 28);
-  if (config.layer_types && config.layer_types.length !== config.num_hidden_layers)
-    throw unsupported(file, 'layer_types', config.layer_types, [`a list of ${config.num_hidden_layers}`]);
-  return Array.from({ length: config.num_hidden_layers }, (_, layer) => {
-    const byDefault = window !== undefined && layer >= firstWindowed ? 'sliding_attention' : 'full_attention';
-    // Llama and Mistral don't read the key, and no layer has a window where there is none.
-    const possible = !architecture.startsWith('qwen')
-      ? [byDefault]
-      : ['full_attention', ...(window === undefined ? [] : ['sliding_attention'])];
-    const type = config.layer_types?.[layer] ?? byDefault;
-    if (!possible.includes(type)) throw unsupported(file, `layer_types.${layer}`, type, possible);
+function readLayers(config: HfConfig, family: Family, headDim: number, file: string): LayerConfig[] {
+  const count = config.num_hidden_layers;
+  if (config.layer_types && config.layer_types.length !== count)
+    throw unsupported(file, 'layer_types', config.layer_types, [`a list of ${count}`]);
+  const window = family.windowed?.(config) ? (config.sliding_window ?? undefined) : undefined;
+  const ropeFamily = {
+    headDim,
+    theta: family.theta ?? 10_000,
+    partial: family.partialRotation ?? false,
+    kinds: family.ropes ?? (['none', 'linear', 'llama3', 'yarn'] as const),
+    ...(family.ropeAliases && { aliases: family.ropeAliases }),
+    ...(family.ropeKeys && { keys: family.ropeKeys }),
+  };
+  return Array.from({ length: count }, (_, layer) => {
+    const usual =
+      window === undefined ? 'full_attention' : (family.layerType?.(config, layer) ?? 'full_attention');
+    const type = layerType(config, family, layer, usual, window !== undefined, file);
+    const rope = family.ropeOf?.(config, layer, type);
     return {
-      rope: readRope(config, type, file),
+      rope: rope === null ? undefined : readRope({ ...config, ...rope }, type, ropeFamily, file),
       window: type === 'sliding_attention' ? window : undefined,
     };
   });
+}
+
+function layerType(
+  config: HfConfig,
+  family: Family,
+  layer: number,
+  usual: LayerType,
+  windows: boolean,
+  file: string,
+): LayerType {
+  const stated = config.layer_types?.[layer];
+  if (stated === undefined) return usual;
+  const possible: LayerType[] = family.typed
+    ? ['full_attention', ...(windows ? (['sliding_attention'] as const) : [])]
+    : [usual];
+  const found = possible.find((one) => one === stated);
+  if (found !== undefined) return found;
+  throw unsupported(file, `layer_types.${layer}`, stated, possible);
 }

@@ -1,20 +1,31 @@
 /**
- * Weights in 4 or 8 bits: every run of 32 weights of a row shares one float32 scale. A weight is
+ * Weights in 4 or 8 bits: every block of 32 or 128 weights of a row shares one float32 scale. A weight is
  * (q − 2^(bits−1))·scale with an unsigned q, as the runtime's MatMulNBits wants it.
  */
 import type { StoredTensor } from './safetensors.js';
 
-/** Weights that share a scale. */
-export const blockSize = 32;
-
 export type Bits = 4 | 8;
 
+/** Bits of a weight, and the number of weights that share a scale. */
+interface Rounding {
+  readonly bits: Bits;
+  readonly block: number;
+}
+
+/** Longer blocks are multiplied faster, and rounded more coarsely. */
+export const roundings = {
+  int8: { bits: 8, block: 32 },
+  int4: { bits: 4, block: 32 },
+  'int4-block128': { bits: 4, block: 128 },
+} as const satisfies Record<string, Rounding>;
+export type RoundedTo = keyof typeof roundings;
+
 /** What becomes of stored weights; `none` leaves them, blocks of codes included, and `float32` unpacks those. */
-export const quantizations = ['none', 'int8', 'int4', 'float32'] as const;
+export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32'] as const;
 export type Quantization = (typeof quantizations)[number];
 
 export interface QuantizedRows {
-  /** [rows, blocks, blockSize·bits/8]; of two 4-bit weights the earlier is in the low half. */
+  /** [rows, blocks, block·bits/8]; of two 4-bit weights the earlier is in the low half. */
   readonly codes: Uint8Array;
   /** [rows, blocks] */
   readonly scales: Float32Array;
@@ -24,65 +35,85 @@ export interface QuantizedRows {
 }
 
 /**
+ * Of each block, the weight of largest magnitude gets the code 0, whose range reaches one step further than the other
+ * end; then the scale is fitted to the codes by least squares.
  * @param weights [rows, columns]; a last, shorter block is padded with zeros
  */
-export function quantizeRows(weights: Float32Array, columns: number, bits: Bits): QuantizedRows {
-  const rows = weights.length / columns;
-  const blocks = Math.ceil(columns / blockSize);
-  const codes = new Uint8Array((rows * blocks * blockSize * bits) / 8);
-  const scales = new Float32Array(rows * blocks);
-  const block = new Int16Array(blockSize);
-  const middle = 2 ** (bits - 1);
-  let squaredError = 0;
-  let squaredWeight = 0;
+export function quantizeRows(
+  weights: Float32Array,
+  columns: number,
+  { bits, block }: Rounding,
+): QuantizedRows {
+  const blocks = Math.ceil(columns / block);
+  const scales = new Float32Array((weights.length / columns) * blocks);
+  const levels = new Uint8Array(scales.length * block).fill(2 ** (bits - 1));
+  const sums = { squaredError: 0, squaredWeight: 0 };
   for (let b = 0; b < scales.length; b++) {
-    const start = Math.floor(b / blocks) * columns + (b % blocks) * blockSize;
-    const length = Math.min(blockSize, columns - (b % blocks) * blockSize);
-    const scale = quantizeBlock(weights, start, length, middle, block);
-    scales[b] = scale;
-    for (let i = 0; i < length; i++) {
-      const weight = weights[start + i]!;
-      const error = weight - (block[i]! - middle) * scale;
-      squaredError += error * error;
-      squaredWeight += weight * weight;
-    }
-    if (bits === 8) {
-      for (let i = 0; i < blockSize; i++) codes[b * blockSize + i] = block[i]!;
-    } else {
-      const at = (b * blockSize) / 2;
-      for (let i = 0; i < blockSize; i += 2) codes[at + i / 2] = block[i]! | (block[i + 1]! << 4);
-    }
+    const column = (b % blocks) * block;
+    const start = Math.floor(b / blocks) * columns + column;
+    const end = start + Math.min(block, columns - column);
+    scales[b] = quantizeBlock(weights, start, end, bits, levels, b * block, sums);
   }
-  return { codes, scales, squaredError, squaredWeight };
+  return { codes: bits === 8 ? levels : pairs(levels), scales, ...sums };
 }
 
 /**
- * Codes of one block; returns its scale. The weight of largest magnitude gets the code 0, whose range reaches one
- * step further than the other end; then the scale is fitted to the codes by least squares.
+ * One block, in a single pass once its extreme is known: a model has hundreds of millions of weights.
+ * @returns its scale
  */
 function quantizeBlock(
   weights: Float32Array,
   start: number,
-  length: number,
-  middle: number,
-  codes: Int16Array,
+  end: number,
+  bits: Bits,
+  codes: Uint8Array,
+  at: number,
+  sums: { squaredError: number; squaredWeight: number },
 ): number {
-  let extreme = 0;
-  for (let i = start; i < start + length; i++)
-    if (Math.abs(weights[i]!) > Math.abs(extreme)) extreme = weights[i]!;
-  codes.fill(middle);
+  const extreme = extremeOf(weights, start, end);
   if (extreme === 0) return 0;
+  const middle = 1 << (bits - 1);
   const first = -extreme / middle;
   let product = 0;
   let square = 0;
-  for (let i = 0; i < length; i++) {
-    const weight = weights[start + i]!;
-    const level = Math.min(Math.round(weight / first), middle - 1);
-    codes[i] = level + middle;
+  let squaredWeight = 0;
+  for (let i = start; i < end; i++) {
+    const weight = weights[i]!;
+    // Cutting off the fraction of a positive number rounds it: no quotient of two float32 numbers is near enough to a
+    // half for the sum's own rounding to count.
+    const code = Math.min((weight / first + (middle + 0.5)) | 0, 2 * middle - 1);
+    const level = code - middle;
+    codes[at + i - start] = code;
     product += weight * level;
     square += level * level;
+    squaredWeight += weight * weight;
   }
-  return Math.fround(product / square);
+  const scale = Math.fround(product / square);
+  sums.squaredWeight += squaredWeight;
+  // Σ (weight − scale·level)², by the sums that are there.
+  sums.squaredError += Math.max(0, squaredWeight - scale * (2 * product - scale * square));
+  return scale;
+}
+
+/** The first number of largest magnitude. */
+function extremeOf(weights: Float32Array, start: number, end: number): number {
+  let extreme = 0;
+  let magnitude = 0;
+  for (let i = start; i < end; i++) {
+    const size = Math.abs(weights[i]!);
+    if (size > magnitude) {
+      magnitude = size;
+      extreme = weights[i]!;
+    }
+  }
+  return extreme;
+}
+
+/** Two codes of 4 bits a byte, the earlier in the low half. */
+function pairs(codes: Uint8Array): Uint8Array {
+  const packed = new Uint8Array(codes.length / 2);
+  for (let i = 0; i < packed.length; i++) packed[i] = codes[2 * i]! | (codes[2 * i + 1]! << 4);
+  return packed;
 }
 
 /** Converts stored numbers to float32. */
@@ -95,10 +126,14 @@ export function toFloat32(bytes: Buffer, dtype: StoredTensor['dtype']): Float32A
     const bits = new Uint32Array(result.buffer);
     for (let i = 0; i < halves.length; i++) bits[i] = halves[i]! << 16;
   } else {
-    for (let i = 0; i < halves.length; i++) result[i] = halfToFloat(halves[i]!);
+    floats ??= Float32Array.from({ length: 1 << 16 }, (_, half) => halfToFloat(half));
+    for (let i = 0; i < halves.length; i++) result[i] = floats[halves[i]!]!;
   }
   return result;
 }
+
+/** What each half stands for; looking it up takes a tenth of the time of computing it. */
+let floats: Float32Array | undefined;
 
 /** IEEE 754 binary16. */
 function halfToFloat(half: number): number {

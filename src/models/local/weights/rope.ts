@@ -20,7 +20,33 @@ export type Rope = { readonly theta: number } & (
       /** Context in tokens that the model was first trained with. */
       readonly originalContext: number;
     }
+  /** YaRN: frequencies that turn `betaFast` times in the original context are kept, those of `betaSlow` divided. */
+  | {
+      readonly scaling: 'yarn';
+      readonly factor: number;
+      readonly originalContext: number;
+      readonly betaFast: number;
+      readonly betaSlow: number;
+      /** Whether the ends of the range between are rounded to whole frequencies. */
+      readonly truncate: boolean;
+      /** Factor of cosines and sines. */
+      readonly attentionFactor: number;
+    }
+  /** LongRoPE: frequency i is divided by one of two lists, by whether a sequence is longer than the original context. */
+  | {
+      readonly scaling: 'longrope';
+      readonly shortFactors: readonly number[];
+      readonly longFactors: readonly number[];
+      readonly originalContext: number;
+      readonly attentionFactor: number;
+    }
 );
+
+/** Sequences of more tokens than this take the longer wavelengths of longrope; undefined where there is no such limit. */
+export function longSequences(layers: readonly { readonly rope: Rope | undefined }[]): number | undefined {
+  const found = layers.find(({ rope }) => rope?.scaling === 'longrope')?.rope;
+  return found?.scaling === 'longrope' ? found.originalContext : undefined;
+}
 
 const sectionSchema = z.looseObject({
   rope_theta: z.number().positive().nullish(),
@@ -31,7 +57,16 @@ const sectionSchema = z.looseObject({
   high_freq_factor: z.number().positive().nullish(),
   original_max_position_embeddings: z.int().positive().nullish(),
   partial_rotary_factor: z.number().nullish(),
+  attention_factor: z.number().positive().nullish(),
+  beta_fast: z.number().positive().nullish(),
+  beta_slow: z.number().positive().nullish(),
+  mscale: z.number().nullish(),
+  mscale_all_dim: z.number().nullish(),
+  truncate: z.boolean().nullish(),
+  short_factor: z.array(z.number().positive()).nullish(),
+  long_factor: z.array(z.number().positive()).nullish(),
 });
+type Section = z.output<typeof sectionSchema>;
 
 /** The keys of config.json that are about it. */
 export const ropeShape = {
@@ -41,15 +76,47 @@ export const ropeShape = {
   partial_rotary_factor: z.number().nullish(),
 };
 
-type RopeConfig = z.output<z.ZodObject<typeof ropeShape>> & { readonly max_position_embeddings: number };
+type RopeConfig = z.output<z.ZodObject<typeof ropeShape>> & {
+  readonly max_position_embeddings: number;
+  /** Beside the section it counts more than within it. */
+  readonly original_max_position_embeddings?: number | null | undefined;
+};
+
+/** What the family of a model makes of it. */
+interface RopeFamily {
+  /** Dimensions of a head. */
+  readonly headDim: number;
+  /** Where the config gives no `rope_theta`. */
+  readonly theta: number;
+  /** Whether `partial_rotary_factor` counts. */
+  readonly partial: boolean;
+  /** The scalings that the family can have. */
+  readonly kinds: readonly Kind[];
+  /** Other names of these. */
+  readonly aliases?: Readonly<Record<string, Kind>>;
+  /** Keys of the section that are read elsewhere. */
+  readonly keys?: readonly string[];
+}
 
 const everyKind = ['rope_theta', 'rope_type', 'type', 'partial_rotary_factor'];
 
 /** The keys that each kind reads beside those of every kind. */
-const keysOf: Readonly<Record<Exclude<Rope['scaling'], 'divided'>, readonly string[]>> = {
+type Kind = Exclude<Rope['scaling'], 'divided'>;
+const keysOf: Readonly<Record<Kind, readonly string[]>> = {
   none: [],
   linear: ['factor'],
   llama3: ['factor', 'low_freq_factor', 'high_freq_factor', 'original_max_position_embeddings'],
+  yarn: [
+    'factor',
+    'original_max_position_embeddings',
+    'attention_factor',
+    'beta_fast',
+    'beta_slow',
+    'mscale',
+    'mscale_all_dim',
+    'truncate',
+  ],
+  longrope: ['factor', 'original_max_position_embeddings', 'attention_factor', 'short_factor', 'long_factor'],
 };
 
 /**
@@ -57,34 +124,93 @@ const keysOf: Readonly<Record<Exclude<Rope['scaling'], 'divided'>, readonly stri
  * @param file named in errors
  * @throws UserError naming what is missing, not understood, or can't be computed
  */
-export function readRope(config: RopeConfig, layerType: string, file: string): Rope {
+export function readRope(config: RopeConfig, layerType: string, family: RopeFamily, file: string): Rope {
   const { given, field } = sectionOf(config, layerType, file);
   const section = checkedValue(sectionSchema, given, file, { section: field.split('.') });
-  const kind = section.rope_type ?? section.type ?? 'default';
-  const scaling = kind === 'default' ? 'none' : kind;
-  if (scaling !== 'none' && scaling !== 'linear' && scaling !== 'llama3')
-    throw unsupported(file, `${field}.rope_type`, kind, ['default', 'linear', 'llama3']);
-  refuseUnknownKeys(given, { read: [...everyKind, ...keysOf[scaling]] }, file, field);
+  const stated = section.rope_type ?? section.type ?? 'default';
+  const scaling = family.aliases?.[stated] ?? (stated === 'default' ? 'none' : stated);
+  const kind = family.kinds.find((one) => one === scaling);
+  if (kind === undefined) {
+    const possible = family.kinds.map((one) => (one === 'none' ? 'default' : one));
+    throw unsupported(file, `${field}.rope_type`, stated, possible);
+  }
+  const read = [...everyKind, ...keysOf[kind], ...(family.keys ?? [])];
+  refuseUnknownKeys(given, { read }, file, field);
   const rotary = section.partial_rotary_factor ?? 1;
-  if (rotary !== 1) throw unsupported(file, `${field}.partial_rotary_factor`, rotary, ['1']);
-  const theta = section.rope_theta ?? config.rope_theta ?? 10_000;
+  if (rotary !== 1 && !family.partial)
+    throw unsupported(file, `${field}.partial_rotary_factor`, rotary, ['1']);
   const need = (name: 'factor' | 'low_freq_factor' | 'high_freq_factor') =>
-    section[name] ?? missing(file, `${field}.${name}`, kind);
-  switch (scaling) {
+    section[name] ?? missing(file, `${field}.${name}`, stated);
+  const originalContext =
+    config.original_max_position_embeddings ??
+    section.original_max_position_embeddings ??
+    config.max_position_embeddings;
+  const stretch = () =>
+    originalContext === config.max_position_embeddings
+      ? need('factor')
+      : config.max_position_embeddings / originalContext;
+  const theta = section.rope_theta ?? config.rope_theta ?? family.theta;
+  switch (kind) {
     case 'none':
-      return { theta, scaling };
+      return { theta, scaling: kind };
     case 'linear':
-      return { theta, scaling, factor: need('factor') };
+      return { theta, scaling: kind, factor: need('factor') };
     case 'llama3':
       return {
         theta,
-        scaling,
+        scaling: kind,
         factor: need('factor'),
         lowFrequencyFactor: need('low_freq_factor'),
         highFrequencyFactor: need('high_freq_factor'),
-        originalContext: section.original_max_position_embeddings ?? config.max_position_embeddings,
+        originalContext,
       };
+    case 'yarn':
+      return { theta, ...yarn(section, originalContext, section.factor ?? stretch()) };
+    case 'longrope': {
+      const width = rotaryWidth(config, family.headDim, layerType, file);
+      const factors = (name: 'short_factor' | 'long_factor') => {
+        const list = section[name] ?? missing(file, `${field}.${name}`, stated);
+        if (list.length === width / 2) return list;
+        throw unsupported(file, `${field}.${name}`, list.length, [`a list of ${width / 2}`]);
+      };
+      const factor = section.factor ?? config.max_position_embeddings / originalContext;
+      const usual = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(originalContext));
+      return {
+        theta,
+        scaling: kind,
+        shortFactors: factors('short_factor'),
+        longFactors: factors('long_factor'),
+        originalContext,
+        attentionFactor: section.attention_factor ?? usual,
+      };
+    }
   }
+}
+
+function yarn(section: Section, originalContext: number, factor: number) {
+  const magnitude = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
+  const { mscale, mscale_all_dim: all } = section;
+  const usual = mscale && all ? magnitude(mscale) / magnitude(all) : magnitude(1);
+  return {
+    scaling: 'yarn',
+    factor,
+    originalContext,
+    betaFast: section.beta_fast ?? 32,
+    betaSlow: section.beta_slow ?? 1,
+    truncate: section.truncate ?? true,
+    attentionFactor: section.attention_factor ?? usual,
+  } as const;
+}
+
+/** How many dimensions of a head are rotated. */
+export function rotaryWidth(config: RopeConfig, headDim: number, layerType: string, file: string): number {
+  const { given, field } = sectionOf(config, layerType, file);
+  const share = given.partial_rotary_factor ?? config.partial_rotary_factor ?? 1;
+  const width = typeof share === 'number' ? Math.floor(headDim * share) : 0;
+  if (width > 0 && width <= headDim && width % 2 === 0) return width;
+  throw unsupported(file, `${field}.partial_rotary_factor`, share, [
+    'a share that is an even number of dimensions',
+  ]);
 }
 
 /** The fields of a layer: `rope_scaling`, or `rope_parameters`, which is flat or has a section a layer type. */
@@ -103,7 +229,9 @@ function sectionOf(
       message: 'rope_parameters is set, too, and only one of them can hold',
       remedy: ignoring('rope_scaling'),
     });
-  const sections = Object.values(parameters!).some((value) => typeof value === 'object' && value !== null);
+  const sections = Object.values(parameters!).some(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  );
   if (!sections) return { given: parameters!, field: 'rope_parameters' };
   const field = `rope_parameters.${layerType}`;
   refuseUnknownKeys(parameters!, { read: ['full_attention', 'sliding_attention'] }, file, 'rope_parameters');

@@ -135,7 +135,7 @@ function storedTensor(
  */
 export function directoryWeights(directory: string): StoredTensors {
   const single = path.join(directory, 'model.safetensors');
-  if (existsSync(single)) return byName(readSafetensors(single).tensors);
+  if (existsSync(single)) return forText(byName(readSafetensors(single).tensors));
   const index = path.join(directory, 'model.safetensors.index.json');
   if (!existsSync(index)) throw noWeights(directory);
   const wrong = (message: string, place: { readonly field?: string } = {}) =>
@@ -150,14 +150,32 @@ export function directoryWeights(directory: string): StoredTensors {
     if (!existsSync(file)) throw wrong(`the shard ${shard} is missing`);
     shards.set(shard, byName(readSafetensors(file).tensors));
   }
-  return new Map(
+  const all = new Map(
     places.map(([name, shard]) => {
       const tensor = shards.get(shard)!.get(name);
       if (tensor === undefined)
         throw wrong(`${shard} does not hold the tensor ${name} that the index promises`);
-      return [name, tensor];
+      return [name, tensor] as const;
     }),
   );
+  return forText(all);
+}
+
+/**
+ * The name that a tensor has in a model for text alone: models with pictures put all that is for text below
+ * `language_model`.
+ */
+export const textName = (name: string): string =>
+  name
+    .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
+    .replace(/^language_model\.lm_head\./, 'lm_head.');
+
+/** The tensors for text, without those for pictures where there are any. */
+function forText(tensors: StoredTensors): StoredTensors {
+  const pictures = [...tensors.keys()].some((name) => textName(name) !== name);
+  if (!pictures) return tensors;
+  const kept = [...tensors.values()].filter(({ name }) => !/(^|\.)(vision_|multi_modal_)/.test(name));
+  return byName(kept.map((tensor) => ({ ...tensor, name: textName(tensor.name) })));
 }
 
 const byName = (tensors: readonly StoredTensor[]): StoredTensors =>

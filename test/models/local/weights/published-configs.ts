@@ -213,19 +213,10 @@ export const publishedConfigs: Readonly<Record<string, Readonly<Record<string, u
 
 /** Families of which no model is read. */
 export const otherFamilies = [
-  'gemma2',
-  'gemma3_text',
   'gemma4_text',
-  'phi3',
-  'granite',
-  'granitemoehybrid',
-  'smollm3',
-  'olmo2',
-  'olmo3',
   'lfm2',
-  'ministral',
   'qwen3_moe',
   'qwen3_5_text',
   'gpt_oss',
-  'gpt2',
+  'cohere',
 ] as const;

@@ -1,0 +1,45 @@
+import type { DecoderConfig } from '../weights/decoder-config.js';
+import type { GraphBuilder, Precision, Value } from './graph.js';
+import type { ParameterSource } from './parameters.js';
+
+/** The graph that a decoder is emitted into, and the decoder. */
+export interface DecoderBuild {
+  readonly g: GraphBuilder;
+  readonly config: DecoderConfig;
+  readonly parameters: ParameterSource;
+  /** The type that the graph computes in. */
+  readonly precision: Precision;
+  /** Whether operators of the runtime that have no gradient may stand for several of ONNX; positions are then [S]. */
+  readonly fused?: boolean;
+}
+
+/**
+ * x / √(mean(x²) + ε) · (offset + scale) over the last axis (Zhang & Sennrich 2019), or with the mean subtracted first
+ * and a bias added (Ba et al. 2016).
+ */
+export function normalised(build: DecoderBuild, x: Value, module: string): Value {
+  const { g, config, parameters, precision } = build;
+  const centred =
+    config.norm.kind === 'layer' ? g.op('Sub', [x, g.op('ReduceMean', [x], { axes: [-1], keepdims: 1 })]) : x;
+  const stored = parameters.vector(`${module}.weight`);
+  const factors =
+    config.norm.offset === 0 ? stored : g.op('Add', [stored, constant(build, config.norm.offset)]);
+  const square = g.op('Pow', [centred, constant(build, 2)]);
+  const mean = g.op('ReduceMean', [square], { axes: [-1], keepdims: 1 });
+  const root = g.op('Sqrt', [g.op('Add', [mean, g.floats(precision, [config.normEpsilon], [])])]);
+  const scaled = g.op('Mul', [g.op('Div', [centred, root]), factors]);
+  return config.norm.kind === 'layer' ? g.op('Add', [scaled, parameters.vector(`${module}.bias`)]) : scaled;
+}
+
+/** cap·tanh(x / cap), or x where there is no cap (Gemma 2, arXiv 2408.00118). */
+export function capped(build: DecoderBuild, x: Value, cap: number | undefined): Value {
+  if (cap === undefined) return x;
+  const bounded = build.g.op('Tanh', [scaledBy(build, x, 1 / cap)]);
+  return scaledBy(build, bounded, cap);
+}
+
+export function scaledBy(build: DecoderBuild, x: Value, factor: number): Value {
+  return factor === 1 ? x : build.g.op('Mul', [x, constant(build, factor)]);
+}
+
+const constant = ({ g, precision }: DecoderBuild, value: number) => g.floats(precision, [value], []);

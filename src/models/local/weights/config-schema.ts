@@ -1,0 +1,114 @@
+/** The keys of `config.json` that are read, and what a family of models says of its own. */
+import { z } from 'zod';
+import type { DecoderConfig } from './decoder-config.js';
+import { largestTokenId, tokenIdsSchema } from './generation-config.js';
+import { type Rope, ropeShape } from './rope.js';
+
+const whole = z.int().positive();
+/** Ten times what the largest published decoders have, and more. */
+const largest = { layers: 2048, width: 2 ** 20 } as const;
+export const largestContext = 2 ** 30;
+
+/** Keys that every family reads. */
+export const commonShape = {
+  model_type: z.string(),
+  hidden_size: whole.max(largest.width),
+  num_hidden_layers: whole.max(largest.layers),
+  num_attention_heads: whole.max(largest.width),
+  num_key_value_heads: whole.max(largest.width).nullish(),
+  head_dim: whole.max(largest.width).nullish(),
+  intermediate_size: whole.max(largest.width),
+  vocab_size: whole.max(largestTokenId + 1),
+  rms_norm_eps: z.number().positive().default(1e-6),
+  hidden_act: z.string().default('silu'),
+  attention_bias: z.boolean().nullish(),
+  mlp_bias: z.boolean().nullish(),
+  tie_word_embeddings: z.boolean().nullish(),
+  max_position_embeddings: whole.max(largestContext).default(2048),
+  ...ropeShape,
+  sliding_window: whole.nullish(),
+  use_sliding_window: z.boolean().nullish(),
+  max_window_layers: z.int().min(0).nullish(),
+  layer_types: z.array(z.string()).nullish(),
+  quantization_config: z.looseObject({ quant_method: z.string().nullish() }).nullish(),
+  dtype: z.string().nullish(),
+  torch_dtype: z.string().nullish(),
+  eos_token_id: tokenIdsSchema,
+};
+
+const factor = z.number().positive().nullish();
+
+/** Keys that some families read. */
+const ownShape = {
+  hidden_activation: z.string().nullish(),
+  query_pre_attn_scalar: factor,
+  attn_logit_softcapping: factor,
+  final_logit_softcapping: factor,
+  rope_local_base_freq: factor,
+  sliding_window_pattern: whole.nullish(),
+  _sliding_window_pattern: whole.nullish(),
+  no_rope_layers: z.array(z.int()).nullish(),
+  no_rope_layer_interval: whole.nullish(),
+  original_max_position_embeddings: whole.nullish(),
+  embedding_multiplier: factor,
+  residual_multiplier: factor,
+  attention_multiplier: factor,
+  logits_scaling: factor,
+  shared_intermediate_size: whole.max(largest.width).nullish(),
+  position_embedding_type: z.string().nullish(),
+};
+type OwnKey = keyof typeof ownShape;
+
+export const configSchema = z.looseObject({ ...commonShape, ...ownShape });
+export type HfConfig = z.output<typeof configSchema>;
+
+export type LayerType = 'full_attention' | 'sliding_attention';
+
+/** What the decoder does other than Llama's. */
+export type Options = Partial<
+  Pick<
+    DecoderConfig,
+    | 'activation'
+    | 'embeddingFactor'
+    | 'intermediate'
+    | 'logitCap'
+    | 'logitFactor'
+    | 'modules'
+    | 'norm'
+    | 'qkNorm'
+    | 'qkNormOver'
+    | 'queryGrowth'
+    | 'residualFactor'
+    | 'scoreCap'
+    | 'scoreScale'
+  >
+>;
+
+export interface Family {
+  /** Keys of its own. */
+  readonly keys: readonly OwnKey[];
+  /** Keys that change nothing in this family. */
+  readonly harmless?: readonly string[];
+  /** Values at which keys change nothing in this family. */
+  readonly neutral?: Readonly<Record<string, unknown>>;
+  /** What absent keys mean, not what null means. */
+  readonly defaults?: Readonly<Record<string, unknown>>;
+  readonly activation: 'silu' | 'gelu-tanh';
+  /** Which biases the family can have. */
+  readonly biases: 'all' | 'attention' | 'queries, keys and values' | 'none';
+  readonly theta?: number;
+  readonly ropes?: readonly Exclude<Rope['scaling'], 'divided'>[];
+  readonly ropeAliases?: Readonly<Record<string, 'longrope'>>;
+  /** Keys of the rope's section that `options` reads. */
+  readonly ropeKeys?: readonly string[];
+  readonly partialRotation?: boolean;
+  /** The type of a layer that `layer_types` leaves open; undefined where that key isn't read, and no layer has a window. */
+  readonly layerType?: (config: HfConfig, layer: number) => LayerType;
+  /** Whether `layer_types` may say otherwise. */
+  readonly typed?: boolean;
+  /** Whether layers have windows at all. */
+  readonly windowed?: (config: HfConfig) => boolean;
+  /** Keys of the rope of a layer, in place of the config's own; null: no rotation. */
+  readonly ropeOf?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;
+  readonly options?: (config: HfConfig, file: string) => Options;
+}

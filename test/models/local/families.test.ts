@@ -1,0 +1,103 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
+import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
+import { openAdapter } from '../../../src/models/local/graph/adapter.js';
+import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
+import { adapterParameters } from '../../../src/models/local/graph/lora.js';
+import { storedParameters } from '../../../src/models/local/graph/parameters.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { familyDirectory, readFamily, referenceFamilies } from './reference-families.js';
+
+async function load(directory: string, adapted = false) {
+  const config = readDecoderConfig(directory);
+  const weights = openWeights(directory);
+  const graph = buildInferenceGraph(config, (g) => {
+    const base = storedParameters(g, weights, 'float32');
+    if (!adapted) return base;
+    const adapter = openAdapter(path.join(directory, 'adapter-start'), config);
+    return adapterParameters(g, adapter, base, weights, 'float32');
+  });
+  const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
+  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  return { session, shape: () => new KeyValueCache(shape) };
+}
+
+/** Prefills in chunks; the logits after the last token. */
+async function prefill(
+  session: DecoderSession,
+  ids: readonly number[],
+  chunk: number,
+  cache: KeyValueCache,
+  own: KeyValueCache,
+  sequenceTokens: number,
+) {
+  let logits = new Float32Array();
+  for (let start = 0; start < ids.length; start += chunk) {
+    const part = ids.slice(start, start + chunk);
+    const output = await session.forward({
+      ids: part,
+      rows: 1,
+      position: start,
+      prompt: cache,
+      own,
+      sequenceTokens,
+      logitsOf: [part.length - 1],
+    });
+    cache.append(output.entries);
+    logits = Float32Array.from(output.logits);
+  }
+  return logits;
+}
+
+const largestDifference = (a: ArrayLike<number>, b: readonly number[]) =>
+  Math.max(...b.map((value, i) => Math.abs(value - a[i]!)));
+
+describe.each(referenceFamilies)('%s', (name) => {
+  const directory = familyDirectory(name);
+  const { prompts, training } = readFamily(name);
+
+  it.each([1000, 7])(
+    'gives the logits and greedy answers of Transformers, in chunks of %d',
+    async (chunk) => {
+      const { session, shape } = await load(directory);
+      try {
+        for (const { ids, last_logits, greedy_ids } of prompts) {
+          const [cache, own] = [shape(), shape()];
+          const sequenceTokens = ids.length + greedy_ids.length;
+          let logits = await prefill(session, ids, chunk, cache, own, sequenceTokens);
+          expect(largestDifference(logits, last_logits)).toBeLessThan(1e-4);
+          own.reset(1);
+          const greedy: number[] = [];
+          for (const _ of greedy_ids) {
+            const id = logits.indexOf(Math.max(...logits));
+            greedy.push(id);
+            const output = await session.forward({
+              ids: [id],
+              rows: 1,
+              position: cache.length + own.length,
+              prompt: cache,
+              own,
+              sequenceTokens,
+              logitsOf: [0],
+            });
+            own.append(output.entries, 5);
+            logits = Float32Array.from(output.logits);
+          }
+          expect(greedy).toEqual(greedy_ids);
+        }
+      } finally {
+        await session.close();
+      }
+    },
+  );
+
+  it('takes the adapters that PEFT writes for it', async () => {
+    const { session, shape } = await load(directory, true);
+    const logits = await prefill(session, prompts[0]!.ids, 1000, shape(), shape(), prompts[0]!.ids.length);
+    await session.close();
+    expect(largestDifference(logits, training.adapted_last_logits)).toBeLessThan(1e-4);
+    expect(largestDifference(logits, prompts[0]!.last_logits)).toBeGreaterThan(1e-2);
+  });
+});

@@ -1,0 +1,50 @@
+import { cpSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { buildGraph } from '../../../src/models/local/engine/engine.js';
+import { KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
+import { openSession } from '../../../src/models/local/engine/runtime.js';
+import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
+import type { BuiltGraph } from '../../../src/models/local/graph/graph.js';
+import { packedParameters, packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
+import { storedParameters } from '../../../src/models/local/graph/parameters.js';
+import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+import { referenceDirectory } from './fixture.js';
+
+const count = ({ graph }: BuiltGraph, op: string) => graph.nodes.filter((node) => node.op === op).length;
+
+/** A copy with weights of 4 bits, and its graph as it is served and with a product for each module. */
+function models(name: string) {
+  const path = temporaryDirectory();
+  cpSync(referenceDirectory(name), path, { recursive: true });
+  const config = readDecoderConfig(path);
+  const weights = openWeights(path);
+  const served = buildGraph({ path, quantization: 'int4' }, config, weights);
+  const packed = packedWeights(path, config, weights, 'int4')!;
+  const apart = buildInferenceGraph(config, (g) =>
+    packedParameters(g, packed, storedParameters(g, weights, 'float32')),
+  );
+  return { config, served, apart };
+}
+
+test.each(['qwen2-tied-bf16-sharded', 'llama-untied-fp32'])(
+  '%s: q, k and v are one product, gate and up another, and the logits are the same to the bit',
+  async (name) => {
+    const { config, served, apart } = models(name);
+    expect(count(apart, 'MatMulNBits')).toBe(7 * config.layers.length + 1);
+    expect(count(served, 'MatMulNBits')).toBe(4 * config.layers.length + 1);
+    expect(count(served, 'RotaryEmbedding')).toBe(2 * config.layers.length);
+    const logits = async (graph: BuiltGraph) => {
+      const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
+      const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+      const ids = Array.from({ length: 20 }, (_, i) => 3 + ((i * 37) % 400));
+      const [prompt, own] = [new KeyValueCache(shape), new KeyValueCache(shape)];
+      const output = await session.forward({ ids, rows: 1, position: 0, prompt, own, logitsOf: [9, 19] });
+      const found = output.logits.slice();
+      await session.close();
+      return found;
+    };
+    expect(await logits(served)).toEqual(await logits(apart));
+  },
+);

@@ -1,0 +1,240 @@
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { ggufValue } from '../../../../finetune/export/gguf/format.js';
+import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
+import { openSession } from '../../../../src/models/local/engine/runtime.js';
+import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
+import { storedParameters } from '../../../../src/models/local/graph/parameters.js';
+import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
+import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { readRows } from '../../../../src/models/local/weights/rows.js';
+import type { StoredTensor } from '../../../../src/models/local/weights/safetensors.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { familyDirectory, readFamily } from '../reference-families.js';
+import { type TestTensor, writeTestGguf } from './gguf-writer.js';
+
+const { float32, string, uint32 } = ggufValue;
+
+/** llama.cpp's names, as its converter writes them. */
+const general: Readonly<Record<string, string>> = {
+  'model.embed_tokens': 'token_embd',
+  'model.norm': 'output_norm',
+  lm_head: 'output',
+  input_layernorm: 'attn_norm',
+  'self_attn.q_proj': 'attn_q',
+  'self_attn.k_proj': 'attn_k',
+  'self_attn.v_proj': 'attn_v',
+  'self_attn.qkv_proj': 'attn_qkv',
+  'self_attn.o_proj': 'attn_output',
+  'self_attn.q_norm': 'attn_q_norm',
+  'self_attn.k_norm': 'attn_k_norm',
+  post_attention_layernorm: 'ffn_norm',
+  'mlp.gate_proj': 'ffn_gate',
+  'mlp.up_proj': 'ffn_up',
+  'mlp.gate_up_proj': 'ffn_up',
+  'mlp.down_proj': 'ffn_down',
+};
+const around = {
+  post_attention_layernorm: 'post_attention_norm',
+  pre_feedforward_layernorm: 'ffn_norm',
+  post_feedforward_layernorm: 'post_ffw_norm',
+};
+
+interface Conversion {
+  readonly architecture: string;
+  readonly names?: Readonly<Record<string, string>>;
+  readonly interleaved?: boolean;
+  readonly wholeNorms?: boolean;
+  /** Below the architecture's name. */
+  readonly keys?: Readonly<Record<string, Buffer>>;
+  readonly factors?: Readonly<Record<string, readonly number[]>>;
+}
+
+const yarn = (factor: number) => ({
+  'rope.scaling.type': string('yarn'),
+  'rope.scaling.factor': float32(factor),
+  'rope.scaling.original_context_length': uint32(16),
+});
+
+const conversions: Readonly<Record<string, Conversion>> = {
+  'qwen2-yarn': { architecture: 'qwen2', keys: yarn(4) },
+  smollm3: { architecture: 'smollm3', interleaved: true, keys: { 'rope.freq_base': float32(2e6) } },
+  granite: {
+    architecture: 'granite',
+    interleaved: true,
+    keys: {
+      embedding_scale: float32(6),
+      residual_scale: float32(0.4),
+      'attention.scale': float32(0.2),
+      logit_scale: float32(3),
+    },
+  },
+  ministral3: {
+    architecture: 'mistral3',
+    interleaved: true,
+    keys: {
+      ...yarn(16),
+      'rope.scaling.yarn_log_multiplier': float32(1),
+      'attention.temperature_scale': float32(0.3),
+    },
+  },
+  olmo2: { architecture: 'olmo2', names: around },
+  'phi3-longrope': {
+    architecture: 'phi3',
+    keys: {
+      'rope.dimension_count': uint32(12),
+      'rope.scaling.original_context_length': uint32(32),
+      'rope.scaling.attn_factor': float32(Math.sqrt(1 + Math.log(8) / Math.log(32))),
+    },
+    factors: {
+      rope_factors_short: [1.0, 1.1, 1.2, 1.3, 1.4, 1.5],
+      rope_factors_long: [1.0, 1.5, 2.5, 4.0, 6.0, 8.0],
+    },
+  },
+};
+
+function bytesOf(tensor: StoredTensor, config: DecoderConfig, { interleaved, wholeNorms }: Conversion) {
+  const values = readRows(tensor).map((value) =>
+    wholeNorms && /norm\.weight$/.test(tensor.name) ? value + 1 : value,
+  );
+  if (!interleaved || !/[qk]_proj/.test(tensor.name)) return new Uint8Array(values.buffer);
+  const columns = tensor.shape[1] ?? 1;
+  const turned = new Float32Array(values.length);
+  for (let row = 0; row < tensor.shape[0]!; row++) {
+    const place = row % config.headDim;
+    const half = config.headDim / 2;
+    const to = row - place + (place < half ? 2 * place : 2 * (place - half) + 1);
+    turned.set(values.subarray(row * columns, (row + 1) * columns), to * columns);
+  }
+  return new Uint8Array(turned.buffer);
+}
+
+/** The model as llama.cpp's converter would write it, in float32. */
+function converted(name: string, conversion: Conversion): string {
+  const directory = familyDirectory(name);
+  const config = readDecoderConfig(directory);
+  const { architecture, names, keys, factors = {} } = conversion;
+  const map = { ...general, ...names };
+  const tensors = [...openWeights(directory).values()].map((tensor): TestTensor => {
+    const [, layer, module, part] = /^(?:model\.layers\.(\d+)\.)?(.*)\.(weight|bias)$/.exec(tensor.name)!;
+    const own = `${map[module!]}.${part}`;
+    return {
+      name: layer === undefined ? own : `blk.${layer}.${own}`,
+      shape: tensor.shape,
+      dtype: 'F32',
+      bytes: bytesOf(tensor, config, conversion),
+    };
+  });
+  for (const [factor, values] of Object.entries(factors)) {
+    const bytes = new Uint8Array(Float32Array.from(values).buffer);
+    tensors.push({ name: `${factor}.weight`, shape: [values.length], dtype: 'F32', bytes });
+  }
+  const own = {
+    block_count: uint32(config.layers.length),
+    context_length: uint32(256),
+    embedding_length: uint32(config.hidden),
+    feed_forward_length: uint32(config.intermediate),
+    'attention.head_count': uint32(config.heads),
+    'attention.head_count_kv': uint32(config.kvHeads),
+    'attention.key_length': uint32(config.headDim),
+    'attention.value_length': uint32(config.headDim),
+    'attention.layer_norm_rms_epsilon': float32(config.normEpsilon),
+    ...keys,
+  };
+  const metadata = Object.entries(own).map(([key, value]) => [`${architecture}.${key}`, value]);
+  const file = path.join(temporaryDirectory(), `${name}.gguf`);
+  return writeTestGguf(
+    file,
+    { 'general.architecture': string(architecture), ...Object.fromEntries(metadata) },
+    tensors,
+  );
+}
+
+async function logitsOf(
+  file: string,
+  ids: readonly number[],
+  change: Partial<DecoderConfig> = {},
+): Promise<Float32Array> {
+  const config = { ...readDecoderConfig(file), ...change };
+  const weights = openWeights(file);
+  const graph = buildInferenceGraph(config, (g) => storedParameters(g, weights, 'float32'));
+  const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
+  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const [prompt, own] = [new KeyValueCache(shape), new KeyValueCache(shape)];
+  own.reset(1);
+  const { logits } = await session.forward({
+    ids,
+    rows: 1,
+    position: 0,
+    prompt,
+    own,
+    sequenceTokens: ids.length,
+    logitsOf: [ids.length - 1],
+  });
+  const copy = logits.slice();
+  await session.close();
+  return copy;
+}
+
+it.each(Object.entries(conversions))(
+  '%s as GGUF has the logits of Transformers',
+  async (name, conversion) => {
+    const file = converted(name, conversion);
+    for (const { ids, last_logits } of readFamily(name).prompts) {
+      const logits = await logitsOf(file, ids);
+      expect(Math.max(...last_logits.map((value, i) => Math.abs(value - logits[i]!)))).toBeLessThan(1e-4);
+    }
+  },
+);
+
+it('a Granite without a rotation is refused', () => {
+  const { keys, ...rest } = conversions.granite!;
+  const file = converted('granite', {
+    ...rest,
+    keys: {
+      ...keys,
+      'rope.scaling.finetuned': Buffer.concat([Buffer.from(Uint32Array.of(7).buffer), Buffer.from([0])]),
+    },
+  });
+  expect(() => readDecoderConfig(file)).toThrow(/use_rope: this key is not understood/);
+});
+
+it.each([
+  ['gemma2', 'gemma2', { attn_logit_softcapping: float32(2), final_logit_softcapping: float32(4) }],
+  ['gemma3', 'gemma3', { 'rope.freq_base': float32(5e4) }],
+])(
+  '%s: its file is the config of its directory but for what the file does not store',
+  async (name, architecture, keys) => {
+    const file = converted(name, {
+      architecture,
+      names: around,
+      wholeNorms: true,
+      keys: { ...keys, 'attention.sliding_window': uint32(8) },
+    });
+    const [stored, directory] = [readDecoderConfig(file), readDecoderConfig(familyDirectory(name))];
+    expect(stored.norm.offset).toBe(0);
+    expect(stored.scoreScale).toBe(16 ** -0.5);
+    for (const key of [
+      'modules',
+      'embeddingFactor',
+      'scoreCap',
+      'logitCap',
+      'activation',
+      'qkNorm',
+      'tied',
+    ] as const)
+      expect(stored[key]).toEqual(directory[key]);
+    expect(stored.layers.map(({ window }) => window)).toEqual(
+      name === 'gemma2' ? [8, undefined, 8] : [8, 8, 8],
+    );
+    const { layers, scoreScale } = directory;
+    for (const { ids, last_logits } of readFamily(name).prompts) {
+      const logits = await logitsOf(file, ids, { layers, scoreScale });
+      expect(Math.max(...last_logits.map((value, i) => Math.abs(value - logits[i]!)))).toBeLessThan(1e-4);
+    }
+    expect([...openWeights(file).keys()].sort()).toEqual(
+      [...openWeights(familyDirectory(name)).keys()].sort(),
+    );
+  },
+);

@@ -1,0 +1,231 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
+import { modulesOf } from '../../../../finetune/engine/trainable.js';
+import { checkModel } from '../../../../src/models/local/engine/inspect.js';
+import { ropeFrequencies } from '../../../../src/models/local/graph/rotation.js';
+import { parseDecoderConfig, readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { readTensorBytes } from '../../../../src/models/local/weights/safetensors.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { familyDirectory } from '../reference-families.js';
+
+type Config = Record<string, unknown>;
+const parse = (raw: object) => parseDecoderConfig(raw, 'config.json');
+const configOf = (name: string) =>
+  JSON.parse(readFileSync(path.join(familyDirectory(name), 'config.json'), 'utf8')) as Config;
+const without = (config: Config, ...keys: string[]) =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => !keys.includes(key)));
+
+describe('keys that files of Transformers 4 leave out or spell otherwise', () => {
+  it('Gemma 3: rope by layer type, the pattern of windows, ties', () => {
+    const old = {
+      ...without(
+        { ...configOf('gemma3'), num_hidden_layers: 6 },
+        'rope_parameters',
+        'layer_types',
+        'tie_word_embeddings',
+        '_sliding_window_pattern',
+      ),
+      rope_theta: 50_000,
+      rope_local_base_freq: 1000,
+      rope_scaling: { rope_type: 'linear', factor: 8 },
+      sliding_window_pattern: 3,
+      cache_implementation: 'hybrid',
+    };
+    const { layers, tied } = parse(old);
+    const [local, global] = [
+      { rope: { theta: 1000, scaling: 'none' }, window: 8 },
+      { rope: { theta: 50_000, scaling: 'linear', factor: 8 }, window: undefined },
+    ];
+    expect(layers).toEqual([local, local, global, local, local, global]);
+    expect(tied).toBe(true);
+  });
+
+  it('Gemma 3 with pictures: the text’s config has the defaults of its class', () => {
+    const text = {
+      hidden_size: 2560,
+      intermediate_size: 10_240,
+      model_type: 'gemma3_text',
+      num_hidden_layers: 34,
+      sliding_window: 1024,
+    };
+    const config = parse({
+      architectures: ['Gemma3ForConditionalGeneration'],
+      eos_token_id: [1, 106],
+      model_type: 'gemma3',
+      mm_tokens_per_image: 256,
+      text_config: { ...text, rope_scaling: { factor: 8.0, rope_type: 'linear' } },
+      vision_config: { hidden_size: 1152 },
+    });
+    expect(config).toMatchObject({
+      heads: 8,
+      kvHeads: 4,
+      headDim: 256,
+      vocabulary: 262_208,
+      tied: true,
+      eosTokens: [1, 106],
+      contextTokens: 131_072,
+    });
+    expect(config.layers[5]).toEqual({
+      rope: { theta: 1e6, scaling: 'linear', factor: 8 },
+      window: undefined,
+    });
+    expect(config.layers[4]).toEqual({ rope: { theta: 1e4, scaling: 'none' }, window: 1024 });
+  });
+
+  it('SmolLM3: no rotation in every fourth layer', () => {
+    const config = parse(
+      without(configOf('smollm3'), 'no_rope_layers', 'layer_types', 'tie_word_embeddings'),
+    );
+    expect(config.layers.map(({ rope }) => rope === undefined)).toEqual([false, false, false, true]);
+    expect(config.tied).toBe(true);
+  });
+
+  it('Phi: longrope under its first names, with the original context beside it', () => {
+    const { rope_parameters: rope, ...rest } = configOf('phi3-longrope') as Config & {
+      rope_parameters: Config;
+    };
+    const { short_factor, long_factor } = rope;
+    for (const type of ['su', 'longrope', 'yarn'])
+      expect(parse({ ...rest, rope_theta: 1e4, rope_scaling: { type, short_factor, long_factor } })).toEqual(
+        parse({ ...rest, rope_parameters: rope }),
+      );
+    expect(() => parse({ ...rest, rope_scaling: { type: 'su', short_factor: [1], long_factor } })).toThrow(
+      /rope_scaling\.short_factor: is not supported/,
+    );
+  });
+
+  it('OLMo 3: the scaling holds in layers without a window only', () => {
+    const { rope_parameters: rope, ...rest } = configOf('olmo3') as Config & {
+      rope_parameters: { full_attention: Config };
+    };
+    const { rope_theta, ...scaling } = rope.full_attention;
+    expect(parse({ ...without(rest, 'layer_types'), rope_theta, rope_scaling: scaling })).toEqual(
+      parse({ ...rest, rope_parameters: rope }),
+    );
+  });
+
+  it.each([
+    ['llama', false],
+    ['gemma2', true],
+    ['smollm3', true],
+    ['olmo2', false],
+    ['granite', false],
+    ['phi3', false],
+  ])('%s: an absent tie_word_embeddings is %s', (model_type, tied) => {
+    const sizes = {
+      hidden_size: 32,
+      num_hidden_layers: 2,
+      num_attention_heads: 4,
+      intermediate_size: 64,
+      vocab_size: 96,
+    };
+    expect(parse({ model_type, ...sizes }).tied).toBe(tied);
+  });
+});
+
+describe('yarn', () => {
+  it('may be added by hand to a Qwen2.5, whose context it stretches', () => {
+    const qwen = without(configOf('qwen2-yarn'), 'rope_parameters');
+    const yarn = { factor: 4.0, original_max_position_embeddings: 32_768, type: 'yarn' };
+    const config = parse({ ...qwen, max_position_embeddings: 32_768, rope_theta: 1e6, rope_scaling: yarn });
+    expect(config.contextTokens).toBe(131_072);
+    const frequencies = ropeFrequencies(config.layers[0]!.rope!, 128);
+    const plain = ropeFrequencies({ theta: 1e6, scaling: 'none' }, 128);
+    expect(frequencies[0]).toBeCloseTo(plain[0]!, 12);
+    expect(frequencies[63]! / plain[63]!).toBeCloseTo(0.25, 6);
+  });
+
+  it('without a factor, and kinds that change with the length, are refused', () => {
+    const { rope_parameters: _, ...rest } = configOf('qwen2-yarn');
+    expect(() => parse({ ...rest, rope_scaling: { type: 'yarn' } })).toThrow(
+      /rope_scaling\.factor: is missing/,
+    );
+    expect(() => parse({ ...rest, rope_scaling: { type: 'dynamic', factor: 2 } })).toThrow(
+      /rope_scaling\.rope_type: is not supported[\s\S]*"dynamic"/,
+    );
+  });
+});
+
+describe('what a family has and this decoder lacks', () => {
+  it.each([
+    ['granite4', { num_local_experts: 8 }, /num_local_experts: this key is not understood/],
+    [
+      'granite4',
+      { layer_types: ['mamba', 'attention', 'mamba', 'attention'] },
+      /layer_types: is not supported[\s\S]*mamba/,
+    ],
+    ['granite4', { layer_types: undefined }, /layer_types: is not supported/],
+    [
+      'gemma3',
+      { use_bidirectional_attention: true },
+      /use_bidirectional_attention: this key is not understood/,
+    ],
+    ['gemma2', { hidden_activation: 'gelu' }, /hidden_activation: is not supported/],
+    ['phi3-window', { attention_bias: true }, /attention_bias: is not supported/],
+    ['olmo2', { clip_qkv: 8 }, /clip_qkv: this key is not understood/],
+    [
+      'ministral3',
+      { rope_parameters: { rope_type: 'yarn', factor: 2, surprise: 1 } },
+      /surprise: this key is not understood/,
+    ],
+    ['granite', { rope_parameters: { rope_type: 'longrope', factor: 2 } }, /rope_type: is not supported/],
+  ])('%s with %j is refused by name', (name, change, message) => {
+    expect(() => parse(JSON.parse(JSON.stringify({ ...configOf(name), ...change })) as object)).toThrow(
+      message,
+    );
+  });
+});
+
+it.each(['language_model.model.', 'model.language_model.'])(
+  'weights below %s are those of the text alone',
+  (prefix) => {
+    const directory = path.join(temporaryDirectory(), 'pictures');
+    cpSync(familyDirectory('gemma3'), directory, { recursive: true });
+    const file = path.join(directory, 'model.safetensors');
+    const bytes = new Map(
+      [...openWeights(directory).values()].map((tensor) => [tensor.name, readTensorBytes(tensor)]),
+    );
+    const tensors = [...openWeights(directory).values()].map((tensor) => ({
+      name: tensor.name.replace('model.', prefix),
+      dtype: tensor.dtype,
+      shape: tensor.shape,
+      byteLength: tensor.length,
+      chunks: () => [bytes.get(tensor.name)!],
+    }));
+    const ofPictures = { ...tensors[0]!, name: 'vision_tower.vision_model.embeddings.weight' };
+    writeSafetensors(file, [...tensors, ofPictures]);
+    const text = configOf('gemma3');
+    writeFileSync(
+      path.join(directory, 'config.json'),
+      JSON.stringify({
+        model_type: 'gemma3',
+        architectures: ['Gemma3ForConditionalGeneration'],
+        text_config: text,
+      }),
+    );
+    expect(() => checkModel(directory)).not.toThrow();
+    expect([...openWeights(directory).keys()].sort()).toEqual(
+      [...openWeights(familyDirectory('gemma3')).keys()].sort(),
+    );
+    expect(readDecoderConfig(directory).modules).toEqual(
+      readDecoderConfig(familyDirectory('gemma3')).modules,
+    );
+  },
+);
+
+it('LoRA by Llama’s names means the projections that a model has', () => {
+  const names = (name: string) =>
+    modulesOf(readDecoderConfig(familyDirectory(name)), [
+      'q_proj',
+      'v_proj',
+      'o_proj',
+      'up_proj',
+      'down_proj',
+    ]);
+  expect(names('qwen2-yarn')).toEqual(['q_proj', 'v_proj', 'o_proj', 'up_proj', 'down_proj']);
+  expect(names('phi3-window')).toEqual(['qkv_proj', 'o_proj', 'gate_up_proj', 'down_proj']);
+  expect(names('granite4')).toEqual(['q_proj', 'v_proj', 'o_proj', 'input_linear', 'output_linear']);
+});
