@@ -63,14 +63,6 @@ export const openaiSchema = z.strictObject({
   ...sampling,
 });
 
-/** Go's durations, and seconds as a number. */
-const keepAlive = z.union([
-  z.number(),
-  z
-    .string()
-    .regex(/^-?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/, 'must be a number of seconds, or a duration such as 10m'),
-]);
-
 export const ollamaSchema = z.strictObject({
   provider: z.literal('ollama').describe('A model served by Ollama'),
   name: text.describe('Model name, e.g. `qwen3:8b`'),
@@ -89,7 +81,8 @@ export const ollamaSchema = z.strictObject({
     .union([z.boolean(), z.enum(['low', 'medium', 'high'])])
     .optional()
     .describe('Whether a reasoning model thinks first'),
-  keepAlive: keepAlive
+  keepAlive: z
+    .union([z.number(), text])
     .optional()
     .describe('How long the server keeps the model loaded, e.g. `10m`; seconds as a number, -1 for ever'),
   ...sampling,

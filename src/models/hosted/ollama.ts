@@ -130,7 +130,8 @@ function chatRequest(
     shift: false,
     format: config.format === 'json' && grammar ? answerSchema(grammar, schemaLimits) : undefined,
     think: config.think,
-    keep_alive: config.keepAlive,
+    // A number without a unit is one of seconds, which Ollama takes from numbers only.
+    keep_alive: /^-?\d+$/.test(String(config.keepAlive)) ? Number(config.keepAlive) : config.keepAlive,
     options: {
       num_ctx: contextTokens,
       num_predict: config.maxTokens,

@@ -63,7 +63,7 @@ describe('the request', () => {
       { reply: () => 'ok' },
       {
         think: 'low',
-        keepAlive: -1,
+        keepAlive: '-1',
         temperature: 0.5,
         topP: 0.8,
         topK: 40,
