@@ -81,10 +81,11 @@ export const ollamaSchema = z.strictObject({
     .union([z.boolean(), z.enum(['low', 'medium', 'high'])])
     .optional()
     .describe('Whether a reasoning model thinks first'),
-  keepAlive: z
-    .union([z.number(), text])
+  keepAlive: text
     .optional()
-    .describe('How long the server keeps the model loaded, e.g. `10m`; seconds as a number, -1 for ever'),
+    .describe(
+      "How long the server keeps the model loaded, e.g. `10m`; seconds without a unit, '-1' for ever",
+    ),
   ...sampling,
   topK: count(0).optional().describe("The k likeliest tokens; 0: all (top_k; default: the model's)"),
   minP: z

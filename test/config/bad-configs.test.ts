@@ -496,7 +496,7 @@ describe('overrides', () => {
   it('with an unknown part', () => {
     expect(screen(file, 'model.temprature=0.5')).toMatchInlineSnapshot(`
       "override model.temprature=0.5: model.temprature: unknown key
-        one of: provider, name, host, maxTokens, contextTokens, think, keepAlive, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, maxRetryAfterSeconds, price
+        one of: provider, name, host, maxTokens, contextTokens, think, keepAlive, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, maxRetryAfterSeconds, price, topK, minP, repetitionPenalty
         remedy: did you mean \`temperature\`?"
     `);
   });

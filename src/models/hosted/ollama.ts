@@ -131,7 +131,7 @@ function chatRequest(
     format: config.format === 'json' && grammar ? answerSchema(grammar, schemaLimits) : undefined,
     think: config.think,
     // A number without a unit is one of seconds, which Ollama takes from numbers only.
-    keep_alive: /^-?\d+$/.test(String(config.keepAlive)) ? Number(config.keepAlive) : config.keepAlive,
+    keep_alive: /^-?\d+$/.test(config.keepAlive ?? '') ? Number(config.keepAlive) : config.keepAlive,
     options: {
       num_ctx: contextTokens,
       num_predict: config.maxTokens,
