@@ -1,7 +1,7 @@
 /** Writes a LoRA adapter as a GGUF file, for llama.cpp (`--lora`) and Ollama (`ADAPTER`). */
 import path from 'node:path';
 import type { ModuleChange } from '../../../src/models/local/graph/adapter.js';
-import type { DecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import type { AdaptedModel } from '../base-model.js';
