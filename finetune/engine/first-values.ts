@@ -98,7 +98,7 @@ export function randomModel(config: DecoderConfig, deviation: number, seed: numb
     const values = new Float32Array(elementCount(shape));
     const own = residual.test(name) ? deviation / Math.sqrt(2 * config.layers.length) : deviation;
     if (shape.length === 2) for (let i = 0; i < values.length; i++) values[i] = random.normal(0, own);
-    else if (!name.endsWith('.bias')) values.fill(1);
+    else if (!name.endsWith('.bias')) values.fill(1 - config.norm.offset);
     return { name, shape, values };
   });
 }

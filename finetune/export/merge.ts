@@ -58,6 +58,13 @@ export async function mergeAdapter(
 ): Promise<Merged> {
   requireModelDirectory(model);
   const weights = openWeights(model);
+  if ([...weights.values()].some(({ transposed }) => transposed))
+    throw new UserError({
+      field: 'model.path',
+      value: model,
+      message: 'adapters of GPT-2 are not merged here, as its files have the matrices transposed',
+      remedy: 'use the adapter with `model.adapter`, or merge it with PEFT',
+    });
   const changes = adapterChanges(adapter, weights);
   const rounding: Rounding = { squaredError: 0, squaredChange: 0 };
   const files = modelFiles(model);

@@ -119,7 +119,15 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
 /** The job with the names that the model itself has for the modules to be changed. */
 function withOwnModules(job: FineTuning, config: DecoderConfig): FineTuning {
   const { method } = job;
-  if (method.kind !== 'lora') return job;
+  if (method.kind !== 'lora') {
+    if (config.architecture !== 'gpt2') return job;
+    throw new UserError({
+      field: 'method.kind',
+      value: method.kind,
+      message: 'the weights of GPT-2 are not written here, as its files have them transposed',
+      alternatives: ['lora'],
+    });
+  }
   const modules = modulesOf(config, method.lora.modules);
   return { ...job, method: { ...method, lora: { ...method.lora, modules } } };
 }

@@ -16,6 +16,7 @@ export const referenceFamilies = [
   'ministral3',
   'olmo2',
   'olmo3',
+  'gpt2',
 ] as const;
 
 export const familyDirectory = (name: string): string =>

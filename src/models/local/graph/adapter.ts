@@ -21,13 +21,16 @@ export const adaptableModules = [
 ] as const;
 export type AdaptableModule = (typeof adaptableModules)[number];
 
-/** The same with what other families call them: fused projections, Granite 4's feed-forward part. */
+/** The same with what other families call them: fused projections, Granite 4's feed-forward part, all of GPT-2's. */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
   'qkv_proj',
   'gate_up_proj',
   'input_linear',
   'output_linear',
+  'c_attn',
+  'c_proj',
+  'c_fc',
 ];
 
 /** PEFT's prefix of module paths in `adapter_model.safetensors`. */

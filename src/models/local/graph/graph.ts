@@ -127,7 +127,7 @@ export class GraphBuilder {
       ({ type, tensor }): OnnxInitializer => ({
         name: tensor.name,
         type,
-        shape: tensor.shape,
+        shape: tensor.transposed ? [...tensor.shape].reverse() : tensor.shape,
         data: {
           kind: 'external',
           location: path.relative(folder ?? '', tensor.file),

@@ -73,7 +73,10 @@ export function rowScaleOf(
   if (magnitude === undefined) return undefined;
   const product = g.op('MatMul', [g.exact(b, precision), g.exact(a, precision)]);
   const added = g.op('Mul', [product, g.floats(precision, [scale], [])]);
-  const changed = g.op('Add', [g.exact(requireTensor(weights, `${module}.weight`), precision), added]);
+  const stored = requireTensor(weights, `${module}.weight`);
+  const matrix = g.exact(stored, precision);
+  const upright = stored.transposed ? g.op('Transpose', [matrix], { perm: [1, 0] }) : matrix;
+  const changed = g.op('Add', [upright, added]);
   const length = g.op('ReduceL2', [changed], { axes: [1], keepdims: 0 });
   return g.op('Div', [g.exact(magnitude, precision), length]);
 }

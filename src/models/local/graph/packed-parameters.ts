@@ -41,9 +41,9 @@ export function packedWeights(
       remedy: 'leave it out: the weights are used as they are',
     });
   // An embedding that is not the output layer, too, is only looked up, and stays as it is.
-  const multiplied = matrices.filter(
-    ({ name }) => config.tied || name !== `${config.modules.embedding}.weight`,
-  );
+  const multiplied = matrices
+    .filter(({ name }) => name !== `${config.modules.positions}.weight`)
+    .filter(({ name }) => config.tied || name !== `${config.modules.embedding}.weight`);
   return roundedWeights(model, multiplied, quantization);
 }
 

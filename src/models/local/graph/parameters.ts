@@ -38,7 +38,8 @@ export function storedParameters(
   return {
     linear(module, x, bias) {
       const weight = exact(`${module}.weight`);
-      return g.op('Gemm', bias ? [x, weight, exact(`${module}.bias`)] : [x, weight], { transB: 1 });
+      const transB = requireTensor(weights, `${module}.weight`).transposed ? 0 : 1;
+      return g.op('Gemm', bias ? [x, weight, exact(`${module}.bias`)] : [x, weight], { transB });
     },
     embed(module, ids) {
       const table = requireTensor(weights, `${module}.weight`);

@@ -48,6 +48,10 @@ const schema = z.looseObject({
 });
 type Fields = z.output<typeof schema>;
 
+/** Whether only modules are changed whose matrices GPT-2's files have transposed, which `fan_in_fan_out` says. */
+const isOfGpt2 = (targets: unknown): boolean =>
+  Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
+
 /**
  * @param file named in errors
  * @param ignoredKeys keys that are read as if they were not there
@@ -61,7 +65,13 @@ export function parseAdapterConfig(
   const content = withoutKeys(raw, ignoredKeys);
   const fields = checkedValue(schema, content, file, { prefix: 'this kind of adapter is not supported: ' });
   refuseChangedBase(fields, file);
-  refuseUnknownKeys(fields, { read: Object.keys(schema.shape), harmless: harmlessAdapterKeys }, file);
+  const harmless = {
+    ...harmlessAdapterKeys,
+    ...(isOfGpt2(fields.target_modules) && {
+      fan_in_fan_out: 'says how the files of the base have its matrices',
+    }),
+  };
+  refuseUnknownKeys(fields, { read: Object.keys(schema.shape), harmless }, file);
   if (fields.target_modules == null)
     throw new UserError({
       file,

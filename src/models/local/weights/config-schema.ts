@@ -69,6 +69,8 @@ export type Options = Partial<
   Pick<
     DecoderConfig,
     | 'activation'
+    | 'bias'
+    | 'gated'
     | 'embeddingFactor'
     | 'intermediate'
     | 'logitCap'
@@ -85,6 +87,8 @@ export type Options = Partial<
 >;
 
 export interface Family {
+  /** Names of keys that it spells otherwise than Llama. */
+  readonly spelling?: Readonly<Record<string, string>>;
   /** Keys of its own. */
   readonly keys: readonly OwnKey[];
   /** Keys that change nothing in this family. */

@@ -4,6 +4,7 @@
  */
 import type { Family, HfConfig, LayerType, Options } from './config-schema.js';
 import { type DecoderConfig, llamaModules } from './decoder-config.js';
+import { gpt2 } from './gpt2-family.js';
 import { unsupported } from './rope.js';
 
 const always = () => true;
@@ -227,6 +228,7 @@ export const families: Readonly<Record<string, Family>> = {
       },
     }),
   },
+  gpt2,
   olmo2: olmo,
   olmo3: {
     ...olmo,

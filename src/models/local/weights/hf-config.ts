@@ -167,8 +167,9 @@ function readFamily(
     return readFamily({ ...content, architectures: undefined }, file);
   }
   const family = Object.hasOwn(families, type ?? '') ? families[type!] : undefined;
-  const decoder = classes?.every((name) => name.endsWith('ForCausalLM')) ?? true;
-  if (family !== undefined && decoder) return { family, name: type!, content: parsed.data };
+  const decoder = classes?.every((name) => /ForCausalLM$|^GPT2LMHeadModel$/.test(name)) ?? true;
+  if (family !== undefined && decoder)
+    return { family, name: type!, content: respelled(parsed.data, family) };
   throw new UserError({
     file,
     field: family === undefined ? 'model_type' : 'architectures',
@@ -177,6 +178,15 @@ function readFamily(
     alternatives: family === undefined ? Object.keys(families) : [`${type} with a class …ForCausalLM`],
     remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
+}
+
+/** Keys by Llama's names. Without a width of its own, GPT-2's feed-forward part is four times as wide as the stream. */
+function respelled(content: Readonly<Record<string, unknown>>, { spelling }: Family) {
+  if (spelling === undefined) return content;
+  const own = Object.fromEntries(
+    Object.entries(content).map(([key, value]) => [spelling[key] ?? key, value]),
+  );
+  return { ...own, intermediate_size: own.intermediate_size ?? 4 * Number(own.hidden_size) };
 }
 
 const knownKeys = (family: Family): KnownKeys => ({

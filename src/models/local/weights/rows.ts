@@ -12,6 +12,7 @@ export function readRows(
   from = 0,
   count = (tensor.shape[0] ?? 1) - from,
 ): Float32Array {
+  if (tensor.transposed) return upright(tensor, from, count);
   const rows = tensor.shape[0] ?? 1;
   const rowBytes = tensor.length / rows;
   if (tensor.interleaved === undefined) return decoded(tensor, from * rowBytes, count * rowBytes);
@@ -28,6 +29,15 @@ export function readRows(
     }
   }
   return result;
+}
+
+function upright({ transposed: _, ...tensor }: StoredTensor, from: number, count: number): Float32Array {
+  const [rows, columns] = tensor.shape as [number, number];
+  const values = readRows({ ...tensor, shape: [columns, rows] });
+  return Float32Array.from(
+    { length: count * columns },
+    (_, i) => values[(i % columns) * rows + from + Math.floor(i / columns)]!,
+  );
 }
 
 /** For each row in Hugging Face's order, where the file has it; undefined where the orders are the same. */

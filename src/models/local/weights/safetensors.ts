@@ -27,6 +27,8 @@ export interface StoredTensor {
    * 2i + 1 (llama.cpp's llama has queries and keys so).
    */
   readonly interleaved?: number;
+  /** Whether the file has the columns of the matrix as its rows (GPT-2's have the inputs first). */
+  readonly transposed?: true;
 }
 
 export type StoredTensors = ReadonlyMap<string, StoredTensor>;
@@ -170,8 +172,23 @@ export const textName = (name: string): string =>
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
     .replace(/^language_model\.lm_head\./, 'lm_head.');
 
+/** GPT-2's matrices. */
+const transposedNames = /^(?:transformer\.)?h\.\d+\.(?:attn|mlp)\.c_\w+\.weight$/;
+
+/** GPT-2's tensors, which lack the prefix in some files. */
+function ofGpt2(tensors: StoredTensors): StoredTensors {
+  return byName(
+    [...tensors.values()].map((tensor) => ({
+      ...tensor,
+      name: /^(?:transformer\.|lm_head\.)/.test(tensor.name) ? tensor.name : `transformer.${tensor.name}`,
+      ...(transposedNames.test(tensor.name) && { shape: [...tensor.shape].reverse(), transposed: true }),
+    })),
+  );
+}
+
 /** The tensors for text, without those for pictures where there are any. */
 function forText(tensors: StoredTensors): StoredTensors {
+  if ([...tensors.keys()].some((name) => transposedNames.test(name))) return ofGpt2(tensors);
   const pictures = [...tensors.keys()].some((name) => textName(name) !== name);
   if (!pictures) return tensors;
   const kept = [...tensors.values()].filter(({ name }) => !/(^|\.)(vision_|multi_modal_)/.test(name));
