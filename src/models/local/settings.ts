@@ -60,7 +60,7 @@ export const localSchema = z.strictObject({
     .string()
     .default(embeddedModel)
     .describe(
-      'Directory of a Hugging Face model (Llama, Mistral, Qwen2, Qwen3) with safetensors weights, or a GGUF file; `ollama:NAME:TAG` and `hf:ORG/NAME[:FILE.gguf]` stand for models of those stores, `package:` and a path stands for one in the package (default: the embedded model)',
+      'Directory of a Hugging Face model (docs/local-models.md lists the families) with safetensors weights, or a GGUF file; `ollama:NAME:TAG` and `hf:ORG/NAME[:FILE.gguf]` stand for models of those stores, `package:` and a path stands for one in the package (default: the embedded model)',
     )
     .meta({ format: 'path' }),
   adapter: z
