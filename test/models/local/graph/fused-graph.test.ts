@@ -1,16 +1,16 @@
 import { cpSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { buildGraph } from '../../../src/models/local/engine/engine.js';
-import { KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
-import { openSession } from '../../../src/models/local/engine/runtime.js';
-import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
-import type { BuiltGraph } from '../../../src/models/local/graph/graph.js';
-import { packedParameters, packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
-import { storedParameters } from '../../../src/models/local/graph/parameters.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
-import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { referenceDirectory } from './fixture.js';
+import { buildGraph } from '../../../../src/models/local/engine/engine.js';
+import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
+import { openSession } from '../../../../src/models/local/engine/runtime.js';
+import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
+import type { BuiltGraph } from '../../../../src/models/local/graph/graph.js';
+import { packedParameters, packedWeights } from '../../../../src/models/local/graph/packed-parameters.js';
+import { storedParameters } from '../../../../src/models/local/graph/parameters.js';
+import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { referenceDirectory } from '../fixture.js';
 
 const count = ({ graph }: BuiltGraph, op: string) => graph.nodes.filter((node) => node.op === op).length;
 

@@ -1,0 +1,83 @@
+/** Speed of the local model on one thread. */
+import { type Engine, loadEngine } from '../src/models/local/engine/engine.js';
+import type { GenerateJob, JobResult } from '../src/models/local/engine/protocol.js';
+import type { Quantization } from '../src/models/local/weights/quantization.js';
+
+const promptLines = 36;
+const answerTokens = 24;
+
+function job(lines: number, seeds: readonly number[], maxTokens: number): GenerateJob {
+  const content = Array.from(
+    { length: lines },
+    (_, i) => `params[0]: ${i}.5; params[1]: -${i}.2; f(params): ${i}`,
+  );
+  return {
+    messages: [{ role: 'user', content: content.join('\n') }],
+    seeds,
+    maxTokens,
+    sampling: { temperature: 1 },
+    stop: [],
+    logProbabilities: false,
+  };
+}
+
+interface Timed {
+  readonly result: JobResult;
+  readonly seconds: number;
+}
+
+async function timed(engine: Engine, request: GenerateJob): Promise<Timed> {
+  const start = performance.now();
+  const result = await engine.generate(request, { aborted: () => false });
+  return { result, seconds: (performance.now() - start) / 1000 };
+}
+
+export interface Speeds {
+  readonly loadSeconds: number;
+  readonly prefillTokensPerSecond: number;
+  readonly decodeSecondsPerToken: number;
+  /** Cost of four candidates over that of one, prefill and decode together. */
+  readonly fourOverOne: number;
+  /** A step that decodes four candidates over a step that decodes one. */
+  readonly fourRowStep: number;
+  /** Tokens that a prompt with one more line computed anew, and tokens of the line. */
+  readonly grown: { readonly computed: number; readonly added: number };
+  readonly residentBytes: number;
+}
+
+export async function measure(path: string, quantization: Quantization): Promise<Speeds> {
+  const start = performance.now();
+  const engine = await loadEngine({
+    path,
+    device: 'cpu',
+    threads: 1,
+    quantization,
+    contextTokens: 4096,
+    template: {},
+  });
+  const loadSeconds = (performance.now() - start) / 1000;
+  try {
+    const prefill = await timed(engine, job(promptLines, [1], 1));
+    const { promptTokens } = prefill.result;
+    // With the prompt in the cache, one token is its last row and nothing else.
+    const one = await timed(engine, job(promptLines, [1], 1));
+    const many = await timed(engine, job(promptLines, [1], answerTokens));
+    const four = await timed(engine, job(promptLines, [1, 2, 3, 4], answerTokens));
+    const grown = await timed(engine, job(promptLines + 1, [1], 1));
+    const steps = many.result.answers[0]!.ids.length - 1;
+    return {
+      loadSeconds,
+      prefillTokensPerSecond: promptTokens / prefill.seconds,
+      decodeSecondsPerToken: (many.seconds - one.seconds) / steps,
+      fourOverOne: (prefill.seconds + four.seconds) / (prefill.seconds + many.seconds),
+      fourRowStep: (four.seconds - one.seconds) / (many.seconds - one.seconds),
+      grown: {
+        computed: grown.result.promptTokens - grown.result.cachedTokens,
+        added: grown.result.promptTokens - promptTokens,
+      },
+      residentBytes: many.result.residentBytes,
+    };
+  } finally {
+    await engine.close();
+  }
+}
