@@ -34,8 +34,6 @@ export interface Shapes {
   readonly tokens: Value;
   /** [N, H] */
   readonly flat: Value;
-  /** [B, S, heads·headDim], of queries or keys */
-  readonly sideBySide: Value;
   /** [B, S, kvHeads, g, headDim] */
   readonly queries: Value;
   /** [B, S, kvHeads, 1, headDim] */
@@ -59,7 +57,6 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value): Shapes {
     batch,
     tokens,
     flat: g.integers([-1, hidden]),
-    sideBySide: concat(batch, tokens, g.integers([-1])),
     queries: concat(batch, tokens, g.integers([kvHeads, group, headDim])),
     keys: concat(batch, tokens, g.integers([kvHeads, 1, headDim])),
     grouped: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
@@ -139,14 +136,13 @@ export function attention(
   const { shapes, rotation, growth } = context;
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
   const headsFirst = (value: Value) => g.op('Transpose', [value], { perm: [2, 0, 3, 1, 4] });
-  const turned = (value: Value, shape: Value) =>
-    rotation === undefined ? value : rotate(g, value, rotation, shapes.sideBySide, shape);
+  const turned = (value: Value) => (rotation === undefined ? value : rotate(g, value, rotation));
   const [query, key, value] = projections(build, module, x, shapes);
-  const rotated = turned(query(), shapes.queries);
+  const rotated = turned(query());
   const grown = growth === undefined ? rotated : g.op('Mul', [rotated, growth]);
   const scaled = g.op('Mul', [grown, g.floats(precision, [config.scoreScale], [])]);
   const queries = g.op('Reshape', [headsFirst(scaled), shapes.grouped]);
-  const keys = g.op('Reshape', [headsFirst(turned(key(), shapes.keys)), shapes.newKeys]);
+  const keys = g.op('Reshape', [headsFirst(turned(key())), shapes.newKeys]);
   const values = g.op('Reshape', [headsFirst(value()), shapes.newKeys]);
   const mixed = g.op('Reshape', [attend(build, context, queries, keys, values), shapes.ungrouped]);
   // [kvHeads, B, g, S, headDim] → [B, S, kvHeads, g, headDim] → [N, heads·headDim]

@@ -137,7 +137,7 @@ export function buildInferenceGraph(
   parametersOf: (g: GraphBuilder) => ParameterSource,
 ): BuiltGraph {
   const g = new GraphBuilder();
-  const build = { g, config, parameters: parametersOf(g), precision: 'float32', fused: true } as const;
+  const build = { g, config, parameters: parametersOf(g), precision: 'float32' } as const;
   const ids = g.input('ids', 'int32', ['B', 'S']);
   const positions = g.input('positions', 'int32', ['S']);
   const cachedPositions = g.input('cached_positions', 'int32', ['T']);

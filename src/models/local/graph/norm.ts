@@ -9,8 +9,6 @@ export interface DecoderBuild {
   readonly parameters: ParameterSource;
   /** The type that the graph computes in. */
   readonly precision: Precision;
-  /** Whether operators of the runtime that have no gradient may stand for several of ONNX; positions are then [S]. */
-  readonly fused?: boolean;
 }
 
 /**

@@ -65,8 +65,6 @@ export interface Rotation {
   readonly width: number;
   /** Dimensions of a head that are not rotated. */
   readonly rest: number;
-  /** The same cosines and sines as the rows of tables [S, width / 2], where one operator of the runtime rotates. */
-  readonly tables?: readonly [cos: Value, sin: Value];
 }
 
 /** Where the new tokens stand. */
@@ -92,8 +90,7 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   const cos = scaledBy(build, g.op('Cos', [angles]), factor);
   const sin = scaledBy(build, g.op('Sin', [angles]), factor);
   const rest = headDim - width;
-  const table = (values: Value) => g.op('Reshape', [values, g.integers([-1, width / 2])]);
-  return { cos, sin, width, rest, ...(build.fused && rest === 0 && { tables: [table(cos), table(sin)] }) };
+  return { cos, sin, width, rest };
 }
 
 /** Whether a sequence is longer than `context`: [1], or [B, 1, 1, 1, 1] by the last position of each row. */
@@ -106,21 +103,8 @@ function isLong({ g }: DecoderBuild, context: number, { positions, sequenceToken
 /**
  * Rotates the pairs (xᵢ, xᵢ₊ₕ), h = width / 2, of the first dimensions of x [B, S, kvHeads, ·, headDim] (the layout of
  * Hugging Face's weights).
- * @param sideBySide [B, S, heads·headDim] as a shape
- * @param shape of x
  */
-export function rotate(
-  g: GraphBuilder,
-  x: Value,
-  { cos, sin, width, rest, tables }: Rotation,
-  sideBySide: Value,
-  shape: Value,
-): Value {
-  if (tables !== undefined) {
-    // The tables hold the angles of these tokens only, so the first of them is at place 0.
-    const inputs = [g.op('Reshape', [x, sideBySide]), g.integers([0]), ...tables];
-    return g.op('Reshape', [g.split('RotaryEmbedding', inputs, 1, {}, 'com.microsoft')[0]!, shape]);
-  }
+export function rotate(g: GraphBuilder, x: Value, { cos, sin, width, rest }: Rotation): Value {
   const [rotated, kept] =
     rest === 0 ? [x] : (g.split('Split', [x, g.integers([width, rest])], 2, { axis: -1 }) as [Value, Value]);
   const [first, second] = g.split('Split', [rotated], 2, { axis: -1 }) as [Value, Value];
