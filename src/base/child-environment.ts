@@ -6,7 +6,7 @@ const names =
   'NODE_OPTIONS SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT APPDATA LOCALAPPDATA USERPROFILE PROGRAMDATA ' +
   'PROGRAMFILES NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE';
 
-/** Of locales, loaders, Python, graphics, accelerators, libraries of numbers and of environments. */
+/** Beginnings of names: locales, loaders, Python, graphics, accelerators, libraries of numbers and of environments. */
 const prefixes =
   'LC_ LD_ DYLD_ XDG_ PYTHON CONDA PYENV CUDA NVIDIA NCCL ROCR_ ROCM HIP_ OMP_ MKL_ OPENBLAS_ KMP_ NUMEXPR_ ORT_ TORCH ' +
   'TF_ JAX_ XLA_ MUJOCO PYOPENGL EGL_ LIBGL_ MESA_ SDL_ GYM ALE_';

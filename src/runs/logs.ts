@@ -142,7 +142,7 @@ function noteFault(faults: string[], error: UserError): void {
   if (!faults.includes(fault)) faults.push(fault);
 }
 
-/** Of an event without them nothing says that its iteration is complete. */
+/** An event without them does not say that its iteration is complete. */
 const unknownLines = { evaluations: Infinity, episodes: Infinity, calls: Infinity };
 
 /** Which places belong to complete iterations, and of the warm-up to policies that were evaluated. */

@@ -135,7 +135,7 @@ export function createHistory({
 }): History {
   const format = (entry: BufferEntry) =>
     [historyLine(entry, spec), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
-  // Of a long run few are shown: the texts of the others would only take memory.
+  // A long run shows few of them: the texts of the others would only take memory.
   const shownTexts = new WeakMap<BufferEntry, string>();
   const counts = new WeakMap<BufferEntry, number>();
   const textOf = (entry: BufferEntry) => {

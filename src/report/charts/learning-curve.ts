@@ -49,7 +49,7 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
       at,
       best,
       improved,
-      // Of a long run few are drawn.
+      // It is computed when it is asked for: a long run draws few of them.
       get spread() {
         return spread(entry);
       },

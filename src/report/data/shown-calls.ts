@@ -6,7 +6,7 @@ import type { RunData } from './run-data.js';
 /** Up to so many proposals all are shown. */
 const mostShown = 500;
 
-/** Of a longer run: the first, the last, those that something went wrong with, new bests, and a sample of all. */
+/** A longer run shows the first, the last, those that something went wrong with, new bests, and a sample of all. */
 const parts = { first: 20, last: 40, improved: 120, failed: 120, sample: 150 };
 
 interface Place {

@@ -73,7 +73,7 @@ export class UsageByIteration {
     this.#usage[call.iteration - 1] = addUsage([own, usageOfCall(call, 0, true)]);
   }
 
-  /** Of each iteration, from the first. */
+  /** One for each iteration, from the first. */
   get totals(): readonly UsageTotals[] {
     return Array.from(this.#usage, (own = addUsage([])) => own);
   }

@@ -116,5 +116,5 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
   };
 }
 
-/** Of a weight, with its share of the block's scale and offset. */
+/** Bits that a weight takes, with its share of the block's scale and offset. */
 const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;

@@ -2,10 +2,11 @@
  * Models in the Hugging Face cache: `models--ORG--NAME/refs/REVISION` holds a commit, `snapshots/COMMIT/` its files, as
  * links to blobs (huggingface_hub's layout).
  */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
+import { readRegularFile } from '../../../storage/regular-file.js';
 import type { Variables } from './ollama-store.js';
 
 export const hfScheme = 'hf:';
@@ -88,7 +89,7 @@ export function hfModel(reference: string, env: Variables): string {
 function snapshotOf(folder: string, revision: string): string | undefined {
   const ref = path.join(folder, 'refs', ...revision.split('/'));
   const isRef = statSync(ref, { throwIfNoEntry: false })?.isFile() ?? false;
-  const commit = isRef ? readFileSync(ref, 'utf8').trim() : revision;
+  const commit = isRef ? readRegularFile(ref, 1000).toString('utf8').trim() : revision;
   const snapshot = path.join(folder, 'snapshots', commit);
   return /^[\w.-]+$/.test(commit) && existsSync(snapshot) ? snapshot : undefined;
 }

@@ -134,7 +134,14 @@ const largestTemplate = 2 ** 20;
 /** The text of a model's chat template, found as `openChatTemplate` tells. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
   if (isGguf(directory)) {
-    if (typeof config.chat_template === 'string') return { source: config.chat_template, file: directory };
+    const { chat_template: source } = config;
+    if (typeof source === 'string' && source.length <= largestTemplate) return { source, file: directory };
+    if (source != null)
+      throw new UserError({
+        file: directory,
+        field: 'tokenizer.chat_template',
+        message: `this is no text of at most ${largestTemplate} characters`,
+      });
     throw noTemplate(directory, 'take the file of the instruction-tuned variant of the model');
   }
   const own = path.join(directory, 'chat_template.jinja');

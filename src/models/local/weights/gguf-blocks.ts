@@ -2,7 +2,7 @@
  * The blocks of GGUF's quantised tensors, and what they say: value = scale·(code − middle) + offset. Layouts from
  * ggml-quants.c of llama.cpp; d, m and dmin are float16.
  */
-import type { Bits } from './quantization.js';
+import { type Bits, halfToFloat } from './quantization.js';
 
 /** How the values of a type are held for the runtime's product of quantised weights. */
 export interface Packing {
@@ -110,16 +110,7 @@ const byDtype = new Map(blockTypes.map((type) => [type.dtype, type]));
 /** Undefined for dtypes of other formats. */
 export const blockType = (dtype: string): BlockType | undefined => byDtype.get(dtype);
 
-/** IEEE 754 binary16. */
-function half(bytes: Buffer, at: number): number {
-  const bits = bytes[at]! | (bytes[at + 1]! << 8);
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 0x1f;
-  const fraction = bits & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-}
+const half = (bytes: Buffer, at: number): number => halfToFloat(bytes[at]! | (bytes[at + 1]! << 8));
 
 /** The low halves of 16 bytes are the first 16 codes, the high halves the others. */
 function halves(from: Buffer, at: number, codes: Uint8Array, add = 0): void {

@@ -67,35 +67,19 @@ const neutral: Readonly<Record<string, GgufValue>> = {
  */
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
-  const { file, metadata, tensors } = gguf;
+  const { metadata, tensors } = gguf;
   refuseUnknown(gguf, architecture, ignoredKeys);
   const value = (key: string) => metadata.get(`${architecture}.${key}`);
-  const number = (key: string): number => {
-    const given = value(key);
-    // Some writers give one number a layer where all are the same.
-    const numbers = new Set(Array.isArray(given) ? given : [given]);
-    const [first] = numbers;
-    if (numbers.size === 1 && typeof first === 'number') return first;
-    throw new UserError({
-      file,
-      field: `${architecture}.${key}`,
-      value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
-      message:
-        given === undefined ? 'is missing' : 'is no single number, and layers that differ can’t be run',
-      remedy: 'take another file of this model',
-    });
-  };
+  const number = numberReader(gguf, architecture);
   const heads = number('attention.head_count');
-  const hidden = number('embedding_length');
   const has = (name: string) => tensors.has(name);
-  const headDim =
-    value('attention.key_length') === undefined ? hidden / heads : number('attention.key_length');
+  const headDim = ggufHeadDim(gguf);
   refuseOtherWidths(gguf, architecture, headDim);
   const rotated = Number(value('rope.dimension_count') ?? headDim);
   const embedding = tensors.get('token_embd.weight');
   return {
     model_type: architecture,
-    hidden_size: hidden,
+    hidden_size: number('embedding_length'),
     num_hidden_layers: number('block_count'),
     num_attention_heads: heads,
     num_key_value_heads:
@@ -112,6 +96,34 @@ export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []):
     ...(rotated !== headDim && { partial_rotary_factor: rotated / headDim }),
     ...ropeScaling(value, number),
     ...ggufFamilies[architecture]?.config?.(value, gguf),
+  };
+}
+
+/** Width of a head of attention. */
+export function ggufHeadDim(gguf: GgufFile): number {
+  const architecture = ggufArchitecture(gguf);
+  const number = numberReader(gguf, architecture);
+  return gguf.metadata.has(`${architecture}.attention.key_length`)
+    ? number('attention.key_length')
+    : number('embedding_length') / number('attention.head_count');
+}
+
+/** Reads keys below the architecture's name that hold one number. */
+function numberReader({ metadata, file }: GgufFile, architecture: string): (key: string) => number {
+  return (key) => {
+    const given = metadata.get(`${architecture}.${key}`);
+    // Some writers give one number a layer where all are the same.
+    const numbers = new Set(Array.isArray(given) ? given : [given]);
+    const [first] = numbers;
+    if (numbers.size === 1 && typeof first === 'number') return first;
+    throw new UserError({
+      file,
+      field: `${architecture}.${key}`,
+      value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
+      message:
+        given === undefined ? 'is missing' : 'is no single number, and layers that differ can’t be run',
+      remedy: 'take another file of this model',
+    });
   };
 }
 

@@ -1,7 +1,7 @@
 /** Tensors of a GGUF file under the names that Hugging Face gives them, which the decoder asks for. */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from './gguf.js';
-import { ggufArchitecture } from './gguf-config.js';
+import { ggufArchitecture, ggufHeadDim } from './gguf-config.js';
 import { ggufFamilies } from './gguf-families.js';
 import type { StoredTensor, StoredTensors } from './safetensors.js';
 
@@ -29,13 +29,11 @@ const otherModules: Readonly<Record<string, string>> = {
 /** Tensors that are read elsewhere, or not needed. */
 const apart = /^rope_(freqs|factors_long|factors_short)\.weight$|^blk\.\d+\.attn_rot_embd$/;
 
-/**
- * @param headDim width of a head
- * @throws UserError naming a tensor that the decoder has no use for
- */
-export function ggufTensors(gguf: GgufFile, headDim: number): StoredTensors {
+/** @throws UserError naming a tensor that the decoder has no use for */
+export function ggufTensors(gguf: GgufFile): StoredTensors {
   const { interleaved, modules } = ggufFamilies[ggufArchitecture(gguf)]!;
   const names = { ...layerModules, ...modules };
+  const headDim = ggufHeadDim(gguf);
   const tensors = new Map<string, StoredTensor>();
   for (const tensor of gguf.tensors.values()) {
     if (apart.test(tensor.name)) continue;

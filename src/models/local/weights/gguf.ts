@@ -2,9 +2,10 @@
  * Reads the head of GGUF files, the format of llama.cpp (versions 2 and 3, little-endian): metadata, and where each
  * tensor lies. The files come from anywhere, so each length is held against the file's before anything is made for it.
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, existsSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
+import { openRegularFile, readBytes } from '../../../storage/regular-file.js';
 import { blockTypes, foreignTypes } from './gguf-blocks.js';
 import type { StoredTensor } from './safetensors.js';
 
@@ -65,9 +66,9 @@ function splitOf(first: GgufFile): readonly GgufFile[] {
 
 function readOne(file: string): GgufFile {
   const real = realpathSync(file);
-  const descriptor = openSync(real, 'r');
+  const { descriptor, size } = openRegularFile(real);
   try {
-    const reader = new HeadReader(file, descriptor, fstatSync(descriptor).size);
+    const reader = new HeadReader(file, descriptor, size);
     const [tensorCount, pairCount] = readPrefix(reader, file);
     const metadata = readMetadata(reader, pairCount);
     const infos = Array.from({ length: tensorCount }, () => readTensorInfo(reader));
@@ -215,7 +216,7 @@ class HeadReader {
   readonly file: string;
   readonly size: number;
   readonly #descriptor: number;
-  #window = Buffer.alloc(0);
+  #window: Buffer = Buffer.alloc(0);
   /** Place of the window's first byte, and of the next byte within it. */
   #start = 0;
   #next = 0;
@@ -264,13 +265,8 @@ class HeadReader {
     this.#start = this.position;
     this.#next = 0;
     const wanted = Math.min(Math.max(length, 1 << 20), this.size - this.#start);
-    this.#window = Buffer.alloc(wanted);
-    let filled = 0;
-    while (filled < wanted) {
-      const read = readSync(this.#descriptor, this.#window, filled, wanted - filled, this.#start + filled);
-      if (read === 0) throw broken(this.file, 'it became shorter while it was read');
-      filled += read;
-    }
+    this.#window = readBytes(this.#descriptor, this.#start, wanted);
+    if (this.#window.length < wanted) throw broken(this.file, 'it became shorter while it was read');
   }
 }
 

@@ -1,6 +1,5 @@
 import { isGguf, openGguf } from './gguf.js';
 import { ggufTensors } from './gguf-tensors.js';
-import { readDecoderConfig } from './hf-config.js';
 import { directoryWeights, type StoredTensors } from './safetensors.js';
 
 /**
@@ -10,5 +9,5 @@ import { directoryWeights, type StoredTensors } from './safetensors.js';
  */
 export function openWeights(model: string): StoredTensors {
   if (!isGguf(model)) return directoryWeights(model);
-  return ggufTensors(openGguf(model), readDecoderConfig(model).headDim);
+  return ggufTensors(openGguf(model));
 }

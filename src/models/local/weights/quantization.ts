@@ -35,7 +35,7 @@ export interface QuantizedRows {
 }
 
 /**
- * Of each block, the weight of largest magnitude gets the code 0, whose range reaches one step further than the other
+ * The weight of largest magnitude in a block gets the code 0, whose range reaches one step further than the other
  * end; then the scale is fitted to the codes by least squares.
  * @param weights [rows, columns]; a last, shorter block is padded with zeros
  */
@@ -126,8 +126,7 @@ export function toFloat32(bytes: Buffer, dtype: StoredTensor['dtype']): Float32A
     const bits = new Uint32Array(result.buffer);
     for (let i = 0; i < halves.length; i++) bits[i] = halves[i]! << 16;
   } else {
-    floats ??= Float32Array.from({ length: 1 << 16 }, (_, half) => halfToFloat(half));
-    for (let i = 0; i < halves.length; i++) result[i] = floats[halves[i]!]!;
+    for (let i = 0; i < halves.length; i++) result[i] = halfToFloat(halves[i]!);
   }
   return result;
 }
@@ -135,8 +134,13 @@ export function toFloat32(bytes: Buffer, dtype: StoredTensor['dtype']): Float32A
 /** What each half stands for; looking it up takes a tenth of the time of computing it. */
 let floats: Float32Array | undefined;
 
-/** IEEE 754 binary16. */
-function halfToFloat(half: number): number {
+/** The number that 16 bits of IEEE 754 binary16 stand for. */
+export function halfToFloat(half: number): number {
+  floats ??= Float32Array.from({ length: 1 << 16 }, (_, bits) => computedHalf(bits));
+  return floats[half]!;
+}
+
+function computedHalf(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >> 10) & 0x1f;
   const fraction = half & 0x3ff;

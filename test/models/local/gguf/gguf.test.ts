@@ -7,7 +7,7 @@ import { ggufValue } from '../../../../finetune/export/gguf/format.js';
 import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
 import { formatProblem, problemsOf } from '../../../../src/base/errors.js';
 import { buildGraph } from '../../../../src/models/local/engine/engine.js';
-import { inspectModel } from '../../../../src/models/local/engine/inspect.js';
+import { checkModel, inspectModel } from '../../../../src/models/local/engine/inspect.js';
 import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
@@ -111,6 +111,19 @@ describe('models of blocks', () => {
     await expect(writeGguf(file, undefined, newFile(), 'F16')).rejects.toThrow(
       /the directory of the model is needed/,
     );
+  });
+
+  it('are opened with a key that is to be ignored, and with no other', () => {
+    const metadata = { ...architectureMetadata(), ...tokenizerMetadata() };
+    const key = 'llama.some.new_key';
+    const file = writeTestGguf(
+      newFile(),
+      { ...metadata, [key]: ggufValue.float32(2) },
+      decoderTensors('Q4_0'),
+    );
+    expect(() => checkModel(file)).toThrow(/some\.new_key.*not understood[\s\S]*model\.ignoreKeys/);
+    expect(() => checkModel(file, [key])).not.toThrow();
+    expect(inspectModel(file, [key]).problems).toEqual([]);
   });
 
   it('are not rounded a second time', () => {
@@ -227,6 +240,10 @@ describe('files that are wrong', () => {
     'an unknown pre-tokenizer': [
       value('tokenizer.ggml.pre', ggufValue.string('constructor')),
       /tokenizer\.ggml\.pre[\s\S]*constructor/,
+    ],
+    'a huge chat template': [
+      value('tokenizer.chat_template', ggufValue.string('x'.repeat(2 ** 20 + 1))),
+      /tokenizer\.chat_template.*at most 1048576/,
     ],
     'no chat template': [ggufBytes(without('tokenizer.chat_template'), tensors), /no chat template/],
     'a missing tensor': [

@@ -38,7 +38,7 @@ export function randomTensor(name: string, shape: readonly number[], dtype: stri
   const view = new DataView(bytes.buffer);
   for (let block = 0; block < blocks; block++) {
     // Values are about as large as a trained model’s.
-    // Of 2^-12 to 2^-11, or of 2^-14 to 2^-13 where blocks have scales of their own besides.
+    // Scales are 2^-12 to 2^-11, or 2^-14 to 2^-13 where blocks have scales of their own besides.
     for (const place of scalePlaces[dtype] ?? [0])
       view.setUint16(
         block * size + place,
