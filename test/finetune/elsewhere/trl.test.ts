@@ -9,7 +9,7 @@ import { execute as importCommand } from '../../../finetune/commands/import.js';
 import { execute as trainCommand } from '../../../finetune/commands/train.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
-import { lastLogits } from '../last-logits.js';
+import { lastLogits } from '../../support/last-logits.js';
 import { largestDifference } from '../reference-training.js';
 
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
@@ -118,7 +118,7 @@ describe.skipIf(!hasTrl)(
         const theirs = JSON.parse(
           execFileSync(python, [script, model, adapter, model, JSON.stringify(ids)], { encoding: 'utf8' }),
         ) as { adapter: number[] };
-        const ours = await lastLogits(model, ids, adapter);
+        const ours = await lastLogits(model, ids, { adapter: adapter });
         expect(largestDifference(ours, await lastLogits(model, ids))).toBeGreaterThan(1e-3);
         expect(largestDifference(ours, theirs.adapter)).toBeLessThan(1e-4);
       },

@@ -15,8 +15,8 @@ import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.j
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
+import { lastLogits } from '../../support/last-logits.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { lastLogits } from '../last-logits.js';
 import {
   adapterValues,
   largestDifference,
@@ -60,7 +60,7 @@ describe.each(referenceModels)('%s', (name) => {
   });
 
   it('the adapter, loaded again, gives PEFT’s merged logits', async () => {
-    const logits = await lastLogits(directory, reference.promptIds, trained);
+    const logits = await lastLogits(directory, reference.promptIds, { adapter: trained });
     expect(largestDifference(logits, reference.mergedLogits)).toBeLessThan(1e-3);
   });
 
@@ -121,7 +121,7 @@ describe.skipIf(!hasPeft)('PEFT (needs Python with torch, transformers and peft:
       encoding: 'utf8',
     });
     const theirs = JSON.parse(output) as { adapter: number[]; merged: number[] };
-    const ours = await lastLogits(model, ids, adapter);
+    const ours = await lastLogits(model, ids, { adapter: adapter });
     const plain = await lastLogits(model, ids);
     expect(largestDifference(ours, plain)).toBeGreaterThan(0.01);
     expect(largestDifference(ours, theirs.adapter)).toBeLessThan(1e-4);

@@ -5,6 +5,7 @@ import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js'
 import { storedParameters } from '../../../src/models/local/graph/parameters.js';
 import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { largestDifference } from '../../finetune/reference-training.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 
 async function load(name: string) {
@@ -40,13 +41,6 @@ async function prefill(
     logits = Float32Array.from(output.logits);
   }
   return logits;
-}
-
-function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  expect(a.length).toBe(b.length);
-  let largest = 0;
-  for (let i = 0; i < a.length; i++) largest = Math.max(largest, Math.abs(a[i]! - b[i]!));
-  return largest;
 }
 
 function argmax(values: Float32Array): number {

@@ -4,15 +4,10 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { mergeAdapter } from '../../../../finetune/export/merge.js';
-import { adaptedModules, adapterInputs } from '../../../../src/models/local/engine/adapter-inputs.js';
-import { buildGraph } from '../../../../src/models/local/engine/engine.js';
-import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
-import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
-import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 import { largestDifference } from '../../../finetune/reference-training.js';
+import { lastLogits } from '../../../support/last-logits.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory } from '../fixture.js';
 
@@ -21,38 +16,6 @@ const reference = JSON.parse(readFileSync(path.join(fixtures, 'reference.json'),
   string,
   { readonly model: string; readonly last_logits: readonly number[] }
 >;
-
-interface Loaded {
-  /** Directory of an adapter that is part of the model. */
-  readonly adapter?: string;
-  /** Directories of adapters that are inputs, of which `chosen` is fed. */
-  readonly adapters?: readonly string[];
-  readonly chosen?: number;
-  readonly quantization?: Quantization;
-}
-
-async function lastLogits(model: string, ids: readonly number[], loaded: Loaded = {}): Promise<Float32Array> {
-  const { adapter, adapters = [], chosen, quantization = 'none' } = loaded;
-  const config = readDecoderConfig(model);
-  const weights = openWeights(model);
-  const all = adapters.map((directory) => openAdapter(directory, config));
-  const modules = adaptedModules(all);
-  const graph = buildGraph({ path: model, adapter, quantization }, config, weights, modules);
-  const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
-  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
-  const { logits } = await session.forward({
-    ids,
-    rows: 1,
-    position: 0,
-    adapter: await adapterInputs(modules, weights, chosen === undefined ? undefined : all[chosen]),
-    prompt: new KeyValueCache(shape),
-    own: new KeyValueCache(shape),
-    logitsOf: [ids.length - 1],
-  });
-  const copy = logits.slice();
-  await session.close();
-  return copy;
-}
 
 describe.each(Object.entries(reference))('%s', (name, { model: base, last_logits: theirs }) => {
   const model = referenceDirectory(base);

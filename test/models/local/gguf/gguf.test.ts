@@ -8,15 +8,14 @@ import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
 import { formatProblem, problemsOf } from '../../../../src/base/errors.js';
 import { buildGraph } from '../../../../src/models/local/engine/engine.js';
 import { checkModel, inspectModel } from '../../../../src/models/local/engine/inspect.js';
-import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
-import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import { openGguf } from '../../../../src/models/local/weights/gguf.js';
 import { blockTypes } from '../../../../src/models/local/weights/gguf-blocks.js';
 import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
-import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 import { readRows } from '../../../../src/models/local/weights/rows.js';
+import { largestDifference } from '../../../finetune/reference-training.js';
+import { lastLogits } from '../../../support/last-logits.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 import { ggufBytes, type TestTensor, text, tokenizerMetadata, writeTestGguf } from './gguf-writer.js';
@@ -44,26 +43,6 @@ describe('blocks', () => {
       expect(Math.abs(read[i]! - expected[i]!)).toBeLessThanOrEqual(largest * 3e-7);
   });
 });
-
-/** Logits [V] behind the last of these tokens. */
-async function lastLogits(model: string, ids: readonly number[], quantization: Quantization = 'none') {
-  const config = readDecoderConfig(model);
-  const graph = buildGraph({ path: model, quantization }, config, openWeights(model));
-  const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
-  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
-  const [prompt, own] = [new KeyValueCache(shape), new KeyValueCache(shape)];
-  const input = { ids, rows: 1, position: 0, prompt, own, logitsOf: [ids.length - 1] };
-  const logits = Float32Array.from((await session.forward(input)).logits);
-  await session.close();
-  return logits;
-}
-
-function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  expect(a.length).toBe(b.length);
-  let largest = 0;
-  for (let i = 0; i < a.length; i++) largest = Math.max(largest, Math.abs(a[i]! - b[i]!));
-  return largest;
-}
 
 describe.each(referenceModels)('%s written as GGUF', (name) => {
   const model = referenceDirectory(name);
@@ -97,7 +76,9 @@ describe('models of blocks', () => {
       const file = writeTestGguf(newFile(), { ...architectureMetadata(), ...tokenizerMetadata() }, tensors);
       const exact = await lastLogits(asDirectory(file, path.join(folder, `directory-${files++}`)), ids);
       const spread = Math.max(...exact) - Math.min(...exact);
-      expect(largestDifference(await lastLogits(file, ids, 'float32'), exact)).toBeLessThan(spread * 1e-5);
+      expect(largestDifference(await lastLogits(file, ids, { quantization: 'float32' }), exact)).toBeLessThan(
+        spread * 1e-5,
+      );
       expect(largestDifference(await lastLogits(file, ids), exact)).toBeLessThan(spread * 0.05);
     },
   );
