@@ -19,7 +19,13 @@ import {
   storedModel,
   writeAdapter,
 } from '../engine/first-values.js';
-import { type LoraSettings, modulesOf, type Trainable, trainedParameters } from '../engine/trainable.js';
+import {
+  type LoraSettings,
+  modulesOf,
+  requireGradients,
+  type Trainable,
+  trainedParameters,
+} from '../engine/trainable.js';
 import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
 import { requireModelDirectory, writeModel } from '../export/model-directory.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
@@ -73,6 +79,7 @@ export interface FineTuningHooks extends TrainingHooks {
 /** @throws UserError when model or examples can't be used, memory can't suffice or runs out, or the training diverges */
 export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
   const config = readDecoderConfig(given.model, given.ignoredKeys);
+  requireGradients(config);
   const job = withOwnModules(given, config);
   const checkpoint = path.join(job.output, 'checkpoint.safetensors');
   refuseOtherModel(job, checkpoint);
