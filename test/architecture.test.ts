@@ -22,6 +22,7 @@ const rooms = [
   'models',
   'search',
   'prompting',
+  'agents',
   'config',
   'runs',
   'experiment',
@@ -34,7 +35,7 @@ const rooms = [
 ];
 
 /** The rooms of `finetune`, which stand on all of `src` but its commands. */
-const fineTuningRooms = ['engine', 'dataset', 'export', 'train', 'evaluate', 'elsewhere', 'commands'];
+const fineTuningRooms = ['engine', 'dataset', 'export', 'train', 'rl', 'evaluate', 'elsewhere', 'commands'];
 
 /** Where everything is put together: these import what they like, and nothing imports them. */
 const entries = ['src/index.ts', 'src/cli.ts', 'finetune/cli.ts'];
