@@ -14,10 +14,10 @@ import { buildTrainingGraph } from '../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../finetune/engine/training-session.js';
 import { ownRows } from '../finetune/train/packing.js';
 import { ort } from '../src/models/local/engine/onnx-runtime.js';
+import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { GraphBuilder } from '../src/models/local/graph/graph.js';
 import { packedWeights } from '../src/models/local/graph/packed-parameters.js';
 import type { DecoderConfig } from '../src/models/local/weights/decoder-config.js';
-import { readDecoderConfig } from '../src/models/local/weights/hf-config.js';
 import { openWeights } from '../src/models/local/weights/open-weights.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 

@@ -3,8 +3,8 @@ import { closeSync, cpSync, mkdirSync, openSync, writeFileSync, writeSync } from
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/base/package.js';
+import { parseDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { decoderTensors } from '../src/models/local/graph/parameters.js';
-import { parseDecoderConfig } from '../src/models/local/weights/hf-config.js';
 
 /** Sizes of published models. */
 export const shapes = {

@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { randomModel } from '../finetune/engine/first-values.js';
 import { tensorOf, writeSafetensors } from '../finetune/engine/safetensors-writer.js';
-import { parseDecoderConfig } from '../src/models/local/weights/hf-config.js';
+import { parseDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { createGenerator } from '../src/random/generator.js';
 import { embedWords, type Word } from './word-embeddings.js';
 

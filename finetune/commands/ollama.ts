@@ -33,7 +33,7 @@ type Args = Arguments<typeof options>;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { openBase } = await import('../export/base-model.js');
   const { writeGgufAdapter } = await import('../export/gguf/adapter.js');
-  const { readDecoderConfig } = await import('../../src/models/local/weights/hf-config.js');
+  const { readDecoderConfig } = await import('../../src/models/local/families/hf-config.js');
   const { adapterModelfile } = await import('../export/ollama/modelfile.js');
   const { modelDirectory } = await import('../../src/models/local/settings.js');
   const directory = modelDirectory(args.adapter, context.cwd, 'adapter');

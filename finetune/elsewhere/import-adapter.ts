@@ -4,10 +4,10 @@ import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readS
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { checkModel } from '../../src/models/local/engine/inspect.js';
+import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../src/models/local/graph/adapter.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
-import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { readJson, replaceFile } from '../../src/storage/files.js';
 import { contentHash, type TrainingLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
 import { makeRoom, type WriteHooks, writeParts } from '../export/file-parts.js';

@@ -1,13 +1,13 @@
 /** The rows that TRL reads, and whether it makes the same tokens of them as serving does. */
 
 import { readFileSync } from 'node:fs';
+import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import {
   type ChatTokenizer,
   openTokenizer,
   readTokenizerJson,
 } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { completionsOf } from '../dataset/example.js';
 import { endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import { trlDpoRow, trlSftRow } from '../dataset/row-formats.js';

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:f
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { freeCores } from '../../src/models/local/engine/device.js';
+import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import type { Quantization } from '../../src/models/local/weights/quantization.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';

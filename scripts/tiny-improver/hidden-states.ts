@@ -1,11 +1,11 @@
 /** What the language head of a model reads, at every place of an answer whose next token is learnt. */
 import type { TokenExample } from '../../finetune/engine/batch.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
+import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { buildDecoder } from '../../src/models/local/graph/decoder.js';
 import { GraphBuilder } from '../../src/models/local/graph/graph.js';
 import { normalised } from '../../src/models/local/graph/norm.js';
 import { storedParameters } from '../../src/models/local/graph/parameters.js';
-import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
 
 export interface HiddenStates {

@@ -7,9 +7,9 @@
 
 import { endOfAnswer, readConversations, renderExample } from '../../finetune/dataset/read-dataset.js';
 import type { TokenExample } from '../../finetune/engine/batch.js';
+import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { requireTensor } from '../../src/models/local/graph/parameters.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
-import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { execute as checkModelCommand } from '../../src/commands/models.js';
 import { type ModelFacts, memoryNeed } from '../../src/models/local/facts/model-facts.js';
-import { parseDecoderConfig } from '../../src/models/local/weights/hf-config.js';
+import { parseDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 

@@ -3,8 +3,8 @@ import { adaptedModules, adapterInputs } from '../../src/models/local/engine/ada
 import { buildGraph } from '../../src/models/local/engine/engine.js';
 import { KeyValueCache } from '../../src/models/local/engine/key-value-cache.js';
 import { openSession } from '../../src/models/local/engine/runtime.js';
+import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../src/models/local/graph/adapter.js';
-import { readDecoderConfig } from '../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import type { Quantization } from '../../src/models/local/weights/quantization.js';
 

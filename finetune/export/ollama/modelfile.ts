@@ -1,11 +1,11 @@
 /** Modelfiles, of which `ollama create` makes models. */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openChatTemplate, tokenText } from '../../../src/models/local/tokens/chat-template.js';
 import { readTokenizerConfig, readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';

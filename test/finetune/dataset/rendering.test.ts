@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { endOfAnswer, keepsAnswers, renderExample } from '../../../finetune/dataset/read-dataset.js';
 import { loadEngine } from '../../../src/models/local/engine/engine.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { readReference, referenceDirectory, referenceModels } from '../../models/local/fixture.js';
 import { readReferenceTraining, trainingTexts } from '../reference-training.js';
 

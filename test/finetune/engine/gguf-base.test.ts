@@ -6,11 +6,11 @@ import { type LoraSettings, type Trainable, trainedParameters } from '../../../f
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { ownRows } from '../../../finetune/train/packing.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import type { BuiltGraph } from '../../../src/models/local/graph/graph.js';
 import { writeOnnxModel } from '../../../src/models/local/graph/onnx-writer.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { initializerRange, randomModel } from '../../../finetune/engine/first-values.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 

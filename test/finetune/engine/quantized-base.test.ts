@@ -14,12 +14,12 @@ import { buildGraph } from '../../../src/models/local/engine/engine.js';
 import { KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../../src/models/local/engine/runtime.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import { type BuiltGraph, GraphBuilder } from '../../../src/models/local/graph/graph.js';
 import { writeOnnxModel } from '../../../src/models/local/graph/onnx-writer.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import type { PackedWeights } from '../../../src/models/local/graph/packed-weights.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import {

@@ -9,7 +9,7 @@ import { openArms, trainedOn } from '../../../finetune/evaluate/arms.js';
 import type { Evaluation } from '../../../finetune/evaluate/evaluation.js';
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { lockRun } from '../../../src/storage/lock.js';

@@ -3,10 +3,10 @@ import type { TokenExample } from '../../../finetune/engine/batch.js';
 import type { Trainable } from '../../../finetune/engine/trainable.js';
 import { estimateMemory, machineMemory, refuseImpossible } from '../../../finetune/train/memory-estimate.js';
 import { shapes } from '../../../scripts/random-model.js';
+import { parseDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { type AdaptableModule, adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import type { PackedMatrix, PackedWeights } from '../../../src/models/local/graph/packed-weights.js';
 import { decoderTensors } from '../../../src/models/local/graph/parameters.js';
-import { parseDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import type { StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 
 const config = parseDecoderConfig({ ...shapes['qwen2.5-0.5b'], eos_token_id: 2 }, 'config.json');

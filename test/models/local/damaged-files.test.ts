@@ -2,8 +2,8 @@ import { cpSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileS
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inspectModel } from '../../../src/models/local/engine/inspect.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 

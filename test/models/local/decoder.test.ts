@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
 import { storedParameters } from '../../../src/models/local/graph/parameters.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { largestDifference } from '../../finetune/reference-training.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';

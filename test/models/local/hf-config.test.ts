@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
-import { parseDecoderConfig, readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { referenceDirectory } from './fixture.js';
 
 const llama = JSON.parse(

@@ -6,6 +6,7 @@ import {
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
+import { readDecoderConfig } from '../families/hf-config.js';
 import { type Adapter, openAdapter } from '../graph/adapter.js';
 import { buildInferenceGraph } from '../graph/decoder.js';
 import type { BuiltGraph } from '../graph/graph.js';
@@ -15,7 +16,6 @@ import { storedParameters } from '../graph/parameters.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
-import { readDecoderConfig } from '../weights/hf-config.js';
 import { openWeights } from '../weights/open-weights.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import {

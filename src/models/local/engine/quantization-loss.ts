@@ -1,9 +1,9 @@
 /** How much quantised weights change a model's predictions, measured on a fixed text. */
 
 import { argmax, logNormaliser, logProbability } from '../constraint/sampling.js';
+import { readDecoderConfig } from '../families/hf-config.js';
 import { openTokenizer } from '../tokens/tokenizer.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
-import { readDecoderConfig } from '../weights/hf-config.js';
 import { openWeights } from '../weights/open-weights.js';
 import type { Quantization } from '../weights/quantization.js';
 import { freeCores } from './device.js';

@@ -5,10 +5,10 @@ import type { Problem } from '../../../base/errors.js';
 import { formatBytes, formatCount } from '../../../format/numbers.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { attempt, checkModel } from '../engine/inspect.js';
+import { readDecoderConfig } from '../families/hf-config.js';
 import { type Adapter, linearModules, openAdapter, readAdapter } from '../graph/adapter.js';
 import { modelDirectory } from '../settings.js';
 import { loraScale } from '../weights/adapter-config.js';
-import { readDecoderConfig } from '../weights/hf-config.js';
 
 export interface AdapterFacts {
   readonly kind: 'adapter';

@@ -1,7 +1,7 @@
 /** A model in a line: what `policyloop models list` tells of each. */
 import { problemsOf } from '../../../base/errors.js';
 import { checkModel, summariseWeights } from '../engine/inspect.js';
-import { readDecoderConfig } from '../weights/hf-config.js';
+import { readDecoderConfig } from '../families/hf-config.js';
 import { openWeights } from '../weights/open-weights.js';
 
 export interface ModelSummary {

@@ -10,12 +10,12 @@ import { replyFaults } from '../../reply-faults.js';
 import { checkModel } from '../engine/inspect.js';
 import type { GeneratedAnswer, JobResult } from '../engine/protocol.js';
 import { requireRuntime } from '../engine/require-runtime.js';
+import { readDecoderConfig } from '../families/hf-config.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
-import { readDecoderConfig } from '../weights/hf-config.js';
 import { ModelProcess } from './model-process.js';
 
 /**

@@ -6,10 +6,10 @@ import { KeyValueCache, PromptCaches } from '../../../../src/models/local/engine
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import type { GenerateJob } from '../../../../src/models/local/engine/protocol.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
+import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { createLocalModel, openLocalModels } from '../../../../src/models/local/process/local-model.js';
 import { localSchema } from '../../../../src/models/local/settings.js';
-import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
 import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';

@@ -2,11 +2,11 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../../../../src/models/local/engine/runtime.js';
+import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
 import { adapterParameters } from '../../../../src/models/local/graph/lora.js';
 import { storedParameters } from '../../../../src/models/local/graph/parameters.js';
-import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
 import { familyDirectory, readFamily, referenceFamilies } from '../reference-families.js';
 

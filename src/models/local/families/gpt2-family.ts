@@ -1,5 +1,5 @@
+import { llamaModules } from '../weights/decoder-config.js';
 import type { Family } from './config-schema.js';
-import { llamaModules } from './decoder-config.js';
 
 /** GPT-2: learned positions, LayerNorm, no gate, keys and modules with names of its own. */
 export const gpt2: Family = {

@@ -1,8 +1,8 @@
 /** The keys of `config.json` that are read, and what a family of models says of its own. */
 import { z } from 'zod';
-import type { DecoderConfig } from './decoder-config.js';
-import { largestTokenId, tokenIdsSchema } from './generation-config.js';
-import { type Rope, ropeShape } from './rope.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
+import { largestTokenId, tokenIdsSchema } from '../weights/generation-config.js';
+import { type Rope, ropeShape } from '../weights/rope.js';
 
 const whole = z.int().positive();
 /** Ten times what the largest published decoders have, and more. */

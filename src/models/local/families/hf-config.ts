@@ -3,7 +3,14 @@ import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
-import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from './config-keys.js';
+import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from '../weights/config-keys.js';
+import { type DecoderConfig, type LayerConfig, llamaModules } from '../weights/decoder-config.js';
+import { tokenIds } from '../weights/generation-config.js';
+import { type GgufFile, isGguf, openGguf } from '../weights/gguf.js';
+import { ggufArchitecture, ggufConfig, ropeDivisors } from '../weights/gguf-config.js';
+import { ggufFamilies } from '../weights/gguf-families.js';
+import { type Rope, readRope, rotaryWidth, unsupported } from '../weights/rope.js';
+import { directoryWeights, sameTensor } from '../weights/safetensors.js';
 import {
   commonShape,
   configSchema,
@@ -12,14 +19,7 @@ import {
   type LayerType,
   largestContext,
 } from './config-schema.js';
-import { type DecoderConfig, type LayerConfig, llamaModules } from './decoder-config.js';
 import { families } from './families.js';
-import { tokenIds } from './generation-config.js';
-import { type GgufFile, isGguf, openGguf } from './gguf.js';
-import { ggufArchitecture, ggufConfig, ropeDivisors } from './gguf-config.js';
-import { ggufFamilies } from './gguf-families.js';
-import { type Rope, readRope, rotaryWidth, unsupported } from './rope.js';
-import { directoryWeights, sameTensor } from './safetensors.js';
 
 /**
  * @param directory of a Hugging Face model, or a GGUF file

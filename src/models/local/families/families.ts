@@ -2,10 +2,11 @@
  * What each family of models makes of its `config.json`: the keys that it reads beside those of all, what holds where a
  * key is absent (as in Transformers 5), and the options of the decoder.
  */
+
+import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
+import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig, LayerType, Options } from './config-schema.js';
-import { type DecoderConfig, llamaModules } from './decoder-config.js';
 import { gpt2 } from './gpt2-family.js';
-import { unsupported } from './rope.js';
 
 const always = () => true;
 const everywhere = (): LayerType => 'sliding_attention';
