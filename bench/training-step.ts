@@ -12,6 +12,7 @@ import { adamWStep, zeroMoments } from '../finetune/engine/optimisers.js';
 import { type Trainable, trainedParameters } from '../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../finetune/engine/training-session.js';
+import { sft, sftInputs } from '../finetune/train/objectives/sft.js';
 import { ownRows } from '../finetune/train/packing.js';
 import { ort } from '../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
@@ -48,14 +49,14 @@ async function openStep(): Promise<() => Promise<unknown>> {
     quantized: packedWeights(directory, config, base, quantization as Quantization),
   };
   const session = await openTrainingSession(
-    buildTrainingGraph({ config, trainable, precision: 'float32', purpose: 'train' }),
+    buildTrainingGraph({ config, trainable, objective: sft, precision: 'float32', purpose: 'train' }),
     { device: 'cpu', threads, optimize: true },
   );
   const parameters = initialAdapter(trainedParameters(config, trainable), 1);
   const moments = parameters.map(zeroMoments);
   const ids = (length: number) => Array.from({ length }, (_, i) => (i * 7919) % config.vocabulary);
   const example = { promptIds: ids(tokens + 1 - completion), completionIds: ids(completion), weight: 1 };
-  const batch = makeBatch(ownRows([example]), completion);
+  const batch = makeBatch(ownRows([example]), sftInputs([example]));
   let step = 0;
   return async () => {
     const { gradients } = await session.run(parameters, batch, 0);

@@ -1,51 +1,61 @@
 import type { Batch } from './training-session.js';
 
-/** A prompt and the answer to learn, as the model reads them. */
-export interface TokenExample {
+/** A prompt and what follows it, as the model reads them. */
+export interface TokenSequence {
   readonly promptIds: readonly number[];
   /** The token that ends the answer included. */
   readonly completionIds: readonly number[];
+  /** Whether each token of the completion is trained. The others, such as an environment's, are only read. Absent: all. */
+  readonly trained?: readonly boolean[] | undefined;
+}
+
+/** A prompt and the answer to learn. */
+export interface TokenExample extends TokenSequence {
   /** Weight of each token of the answer. */
   readonly weight: number;
 }
 
 /** Examples with the same prompt, which is read once for all of them. */
-export type Family = readonly TokenExample[];
+export type Family<E extends TokenSequence = TokenExample> = readonly E[];
 
 /** One row: families one after another, none of which sees another. */
-export type Row = readonly Family[];
+export type Row<E extends TokenSequence = TokenExample> = readonly Family<E>[];
 
-export function exampleLength({ promptIds, completionIds }: TokenExample): number {
+/**
+ * An example's numbers by the names of the objective's inputs: one for all of its tokens, or one for each token of the
+ * completion, of which those of trained tokens are read.
+ */
+export type InputsOf<E extends TokenSequence> = (
+  example: E,
+) => Readonly<Record<string, number | ArrayLike<number>>>;
+
+export function exampleLength({ promptIds, completionIds }: TokenSequence): number {
   return promptIds.length + completionIds.length;
 }
 
+/** How many tokens of an example are trained. */
+export function trainedLength({ completionIds, trained }: TokenSequence): number {
+  return trained === undefined ? completionIds.length : trained.filter(Boolean).length;
+}
+
 /** Tokens that are read for a row. The last token of an answer is only predicted, never read. */
-export function rowLength(row: Row): number {
+export function rowLength(row: Row<TokenSequence>): number {
   return row.reduce((sum, family) => sum + familyLength(family), 0);
 }
 
-export function familyLength(family: Family): number {
+export function familyLength(family: Family<TokenSequence>): number {
   return family.reduce((sum, { completionIds }) => sum + completionIds.length - 1, promptOf(family).length);
 }
 
-function promptOf(family: Family): readonly number[] {
+function promptOf(family: Family<TokenSequence>): readonly number[] {
   return family[0]!.promptIds;
-}
-
-/** Σ |weight| over the answers' tokens: the divisor that makes the loss a mean. */
-export function totalWeight(examples: readonly TokenExample[]): number {
-  return examples.reduce(
-    (sum, { completionIds, weight }) => sum + Math.abs(weight) * completionIds.length,
-    0,
-  );
 }
 
 /**
  * One batch of rows, padded on the right to the longest. Each answer goes on from the end of its prompt, as if it
  * stood there alone.
- * @param normalizer divides the weights; that of all batches of a step makes their losses and gradients add up
  */
-export function makeBatch(rows: readonly Row[], normalizer: number): Batch {
+export function makeBatch<E extends TokenSequence>(rows: readonly Row<E>[], inputsOf: InputsOf<E>): Batch {
   const tokens = Math.max(...rows.map(rowLength));
   const size = rows.length * tokens;
   const ids = new Int32Array(size);
@@ -53,9 +63,7 @@ export function makeBatch(rows: readonly Row[], normalizer: number): Batch {
   // Padding is a segment of its own.
   const segments = new Int32Array(size).fill(-1);
   const prefixes = new Int32Array(size).fill(-1);
-  const selected: number[] = [];
-  const targets: number[] = [];
-  const weights: number[] = [];
+  const targets = new Targets();
   rows.forEach((row, index) => {
     let place = index * tokens;
     let segment = -1;
@@ -72,27 +80,80 @@ export function makeBatch(rows: readonly Row[], normalizer: number): Batch {
       const prompt = ++segment;
       const promptIds = promptOf(family);
       const promptEnd = read(promptIds, 0, prompt);
-      for (const { completionIds, weight } of family) {
+      for (const example of family) {
         segment++;
         const first = place;
-        read(completionIds.slice(0, -1), promptIds.length, prompt);
-        completionIds.forEach((id, offset) => {
-          selected.push(offset === 0 ? promptEnd : first + offset - 1);
-          targets.push(id);
-          weights.push(weight / normalizer);
-        });
+        read(example.completionIds.slice(0, -1), promptIds.length, prompt);
+        targets.add(example, inputsOf(example), (offset) => (offset === 0 ? promptEnd : first + offset - 1));
       }
+      targets.endFamily();
     }
   });
-  return {
-    ids,
-    positions,
-    segments,
-    prefixes,
-    rows: rows.length,
-    tokens,
-    selected: Int32Array.from(selected),
-    targets: Int32Array.from(targets),
-    weights: Float64Array.from(weights),
-  };
+  return { ids, positions, segments, prefixes, rows: rows.length, tokens, ...targets.arrays() };
+}
+
+/** Collects the trained tokens of a batch in the order of its examples. */
+class Targets {
+  readonly #selected: number[] = [];
+  readonly #targets: number[] = [];
+  readonly #sequences: number[] = [];
+  readonly #families: number[] = [];
+  readonly #inputs = new Map<string, number[]>();
+  #sequence = 0;
+  #family = 0;
+
+  /** @param before place of the token in front of the one at an offset of the completion */
+  add(
+    { completionIds, trained }: TokenSequence,
+    inputs: ReturnType<InputsOf<TokenSequence>>,
+    before: (offset: number) => number,
+  ): void {
+    const columns = Object.entries(inputs).map(([name, own]) => {
+      const column = this.#inputs.get(name) ?? [];
+      this.#inputs.set(name, column);
+      return { column, own };
+    });
+    completionIds.forEach((id, offset) => {
+      if (trained?.[offset] === false) return;
+      this.#selected.push(before(offset));
+      this.#targets.push(id);
+      this.#sequences.push(this.#sequence);
+      this.#families.push(this.#family);
+      for (const { column, own } of columns) column.push(typeof own === 'number' ? own : own[offset]!);
+    });
+    this.#sequence++;
+  }
+
+  endFamily(): void {
+    this.#family++;
+  }
+
+  arrays(): Pick<Batch, 'selected' | 'targets' | 'sequences' | 'families' | 'inputs'> {
+    return {
+      selected: Int32Array.from(this.#selected),
+      targets: Int32Array.from(this.#targets),
+      sequences: Int32Array.from(this.#sequences),
+      families: Int32Array.from(this.#families),
+      inputs: Object.fromEntries(
+        [...this.#inputs].map(([name, column]) => [name, Float64Array.from(column)]),
+      ),
+    };
+  }
+}
+
+/**
+ * Values of a batch's targets for each of its examples: one for each token of the completion, 0 where it isn't trained.
+ * @param rows those that the batch was made of
+ */
+export function byExample<E extends TokenSequence>(
+  rows: readonly Row<E>[],
+  values: ArrayLike<number>,
+): readonly { readonly example: E; readonly values: Float64Array }[] {
+  let place = 0;
+  return rows.flat(2).map((example) => ({
+    example,
+    values: Float64Array.from(example.completionIds, (_, offset) =>
+      example.trained?.[offset] === false ? 0 : values[place++]!,
+    ),
+  }));
 }

@@ -22,6 +22,9 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
       () => g.op('Neg', [g.op('Div', [g.op('Mul', [dy, node.outputs[0]!]), divisor])]),
     ]);
   },
+  /** Where both are equal, the first one counts as the result. */
+  Min: (context) => extremeRule(context, ([a, b]) => [a, b]),
+  Max: (context) => extremeRule(context, ([a, b]) => [b, a]),
   Pow: ({ g, node, outputs, precision, constant }) => {
     if (constant(node.inputs[1]!) !== 2) throw uncovered(node, 'to another power than the second');
     const twice = g.op('Mul', [node.inputs[0]!, g.floats(precision, [2], [])]);
@@ -95,6 +98,14 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const attributes = { axis: axisOf(node, shape(data)), reduction: 'add' };
     return [g.op('ScatterElements', [zerosLike(g, precision, data), indices, outputs[0]!], attributes)];
   },
+  /** Numbers that are added to those of `data`, several perhaps in one place. */
+  ScatterElements: ({ g, node, outputs, shape }) => {
+    const [data, indices] = node.inputs as [Value, Value, Value];
+    const { reduction } = node.attributes;
+    if (reduction?.kind !== 'string' || reduction.value !== 'add') throw uncovered(node, 'that overwrites');
+    const axis = axisOf(node, shape(data));
+    return [outputs[0]!, undefined, g.op('GatherElements', [outputs[0]!, indices], { axis })];
+  },
   /** y = x·W or x·Wᵀ, plus a bias for each column. */
   Gemm: (context) => {
     const { g, node, outputs, wants } = context;
@@ -140,6 +151,17 @@ function broadcastRule(
   return full(outputs[0]!).map((gradient, index) =>
     wants(index) ? reduceTo(context, gradient(), node.outputs[0]!, node.inputs[index]!) : undefined,
   );
+}
+
+/** @param ordered the inputs such that the first is the result where it is not above the second */
+function extremeRule(
+  context: RuleContext,
+  ordered: (inputs: readonly [Value, Value]) => readonly [Value, Value],
+): readonly (Value | undefined)[] {
+  const { g, node, precision } = context;
+  const first = g.cast(g.op('LessOrEqual', [...ordered(node.inputs as [Value, Value])]), precision);
+  const second = () => g.op('Sub', [g.floats(precision, [1], []), first]);
+  return broadcastRule(context, (dy) => [() => g.op('Mul', [dy, first]), () => g.op('Mul', [dy, second()])]);
 }
 
 /** Sums a gradient of the shape of `from` over all axes along which `to` was broadcast. */

@@ -69,9 +69,11 @@ function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): S
   return undefined;
 }
 
-const likeFirst = new Set('Cast Cos Sin Sqrt Sigmoid Tanh Floor Exp Log Neg Softmax Identity'.split(' '));
+const likeFirst = new Set(
+  'Cast Cos Sin Sqrt Sigmoid Tanh Floor Exp Log Neg Softmax Identity ScatterElements'.split(' '),
+);
 const broadcasting = new Set(
-  'Add Sub Mul Div Pow Mod Less LessOrEqual Equal And Or Where BitShift'.split(' '),
+  'Add Sub Mul Div Pow Mod Min Max Less LessOrEqual Equal And Or Where BitShift'.split(' '),
 );
 
 function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Shape {

@@ -29,6 +29,15 @@ export type Trainable =
     }
   | { readonly kind: 'all' };
 
+/**
+ * The model that a training started from, with nothing to train: what the KL term compares with.
+ * @param stored the first weights of a training of all weights; for an adapter the base alone is the model
+ */
+export function referenceModel(trainable: Trainable, stored: StoredTensors): Trainable {
+  const lora = { rank: 1, alpha: 1, rankStabilized: false, dropout: 0, modules: [] };
+  return trainable.kind === 'adapter' ? { ...trainable, lora } : { kind: 'adapter', lora, base: stored };
+}
+
 export interface ParameterShape {
   readonly name: string;
   readonly shape: readonly number[];

@@ -1,5 +1,5 @@
 /** The graph of a training step, from the same decoder that generates. */
-import { buildDecoder, languageHead } from '../../src/models/local/graph/decoder.js';
+import { buildDecoder, headInput, headLogits } from '../../src/models/local/graph/decoder.js';
 import {
   type BuiltGraph,
   GraphBuilder,
@@ -8,30 +8,37 @@ import {
 } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { gradients } from './autodiff.js';
-import { type Trainable, trainedParameters, trainedSource } from './trainable.js';
+import type { Objective, TokenValues } from './objective.js';
+import { type ParameterShape, type Trainable, trainedParameters, trainedSource } from './trainable.js';
 
 export interface TrainingGraphSettings {
   readonly config: DecoderConfig;
   readonly trainable: Trainable;
+  readonly objective: Objective;
   /** float64 serves tests of gradients. */
   readonly precision: Precision;
   /** `evaluate`: the loss alone, without dropout. */
   readonly purpose: 'train' | 'evaluate';
 }
 
+/** All parameters that a training changes: those of the model, then the objective's own. */
+export function allParameters({
+  config,
+  trainable,
+  objective,
+}: Pick<TrainingGraphSettings, 'config' | 'trainable' | 'objective'>): readonly ParameterShape[] {
+  return [...trainedParameters(config, trainable), ...(objective.parameters?.(config) ?? [])];
+}
+
 /**
  * Inputs: `input_ids`, `positions`, `segments` and `prefixes` int32 [B, S], of which the last two say what each token
  * sees (`Packing`); `selected` int32 [C], rows of the flattened [B·S] whose next token counts (several times where it
- * has several continuations); `targets` int32 [C], those tokens; `weights` [C]; every trained parameter by its name.
- * Outputs: `loss` = −Σ weights·logp, `logp` [C], and for training `grad.<parameter>`. Rows without loss never reach the
- * head. Advantages as weights make it the policy gradient of REINFORCE.
+ * has several continuations); `targets` int32 [C], those tokens; what the objective asks for, each [C]; every trained
+ * parameter by its name. Outputs: `loss`, `logp` [C], the objective's own [C], and for training `grad.<parameter>`.
+ * Rows without loss never reach the head.
  */
-export function buildTrainingGraph({
-  config,
-  trainable,
-  precision,
-  purpose,
-}: TrainingGraphSettings): BuiltGraph {
+export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph {
+  const { config, trainable, objective, precision, purpose } = settings;
   const g = new GraphBuilder();
   const parameters = trainedSource(g, config, trainable, precision, purpose === 'train');
   const ids = g.input('input_ids', 'int32', ['B', 'S']);
@@ -40,31 +47,85 @@ export function buildTrainingGraph({
   const prefixes = g.input('prefixes', 'int32', ['B', 'S']);
   const selected = g.input('selected', 'int32', ['C']);
   const targets = g.input('targets', 'int32', ['C']);
-  const weights = g.input('weights', precision, ['C']);
   const build = { g, config, parameters, precision };
   const cache = config.layers.map(() => []);
-  const { hidden } = buildDecoder(build, { ids, positions, packing: { segments, prefixes }, cache });
-  const logits = languageHead(build, hidden, selected);
-  const { logp, maximum } = logProbabilities(g, logits, targets);
-  const loss = g.op('Neg', [g.op('ReduceSum', [g.op('Mul', [logp, weights])], { keepdims: 0 })]);
-  const trained = trainedParameters(config, trainable);
+  const decoder = buildDecoder(build, { ids, positions, packing: { segments, prefixes }, cache });
+  const hidden = headInput(build, decoder.hidden, selected);
+  const logits = tempered(g, headLogits(build, hidden), objective, precision);
+  const { logp, entropy, constants } = logProbabilities(g, logits, targets);
+  for (const { name, shape } of objective.parameters?.(config) ?? []) g.input(name, precision, shape);
+  const { loss, outputs = {} } = objective.build(
+    tokenValues(g, precision, { logp, hidden, entropy }, constants),
+  );
   if (purpose === 'train') {
+    const trained = allParameters(settings);
     const names = trained.map(({ name }) => name);
-    const found = gradients(g, loss, names, precision, [maximum]);
+    const found = gradients(g, loss, names, precision, constants);
     for (const { name, shape } of trained) g.output(`grad.${name}`, found.get(name)!, precision, shape);
   }
   g.output('loss', loss, precision, []);
   g.output('logp', logp, precision, ['C']);
+  for (const [name, value] of Object.entries(outputs)) g.output(name, value, precision, ['C']);
   return g.build(purpose);
 }
 
-/** logp [C] of the targets, and the maximum of each row: it cancels out, so no gradient need pass it. */
-function logProbabilities(g: GraphBuilder, logits: Value, targets: Value): { logp: Value; maximum: Value } {
+function tempered(
+  g: GraphBuilder,
+  logits: Value,
+  { temperature = 1 }: Objective,
+  precision: Precision,
+): Value {
+  return temperature === 1 ? logits : g.op('Div', [logits, g.floats(precision, [temperature], [])]);
+}
+
+function tokenValues(
+  g: GraphBuilder,
+  precision: Precision,
+  given: Pick<TokenValues, 'logp' | 'hidden' | 'entropy'>,
+  constants: Value[],
+): TokenValues {
+  const inputs = new Map<string, Value>();
+  const input = (name: string, type: Precision | 'int32') => {
+    const known = inputs.get(name) ?? g.input(name, type, ['C']);
+    inputs.set(name, known);
+    return known;
+  };
+  return {
+    g,
+    precision,
+    ...given,
+    input: (name) => input(name, precision),
+    groups: (of) => g.cast(input(of, 'int32'), 'int64'),
+    parameter: (name) => name,
+    detached(value) {
+      const constant = g.op('Identity', [value]);
+      constants.push(constant);
+      return constant;
+    },
+  };
+}
+
+/**
+ * logp [C] of the targets and the entropy [C] of their distributions. The maximum of each row, the first of the
+ * constants, cancels out, so no gradient need pass it.
+ */
+function logProbabilities(
+  g: GraphBuilder,
+  logits: Value,
+  targets: Value,
+): { logp: Value; entropy: () => Value; constants: Value[] } {
   const maximum = g.op('ReduceMax', [logits], { axes: [-1], keepdims: 1 });
   const shifted = g.op('Sub', [logits, maximum]);
-  const sum = g.op('ReduceSum', [g.op('Exp', [shifted]), g.integers([-1])], { keepdims: 1 });
+  const powers = g.op('Exp', [shifted]);
+  const sum = g.op('ReduceSum', [powers, g.integers([-1])], { keepdims: 1 });
   const column = g.op('Reshape', [g.cast(targets, 'int64'), g.integers([-1, 1])]);
   const chosen = g.op('GatherElements', [shifted, column], { axis: 1 });
-  const logp = g.op('Reshape', [g.op('Sub', [chosen, g.op('Log', [sum])]), g.integers([-1])]);
-  return { logp, maximum };
+  const logarithm = g.op('Log', [sum]);
+  const logp = g.op('Reshape', [g.op('Sub', [chosen, logarithm]), g.integers([-1])]);
+  /** log Σ eˣ − Σ x·eˣ / Σ eˣ */
+  const entropy = () => {
+    const products = g.op('ReduceSum', [g.op('Mul', [shifted, powers]), g.integers([-1])], { keepdims: 1 });
+    return g.op('Reshape', [g.op('Sub', [logarithm, g.op('Div', [products, sum])]), g.integers([-1])]);
+  };
+  return { logp, entropy, constants: [maximum] };
 }

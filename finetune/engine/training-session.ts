@@ -26,17 +26,22 @@ export interface Batch {
   /** Places in the flattened batch whose next token counts, one a target; at least one. */
   readonly selected: Int32Array;
   readonly targets: Int32Array;
-  /** Factors of the negative log-probabilities of the targets. */
-  readonly weights: Float64Array;
+  /** Numbers of the example and of the family of each target. Below the number of targets. */
+  readonly sequences: Int32Array;
+  readonly families: Int32Array;
+  /** What else the objective asks for, a number for each target. */
+  readonly inputs: Readonly<Record<string, Float64Array>>;
 }
 
 /** By the parameter's name, in its shape. */
 export type Gradients = ReadonlyMap<string, Numbers>;
 
 interface StepResult {
-  /** −Σ weights·logp */
   readonly loss: number;
+  /** Log-probabilities of the targets. */
   readonly logp: Numbers;
+  /** The objective's further outputs, each a number for each target. */
+  readonly outputs: Readonly<Record<string, Numbers>>;
   /** Empty for a graph that evaluates. */
   readonly gradients: Gradients;
 }
@@ -78,11 +83,15 @@ export async function openTrainingSession(
     },
   };
   const session = await orOutOfMemory('loading the model', () => ort.InferenceSession.create(model, options));
-  const precision = graph.inputs.find(({ name }) => name === 'weights')!.type as Precision;
+  const precision = graph.outputs.find(({ name }) => name === 'loss')!.type as Precision;
+  const inputs = graph.inputs.map(({ name }) => name);
+  const others = graph.outputs
+    .map(({ name }) => name)
+    .filter((name) => name !== 'loss' && name !== 'logp' && !name.startsWith('grad.'));
   const columns = graph.inputs.find(({ name }) => name === dropoutInputs.columns)?.shape[0];
   return {
     async run(parameters, batch, seed) {
-      const feeds = batchFeeds(batch, precision);
+      const feeds = batchFeeds(batch, precision, inputs);
       for (const { name, shape, values } of parameters)
         feeds[name] = new ort.Tensor(precision, values, [...shape]);
       if (typeof columns === 'number') Object.assign(feeds, dropoutFeeds(batch, columns, seed));
@@ -93,6 +102,7 @@ export async function openTrainingSession(
       return {
         loss: read('loss')[0]!,
         logp: read('logp'),
+        outputs: Object.fromEntries(others.map((name) => [name, read(name)])),
         gradients: new Map(
           parameters
             .filter(({ name }) => `grad.${name}` in results)
@@ -123,18 +133,28 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
   }
 }
 
-function batchFeeds(batch: Batch, precision: Precision): Record<string, ort.Tensor> {
-  const weights = precision === 'float32' ? Float32Array.from(batch.weights) : batch.weights;
+/** @param inputs names of the graph's inputs: it has only those that its objective asked for */
+function batchFeeds(
+  batch: Batch,
+  precision: Precision,
+  inputs: readonly string[],
+): Record<string, ort.Tensor> {
   const perToken = (values: Int32Array) => new ort.Tensor('int32', values, [batch.rows, batch.tokens]);
-  return {
+  const perTarget = (values: Int32Array) => new ort.Tensor('int32', values, [values.length]);
+  const numbers = (values: Float64Array) =>
+    new ort.Tensor(precision, precision === 'float32' ? Float32Array.from(values) : values, [values.length]);
+  const feeds = {
     input_ids: perToken(batch.ids),
     positions: perToken(batch.positions),
     segments: perToken(batch.segments),
     prefixes: perToken(batch.prefixes),
-    selected: new ort.Tensor('int32', batch.selected, [batch.selected.length]),
-    targets: new ort.Tensor('int32', batch.targets, [batch.targets.length]),
-    weights: new ort.Tensor(precision, weights, [weights.length]),
+    selected: perTarget(batch.selected),
+    targets: perTarget(batch.targets),
+    sequences: perTarget(batch.sequences),
+    families: perTarget(batch.families),
+    ...Object.fromEntries(Object.entries(batch.inputs).map(([name, values]) => [name, numbers(values)])),
   };
+  return Object.fromEntries(Object.entries(feeds).filter(([name]) => inputs.includes(name)));
 }
 
 function dropoutFeeds(batch: Batch, columns: number, seed: number): Record<string, ort.Tensor> {

@@ -9,7 +9,7 @@ import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { rowLength, type TokenExample } from '../engine/batch.js';
+import { rowLength, type TokenExample, trainedLength } from '../engine/batch.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { epochParts, type OrderSettings, unitsOf, usableExamples } from './order.js';
 
@@ -84,7 +84,7 @@ function batches({ config, training, settings }: EstimatedTraining): readonly Ba
   return epochParts(usable, unitsOf(usable, settings), settings, 0).map((part) => ({
     rows: part.length,
     tokens: Math.max(...part.map(rowLength)),
-    selected: part.flat(2).reduce((sum, { completionIds }) => sum + completionIds.length, 0),
+    selected: part.flat(2).reduce((sum, example) => sum + trainedLength(example), 0),
   }));
 }
 

@@ -3,8 +3,7 @@
 import { UserError } from '../../src/base/errors.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
-import { exampleLength, makeBatch, type TokenExample, totalWeight } from '../engine/batch.js';
-import type { Parameter, TrainingSession } from '../engine/training-session.js';
+import { exampleLength, type TokenExample } from '../engine/batch.js';
 import { layOut, type PackingSettings, type Part, sharedPrompts } from './packing.js';
 
 export interface OrderSettings extends PackingSettings {
@@ -119,16 +118,4 @@ export function epochParts(
 export function validationParts(examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] {
   const grouped = { ...settings, batchExamples: validationGroup };
   return epochParts(examples, unitsOf(examples, settings), grouped, 0);
-}
-
-/** Weighted mean of −log p over the answers' tokens, without dropout. */
-export async function meanLoss(
-  session: TrainingSession,
-  parameters: readonly Parameter[],
-  parts: readonly Part[],
-): Promise<number> {
-  const normalizer = totalWeight(parts.flat(3));
-  let loss = 0;
-  for (const part of parts) loss += (await session.run(parameters, makeBatch(part, normalizer), 0)).loss;
-  return loss;
 }

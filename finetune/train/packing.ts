@@ -7,6 +7,7 @@ import {
   type Row,
   rowLength,
   type TokenExample,
+  type TokenSequence,
 } from '../engine/batch.js';
 
 export const packings = ['none', 'rows', 'prompts'] as const;
@@ -22,7 +23,7 @@ export interface PackingSettings {
 }
 
 /** Rows that are read at once. */
-export type Part = readonly Row[];
+export type Part<E extends TokenSequence = TokenExample> = readonly Row<E>[];
 
 /**
  * Answers to one prompt make a row of at most this many times the tokens of the longest example: attention costs the
@@ -31,10 +32,10 @@ export type Part = readonly Row[];
 const familyStretch = 4;
 
 /** The parts that a step's examples are read in: the same for the same examples, each of which is in one. */
-export function layOut(
-  examples: readonly TokenExample[],
+export function layOut<E extends TokenSequence>(
+  examples: readonly E[],
   { packing, batchTokens }: PackingSettings,
-): readonly Part[] {
+): readonly Part<E>[] {
   const rows = packing === 'none' ? ownRows(examples) : packedRows(examples, batchTokens);
   const byLength = rows.toSorted((a, b) => rowLength(a) - rowLength(b));
   return filled(byLength, (part, row) => (part.length + 1) * rowLength(row) <= batchTokens);
@@ -52,7 +53,7 @@ function filled<T>(items: readonly T[], fits: (group: readonly T[], item: T) => 
 }
 
 /** One example a row. */
-export function ownRows(examples: readonly TokenExample[]): readonly Row[] {
+export function ownRows<E extends TokenSequence>(examples: readonly E[]): readonly Row<E>[] {
   return examples.map((example) => [[example]]);
 }
 
@@ -60,7 +61,7 @@ export function ownRows(examples: readonly TokenExample[]): readonly Row[] {
  * Rows of several families are no longer than the longest example, which has to be read anyway. They are the fewest,
  * evenly filled: the longest family goes to the emptiest row. A longer family is a row of its own.
  */
-function packedRows(examples: readonly TokenExample[], batchTokens: number): readonly Row[] {
+function packedRows<E extends TokenSequence>(examples: readonly E[], batchTokens: number): readonly Row<E>[] {
   const longest = Math.max(...examples.map(exampleLength));
   const families = sharedPrompts(examples)
     .flatMap((family) => divided(family, Math.min(familyStretch * longest, batchTokens)))
@@ -74,8 +75,8 @@ function packedRows(examples: readonly TokenExample[], batchTokens: number): rea
 }
 
 /** @param families longest first */
-function evenRows(families: readonly Family[], count: number): readonly Row[] {
-  const rows = Array.from({ length: count }, () => ({ families: [] as Family[], tokens: 0 }));
+function evenRows<E extends TokenSequence>(families: readonly Family<E>[], count: number): readonly Row<E>[] {
+  const rows = Array.from({ length: count }, () => ({ families: [] as Family<E>[], tokens: 0 }));
   for (const family of families) {
     const emptiest = rows.reduce((a, b) => (b.tokens < a.tokens ? b : a));
     emptiest.families.push(family);
@@ -85,11 +86,11 @@ function evenRows(families: readonly Family[], count: number): readonly Row[] {
 }
 
 /** Examples by their prompts, in the order of the first of each. */
-export function sharedPrompts(examples: readonly TokenExample[]): readonly Family[] {
+export function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
   return [...groupedBy(examples, ({ promptIds }) => promptIds.join()).values()];
 }
 
 /** A family that is longer than a row, in parts that repeat the prompt. */
-function divided(family: Family, limit: number): readonly Family[] {
+function divided<E extends TokenSequence>(family: Family<E>, limit: number): readonly Family<E>[] {
   return filled(family, (part, example) => familyLength([...part, example]) <= limit);
 }

@@ -18,11 +18,12 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
-import { meanLoss, planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './order.js';
+import { sft, sftInputs } from './objectives/sft.js';
+import { planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './order.js';
 import { layOut, type Part } from './packing.js';
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
 import { type TrainingRun, type TrainingSettings, trainingIdentity } from './training-run.js';
-import { lossAndGradients, update } from './training-step.js';
+import { lossAndGradients, readParts, update } from './training-step.js';
 
 /** The part of a split that is read: examples with a weight and an answer. */
 interface ReadSplit {
@@ -113,7 +114,7 @@ interface Sessions {
 async function openSessions(run: TrainingRun): Promise<Sessions> {
   const { device, settings, threads } = run;
   const open = (purpose: 'train' | 'evaluate') =>
-    openTrainingSession(buildTrainingGraph({ ...run, precision: 'float32', purpose }), {
+    openTrainingSession(buildTrainingGraph({ ...run, objective: sft, precision: 'float32', purpose }), {
       device,
       threads,
       optimize: true,
@@ -153,7 +154,14 @@ async function makeSteps(
     if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, settings, epoch) };
     const chosen = plan.steps[state.step % perEpoch]!.map((index) => training[index]!);
     const parts = layOut(chosen, settings);
-    const { loss, gradients } = await lossAndGradients(sessions.training, state, parts, settings.seed);
+    const inputsOf = sftInputs(parts.flat(3));
+    const { loss, gradients } = await lossAndGradients(
+      sessions.training,
+      state,
+      parts,
+      inputsOf,
+      settings.seed,
+    );
     const norm = gradientNorm(gradients);
     refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
     const learningRate = settings.learningRate * scheduleFactor(schedule, state.step);
@@ -213,7 +221,7 @@ async function validate(
   parts: readonly Part[],
   hooks: TrainingHooks,
 ): Promise<number> {
-  const loss = await meanLoss(evaluator, state.parameters, parts);
+  const { loss } = await readParts(evaluator, state.parameters, parts, sftInputs(parts.flat(3)));
   refuseNonFinite(state.step, { 'validation loss': loss });
   const best = state.best === undefined || loss < state.best.loss;
   if (best) {

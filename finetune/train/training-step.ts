@@ -1,31 +1,78 @@
 /** One update of the weights: the gradients of all parts of a batch, and the step of the optimisers. */
 import { deriveSeeds } from '../../src/random/generator.js';
-import { makeBatch, totalWeight } from '../engine/batch.js';
+import { byExample, type InputsOf, makeBatch, type TokenSequence } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import { type AdamWSettings, adamWStep, isDecayed, isMuonMatrix, type Muon } from '../engine/optimisers.js';
-import { accumulate, type Gradients, type TrainingSession } from '../engine/training-session.js';
+import {
+  accumulate,
+  type Gradients,
+  type Parameter,
+  type TrainingSession,
+} from '../engine/training-session.js';
 import type { Part } from './packing.js';
 
+/** What the graph computed of an example's tokens: a number for each token of its completion, 0 where not trained. */
+export interface ReadExample<E extends TokenSequence> {
+  readonly example: E;
+  readonly logp: Float64Array;
+  /** The objective's further outputs, by their names. */
+  readonly outputs: Readonly<Record<string, Float64Array>>;
+}
+
+/** Sums over all parts of a batch. */
+interface ReadParts<E extends TokenSequence> {
+  readonly loss: number;
+  /** Empty where the session evaluates. */
+  readonly gradients: Gradients;
+  /** In the order of the parts. */
+  readonly examples: readonly ReadExample<E>[];
+}
+
 /**
- * Weighted mean over the answers' tokens of all parts, and its gradients.
+ * The loss of a batch and its gradients, part after part: the inputs' weights make them add up.
  * @param seed of the training: the dropout masks follow from it and the step
  */
-export async function lossAndGradients(
+export async function lossAndGradients<E extends TokenSequence>(
   session: TrainingSession,
-  state: TrainingState,
-  parts: readonly Part[],
+  state: Pick<TrainingState, 'parameters' | 'step'>,
+  parts: readonly Part<E>[],
+  inputsOf: InputsOf<E>,
   seed: number,
-): Promise<{ loss: number; gradients: Gradients }> {
-  const normalizer = totalWeight(parts.flat(3));
+): Promise<ReadParts<E>> {
   const seeds = deriveSeeds(seed, [1, state.step], parts.length);
+  return readParts(session, state.parameters, parts, inputsOf, seeds);
+}
+
+/** @param seeds of the dropout masks of each part; none for a session that evaluates */
+export async function readParts<E extends TokenSequence>(
+  session: TrainingSession,
+  parameters: readonly Parameter[],
+  parts: readonly Part<E>[],
+  inputsOf: InputsOf<E>,
+  seeds: readonly number[] = [],
+): Promise<ReadParts<E>> {
   let loss = 0;
   let gradients: Gradients | undefined;
+  const examples: ReadExample<E>[] = [];
   for (const [index, part] of parts.entries()) {
-    const result = await session.run(state.parameters, makeBatch(part, normalizer), seeds[index]!);
+    const result = await session.run(parameters, makeBatch(part, inputsOf), seeds[index] ?? 0);
     loss += result.loss;
     gradients = accumulate(gradients, result.gradients);
+    examples.push(...readExamples(part, result));
   }
-  return { loss, gradients: gradients! };
+  return { loss, gradients: gradients ?? new Map(), examples };
+}
+
+function readExamples<E extends TokenSequence>(
+  part: Part<E>,
+  { logp, outputs }: Awaited<ReturnType<TrainingSession['run']>>,
+): readonly ReadExample<E>[] {
+  const columns = Object.entries(outputs).map(([name, values]) => ({ name, read: byExample(part, values) }));
+  return byExample(part, logp).map(({ example, values }, index) => ({
+    example,
+    logp: values,
+    outputs: Object.fromEntries(columns.map(({ name, read }) => [name, read[index]!.values])),
+  }));
 }
 
 /**

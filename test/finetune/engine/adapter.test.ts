@@ -2,13 +2,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeBatch, totalWeight } from '../../../finetune/engine/batch.js';
+import { makeBatch } from '../../../finetune/engine/batch.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { adamWStep, zeroMoments } from '../../../finetune/engine/optimisers.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { mergeAdapter } from '../../../finetune/export/merge.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
 import { ownRows } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { readAdapter } from '../../../src/models/local/graph/adapter.js';
@@ -39,9 +40,15 @@ describe.each(referenceModels)('%s', (name) => {
       (one): Parameter => ({ ...one, values: start.get(one.name)! }),
     );
     const moments = parameters.map(zeroMoments);
-    const graph = buildTrainingGraph({ config, trainable, precision: 'float32', purpose: 'train' });
+    const graph = buildTrainingGraph({
+      config,
+      trainable,
+      objective: sft,
+      precision: 'float32',
+      purpose: 'train',
+    });
     const session = await openTrainingSession(graph, { device: 'cpu', threads: 1, optimize: true });
-    const batch = makeBatch(ownRows(reference.examples), totalWeight(reference.examples));
+    const batch = makeBatch(ownRows(reference.examples), sftInputs(reference.examples));
     const { lr, betas, eps, weight_decay: weightDecay } = reference.adamw;
     const losses: number[] = [];
     for (let step = 1; step <= 12; step++) {

@@ -26,6 +26,8 @@ const cases: Readonly<Record<string, Case>> = {
   Sub: { inputs: { a: [3, 1], b: [2, 3, 4] }, build: (g, { a, b }) => [g.op('Sub', [a!, b!])] },
   Mul: { inputs: { a: [2, 3, 4], b: [3, 1] }, build: (g, { a, b }) => [g.op('Mul', [a!, b!])] },
   Div: { inputs: { a: [2, 4], b: [2, 1] }, positive: true, build: (g, { a, b }) => [g.op('Div', [a!, b!])] },
+  Min: { inputs: { a: [2, 3, 4], b: [3, 1] }, build: (g, { a, b }) => [g.op('Min', [a!, b!])] },
+  Max: { inputs: { a: [4], b: [2, 3, 4] }, build: (g, { a, b }) => [g.op('Max', [a!, b!])] },
   ReduceMean: {
     inputs: { a: [2, 5] },
     build: (g, { a }) => [g.op('ReduceMean', [a!], { axes: [-1], keepdims: 1 })],
@@ -55,6 +57,12 @@ const cases: Readonly<Record<string, Case>> = {
   GatherElements: {
     inputs: { a: [3, 4] },
     build: (g, { a }) => [g.op('GatherElements', [a!, g.integers([2, 0, 3], [3, 1])], { axis: 1 })],
+  },
+  ScatterElements: {
+    inputs: { a: [4], b: [5] },
+    build: (g, { a, b }) => [
+      g.op('ScatterElements', [a!, g.integers([2, 0, 2, 3, 2]), b!], { axis: 0, reduction: 'add' }),
+    ],
   },
   Gemm: {
     inputs: { a: [3, 4], b: [2, 4], c: [2], d: [4, 5] },

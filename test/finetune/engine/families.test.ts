@@ -1,9 +1,10 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeBatch, totalWeight } from '../../../finetune/engine/batch.js';
+import { makeBatch } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
 import { ownRows } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
@@ -33,7 +34,7 @@ describe.each(referenceFamilies)('%s', (name) => {
       completionIds: completion_ids,
       weight: 1,
     }));
-    const graph = buildTrainingGraph({ config, trainable, precision, purpose: 'train' });
+    const graph = buildTrainingGraph({ config, trainable, objective: sft, precision, purpose: 'train' });
     const session = await openTrainingSession(graph, {
       device: 'cpu',
       threads: 1,
@@ -41,7 +42,7 @@ describe.each(referenceFamilies)('%s', (name) => {
     });
     const { loss, gradients } = await session.run(
       parameters,
-      makeBatch(ownRows(examples), totalWeight(examples)),
+      makeBatch(ownRows(examples), sftInputs(examples)),
       0,
     );
     await session.close();

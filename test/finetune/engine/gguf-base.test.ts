@@ -5,6 +5,7 @@ import { makeBatch } from '../../../finetune/engine/batch.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
 import { ownRows } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
@@ -55,9 +56,15 @@ test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s: gradients are those over float3
     const base = openWeights(model);
     const quantized = packedWeights(model, config, base, 'none');
     const trainable: Trainable = { kind: 'adapter', lora, base, quantized };
-    const graph = buildTrainingGraph({ config, trainable, precision: 'float32', purpose: 'train' });
+    const graph = buildTrainingGraph({
+      config,
+      trainable,
+      objective: sft,
+      precision: 'float32',
+      purpose: 'train',
+    });
     const session = await openTrainingSession(change(graph), { device: 'cpu', threads: 1, optimize: true });
-    const batch = makeBatch(ownRows([example]), 5);
+    const batch = makeBatch(ownRows([example]), sftInputs([example]));
     const result = await session.run(someAdapter(trainedParameters(config, trainable)), batch, 0);
     await session.close();
     return result;

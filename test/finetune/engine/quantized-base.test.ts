@@ -2,12 +2,13 @@ import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { gradients } from '../../../finetune/engine/autodiff.js';
-import { makeBatch, type TokenExample, totalWeight } from '../../../finetune/engine/batch.js';
+import { makeBatch, type TokenExample } from '../../../finetune/engine/batch.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
 import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
 import { ownRows } from '../../../finetune/train/packing.js';
 import { fineTune } from '../../../finetune/train/sft.js';
 import { buildGraph } from '../../../src/models/local/engine/engine.js';
@@ -166,9 +167,15 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base in %s', (quant
   const config = readDecoderConfig(directory);
   const quantized = packedWeights(directory, config, openWeights(directory), quantization)!;
   const { examples } = readReferenceTraining('llama-untied-fp32');
-  const batch = makeBatch(ownRows(examples), totalWeight(examples));
+  const batch = makeBatch(ownRows(examples), sftInputs(examples));
   const step = async (base: Trainable, change: (built: BuiltGraph) => BuiltGraph = (built) => built) => {
-    const graph = buildTrainingGraph({ config, trainable: base, precision: 'float32', purpose: 'train' });
+    const graph = buildTrainingGraph({
+      config,
+      trainable: base,
+      objective: sft,
+      precision: 'float32',
+      purpose: 'train',
+    });
     const session = await openTrainingSession(change(graph), { device: 'cpu', threads: 1, optimize: true });
     const result = await session.run(someAdapter(trainedParameters(config, base)), batch, 0);
     await session.close();
@@ -192,9 +199,15 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base in %s', (quant
 
   it('the served model gives the log-probabilities of the training', async () => {
     const [example] = examples as [TokenExample];
-    const one = makeBatch(ownRows([example]), 1);
+    const one = makeBatch(ownRows([example]), ({ weight }) => ({ weights: weight }));
     const parameters = someAdapter(trainedParameters(config, trainable));
-    const graph = buildTrainingGraph({ config, trainable, precision: 'float32', purpose: 'evaluate' });
+    const graph = buildTrainingGraph({
+      config,
+      trainable,
+      objective: sft,
+      precision: 'float32',
+      purpose: 'evaluate',
+    });
     const training = await openTrainingSession(graph, { device: 'cpu', threads: 1, optimize: true });
     const { logp } = await training.run(parameters, one, 0);
     const expected = Float32Array.from(logp);

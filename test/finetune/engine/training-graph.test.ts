@@ -1,9 +1,10 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeBatch, type TokenExample, totalWeight } from '../../../finetune/engine/batch.js';
+import { makeBatch, type TokenExample } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
 import { ownRows } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
@@ -16,7 +17,7 @@ import { referenceDirectory, referenceModels } from '../../models/local/fixture.
 import { adapterValues, readReferenceTraining, relativeDistance, values } from '../reference-training.js';
 
 function open(config: DecoderConfig, trainable: Trainable, precision: Precision, threads = 1) {
-  const graph = buildTrainingGraph({ config, trainable, precision, purpose: 'train' });
+  const graph = buildTrainingGraph({ config, trainable, objective: sft, precision, purpose: 'train' });
   return openTrainingSession(graph, { device: 'cpu', threads, optimize: precision === 'float32' });
 }
 
@@ -26,7 +27,7 @@ describe.each(referenceModels)('%s', (name) => {
   const reference = readReferenceTraining(name);
   const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
   const start = adapterValues(path.join(directory, 'adapter-start'));
-  const batch = makeBatch(ownRows(reference.examples), totalWeight(reference.examples));
+  const batch = makeBatch(ownRows(reference.examples), sftInputs(reference.examples));
   const { tensors } = readSafetensors(path.join(directory, 'gradients-step0.safetensors'));
   const expected = values(
     new Map(tensors.map((tensor) => [tensor.name.slice(adapterPrefix.length), tensor])),
@@ -63,7 +64,7 @@ async function gradientError(config: DecoderConfig, trainable: Trainable, exampl
       values: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.normal(0, 0.3)),
     }),
   );
-  const batch = makeBatch(ownRows(examples), totalWeight(examples));
+  const batch = makeBatch(ownRows(examples), sftInputs(examples));
   const session = await open(config, trainable, 'float64');
   const { gradients } = await session.run(parameters, batch, 5);
   let largest = 0;
@@ -118,7 +119,13 @@ describe('dropout', () => {
     }));
     return {
       loss: async (seed: number) =>
-        (await session.run(parameters, makeBatch(ownRows(examples), 1), seed)).loss,
+        (
+          await session.run(
+            parameters,
+            makeBatch(ownRows(examples), ({ weight }) => ({ weights: weight })),
+            seed,
+          )
+        ).loss,
       close: () => session.close(),
     };
   };

@@ -1,15 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  exampleLength,
-  makeBatch,
-  rowLength,
-  type TokenExample,
-  totalWeight,
-} from '../../../finetune/engine/batch.js';
+import { exampleLength, makeBatch, rowLength, type TokenExample } from '../../../finetune/engine/batch.js';
 import { type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
+import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
 import { layOut, type Part, packings } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Precision } from '../../../src/models/local/graph/graph.js';
@@ -104,7 +99,7 @@ async function sumOverParts(
     );
     return { name, shape, values: precision === 'float64' ? drawn : Float32Array.from(drawn) };
   });
-  const graph = buildTrainingGraph({ config, trainable, precision, purpose: 'train' });
+  const graph = buildTrainingGraph({ config, trainable, objective: sft, precision, purpose: 'train' });
   const session = await openTrainingSession(graph, {
     device: 'cpu',
     threads: 1,
@@ -115,7 +110,7 @@ async function sumOverParts(
     const gradients = new Map<string, Float64Array>();
     let loss = 0;
     for (const part of parts) {
-      const result = await session.run(parameters, makeBatch(part, totalWeight(examples)), 0);
+      const result = await session.run(parameters, makeBatch(part, sftInputs(examples)), 0);
       loss += result.loss;
       for (const [name, gradient] of result.gradients) {
         const sum = gradients.get(name) ?? new Float64Array(gradient.length);

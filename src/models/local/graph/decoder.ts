@@ -95,9 +95,18 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
  * @param rows int32 [R] indices into N
  */
 export function languageHead(build: DecoderBuild, hidden: Value, rows: Value): Value {
-  const { modules, tied, logitFactor, logitCap } = build.config;
+  return headLogits(build, headInput(build, hidden, rows));
+}
+
+/** What heads read: chosen rows of the hidden state after the final norm, [R, H]. */
+export function headInput(build: DecoderBuild, hidden: Value, rows: Value): Value {
   const chosen = build.g.op('Gather', [hidden, rows], { axis: 0 });
-  const normed = normalised(build, chosen, modules.finalNorm);
+  return normalised(build, chosen, build.config.modules.finalNorm);
+}
+
+/** Logits [R, V] of normed rows [R, H]. */
+export function headLogits(build: DecoderBuild, normed: Value): Value {
+  const { modules, tied, logitFactor, logitCap } = build.config;
   const logits = build.parameters.linear(tied ? modules.embedding : modules.head, normed, false);
   return capped(build, scaledBy(build, logits, logitFactor), logitCap);
 }

@@ -1,0 +1,89 @@
+/**
+ * Group-relative policy optimisation (DeepSeekMath, arXiv 2402.03300) and its variants, as TRL 1.13 has them: DAPO
+ * (2503.14476), Dr. GRPO (2503.20783), CISPO (2506.13585), sequence ratios (GSPO, 2507.18071). Each is
+ * −Σ weights·(min(ρ·A, clip(ρ)·A)·importance − kl·KL); they differ in weights, and CISPO in ρ.
+ */
+import { type TokenSequence, trainedLength } from '../../engine/batch.js';
+import type { Objective, TokenValues } from '../../engine/objective.js';
+import { importanceWeights } from './importance.js';
+import { type PolicyContext, type PolicyObjective, required, sequenceMean, tokenMean } from './sampled.js';
+import type { GrpoSettings } from './settings.js';
+import { arithmetic, clippedSurrogate, klToReference, oldLogp, ratioTo, weightedLoss } from './terms.js';
+
+export function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
+  const { kl, importance, entropy } = settings;
+  return {
+    objective: grpoGraph(settings, context),
+    inputs(update) {
+      const weightOf = grpoWeights(update, settings, context);
+      const share = tokenMean(update);
+      return (example) => ({
+        weights: weightOf(example),
+        advantages: example.advantages,
+        ...(context.reused && { old_logp: required(example, 'oldLogp') }),
+        ...(importance.kind !== 'none' && { sampler_logp: required(example, 'samplerLogp') }),
+        ...(kl.coefficient !== 0 && { reference_logp: required(example, 'referenceLogp') }),
+        ...(entropy !== 0 && { entropy_weights: share(example) }),
+      });
+    },
+  };
+}
+
+function grpoGraph(settings: GrpoSettings, { temperature, reused }: PolicyContext): Objective {
+  return {
+    temperature,
+    build(tokens) {
+      const { number, mul, sub } = arithmetic(tokens);
+      const old = oldLogp(tokens, reused);
+      const ratio = ratioTo(tokens, old, settings.ratio === 'token' ? 'token' : 'mean');
+      const gain = gainOf(tokens, ratio, settings);
+      const importance = importanceWeights(tokens, old, settings.importance);
+      const corrected = importance === undefined ? gain : mul(gain, importance);
+      const { kl } = settings;
+      const kept =
+        kl.coefficient === 0
+          ? corrected
+          : sub(corrected, mul(klToReference(tokens, ratio, kl), number(kl.coefficient)));
+      const entropy = tokens.entropy();
+      return { loss: weightedLoss(tokens, kept, entropy, settings.entropy), outputs: { entropy } };
+    },
+  };
+}
+
+function gainOf(tokens: TokenValues, ratio: string, { variant, clip, cap }: GrpoSettings): string {
+  const advantages = tokens.input('advantages');
+  if (variant !== 'cispo') return clippedSurrogate(tokens, ratio, advantages, clip);
+  const { number, mul, min } = arithmetic(tokens);
+  return mul(mul(tokens.detached(min(ratio, number(cap))), advantages), tokens.logp);
+}
+
+/** The weight of each token of a completion. */
+export function grpoWeights(
+  update: readonly TokenSequence[],
+  { variant, localBatch }: Pick<GrpoSettings, 'variant' | 'localBatch'>,
+  { maxCompletionTokens }: Pick<PolicyContext, 'maxCompletionTokens'>,
+): (example: TokenSequence) => number {
+  switch (variant) {
+    case 'dapo':
+    case 'cispo':
+      return tokenMean(update);
+    case 'grpo':
+      return sequenceMean(update);
+    case 'dr_grpo':
+      return () => 1 / (update.length * maxCompletionTokens);
+    case 'bnpo':
+      return localMeans(update, localBatch ?? update.length);
+  }
+}
+
+/** The mean over the tokens of each local batch, and the mean of these means. */
+function localMeans(update: readonly TokenSequence[], size: number): (example: TokenSequence) => number {
+  const batches = Math.ceil(update.length / size);
+  const weights = new Map<TokenSequence, number>();
+  for (let from = 0; from < update.length; from += size) {
+    const batch = update.slice(from, from + size);
+    const tokens = batch.reduce((sum, example) => sum + trainedLength(example), 0);
+    for (const example of batch) weights.set(example, 1 / (batches * Math.max(1, tokens)));
+  }
+  return (example) => weights.get(example)!;
+}

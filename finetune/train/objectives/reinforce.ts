@@ -1,0 +1,40 @@
+/**
+ * The plain policy gradient (Williams 1992): −(1/N) Σ A·log π over the tokens of N completions. Its gradient is right
+ * for the policy that sampled only, so that a batch serves one update.
+ */
+import type { Objective } from '../../engine/objective.js';
+import { importanceWeights } from './importance.js';
+import { type PolicyContext, type PolicyObjective, required, tokenMean } from './sampled.js';
+import type { ReinforceSettings } from './settings.js';
+import { arithmetic, weightedLoss } from './terms.js';
+
+export function reinforce(
+  settings: ReinforceSettings,
+  { temperature }: Pick<PolicyContext, 'temperature'>,
+): PolicyObjective {
+  const { entropy, importance } = settings;
+  const objective: Objective = {
+    temperature,
+    build(tokens) {
+      const { mul } = arithmetic(tokens);
+      const { logp, input } = tokens;
+      const gain = mul(input('advantages'), logp);
+      const correction = importanceWeights(tokens, logp, importance);
+      const corrected = correction === undefined ? gain : mul(gain, correction);
+      const spread = tokens.entropy();
+      return { loss: weightedLoss(tokens, corrected, spread, entropy), outputs: { entropy: spread } };
+    },
+  };
+  return {
+    objective,
+    inputs(update) {
+      const share = tokenMean(update);
+      return (example) => ({
+        weights: 1 / update.length,
+        advantages: example.advantages,
+        ...(importance.kind !== 'none' && { sampler_logp: required(example, 'samplerLogp') }),
+        ...(entropy !== 0 && { entropy_weights: share(example) }),
+      });
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/** The config section of objectives. */
+import { z } from 'zod';
+
+const share = (preset: number) => z.number().min(0).default(preset);
+
+const clipSchema = z
+  .strictObject({
+    low: z.number().min(0).max(1).default(0.2).describe('Ratios below 1 − low no longer push down'),
+    high: share(0.28).describe('Ratios above 1 + high no longer push up'),
+  })
+  .prefault({})
+  .describe('How far one update may move a probability');
+
+const klSchema = z
+  .strictObject({
+    coefficient: share(0).describe('Weight of the KL divergence to the reference; 0: no reference is read'),
+    biasCorrection: z
+      .boolean()
+      .default(true)
+      .describe('Multiply the KL term by the probability ratio, which makes its gradient unbiased'),
+  })
+  .prefault({})
+  .describe('Keeps the policy near the model that it started from');
+
+const entropy = share(0).describe('Weight of the entropy bonus');
+
+export const importanceKinds = [
+  'none',
+  'sequence-mask',
+  'sequence-truncate',
+  'token-mask',
+  'token-truncate',
+] as const;
+
+const importanceSchema = z
+  .strictObject({
+    kind: z
+      .enum(importanceKinds)
+      .default('sequence-mask')
+      .describe(
+        "What becomes of a ratio of trainer to sampler above the cap: its tokens are left out (mask), or it counts as the cap (truncate); 'none' ignores ratios",
+      ),
+    cap: z.number().positive().default(3).describe('Largest ratio'),
+  })
+  .prefault({})
+  .describe('Corrects for a sampler that computes otherwise than the trainer, e.g. with 4-bit weights');
+
+export const grpoVariants = ['dapo', 'grpo', 'dr_grpo', 'bnpo', 'cispo'] as const;
+
+export const objectiveSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('grpo').describe('Group-relative policy optimisation'),
+    variant: z
+      .enum(grpoVariants)
+      .default('dapo')
+      .describe(
+        'What divides the sum over tokens: all tokens of the update (dapo, cispo), the completion’s own (grpo), the longest length (dr_grpo), those of `localBatch` completions (bnpo)',
+      ),
+    ratio: z
+      .enum(['token', 'sequence'])
+      .default('token')
+      .describe('Probability ratios of tokens, or their geometric mean over the completion (GSPO)'),
+    clip: clipSchema,
+    cap: z.number().positive().default(5).describe('Largest ratio that cispo counts'),
+    localBatch: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('Completions that bnpo takes the mean over (default: all)'),
+    kl: klSchema,
+    entropy,
+    importance: importanceSchema,
+  }),
+  z.strictObject({
+    kind: z.literal('reinforce').describe('The plain policy gradient, one update a batch'),
+    entropy,
+    importance: importanceSchema,
+  }),
+]);
+
+export type ObjectiveSettings = z.output<typeof objectiveSchema>;
+export type GrpoSettings = Extract<ObjectiveSettings, { kind: 'grpo' }>;
+export type ReinforceSettings = Extract<ObjectiveSettings, { kind: 'reinforce' }>;
+export type ClipSettings = GrpoSettings['clip'];
+export type KlSettings = GrpoSettings['kl'];
+export type ImportanceSettings = GrpoSettings['importance'];

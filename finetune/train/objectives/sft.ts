@@ -1,0 +1,21 @@
+/** Supervised fine-tuning: the weighted mean of −log p over the answers' tokens. */
+import { type InputsOf, type TokenExample, trainedLength } from '../../engine/batch.js';
+import type { Objective } from '../../engine/objective.js';
+
+/** −Σ weights·logp. */
+export const sft: Objective = {
+  build: ({ g, logp, input }) => ({
+    loss: g.op('Neg', [g.op('ReduceSum', [g.op('Mul', [logp, input('weights')])], { keepdims: 0 })]),
+  }),
+};
+
+/** @param examples all that the mean is over: the losses and gradients of their batches add up */
+export function sftInputs(examples: readonly TokenExample[]): InputsOf<TokenExample> {
+  const normalizer = totalWeight(examples);
+  return ({ weight }) => ({ weights: weight / normalizer });
+}
+
+/** Σ |weight| over the answers' tokens: the divisor that makes the loss a mean. */
+function totalWeight(examples: readonly TokenExample[]): number {
+  return examples.reduce((sum, example) => sum + Math.abs(example.weight) * trainedLength(example), 0);
+}

@@ -1,0 +1,84 @@
+/** Parts of objectives as values of the graph: sums over sequences, ratios, the clipped surrogate, KL. */
+import type { Value } from '../../../src/models/local/graph/graph.js';
+import type { TokenValues } from '../../engine/objective.js';
+import type { ClipSettings, KlSettings } from './settings.js';
+
+/** Short forms of the operators that objectives are written with. */
+export function arithmetic({ g, precision, logp }: TokenValues) {
+  const binary = (op: string) => (a: Value, b: Value) => g.op(op, [a, b]);
+  const unary = (op: string) => (a: Value) => g.op(op, [a]);
+  return {
+    number: (value: number) => g.floats(precision, [value], []),
+    add: binary('Add'),
+    sub: binary('Sub'),
+    mul: binary('Mul'),
+    div: binary('Div'),
+    min: binary('Min'),
+    max: binary('Max'),
+    neg: unary('Neg'),
+    exp: unary('Exp'),
+    log: unary('Log'),
+    /** Σ over all tokens, a scalar. */
+    total: (a: Value) => g.op('ReduceSum', [a], { keepdims: 0 }),
+    /** The same number for each token: [C]. */
+    each: (value: number) => g.op('Expand', [g.floats(precision, [value], []), g.op('Shape', [logp])]),
+  };
+}
+
+/** At each token the sum over the trained tokens of its completion: [C]. */
+export function sequenceSum(tokens: TokenValues, values: Value): Value {
+  return groupSum(tokens, tokens.groups('sequences'), values);
+}
+
+/** At each token the sum over the tokens of its group: [C]. */
+export function groupSum(tokens: TokenValues, groups: Value, values: Value): Value {
+  const { g } = tokens;
+  const zeros = arithmetic(tokens).each(0);
+  const sums = g.op('ScatterElements', [zeros, groups, values], { axis: 0, reduction: 'add' });
+  return g.op('GatherElements', [sums, groups], { axis: 0 });
+}
+
+/** Log-probabilities by the policy before the update; without reuse of batches these are the present ones. */
+export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean): Value {
+  return reused ? input('old_logp') : detached(logp);
+}
+
+/** π / π_old of each token, or of its completion: the geometric mean over its tokens (GSPO), or the product (RLOO). */
+export function ratioTo(tokens: TokenValues, old: Value, level: 'token' | 'mean' | 'product'): Value {
+  const { sub, div, exp, each } = arithmetic(tokens);
+  const own = sub(tokens.logp, old);
+  if (level === 'token') return exp(own);
+  const sum = sequenceSum(tokens, own);
+  return exp(level === 'mean' ? div(sum, sequenceSum(tokens, each(1))) : sum);
+}
+
+/** min(ρ·A, clip(ρ, 1 − low, 1 + high)·A) of proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347). */
+export function clippedSurrogate(
+  tokens: TokenValues,
+  ratio: Value,
+  advantages: Value,
+  { low, high }: ClipSettings,
+): Value {
+  const { number, mul, min, max } = arithmetic(tokens);
+  const clipped = max(min(ratio, number(1 + high)), number(1 - low));
+  return min(mul(ratio, advantages), mul(clipped, advantages));
+}
+
+/**
+ * exp(d) − d − 1 with d = log π_ref − log π: an estimate of KL(π ‖ π_ref) that is never negative (k3, Schulman 2020).
+ * Times the ratio, its gradient is the unbiased one (DeepSeek-V3.2, arXiv 2512.02556).
+ */
+export function klToReference(tokens: TokenValues, ratio: Value, { biasCorrection }: KlSettings): Value {
+  const { number, sub, mul, exp } = arithmetic(tokens);
+  const difference = sub(tokens.input('reference_logp'), tokens.logp);
+  const estimate = sub(sub(exp(difference), difference), number(1));
+  return biasCorrection ? mul(estimate, ratio) : estimate;
+}
+
+/** The loss of a gain per token: −Σ weights·gain − coefficient·Σ entropy_weights·entropy. */
+export function weightedLoss(tokens: TokenValues, gain: Value, entropy: Value, coefficient: number): Value {
+  const { number, mul, sub, neg, total } = arithmetic(tokens);
+  const loss = neg(total(mul(tokens.input('weights'), gain)));
+  if (coefficient === 0) return loss;
+  return sub(loss, mul(total(mul(tokens.input('entropy_weights'), entropy)), number(coefficient)));
+}

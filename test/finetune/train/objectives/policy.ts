@@ -1,0 +1,84 @@
+/** A tiny policy in float64 whose updates tests compute. */
+import type { TokenSequence } from '../../../../finetune/engine/batch.js';
+import type { Trainable } from '../../../../finetune/engine/trainable.js';
+import { allParameters, buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
+import {
+  type Gradients,
+  openTrainingSession,
+  type Parameter,
+} from '../../../../finetune/engine/training-session.js';
+import { policyObjective } from '../../../../finetune/train/objectives/policy-objective.js';
+import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
+import { ownRows, type Part } from '../../../../finetune/train/packing.js';
+import { type ReadExample, readParts } from '../../../../finetune/train/training-step.js';
+import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
+import { createGenerator } from '../../../../src/random/generator.js';
+import { referenceDirectory } from '../../../models/local/fixture.js';
+
+export const tinyConfig = readDecoderConfig(referenceDirectory('qwen3-fp32'));
+export const tinyTrainable: Trainable = { kind: 'all' };
+
+export const context: PolicyContext = { temperature: 1, reused: true, maxCompletionTokens: 8 };
+
+/** What a user would write. */
+export type Written = Parameters<typeof objectiveSchema.parse>[0];
+
+export interface Updated {
+  readonly loss: number;
+  readonly gradients: Gradients;
+  readonly examples: readonly ReadExample<Sampled>[];
+}
+
+/** Loss and gradients of one update for each layout of the same completions. */
+export async function updates(
+  written: Written,
+  given: Partial<PolicyContext>,
+  update: readonly Sampled[],
+  layouts: readonly (readonly Part<Sampled>[])[] = [[ownRows(update)]],
+  parameters?: readonly Parameter[],
+): Promise<readonly Updated[]> {
+  const { objective, inputs } = policyObjective(objectiveSchema.parse(written), { ...context, ...given });
+  const graph = { config: tinyConfig, trainable: tinyTrainable, objective };
+  const values = parameters ?? randomParameters(allParameters(graph));
+  const session = await openTrainingSession(
+    buildTrainingGraph({ ...graph, precision: 'float64', purpose: 'train' }),
+    { device: 'cpu', threads: 1, optimize: false },
+  );
+  const results: Updated[] = [];
+  try {
+    for (const parts of layouts) results.push(await readParts(session, values, parts, inputs(update)));
+  } finally {
+    await session.close();
+  }
+  return results;
+}
+
+/** Normal with deviation 0.2. */
+export function randomParameters(shapes: ReturnType<typeof allParameters>): readonly Parameter[] {
+  const random = createGenerator(8);
+  return shapes.map(({ name, shape }) => ({
+    name,
+    shape,
+    values: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.normal(0, 0.2)),
+  }));
+}
+
+/** Completions with environment tokens in some, and all that objectives may ask for. */
+export function someCompletions(seed: number): readonly (Sampled & TokenSequence)[] {
+  const random = createGenerator(seed);
+  const ids = (length: number) => Array.from({ length }, () => random.integers(0, 250));
+  const near = (length: number, deviation: number) =>
+    Array.from({ length }, () => -5 + random.normal(0, deviation));
+  return [ids(7), ids(4)].flatMap((promptIds) =>
+    [3, 8, 5].map((length) => ({
+      promptIds,
+      completionIds: ids(length),
+      ...(length === 8 && { trained: Array.from({ length }, (_, i) => i < 2 || i > 4) }),
+      advantages: random.normal(0, 1),
+      oldLogp: near(length, 0.3),
+      samplerLogp: near(length, 0.1),
+      referenceLogp: near(length, 0.5),
+    })),
+  );
+}
