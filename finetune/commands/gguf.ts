@@ -6,7 +6,7 @@ import { type Arguments, common, kinds, listed } from '../../src/base/command.js
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
-import { shellQuote } from '../../src/report/views/reproduce.js';
+import { shellWord } from '../../src/format/shell-word.js';
 import type { GgufTensorType } from '../export/gguf/format.js';
 import { writingProgress } from '../export/writing.js';
 
@@ -76,8 +76,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       context.print(
         [
           `written     ${place} (${formatBytes(written.bytes)}, ${args.dtype}), ${ollama}`,
-          `ollama      ollama create ${shellQuote(name)} -f ${shellQuote(ollama)}, then model.provider=ollama ${shellQuote(`model.name=${name}`)}`,
-          `llama.cpp   llama-server -m ${shellQuote(place)} --jinja`,
+          `ollama      ollama create ${shellWord(name)} -f ${shellWord(ollama)}, then model.provider=ollama ${shellWord(`model.name=${name}`)}`,
+          `llama.cpp   llama-server -m ${shellWord(place)} --jinja`,
         ].join('\n'),
       );
     }
@@ -130,7 +130,7 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
   const ignored = listed(ignoreKeys);
   if (isAdapter(place)) {
     if (adapter !== undefined && adapter !== given) throw twice('--adapter', adapter, 'an adapter');
-    const remedy = `name it too: finetune gguf ${shellQuote(given)} --model models/…`;
+    const remedy = `name it too: finetune gguf ${shellWord(given)} --model models/…`;
     return openBase(place, base, cwd, ignored, remedy);
   }
   if (base !== undefined) throw twice('--model', model, 'a model');

@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { formatBytes } from '../../src/format/numbers.js';
-import { shellQuote } from '../../src/report/views/reproduce.js';
+import { shellWord } from '../../src/format/shell-word.js';
 import { writingProgress } from '../export/writing.js';
 
 export const options = (y: Argv) =>
@@ -58,7 +58,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
         ? JSON.stringify({ out: place, base: shownPath(model, context.cwd), dtype: args.dtype, ...merged })
         : [
             `merged      ${place} (${formatBytes(merged.bytes)}, ${merged.changedMatrices} matrices changed)`,
-            `run it      model.provider=local ${shellQuote(`model.path=${place}`)}`,
+            `run it      model.provider=local ${shellWord(`model.path=${place}`)}`,
           ].join('\n'),
     );
     if (merged.roundingError > notableRounding) context.note(roundingNote(merged.roundingError));

@@ -5,7 +5,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import { shellQuote } from '../../src/report/views/reproduce.js';
+import { shellWord } from '../../src/format/shell-word.js';
 
 export const options = (y: Argv) =>
   y
@@ -60,7 +60,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       ? JSON.stringify({ out: place, adapter: shownPath(weights, context.cwd), from: args.from })
       : [
           `written     ${place}, ${shownPath(weights, context.cwd)}`,
-          `ollama      ollama create ${shellQuote(modelName(out, directory))} -f ${shellQuote(place)}`,
+          `ollama      ollama create ${shellWord(modelName(out, directory))} -f ${shellWord(place)}`,
           `base        ${args.from} has to be ${basename(base.model)}, the model that the adapter was trained on`,
         ].join('\n'),
   );

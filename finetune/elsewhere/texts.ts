@@ -3,6 +3,7 @@ import Handlebars from 'handlebars';
 import { Document, type ScalarTag, visit } from 'yaml';
 import { packageText } from '../../src/base/package.js';
 import { plural } from '../../src/format/numbers.js';
+import { shellWord } from '../../src/format/shell-word.js';
 
 const handlebars = Handlebars.create();
 handlebars.registerHelper({
@@ -19,11 +20,6 @@ handlebars.registerHelper({
 export function fillTemplate(name: string, values: object): string {
   const source = packageText(`finetune/elsewhere/templates/${name}.hbs`);
   return handlebars.compile(source, { noEscape: true, strict: true })(values);
-}
-
-/** A word of a shell command that stands for exactly this text. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** YAML 1.1 reads `1e-8` as a text and `1.0e-8` as a number. */

@@ -6,9 +6,9 @@ import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatDuration } from '../../src/format/numbers.js';
+import { shellWord } from '../../src/format/shell-word.js';
 import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
 import { shownModel } from '../../src/models/local/settings.js';
-import { shellQuote } from '../../src/report/views/reproduce.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, datasetLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
 import { readConversations } from '../dataset/read-dataset.js';
@@ -71,7 +71,7 @@ async function trainOn(
   const { cwd } = context;
   const { dataset } = data;
   const file = shownPath(resolve(cwd, args.config), cwd);
-  const command = ['policyloop finetune train', ...[file, ...args.overrides].map(shellQuote)].join(' ');
+  const command = ['policyloop finetune train', ...[file, ...args.overrides].map(shellWord)].join(' ');
   const record = new TrainingRecord({ command, config, dataset });
   const outcome = await recorded(data, config, record, args, context);
   const { ended, step, best, result } = outcome;
@@ -185,9 +185,9 @@ function described(
 
 /** Settings of the model that was trained; an adapter belongs to the weights that it was trained over, as they were. */
 function servedAs({ method }: TrainConfig, model: string, result: string): string {
-  if (method.kind !== 'lora') return shellQuote(`model.path=${result}`);
+  if (method.kind !== 'lora') return shellWord(`model.path=${result}`);
   const quantization = method.quantization === 'none' ? '' : ` model.quantization=${method.quantization}`;
-  return `${shellQuote(`model.path=${model}`)} ${shellQuote(`model.adapter=${result}`)}${quantization}`;
+  return `${shellWord(`model.path=${model}`)} ${shellWord(`model.adapter=${result}`)}${quantization}`;
 }
 
 function methodOf({ method }: TrainConfig) {

@@ -12,10 +12,10 @@ import {
   formatTime,
   plural,
 } from '../../src/format/numbers.js';
+import { shellWord } from '../../src/format/shell-word.js';
 import { htmlTable, number, text } from '../../src/format/table.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import { tile } from '../../src/report/views/overview.js';
-import { shellQuote } from '../../src/report/views/reproduce.js';
 import { largest, quantile } from '../../src/statistics/descriptive.js';
 import { alarmList, sourceColumns } from '../dataset/dataset-page.js';
 import type { DatasetLineage } from '../dataset/lineage.js';
@@ -236,7 +236,7 @@ ${preformatted(command)}`;
   return html`<p>${best === undefined ? 'The result holds the values after the last step' : `The result holds the values of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of an experiment:</p>
 ${preformatted(stringify(settings).trimEnd())}
 <p>Or on the command line:</p>
-${preformatted(['policyloop run CONFIG model.provider=local', ...overrides.map(shellQuote)].join(' '))}`;
+${preformatted(['policyloop run CONFIG model.provider=local', ...overrides.map(shellWord)].join(' '))}`;
 }
 
 function data({ dataset, metrics }: TrainingReport): Html {

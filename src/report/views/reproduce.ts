@@ -1,4 +1,5 @@
 import { type Html, html, preformatted } from '../../format/html.js';
+import { shellWord } from '../../format/shell-word.js';
 import type { RunData } from '../data/run-data.js';
 
 /** The commands that repeat, check and continue the run, and what must be equal for the same result. */
@@ -6,7 +7,7 @@ export function reproduction(data: RunData): Html {
   const { manifest } = data;
   const commands = [
     '# the same experiment again, in a new directory',
-    `npx policyloop run config.yaml --run-dir ${shellQuote(`../${manifest.run}-again`)}`,
+    `npx policyloop run config.yaml --run-dir ${shellWord(`../${manifest.run}-again`)}`,
     '# its best policy on fresh seeds',
     'npx policyloop evaluate .',
     '# go on where it stopped',
@@ -28,9 +29,4 @@ ${preformatted(commands.join('\n'))}
     ([name, value]) =>
       value !== undefined && html`<tr><th scope="row">${name}</th><td><code>${value}</code></td></tr>`,
   )}</tbody></table></div>`;
-}
-
-/** A word of a command line. */
-export function shellQuote(text: string): string {
-  return /^[A-Za-z0-9._/=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
