@@ -8,10 +8,7 @@ export interface RlAlarm {
   readonly remedy: string;
 }
 
-type Step = Pick<
-  RlEventOf<'step'>,
-  'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens'
->;
+type Step = Pick<RlEventOf<'step'>, 'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens'>;
 
 /** Updates that are looked at together. */
 const window = 10;

@@ -155,7 +155,10 @@ function withAdvantages(
     const centre = mean(returns[g]!);
     const spread = standardDeviation(returns[g]!);
     return group.flatMap(({ sequences }, i) =>
-      sequences.map((sequence) => ({ ...sequence, advantages: (returns[g]![i]! - centre) / (spread + 1e-4) })),
+      sequences.map((sequence) => ({
+        ...sequence,
+        advantages: (returns[g]![i]! - centre) / (spread + 1e-4),
+      })),
     );
   });
 }

@@ -132,8 +132,9 @@ function findConfig(
   const file = name === '' ? 'missing' : tryRead(name, (path) => readFile(resolve(cwd, path)));
   if (typeof file === 'object') return file;
   for (const ready of [kind, ...configKindNames.filter((other) => other !== kind)]) {
-    if (!bundledConfigs(ready).includes(name)) continue;
-    const bundled = tryRead(join(readyFolder(ready), `${name}.yaml`), readFile);
+    const own = withoutFolder(ready, name);
+    if (!bundledConfigs(ready).includes(own)) continue;
+    const bundled = tryRead(join(readyFolder(ready), `${own}.yaml`), readFile);
     if (typeof bundled === 'object') return { ...bundled, ready };
   }
   throw new UserError(file === 'folder' ? folderProblem(name, cwd) : missingProblem(kind, name, cwd));
@@ -152,6 +153,12 @@ function tryRead(path: string, readFile: ReadFile): ConfigFile | 'missing' | 'fo
 }
 
 const folderOf = (kind: ConfigKindName): string => configKinds[kind].folder;
+
+/** `rl/bandit` is the `bandit` of its kind. */
+const withoutFolder = (kind: ConfigKindName, name: string): string => {
+  const folder = folderOf(kind);
+  return folder !== '' && name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name;
+};
 
 const readyFolder = (kind: ConfigKindName) => join(packageRoot(), 'configs', folderOf(kind));
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/catalogue/open.js';
-import type { Space } from '../../src/environments/environment.js';
-import type { Environment } from '../../src/environments/environment.js';
+import type { Environment, Space } from '../../src/environments/environment.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 
 async function describeEnvironment(

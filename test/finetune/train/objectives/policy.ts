@@ -12,7 +12,7 @@ import type { PolicyContext, Sampled } from '../../../../finetune/train/objectiv
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { ownRows, type Part } from '../../../../finetune/train/packing.js';
 import { type ReadExample, readParts } from '../../../../finetune/train/training-step.js';
-import { readDecoderConfig } from '../../../../src/models/local/weights/hf-config.js';
+import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { createGenerator } from '../../../../src/random/generator.js';
 import { referenceDirectory } from '../../../models/local/fixture.js';
 
