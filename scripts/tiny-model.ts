@@ -52,7 +52,7 @@ const words: readonly Word[] = [
 ];
 
 /** How byte-level tokenizers write each byte: printable ones as they are, the others from U+0100 on (GPT-2). */
-function byteCharacters(): string[] {
+export function byteCharacters(): string[] {
   let next = 256;
   return Array.from({ length: 256 }, (_, byte) => {
     const printable =

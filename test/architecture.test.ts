@@ -22,6 +22,7 @@ const rooms = [
   'models',
   'search',
   'prompting',
+  'agents',
   'config',
   'runs',
   'experiment',

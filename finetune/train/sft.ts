@@ -1,49 +1,19 @@
 /** Supervised fine-tuning (SFT) of a model directory: conversations in, an adapter or a model out. */
-import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { UserError } from '../../src/base/errors.js';
 import { freeCores } from '../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
-import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
-import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
-import type { Quantization } from '../../src/models/local/weights/quantization.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import type { TokenExample } from '../engine/batch.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
-import {
-  initialAdapter,
-  initializerRange,
-  randomModel,
-  storedModel,
-  writeAdapter,
-} from '../engine/first-values.js';
-import {
-  type LoraSettings,
-  modulesOf,
-  requireGradients,
-  type Trainable,
-  trainedParameters,
-} from '../engine/trainable.js';
-import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
-import { requireModelDirectory, writeModel } from '../export/model-directory.js';
+import { requireGradients } from '../engine/trainable.js';
+import { orOutOfMemory } from '../engine/training-session.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
+import { firstParameters, type Method, refuseOtherModel, withOwnModules, writeResult } from './method.js';
 import { type TrainingHooks, type TrainingOutcome, train } from './trainer.js';
 import { templateAlarms } from './training-alarms.js';
 import type { TrainingSettings } from './training-run.js';
-
-type Method =
-  | {
-      readonly kind: 'lora';
-      readonly lora: LoraSettings;
-      /** Bits of the frozen weights, as the model will be served. Absent: all. */
-      readonly quantization?: Quantization;
-    }
-  /** All weights, from those that are stored. */
-  | { readonly kind: 'full' }
-  /** All weights, from random ones: config, tokenizer and template are all that the directory need hold. */
-  | { readonly kind: 'scratch' };
 
 export interface FineTuning {
   /** Directory of the model. */
@@ -80,11 +50,11 @@ export interface FineTuningHooks extends TrainingHooks {
 export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
   const config = readDecoderConfig(given.model, given.ignoredKeys);
   requireGradients(config);
-  const job = withOwnModules(given, config);
+  const job = { ...given, method: withOwnModules(given.method, config) };
   const checkpoint = path.join(job.output, 'checkpoint.safetensors');
   refuseOtherModel(job, checkpoint);
   const { trainable, parameters } = await orOutOfMemory('reading the weights', () =>
-    firstParameters(job, config),
+    firstParameters({ ...job, seed: job.settings.seed }, config),
   );
   const tokenizer = openTokenizer(job.model, job.template);
   const end = endOfAnswer(job.model, config, tokenizer);
@@ -119,78 +89,6 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
   const outcome = await orOutOfMemory('training', () => train(run, withAlarms));
   return {
     ...outcome,
-    result: outcome.ended === 'interrupted' ? undefined : await write(job, outcome.parameters),
+    result: outcome.ended === 'interrupted' ? undefined : await writeResult(job, outcome.parameters),
   };
-}
-
-/** The job with the names that the model itself has for the modules to be changed. */
-function withOwnModules(job: FineTuning, config: DecoderConfig): FineTuning {
-  const { method } = job;
-  if (method.kind !== 'lora') {
-    if (config.architecture !== 'gpt2') return job;
-    throw new UserError({
-      field: 'method.kind',
-      value: method.kind,
-      message: 'the weights of GPT-2 are not written here, as its files have them transposed',
-      alternatives: ['lora'],
-    });
-  }
-  const modules = modulesOf(config, method.lora.modules);
-  return { ...job, method: { ...method, lora: { ...method.lora, modules } } };
-}
-
-function firstParameters(
-  { model, method, settings: { seed } }: FineTuning,
-  config: DecoderConfig,
-): { trainable: Trainable; parameters: Parameter[] } {
-  switch (method.kind) {
-    case 'lora': {
-      const base = openWeights(model);
-      const { quantization = 'none' } = method;
-      const quantized = packedWeights(model, config, base, quantization);
-      const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized };
-      const shapes = trainedParameters(config, trainable);
-      if (shapes.length === 0)
-        throw new UserError({ field: 'modules', message: 'names no module, so nothing would be trained' });
-      return { trainable, parameters: initialAdapter(shapes, seed) };
-    }
-    case 'full':
-      requireModelDirectory(model);
-      return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
-    case 'scratch':
-      requireModelDirectory(model);
-      return {
-        trainable: { kind: 'all' },
-        parameters: randomModel(config, initializerRange(model), seed),
-      };
-  }
-}
-
-async function write(
-  { model, method, output }: FineTuning,
-  parameters: readonly Parameter[],
-): Promise<string> {
-  if (method.kind === 'lora') {
-    const adapter = path.join(output, 'adapter');
-    writeAdapter(adapter, parameters, method.lora, model);
-    return adapter;
-  }
-  const directory = path.join(output, 'model');
-  // The same training makes the same model again.
-  rmSync(directory, { recursive: true, force: true });
-  await writeModel(directory, model, parameters);
-  return directory;
-}
-
-/** @throws UserError when a model is where the result will be, and no checkpoint tells that this training made it */
-function refuseOtherModel({ method, model, output }: FineTuning, checkpoint: string): void {
-  const directory = path.join(output, 'model');
-  if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;
-  if (existsSync(checkpoint) && realpathSync(directory) !== realpathSync(model)) return;
-  throw new UserError({
-    field: 'output',
-    value: output,
-    message: 'there is a model in it already, in the directory that the result will have',
-    remedy: `name another output, or move ${directory} away`,
-  });
 }

@@ -18,8 +18,8 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop environments [id]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { environmentIds } = await import('../environments/catalogue/open.js');
-  const ids = args.id === undefined ? environmentIds() : [args.id];
+  const { environmentIds, textEnvironmentIds } = await import('../environments/catalogue/open.js');
+  const ids = args.id === undefined ? [...environmentIds(), ...textEnvironmentIds()] : [args.id];
   const described = await Promise.all(ids.map((id) => describe(id, context)));
   if (args.json) {
     context.print(JSON.stringify(described));
@@ -93,6 +93,8 @@ function spaceText(space: Space): string {
       return space.start ? `Discrete(${space.n}, start=${space.start})` : `Discrete(${space.n})`;
     case 'box':
       return `Box(${space.low.length})`;
+    case 'text':
+      return space.choices === undefined ? 'Text' : `Text(${space.choices.join(', ')})`;
     case 'tuple':
       return `Tuple(${space.spaces.map(spaceText).join(', ')})`;
   }

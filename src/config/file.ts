@@ -44,20 +44,35 @@ export const configKinds = {
     required: ['model', 'dataset'],
     sample: 'for example two lines: `model: package:models/tiny-improver` and `dataset: ./datasets/mine`',
   },
+  rl: {
+    title: 'a config of reinforcement learning',
+    command: 'policyloop finetune rl',
+    folder: 'rl',
+    required: ['model', 'environment', 'objective'],
+    sample: 'begin with a copy of a ready one, configs/rl/bandit.yaml',
+  },
 } as const satisfies Readonly<Record<string, ConfigKind>>;
 
 export type ConfigKindName = keyof typeof configKinds;
 
 export const configKindNames = Object.keys(configKinds) as readonly ConfigKindName[];
 
-/** The one other kind whose required keys all stand there, where those of the expected kind do not. */
+/**
+ * The one other kind whose required keys all stand there, where those of the expected kind do not. A kind whose keys are
+ * among those of another that fits isn't meant.
+ */
 function otherKind(
   content: Readonly<Record<string, unknown>>,
   expected: ConfigKindName,
 ): ConfigKindName | undefined {
   const isOf = (kind: ConfigKindName) =>
     configKinds[kind].required.every((key) => Object.hasOwn(content, key));
-  const fitting = configKindNames.filter(isOf);
+  const all = configKindNames.filter(isOf);
+  const isPartOf = (kind: ConfigKindName, other: ConfigKindName) =>
+    configKinds[kind].required.every((key) =>
+      (configKinds[other].required as readonly string[]).includes(key),
+    );
+  const fitting = all.filter((kind) => !all.some((other) => other !== kind && isPartOf(kind, other)));
   return fitting.length === 1 && fitting[0] !== expected ? fitting[0] : undefined;
 }
 
@@ -117,8 +132,9 @@ function findConfig(
   const file = name === '' ? 'missing' : tryRead(name, (path) => readFile(resolve(cwd, path)));
   if (typeof file === 'object') return file;
   for (const ready of [kind, ...configKindNames.filter((other) => other !== kind)]) {
-    if (!bundledConfigs(ready).includes(name)) continue;
-    const bundled = tryRead(join(readyFolder(ready), `${name}.yaml`), readFile);
+    const own = withoutFolder(ready, name);
+    if (!bundledConfigs(ready).includes(own)) continue;
+    const bundled = tryRead(join(readyFolder(ready), `${own}.yaml`), readFile);
     if (typeof bundled === 'object') return { ...bundled, ready };
   }
   throw new UserError(file === 'folder' ? folderProblem(name, cwd) : missingProblem(kind, name, cwd));
@@ -137,6 +153,12 @@ function tryRead(path: string, readFile: ReadFile): ConfigFile | 'missing' | 'fo
 }
 
 const folderOf = (kind: ConfigKindName): string => configKinds[kind].folder;
+
+/** `rl/bandit` is the `bandit` of its kind. */
+const withoutFolder = (kind: ConfigKindName, name: string): string => {
+  const folder = folderOf(kind);
+  return folder !== '' && name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name;
+};
 
 const readyFolder = (kind: ConfigKindName) => join(packageRoot(), 'configs', folderOf(kind));
 

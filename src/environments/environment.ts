@@ -34,17 +34,30 @@ export interface TupleSpace {
   readonly spaces: readonly DiscreteSpace[];
 }
 
-export type Space = DiscreteSpace | BoxSpace | TupleSpace;
+/** Text: any, or one of `choices`, which then all may be given at every step. */
+export interface TextSpace {
+  readonly kind: 'text';
+  readonly choices?: readonly string[] | undefined;
+}
+
+/** A space whose members are numbers. */
+export type NumericSpace = DiscreteSpace | BoxSpace | TupleSpace;
+
+export type Space = NumericSpace | TextSpace;
+
+/** Whether its observations and actions are numbers, as the policies of `policies/` need them. */
+export const isNumeric = ({ observationSpace, actionSpace }: EnvironmentSpec): boolean =>
+  observationSpace.kind !== 'text' && actionSpace.kind !== 'text';
 
 /** Numbers that make a member of the space: 1 for a discrete one. */
-export function dimensionsOf(space: Space): number {
+export function dimensionsOf(space: NumericSpace): number {
   if (space.kind === 'discrete') return 1;
   return space.kind === 'box' ? space.low.length : space.spaces.length;
 }
 
-/** An integer in a discrete space, a vector in a box or tuple space. */
-export type Observation = number | readonly number[];
-export type Action = number | readonly number[];
+/** An integer in a discrete space, a vector in a box or tuple space, a string in a text space. */
+export type Observation = number | readonly number[] | string;
+export type Action = number | readonly number[] | string;
 
 /** What `step` returns. `terminated`: the task ended. `truncated`: the time limit cut it off. */
 export interface Step {
@@ -104,6 +117,7 @@ const bounds = (none: number) =>
 export const recordedSpace = z.discriminatedUnion('kind', [
   discrete,
   z.strictObject({ kind: z.literal('tuple'), spaces: z.array(discrete).min(1) }),
+  z.strictObject({ kind: z.literal('text'), choices: z.array(z.string().min(1)).min(1).optional() }),
   z.strictObject({
     kind: z.literal('box'),
     low: bounds(Number.NEGATIVE_INFINITY),

@@ -89,6 +89,8 @@ export function isValidAction(action: Action, space: Space): boolean {
       return isMember(action, space);
     case 'box':
       return isFiniteVector(action, space.low.length);
+    case 'text':
+      return typeof action === 'string' && (space.choices?.includes(action) ?? true);
     case 'tuple':
       return (
         isFiniteVector(action, space.spaces.length) &&
@@ -137,6 +139,8 @@ function invalidAction(action: Action, space: Space, id: string): UserError {
       const remedy = 'look for a NaN or an overflow in the policy';
       return refuse('holds something that is not a finite number', [expected], remedy);
     }
+    case 'text':
+      return refuse(`${id} takes a text as action`, space.choices ?? ['any text']);
     case 'tuple':
       return refuse(`${id} takes one integer for each part of its action`, space.spaces.map(rangeOf));
   }
@@ -149,5 +153,5 @@ function rangeOf({ n, start = 0 }: DiscreteSpace): string {
 /** JSON has no NaN, no infinities and no undefined, so a message shows them as text. */
 function printable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(printable);
-  return typeof value === 'number' && Number.isFinite(value) ? value : String(value);
+  return typeof value === 'string' || Number.isFinite(value) ? value : String(value);
 }

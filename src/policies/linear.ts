@@ -1,9 +1,10 @@
 import { UserError } from '../base/errors.js';
-import { dimensionsOf, type EnvironmentSpec, type Space } from '../environments/environment.js';
+import { dimensionsOf, type EnvironmentSpec, type NumericSpace } from '../environments/environment.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { firstLargest } from '../statistics/descriptive.js';
 import {
   createProjection,
+  numericSpace,
   type ParameterSpec,
   type ParameterVector,
   type Policy,
@@ -21,8 +22,11 @@ import type { LinearConfig } from './settings.js';
  */
 export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
   const { observationSpace, actionSpace } = environment;
-  const observations = vectorLength(observationSpace, environment.id);
-  const { outputs, discrete, firstAction } = outputsOf(actionSpace, environment.id);
+  const observations = vectorLength(numericSpace(observationSpace, environment.id), environment.id);
+  const { outputs, discrete, firstAction } = outputsOf(
+    numericSpace(actionSpace, environment.id),
+    environment.id,
+  );
   const { bias, low, high, decimals } = config;
   const shape: Shape = { observations, outputs, bias, discrete, firstAction };
   const weights = (observations + (bias ? 1 : 0)) * outputs;
@@ -85,7 +89,7 @@ export function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpe
   return Math.min(last, Math.max(first, Math.round(value * scale))) / scale + 0;
 }
 
-function vectorLength(space: Space, id: string): number {
+function vectorLength(space: NumericSpace, id: string): number {
   if (space.kind !== 'discrete') return dimensionsOf(space);
   throw new UserError({
     field: 'policy.kind',
@@ -96,7 +100,10 @@ function vectorLength(space: Space, id: string): number {
   });
 }
 
-function outputsOf(space: Space, id: string): { outputs: number; discrete: boolean; firstAction: number } {
+function outputsOf(
+  space: NumericSpace,
+  id: string,
+): { outputs: number; discrete: boolean; firstAction: number } {
   switch (space.kind) {
     case 'discrete':
       return { outputs: space.n, discrete: true, firstAction: space.start ?? 0 };

@@ -1,6 +1,6 @@
 import { Matrix, QrDecomposition } from 'ml-matrix';
 import { UserError } from '../base/errors.js';
-import type { Action, Observation } from '../environments/environment.js';
+import type { Action, NumericSpace, Observation, Space } from '../environments/environment.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { ProjectionConfig } from './settings.js';
 
@@ -120,6 +120,17 @@ function orthonormalBasis(rows: number, columns: number, seed: number): readonly
 /** The weights that the parameters make. */
 export function project({ basis, scale }: Projection, parameters: ParameterVector): ParameterVector {
   return basis.map((row) => scale * row.reduce((sum, value, j) => sum + value * parameters[j]!, 0));
+}
+
+/** @throws UserError for texts, which no policy of numbers reads or writes */
+export function numericSpace(space: Space, id: string): NumericSpace {
+  if (space.kind !== 'text') return space;
+  throw new UserError({
+    field: 'environment',
+    value: id,
+    message: 'speaks in texts, which no policy of numbers can act on',
+    remedy: 'train a language model as the agent (policyloop finetune rl), or write a policy of your own',
+  });
 }
 
 export function tupleActions(id: string): UserError {

@@ -8,7 +8,13 @@ import {
 import { plural } from '../format/numbers.js';
 import { firstLargest } from '../statistics/descriptive.js';
 import { toGrid } from './linear.js';
-import { type BinEdges, type ParameterSpec, type PolicyFamily, tupleActions } from './policy.js';
+import {
+  type BinEdges,
+  numericSpace,
+  type ParameterSpec,
+  type PolicyFamily,
+  tupleActions,
+} from './policy.js';
 import type { QTableConfig } from './settings.js';
 
 /** Maps an observation to a state index in `0 … states - 1`. */
@@ -24,7 +30,7 @@ interface Discretizer {
  * combined with the last dimension varying fastest: `index = ((b0 · n1) + b1) · n2 + b2 …`.
  */
 function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): Discretizer {
-  const space = environment.observationSpace;
+  const space = numericSpace(environment.observationSpace, environment.id);
   const bins = config.discretize?.map(binEdges);
   if (bins === undefined) {
     if (space.kind === 'discrete') {
@@ -55,7 +61,7 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
   }
   const sizes = bins.map((bin) => bin.edges.length + 1);
   const binAt = (observation: Observation, d: number) =>
-    binOf(typeof observation === 'number' ? observation : observation[d]!, bins[d]!.edges);
+    binOf(typeof observation === 'object' ? observation[d]! : Number(observation), bins[d]!.edges);
   return {
     states: productOf(sizes),
     index: (observation) => mixedRadix(sizes, (d) => binAt(observation, d)),
@@ -169,7 +175,7 @@ function valueTable(config: QTableConfig, discretizer: Discretizer, actions: rea
 }
 
 function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly Action[] {
-  const space = environment.actionSpace;
+  const space = numericSpace(environment.actionSpace, environment.id);
   switch (space.kind) {
     case 'discrete':
       if (config.actions !== undefined) {

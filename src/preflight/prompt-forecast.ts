@@ -1,5 +1,5 @@
 /** How long the prompts of a run will be, by prompts of two made-up runs: with the longest numbers and the shortest. */
-import type { Space } from '../environments/environment.js';
+import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { ChatMessage, ModelContext } from '../models/language-model.js';
@@ -227,12 +227,14 @@ function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord 
   };
 }
 
-function stateOf(space: Space, width: Width): number | readonly number[] {
+function stateOf(space: Space, width: Width): Observation {
   switch (space.kind) {
     case 'discrete':
       return (space.start ?? 0) + (width === 'wide' ? space.n - 1 : 0);
     case 'tuple':
       return space.spaces.map(({ n, start = 0 }) => start + (width === 'wide' ? n - 1 : 0));
+    case 'text':
+      return '';
     case 'box':
       return space.low.map(() => (width === 'wide' ? -12.3456789 : 0));
   }

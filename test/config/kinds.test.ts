@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { loadRlConfig, rlKind } from '../../finetune/rl/rl-config.js';
 import { loadTrainConfig, trainingKind } from '../../finetune/train/train-config.js';
 import { UserError } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';
@@ -13,8 +14,13 @@ import { collectionKind, loadCollection } from '../../src/studies/collection-con
 import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
-const kinds = { experiment: experimentKind, collection: collectionKind, training: trainingKind };
-const schemaFiles = { experiment: 'schema', collection: 'collection.schema', training: 'training.schema' };
+const kinds = { experiment: experimentKind, collection: collectionKind, training: trainingKind, rl: rlKind };
+const schemaFiles = {
+  experiment: 'schema',
+  collection: 'collection.schema',
+  training: 'training.schema',
+  rl: 'rl.schema',
+};
 
 const loaders: Record<
   ConfigKindName,
@@ -23,6 +29,7 @@ const loaders: Record<
   experiment: (file, overrides = [], cwd = '') => loadConfig({ file, overrides, cwd }),
   collection: loadCollection,
   training: loadTrainConfig,
+  rl: loadRlConfig,
 };
 
 const samples: Record<ConfigKindName, string> = {
@@ -30,6 +37,7 @@ const samples: Record<ConfigKindName, string> = {
   collection:
     'runs: 3\ntasks: [{ environment: CartPole-v1 }]\nproposers: [{ model: { provider: random } }]\n',
   training: 'model: base\ndataset: data\n',
+  rl: 'model: base\nenvironment: bandit\nobjective: { kind: grpo }\n',
 };
 
 function written(text: string, name = 'my.yaml') {
@@ -103,6 +111,7 @@ describe('every kind is read alike', () => {
     ['experiment', 'iterations', 'seed'],
     ['collection', 'runs', 'seed'],
     ['training', 'epochs', 'seed'],
+    ['rl', 'updates', 'seed'],
   ] as const)('%s: remedies for a typo, quotes, an empty value and a range', (kind, count, optional) => {
     const load = (...overrides: string[]) => loaders[kind](written(samples[kind]).file, overrides);
     const said = (...overrides: string[]) => refusal(() => load(...overrides)).message;
@@ -254,7 +263,7 @@ describe('the ready configs of each kind', () => {
   const textOf = (kind: ConfigKindName, name: string) =>
     readFileSync(join(packageRoot(), 'configs', configKinds[kind].folder, `${name}.yaml`), 'utf8');
   /** What a user has to name. */
-  const own = { experiment: [], collection: [], training: ['dataset=data'] };
+  const own = { experiment: [], collection: [], training: ['dataset=data'], rl: [] };
 
   it('there are of each', () => {
     expect(bundledConfigs('collection')).toEqual(['pendulum', 'synthetic']);

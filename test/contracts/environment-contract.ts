@@ -240,6 +240,8 @@ function sample(space: Space, random: RandomGenerator): Action {
       return space.low.map((low, i) => random.uniform(Math.max(low, -10), Math.min(space.high[i]!, 10)));
     case 'tuple':
       return space.spaces.map((part) => sample(part, random) as number);
+    case 'text':
+      return random.choice(space.choices ?? ['look']);
   }
 }
 
@@ -259,6 +261,8 @@ function invalidActions(space: Space): readonly Action[] {
     }
     case 'tuple':
       return [...nonsense, [], space.spaces.map(({ n, start = 0 }) => n + start)] as Action[];
+    case 'text':
+      return [...nonsense.filter((one) => typeof one !== 'string'), 1, ['look']] as Action[];
   }
 }
 
@@ -271,10 +275,10 @@ function problemsOf(value: Observation, space: Space): readonly string[] {
       return inside ? [] : [`${value} is not in ${start}…${start + space.n - 1}`];
     }
     case 'tuple':
-      if (typeof value === 'number' || value.length !== space.spaces.length) return ['has the wrong shape'];
+      if (typeof value !== 'object' || value.length !== space.spaces.length) return ['has the wrong shape'];
       return space.spaces.flatMap((part, i) => problemsOf(value[i]!, part));
     case 'box':
-      if (typeof value === 'number' || value.length !== space.low.length) return ['has the wrong shape'];
+      if (typeof value !== 'object' || value.length !== space.low.length) return ['has the wrong shape'];
       return value.flatMap((component, i) => {
         if (!Number.isFinite(component)) return [`component ${i} is ${component}`];
         if (space.dtype !== 'float64' && Math.fround(component) !== component) {
@@ -283,6 +287,8 @@ function problemsOf(value: Observation, space: Space): readonly string[] {
         const inside = component >= space.low[i]! && component <= space.high[i]!;
         return inside ? [] : [`component ${i}, ${component}, is outside ${space.low[i]}…${space.high[i]}`];
       });
+    case 'text':
+      return typeof value === 'string' && value !== '' ? [] : ['is no text'];
   }
 }
 

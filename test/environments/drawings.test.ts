@@ -31,7 +31,7 @@ async function eachStep(
   const space = environment.actionSpace;
   let observation = environment.reset(3);
   for (let i = 0; i < count; i++) {
-    check(environment, [observation].flat());
+    check(environment, [observation as number | readonly number[]].flat());
     const action = space.kind === 'discrete' ? random.integers(0, space.n) : [random.uniform(-1, 1)];
     const step = environment.step(action);
     observation = step.terminated || step.truncated ? environment.reset() : step.observation;

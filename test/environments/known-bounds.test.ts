@@ -3,7 +3,7 @@ import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import { bestReturn, returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
-import type { Action, Space } from '../../src/environments/environment.js';
+import type { Action, NumericSpace } from '../../src/environments/environment.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { unbounded } from '../../src/statistics/bootstrap.js';
 
@@ -102,7 +102,7 @@ describe('what an episode can return', () => {
       const [low, high] = range(id);
       expect(Number.isFinite(low) || Number.isFinite(high)).toBe(true);
       const random = createGenerator(1);
-      const draw = (space: Space): Action =>
+      const draw = (space: NumericSpace): Action =>
         space.kind === 'discrete'
           ? (space.start ?? 0) + Number(random.integers(0, space.n))
           : space.kind === 'box'
@@ -112,7 +112,9 @@ describe('what an episode can return', () => {
         environment.reset(episode);
         let total = 0;
         for (let step = 0; step < 1000; step++) {
-          const { reward, terminated, truncated } = environment.step(draw(environment.actionSpace));
+          const { reward, terminated, truncated } = environment.step(
+            draw(environment.actionSpace as NumericSpace),
+          );
           total += reward;
           if (terminated || truncated) break;
         }

@@ -183,7 +183,7 @@ function inBothPrecisions(
 }
 
 function toVector(observation: Observation): readonly number[] {
-  return typeof observation === 'number' ? [observation] : observation;
+  return typeof observation === 'object' ? observation : [Number(observation)];
 }
 
 function balance([x, xDot, angle, angleDot]: readonly number[]): number {

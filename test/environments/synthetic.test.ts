@@ -204,6 +204,8 @@ describe('options', () => {
 
 function constantActions({ actionSpace }: Environment): readonly Action[] {
   switch (actionSpace.kind) {
+    case 'text':
+      return actionSpace.choices ?? [];
     case 'discrete':
       return Array.from({ length: actionSpace.n }, (_, a) => a);
     case 'box':

@@ -45,7 +45,7 @@ export function replay(environment: Environment, trace: Trace, steps = trace.act
 
 /** Largest absolute difference of a component; NaN where the shapes differ. */
 function distance(a: Observation, b: Observation): number {
-  if (typeof a === 'number' || typeof b === 'number') return Math.abs(Number(a) - Number(b));
+  if (typeof a !== 'object' || typeof b !== 'object') return Math.abs(Number(a) - Number(b));
   if (a.length !== b.length) return Number.NaN;
   return Math.max(...a.map((value, i) => Math.abs(value - b[i]!)));
 }

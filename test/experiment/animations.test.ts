@@ -119,6 +119,7 @@ describe('every environment that can be drawn', () => {
       discrete: { kind: 'q-table' },
       box: { kind: 'linear' },
       tuple: { kind: 'linear' },
+      text: undefined,
     } as const;
     const { policy: written } = parseConfig({ ...config, policy: policy[environment.observationSpace.kind] });
     const family = createPolicyFamily(written!, environment);

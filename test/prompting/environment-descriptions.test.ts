@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/catalogue/open.js';
-import type { Environment } from '../../src/environments/environment.js';
+import type { Environment, Space } from '../../src/environments/environment.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 
 async function describeEnvironment(
@@ -50,6 +50,10 @@ const changes: Readonly<Record<string, readonly Readonly<Record<string, unknown>
 };
 
 /** The meaning of a synthetic task's numbers is drawn, so that none can be told. */
+/** One item a component. */
+const vectorOf = (space: Space) =>
+  space.kind === 'box' ? space.low : space.kind === 'tuple' ? space.spaces : [];
+
 const described = environmentIds().filter((id) => !id.startsWith('synthetic:'));
 
 describe.each(described)('the description of %s', (id) => {
@@ -58,7 +62,7 @@ describe.each(described)('the description of %s', (id) => {
     const text = await describeEnvironment(id);
     expect(text).not.toContain('There is no description');
     if (observationSpace.kind !== 'discrete') {
-      const { length } = observationSpace.kind === 'box' ? observationSpace.low : observationSpace.spaces;
+      const { length } = vectorOf(observationSpace);
       for (let i = 0; i < length; i++) expect(text).toContain(`- observation[${i}]: `);
       expect(text).not.toContain(`observation[${length}]`);
     }
@@ -70,7 +74,7 @@ describe.each(described)('the description of %s', (id) => {
       const { n, start = 0 } = actionSpace;
       expect(listed).toEqual(Array.from({ length: n }, (_, a) => start + a));
     } else {
-      const { length } = actionSpace.kind === 'box' ? actionSpace.low : actionSpace.spaces;
+      const { length } = vectorOf(actionSpace);
       for (let i = 0; i < length; i++) expect(text).toContain(`- action[${i}]: `);
       expect(text).not.toContain(`action[${length}]`);
     }

@@ -37,6 +37,8 @@ import { NavigationTrack } from '../props/navigation-track.js';
 import { Nim } from '../props/nim.js';
 import { Pong } from '../props/pong.js';
 import { isSyntheticId, syntheticEntry, syntheticIds } from '../synthetic/families.js';
+import { lastArm, TextBandit } from '../text/bandit.js';
+import { probeIds, TextProbe } from '../text/probes.js';
 import { Blackjack } from '../toy-text/blackjack.js';
 import { cliffWalking } from '../toy-text/cliff-walking.js';
 import { frozenLake, frozenLakeOptions } from '../toy-text/frozen-lake.js';
@@ -68,7 +70,7 @@ const noOptions = z.strictObject({});
 const poleOptions = z.strictObject({ sutton_barto_reward: flag.default(false) });
 const carOptions = z.strictObject({ goal_velocity: z.number().default(0) });
 
-/** Every built-in environment, with Gymnasium's ids, options, defaults and time limits. */
+/** Every built-in environment of numbers, with Gymnasium's ids, options, defaults and time limits. */
 export const catalogue: readonly CatalogueEntry[] = [
   entry('CartPole-v0', { maxSteps: 200 }, poleOptions, (options) => new CartPole(options)),
   entry('CartPole-v1', { maxSteps: 500 }, poleOptions, (options) => new CartPole(options)),
@@ -127,13 +129,26 @@ export const catalogue: readonly CatalogueEntry[] = [
   ...syntheticIds.map(syntheticEntry),
 ];
 
+/** Environments that speak in texts: a language model acts in them. */
+export const textCatalogue: readonly CatalogueEntry[] = [
+  entry(
+    'bandit',
+    {},
+    z.strictObject({ best: z.int().min(0).max(lastArm).default(2) }),
+    (options) => new TextBandit(options),
+  ),
+  ...probeIds.map((id) => entry(id, {}, noOptions, () => new TextProbe(id))),
+];
+
 /**
  * The environment of an id or alias: one of the catalogue, the version of it that is played for another one, a random
  * maze of any size, or a synthetic task.
  * @throws UserError for a synthetic task of an unknown family or with unusable options
  */
 export function findEntry(written: string): CatalogueEntry | undefined {
-  const known = catalogue.find((item) => item.id === written || item.aliases.includes(written));
+  const known = [...catalogue, ...textCatalogue].find(
+    (item) => item.id === written || item.aliases.includes(written),
+  );
   if (known !== undefined) return known;
   const id = standFor(written)?.id ?? written;
   if (id !== written) return findEntry(id);

@@ -84,7 +84,7 @@ function checkedSpace(space: unknown): Space | string {
   const { success, data, error } = recordedSpace.safeParse(JSON.parse(JSON.stringify(space)));
   if (!success) {
     const { path, message } = error.issues[0]!;
-    return `${[...path, ''].join('.').replace(/\.$/, ': ')}${message}, give {kind: 'box', low: [...], high: [...]} or {kind: 'discrete', n}`;
+    return `${[...path, ''].join('.').replace(/\.$/, ': ')}${message}, give {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n} or {kind: 'text'}`;
   }
   if (data.kind !== 'box') return data;
   const { low, high } = data;
@@ -150,6 +150,10 @@ class UserTask implements Task {
         `the observation of ${from} is ${shown(observation)}`,
         `a whole number from ${start} to ${start + n - 1}`,
       );
+    }
+    if (space.kind === 'text') {
+      if (typeof observation === 'string') return observation;
+      throw this.#invalid(`the observation of ${from} is ${shown(observation)}`, 'a text');
     }
     const length = space.kind === 'box' ? space.low.length : space.spaces.length;
     const isVector: boolean = Array.isArray(observation) || ArrayBuffer.isView(observation);

@@ -2,12 +2,23 @@ import { nearest, UserError } from '../../base/errors.js';
 import { isModulePath } from '../../modules/user-module.js';
 import type { Environment } from '../environment.js';
 import type { RemoteEnvironment } from '../remote/remote-environment.js';
-import { type CatalogueEntry, catalogue, type EnvironmentInfo, findEntry } from './catalogue.js';
+import {
+  type CatalogueEntry,
+  catalogue,
+  type EnvironmentInfo,
+  findEntry,
+  textCatalogue,
+} from './catalogue.js';
 import { environmentName } from './facts.js';
 
-/** The ids of all built-in environments, without their aliases. */
+/** The ids of all built-in environments of numbers, without their aliases: policies of numbers act in them. */
 export function environmentIds(): readonly string[] {
   return catalogue.map(({ id }) => id);
+}
+
+/** The ids of the built-in environments that speak in texts. */
+export function textEnvironmentIds(): readonly string[] {
+  return textCatalogue.map(({ id }) => id);
 }
 
 /** @throws UserError for an unknown id */

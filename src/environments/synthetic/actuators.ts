@@ -82,7 +82,7 @@ export function applyAction(actuators: Actuators, action: Action, push: Float64A
   push.fill(0);
   let effort = 0;
   for (let a = 0; a < count; a++) {
-    const raw = action[a]! / bound;
+    const raw = (action as readonly number[])[a]! / bound;
     const cut = raw > 1 ? 1 : raw < -1 ? -1 : raw;
     effort += countsExcess ? raw * raw : cut * cut;
     for (let i = 0; i < n; i++) push[i]! += cut * pushes[a * n + i]!;

@@ -126,6 +126,8 @@ function spaceContext(space: Space): SpaceContext {
   switch (space.kind) {
     case 'discrete':
       return { ...none, discrete: { count: space.n, ...ends(space) } };
+    case 'text':
+      return none;
     case 'tuple': {
       const parts = space.spaces.map((part, index) => ({ index, ...ends(part) }));
       return { ...none, tuple: { length: parts.length, parts } };
@@ -214,6 +216,7 @@ function stateFormula(bins: readonly BinEdges[] | undefined, observation: Space)
       });
     }
     case 'box':
+    case 'text':
       return null;
   }
 }

@@ -1,5 +1,6 @@
 /** One episode as a few lines of text: sampled steps, or statistics. */
 import { short } from '../../environments/catalogue/facts.js';
+import type { Action, Observation } from '../../environments/environment.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemoryConfig } from '../settings.js';
 
@@ -17,7 +18,7 @@ export function trajectoryLines(episode: Episode | undefined, memory: MemoryConf
 }
 
 type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated' | 'truncated'>;
-type Value = number | readonly number[];
+type Value = Observation | Action;
 
 /**
  * `count` steps at even distances, the first and the last among them, one a line:
@@ -58,15 +59,16 @@ function outcome({ actions, rewards, terminated }: Episode): string {
 /** How many of the values that occur are counted. */
 const countedValues = 12;
 
-/** Integers are counted; a vector is told by the minimum, mean and maximum of each component. */
+/** Integers and texts are counted; a vector is told by the minimum, mean and maximum of each component. */
 function describe(name: string, values: readonly Value[], counted: string): readonly string[] {
   const first = values[0];
   if (first === undefined) return [];
-  if (typeof first === 'number') {
-    const counts = new Map<number, number>();
-    for (const value of values as readonly number[]) counts.set(value, (counts.get(value) ?? 0) + 1);
-    const most = [...counts].sort(([a, m], [b, n]) => n - m || a - b);
-    const listed = most.slice(0, countedValues).map(([value, n]) => `${short(value)}: ${n}`);
+  if (typeof first !== 'object') {
+    const counts = new Map<number | string, number>();
+    for (const value of values as readonly (number | string)[])
+      counts.set(value, (counts.get(value) ?? 0) + 1);
+    const most = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+    const listed = most.slice(0, countedValues).map(([value, n]) => `${show(value)}: ${n}`);
     const rest = most.length - listed.length;
     return [`${name} (${counted}): ${listed.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}`];
   }
@@ -83,5 +85,6 @@ function describe(name: string, values: readonly Value[], counted: string): read
 }
 
 function show(value: Value): string {
+  if (typeof value === 'string') return value;
   return typeof value === 'number' ? short(value) : `[${value.map(short).join(', ')}]`;
 }

@@ -6,10 +6,10 @@ import type { Shape } from '../../../src/environments/frame.js';
 
 /** Return of one episode. */
 function play(environment: Environment, seed: number, act: (observation: number[]) => number): number {
-  let observation = [environment.reset(seed)].flat();
+  let observation = [environment.reset(seed) as number | readonly number[]].flat();
   for (let total = 0; ; ) {
     const step = environment.step(act(observation));
-    observation = [step.observation].flat();
+    observation = [step.observation as number | readonly number[]].flat();
     total += step.reward;
     if (step.terminated || step.truncated) return total;
   }

@@ -135,7 +135,7 @@ export function buildGraph(
 }
 
 /** Ids by generation_config.json, else by config.json; the chat template's own end token is always one. */
-function endTokens(
+export function endTokens(
   config: DecoderConfig,
   defaults: GenerationDefaults,
   tokenizer: ChatTokenizer,

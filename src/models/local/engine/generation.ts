@@ -16,6 +16,8 @@ interface GenerationRequest extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 's
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
   readonly sampling: Sampling;
+  /** Whether log-probabilities at the temperature of the sampling are wanted. */
+  readonly sampledLogProbabilities?: boolean;
   /** Tokens that end an answer. */
   readonly eosTokens: ReadonlySet<number>;
   /** Stop texts count only once its answer is complete. */
@@ -204,6 +206,7 @@ class Candidate {
   readonly #stops: StopStrings;
   readonly #constraint: ConstraintState | undefined;
   readonly #logProbabilities: number[] = [];
+  readonly #sampledLogProbabilities: number[] = [];
   #mask: TokenMask | undefined;
   /** Whether stop strings count from here on. */
   #stoppable: boolean;
@@ -235,15 +238,20 @@ class Candidate {
 
   /** Chooses the next token from its logits, which are changed, and those that follow without choice. */
   take(logits: Float32Array): void {
-    const { sampling, logProbabilities } = this.#request;
-    const raw = logProbabilities ? logits.slice() : undefined;
+    const { sampling, logProbabilities, sampledLogProbabilities } = this.#request;
+    const raw = logProbabilities || sampledLogProbabilities ? logits.slice() : undefined;
     const id = sampleToken(logits, sampling, this.#random, this.#occurred, this.#mask);
-    if (raw !== undefined) this.#logProbabilities.push(logProbability(raw, id));
+    if (raw !== undefined && logProbabilities) this.#logProbabilities.push(logProbability(raw, id));
+    if (raw !== undefined && sampledLogProbabilities) {
+      const { temperature } = sampling;
+      const tempered = temperature === 1 ? raw : raw.map((logit) => logit / temperature);
+      this.#sampledLogProbabilities.push(logProbability(tempered, id));
+    }
     this.#add(id);
     while (!this.finished) {
       this.#mask = this.#nextMask();
       // The log-probability of a forced token needs its logits like that of any other.
-      if (logProbabilities || this.#mask?.kind !== 'only' || this.#mask.ids.length !== 1) break;
+      if (raw !== undefined || this.#mask?.kind !== 'only' || this.#mask.ids.length !== 1) break;
       this.#add(this.#mask.ids[0]!);
     }
   }
@@ -254,6 +262,9 @@ class Candidate {
       ids: this.ids,
       finishReason: this.#finish ?? 'length',
       ...(this.#request.logProbabilities && { logProbabilities: this.#logProbabilities }),
+      ...(this.#request.sampledLogProbabilities && {
+        sampledLogProbabilities: this.#sampledLogProbabilities,
+      }),
     };
   }
 

@@ -38,6 +38,8 @@ export interface GeneratedAnswer {
   readonly finishReason: 'stop' | 'length';
   /** Natural logarithms, one a token, under the model itself. */
   readonly logProbabilities?: readonly number[];
+  /** The same at the temperature of the sampling, before anything is filtered; where they were asked for. */
+  readonly sampledLogProbabilities?: readonly number[];
 }
 
 export interface Generation {

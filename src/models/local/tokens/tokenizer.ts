@@ -32,6 +32,11 @@ export interface ChatTokenizer {
   promptText(messages: readonly ChatMessage[]): string;
   /** The prompt as the model reads it. Control tokens inside a message's content stay text. */
   encodePrompt(messages: readonly ChatMessage[]): number[];
+  /**
+   * What the template writes between an answer and the next one, for messages of which the last is the user's and the
+   * one before it the answer: the ids of the answer itself are known already.
+   */
+  encodeNext(messages: readonly ChatMessage[]): number[];
   /** Plain text: no part of it becomes a control token. */
   encodeText(text: string): number[];
   /** Text of tokens, without control tokens. */
@@ -47,6 +52,9 @@ export interface ChatTokenizer {
   /** File that it was read from. */
   readonly file: string;
 }
+
+/** Stands for an answer in a rendered conversation, to be found again. */
+const answerMark = '⟦the answer that was given⟧';
 
 /**
  * @param variables passed to the chat template beside the messages
@@ -76,6 +84,15 @@ export function openTokenizer(
   return {
     promptText: (messages) => control.clean(render(messages)),
     encodePrompt: (messages) => encode(control.mark(render(messages))),
+    encodeNext(messages) {
+      const answer = messages.findLastIndex(({ role }) => role === 'assistant');
+      const rendered = render(
+        messages.map((message, i) => (i === answer ? { ...message, content: answerMark } : message)),
+      );
+      const end = rendered.indexOf(answerMark);
+      if (end < 0) throw new UserError({ file, message: 'the chat template does not show answers' });
+      return encode(control.mark(rendered.slice(end + answerMark.length)));
+    },
     encodeText: (text) => encode(control.clean(text)),
     decode(ids) {
       const stream = new TextStream(bytes);

@@ -1,0 +1,68 @@
+/** The model as an agent: it plays groups of episodes in an environment. */
+import { genericAgent } from '../../src/agents/agent.js';
+import { type Fallback, type GameSetting, playGames } from '../../src/agents/player.js';
+import { UserError } from '../../src/base/errors.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { deriveSeeds } from '../../src/random/generator.js';
+import { episodeOf, type Group } from './episode.js';
+import type { SampledReply, Sampler } from './sampler.js';
+
+export interface AgentSettings {
+  readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
+  readonly history: number;
+  readonly fallback: Fallback;
+  readonly maxTurns: number;
+}
+
+/** What a model is trained on. */
+export interface RlTask {
+  /**
+   * Plays `size` episodes from each start.
+   * @param seed of the sampling
+   */
+  play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
+  close(): void;
+}
+
+/** Episodes that are played side by side. */
+const mostAtOnce = 256;
+
+/** @throws UserError for an unknown environment, or one whose actions can't be put in words */
+export async function openAgentTask(
+  { environment: { id, options }, history, fallback, maxTurns }: AgentSettings,
+  episodes: number,
+): Promise<RlTask> {
+  const environments = await Promise.all(
+    Array.from({ length: Math.min(episodes, mostAtOnce) }, () => makeEnvironment(id, options)),
+  );
+  const [first] = environments;
+  const agent = genericAgent(first!);
+  if (fallback !== 'end' && !isListed(first!.actionSpace))
+    throw new UserError({
+      field: 'agent.fallback',
+      value: fallback,
+      message: `the actions of ${id} can't be listed`,
+      alternatives: ['end'],
+    });
+  return {
+    async play(sampler, starts, size, seed) {
+      const setting: GameSetting<SampledReply> = {
+        ...{ environments, agent, history, fallback, maxTurns },
+        speaker: sampler,
+      };
+      const samplings = deriveSeeds(seed, [], starts.length * size);
+      const games = await playGames(
+        setting,
+        samplings.map((sampling, i) => ({ start: starts[Math.floor(i / size)]!, sampling })),
+      );
+      const played = games.map(episodeOf);
+      return starts.map((_, group) => played.slice(group * size, (group + 1) * size));
+    },
+    close() {
+      for (const environment of environments) environment.close?.();
+    },
+  };
+}
+
+const isListed = (space: { readonly kind: string; readonly choices?: unknown }): boolean =>
+  space.kind === 'discrete' || space.kind === 'tuple' || space.choices !== undefined;

@@ -1,0 +1,168 @@
+/** Puts a reinforcement learning together: model, sampler, environments, sessions. */
+import path from 'node:path';
+import { freeCores } from '../../src/models/local/engine/device.js';
+import { endTokens } from '../../src/models/local/engine/engine.js';
+import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
+import { checkpointThreads } from '../engine/checkpoint.js';
+import type { Objective } from '../engine/objective.js';
+import { requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
+import { buildTrainingGraph } from '../engine/training-graph.js';
+import { openTrainingSession, type Parameter, type TrainingSession } from '../engine/training-session.js';
+import { firstParameters, type Method, refuseOtherModel, withOwnModules } from '../train/method.js';
+import { likelihood } from '../train/objectives/likelihood.js';
+import { policyObjective } from '../train/objectives/policy-objective.js';
+import type { PolicyObjective } from '../train/objectives/sampled.js';
+import { openAgentTask, type RlTask } from './agent-task.js';
+import { identityOf, type OnlineLearning, type OnlineSettings } from './online.js';
+import type { RlConfig } from './rl-config.js';
+import { openSampler, type Sampler } from './sampler.js';
+
+/** What is known of a learning before anything large is loaded. */
+export interface PlannedLearning {
+  readonly config: RlConfig;
+  readonly decoder: DecoderConfig;
+  readonly method: Method;
+  readonly objective: PolicyObjective;
+  readonly checkpoint: string;
+  readonly threads: number;
+}
+
+/** @throws UserError when the model can't be read, or another model is where the result will be */
+export function planLearning(config: RlConfig): PlannedLearning {
+  const decoder = readDecoderConfig(config.model, config.ignoreKeys);
+  requireGradients(decoder);
+  const method = withOwnModules(methodOf(config), decoder);
+  const checkpoint = path.join(config.output, 'checkpoint.safetensors');
+  refuseOtherModel({ model: config.model, method, output: config.output }, checkpoint);
+  const objective = policyObjective(config.objective, {
+    temperature: config.agent.temperature,
+    reused: config.epochs > 1,
+    maxCompletionTokens: config.agent.maxTokens,
+  });
+  const threads = config.threads ?? checkpointThreads(checkpoint) ?? freeCores();
+  return { config, decoder, method, objective, checkpoint, threads };
+}
+
+export interface OpenedLearning extends OnlineLearning {
+  close(): Promise<void>;
+}
+
+/** @throws UserError when model or environment can't be used, or memory runs out */
+export async function openLearning(plan: PlannedLearning): Promise<OpenedLearning> {
+  const { config, decoder, method, objective, checkpoint, threads } = plan;
+  const { trainable, parameters } = firstParameters(
+    { model: config.model, method, seed: config.seed },
+    decoder,
+  );
+  const episodes = Math.max(config.groups * config.groupSize, config.evaluation.episodes);
+  const task = await openAgentTask({ environment: config.environment, ...config.agent }, episodes);
+  const opened: (Sampler | TrainingSession)[] = [];
+  try {
+    const sampler = await openSampler({
+      ...{ config: decoder, trainable, threads, device: config.device },
+      ...samplerParts(config, decoder),
+    });
+    opened.push(sampler);
+    const session = async (purpose: 'train' | 'evaluate', of: Objective) => {
+      const graph = { config: decoder, trainable, objective: of, precision: 'float32', purpose } as const;
+      const made = await openTrainingSession(buildTrainingGraph(graph), {
+        ...{ device: config.device, threads },
+        optimize: true,
+      });
+      opened.push(made);
+      return made;
+    };
+    const kl = readsReference(config);
+    const training = await session('train', objective.objective);
+    const again = config.epochs > 1 || kl;
+    return {
+      ...{ task, sampler, objective, parameters, checkpoint },
+      sessions: {
+        training,
+        likelihood: again ? await session('evaluate', likelihood(config.agent.temperature)) : undefined,
+      },
+      reference: kl ? referenceOf(parameters, trainable) : undefined,
+      settings: settingsOf(config),
+      owner: { identity: identityOf(identityParts(config), parameters), threads },
+      close: () => closeAll(opened, task),
+    };
+  } catch (error) {
+    await closeAll(opened, task);
+    throw error;
+  }
+}
+
+async function closeAll(opened: readonly { close(): Promise<void> }[], task: RlTask): Promise<void> {
+  task.close();
+  await Promise.all(opened.map((one) => one.close()));
+}
+
+function samplerParts({ agent, model, template }: RlConfig, decoder: DecoderConfig) {
+  const tokenizer = openTokenizer(model, template);
+  return {
+    tokenizer,
+    eosTokens: endTokens(decoder, readGenerationDefaults(model), tokenizer),
+    temperature: agent.temperature,
+    maxTokens: agent.maxTokens,
+  };
+}
+
+function readsReference({ objective }: RlConfig): boolean {
+  if (!('kl' in objective)) return false;
+  const { kl } = objective;
+  return (typeof kl === 'number' ? kl : kl.coefficient) !== 0;
+}
+
+/** The model as it was: with the adapter off, or with the first weights. */
+function referenceOf(parameters: readonly Parameter[], trainable: Trainable): readonly Parameter[] {
+  return parameters.map(({ name, shape, values }) => ({
+    name,
+    shape,
+    values:
+      trainable.kind === 'adapter' && name.endsWith('.lora_B.weight')
+        ? new Float32Array(values.length)
+        : values.slice(),
+  }));
+}
+
+function methodOf({ method }: RlConfig): Method {
+  if (method.kind !== 'lora') return method;
+  const { rank, alpha, rsLora, modules, quantization } = method;
+  return { kind: 'lora', lora: { rank, alpha, rankStabilized: rsLora, dropout: 0, modules }, quantization };
+}
+
+function settingsOf(config: RlConfig): OnlineSettings {
+  const { betas, epochs, learningRate, maxGradientNorm, batchTokens, seed, weightDecay } = config;
+  const { objective, schedule: kind, updates, warmupSteps } = config;
+  const clip = 'clip' in objective ? objective.clip : { low: 1, high: Number.POSITIVE_INFINITY };
+  return {
+    ...{ seed, updates, groups: config.groups, groupSize: config.groupSize, reward: config.reward },
+    improvement: {
+      ...{ epochs, seed, learningRate, maxGradientNorm, batchTokens, clip },
+      schedule: { kind, warmupSteps, totalSteps: updates * epochs, floor: 0 },
+      adamw: { betas, epsilon: 1e-8, weightDecay },
+    },
+    evaluateEvery: config.evaluation.every,
+    evaluationEpisodes: config.evaluation.episodes,
+    checkpointEvery: config.checkpointEvery,
+  };
+}
+
+/** The settings that change what is learnt. */
+function identityParts(config: RlConfig): unknown {
+  const { $schema: _, batchTokens, checkpointEvery, device, limits, output, threads, ...rest } = config;
+  return rest;
+}
+
+/** The parameters of the model among those that are trained: an objective may have its own. */
+export function modelParameters(
+  decoder: DecoderConfig,
+  trainable: Trainable,
+  parameters: readonly Parameter[],
+): readonly Parameter[] {
+  const names = new Set(trainedParameters(decoder, trainable).map(({ name }) => name));
+  return parameters.filter(({ name }) => names.has(name));
+}

@@ -1,0 +1,83 @@
+/** Episodes as a trainer sees them: sequences of tokens that were sampled, and what was earned. */
+import type { Game, Turn } from '../../src/agents/player.js';
+import type { TokenSequence } from '../engine/batch.js';
+import type { SampledReply } from './sampler.js';
+
+/** Tokens that were read and sampled in one go. Those that the environment wrote in between are not trained. */
+export interface SampledSequence extends TokenSequence {
+  readonly trained: readonly boolean[];
+  /** Of each token of the completion, at the temperature of the sampling; 0 where not trained. */
+  readonly samplerLogp: readonly number[];
+}
+
+export interface Episode {
+  readonly sequences: readonly SampledSequence[];
+  /** Of each turn. */
+  readonly rewards: readonly number[];
+  /** Replies that named no action. */
+  readonly invalid: number;
+  /** Tokens that the model sampled. */
+  readonly tokens: number;
+}
+
+export function episodeOf({ turns }: Game<SampledReply>): Episode {
+  return {
+    sequences: sequencesOf(turns),
+    rewards: turns.map(({ reward }) => reward),
+    invalid: turns.filter(({ valid }) => !valid).length,
+    tokens: turns.reduce((sum, { reply }) => sum + reply.ids.length, 0),
+  };
+}
+
+/** Turns whose prompts go on from the tokens before are one sequence. */
+function sequencesOf(turns: readonly Turn<SampledReply>[]): readonly SampledSequence[] {
+  const sequences: { promptIds: readonly number[]; completion: Completion }[] = [];
+  for (const { reply } of turns) {
+    const last = sequences.at(-1);
+    const between = last && continuation(last, reply.promptIds);
+    if (last === undefined || between === undefined) {
+      sequences.push({ promptIds: reply.promptIds, completion: new Completion() });
+      sequences.at(-1)!.completion.sampled(reply);
+    } else {
+      last.completion.read(between);
+      last.completion.sampled(reply);
+    }
+  }
+  return sequences.map(({ promptIds, completion: { completionIds, trained, samplerLogp } }) => ({
+    promptIds,
+    completionIds,
+    trained,
+    samplerLogp,
+  }));
+}
+
+class Completion {
+  readonly completionIds: number[] = [];
+  readonly trained: boolean[] = [];
+  readonly samplerLogp: number[] = [];
+
+  sampled({ ids, logp }: SampledReply): void {
+    this.completionIds.push(...ids);
+    this.trained.push(...ids.map(() => true));
+    this.samplerLogp.push(...logp);
+  }
+
+  read(ids: readonly number[]): void {
+    this.completionIds.push(...ids);
+    this.trained.push(...ids.map(() => false));
+    this.samplerLogp.push(...ids.map(() => 0));
+  }
+}
+
+/** What a prompt adds to a sequence; undefined where it does not begin with it. */
+function continuation(
+  { promptIds, completion }: { readonly promptIds: readonly number[]; readonly completion: Completion },
+  prompt: readonly number[],
+): readonly number[] | undefined {
+  const known = [...promptIds, ...completion.completionIds];
+  if (prompt.length < known.length || known.some((id, i) => prompt[i] !== id)) return undefined;
+  return prompt.slice(known.length);
+}
+
+/** Episodes from the same start. */
+export type Group = readonly Episode[];

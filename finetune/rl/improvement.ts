@@ -1,0 +1,186 @@
+/** One update: steps of the optimizer with the episodes that were just played. */
+import { UserError } from '../../src/base/errors.js';
+import { mean } from '../../src/statistics/descriptive.js';
+import { exampleLength } from '../engine/batch.js';
+import type { TrainingState } from '../engine/checkpoint.js';
+import { type AdamWSettings, type Schedule, scheduleFactor } from '../engine/optimisers.js';
+import {
+  clipFactor,
+  gradientNorm,
+  type Parameter,
+  type TrainingSession,
+} from '../engine/training-session.js';
+import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
+import { layOut } from '../train/packing.js';
+import { lossAndGradients, type ReadExample, readParts, update } from '../train/training-step.js';
+
+export interface ImprovementSettings {
+  /** Steps of the optimizer with the same episodes. */
+  readonly epochs: number;
+  readonly seed: number;
+  readonly learningRate: number;
+  readonly schedule: Schedule;
+  readonly adamw: AdamWSettings;
+  readonly maxGradientNorm: number;
+  readonly batchTokens: number;
+  /** Ratios outside of 1 − low … 1 + high count as clipped. */
+  readonly clip: { readonly low: number; readonly high: number };
+}
+
+export interface Sessions {
+  /** Of the objective. */
+  readonly training: TrainingSession;
+  /** Log-probabilities alone; absent where none are needed beside those of the training. */
+  readonly likelihood: TrainingSession | undefined;
+}
+
+/** What an update did; means are over trained tokens. */
+export interface Improvement {
+  /** Of the first step. */
+  readonly loss: number;
+  readonly gradientNorm: number;
+  readonly learningRate: number;
+  /** In nats. */
+  readonly entropy: number;
+  /** Mean of exp(d) − d − 1 with d the difference to the sampler's log-probabilities: 0 where both agree. */
+  readonly mismatch: number;
+  /** Largest difference of the log-probabilities. */
+  readonly largestMismatch: number;
+  /** To the reference; absent where none is read. */
+  readonly kl?: number;
+  /** Share of tokens whose ratio was clipped, in the last step. */
+  readonly clipShare: number;
+  /** Tokens that were read: of the completions, each with its prompt. */
+  readonly tokens: number;
+}
+
+/**
+ * Changes the parameters of `state` in place.
+ * @param reference parameters of the reference; undefined where it doesn't count
+ * @throws UserError when the training diverges
+ */
+export async function improve(
+  sessions: Sessions,
+  objective: PolicyObjective,
+  state: TrainingState,
+  episodes: readonly Sampled[],
+  settings: ImprovementSettings,
+  reference: readonly Parameter[] | undefined,
+): Promise<Improvement> {
+  const { batchTokens, epochs, seed } = settings;
+  const packing = { packing: 'rows', batchTokens } as const;
+  const known = await withLogp(sessions, state.parameters, episodes, epochs > 1, reference, packing);
+  const parts = layOut(known, packing);
+  const inputsOf = objective.inputs(known);
+  let first: Omit<Improvement, 'clipShare' | 'tokens'> | undefined;
+  let clipShare = 0;
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    const { loss, gradients, examples } = await lossAndGradients(
+      sessions.training,
+      state,
+      parts,
+      inputsOf,
+      seed,
+    );
+    const norm = gradientNorm(gradients);
+    refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
+    const learningRate = settings.learningRate * scheduleFactor(settings.schedule, state.step);
+    await update(
+      state,
+      gradients,
+      learningRate,
+      clipFactor(norm, settings.maxGradientNorm),
+      settings.adamw,
+      undefined,
+    );
+    first ??= { loss, gradientNorm: norm, learningRate, ...tokenStatistics(examples) };
+    clipShare = shareClipped(examples, settings.clip);
+  }
+  return { ...first!, clipShare, tokens: known.reduce((sum, one) => sum + exampleLength(one), 0) };
+}
+
+type Packing = Parameters<typeof layOut>[1];
+
+/** The completions with the log-probabilities that the objective needs, by the graph of the training. */
+async function withLogp(
+  { likelihood }: Sessions,
+  parameters: readonly Parameter[],
+  episodes: readonly Sampled[],
+  reused: boolean,
+  reference: readonly Parameter[] | undefined,
+  packing: Packing,
+): Promise<readonly Sampled[]> {
+  if (likelihood === undefined) return episodes;
+  const read = async (values: readonly Parameter[]) => {
+    const { examples } = await readParts(likelihood, values, layOut(episodes, packing), () => ({}));
+    return new Map(examples.map(({ example, logp }) => [example, logp]));
+  };
+  const old = reused ? await read(parameters) : undefined;
+  const referred = reference && (await read(reference));
+  return episodes.map((episode) => ({
+    ...episode,
+    ...(old && { oldLogp: old.get(episode)! }),
+    ...(referred && { referenceLogp: referred.get(episode)! }),
+  }));
+}
+
+function tokenStatistics(examples: readonly ReadExample<Sampled>[]) {
+  const entropies: number[] = [];
+  const mismatches: number[] = [];
+  const divergences: number[] = [];
+  let largestMismatch = 0;
+  eachToken(examples, (read, at) => {
+    const { samplerLogp, referenceLogp } = read.example;
+    entropies.push(read.outputs.entropy?.[at] ?? 0);
+    if (samplerLogp !== undefined) {
+      const difference = read.logp[at]! - samplerLogp[at]!;
+      mismatches.push(divergence(difference));
+      largestMismatch = Math.max(largestMismatch, Math.abs(difference));
+    }
+    if (referenceLogp !== undefined) divergences.push(divergence(referenceLogp[at]! - read.logp[at]!));
+  });
+  return {
+    entropy: mean(entropies),
+    mismatch: mean(mismatches),
+    largestMismatch,
+    ...(divergences.length > 0 && { kl: mean(divergences) }),
+  };
+}
+
+/** An estimate of the KL divergence that is never negative (k3, Schulman 2020, http://joschu.net/blog/kl-approx.html). */
+const divergence = (difference: number) => Math.exp(difference) - difference - 1;
+
+function shareClipped(
+  examples: readonly ReadExample<Sampled>[],
+  { low, high }: ImprovementSettings['clip'],
+): number {
+  let [clipped, all] = [0, 0];
+  eachToken(examples, ({ example, logp }, at) => {
+    all++;
+    if (example.oldLogp === undefined) return;
+    const ratio = Math.exp(logp[at]! - example.oldLogp[at]!);
+    if (ratio < 1 - low || ratio > 1 + high) clipped++;
+  });
+  return all === 0 ? 0 : clipped / all;
+}
+
+function eachToken(
+  examples: readonly ReadExample<Sampled>[],
+  take: (read: ReadExample<Sampled>, at: number) => void,
+): void {
+  for (const read of examples) {
+    for (const at of read.example.completionIds.keys())
+      if (read.example.trained?.[at] !== false) take(read, at);
+  }
+}
+
+function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
+  if (Object.values(found).every(Number.isFinite)) return;
+  const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
+  throw new UserError({
+    field: 'learningRate',
+    message: `training has diverged: in step ${step} ${values.join(' and ')}`,
+    remedy:
+      'lower the learning rate or clip the gradient, with another output: a checkpoint keeps its settings',
+  });
+}

@@ -1,0 +1,249 @@
+/** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. Read this first. */
+import { createHash } from 'node:crypto';
+import { deriveSeeds } from '../../src/random/generator.js';
+import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
+import {
+  type CheckpointOwner,
+  readCheckpoint,
+  type TrainingState,
+  writeCheckpoint,
+} from '../engine/checkpoint.js';
+import { zeroMoments } from '../engine/optimisers.js';
+import type { Parameter } from '../engine/training-session.js';
+import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
+import type { RlTask } from './agent-task.js';
+import { AlarmWatch } from './alarms.js';
+import type { Group } from './episode.js';
+import type { Evaluated, RlEvent } from './events.js';
+import { type ImprovementSettings, improve, type Sessions } from './improvement.js';
+import { type RewardSettings, returnsOf } from './rewards.js';
+import type { Sampler } from './sampler.js';
+
+export interface OnlineSettings {
+  readonly seed: number;
+  readonly updates: number;
+  /** Starts an update, and episodes from each. */
+  readonly groups: number;
+  readonly groupSize: number;
+  readonly reward: RewardSettings;
+  readonly improvement: ImprovementSettings;
+  readonly evaluateEvery: number;
+  readonly evaluationEpisodes: number;
+  readonly checkpointEvery: number;
+}
+
+export interface OnlineLearning {
+  readonly task: RlTask;
+  readonly sampler: Sampler;
+  readonly sessions: Sessions;
+  readonly objective: PolicyObjective;
+  /** First values; they are changed. */
+  readonly parameters: readonly Parameter[];
+  /** The reference of the KL term; undefined where it doesn't count. */
+  readonly reference: readonly Parameter[] | undefined;
+  readonly settings: OnlineSettings;
+  /** File of the state; learning goes on from it when it exists. */
+  readonly checkpoint: string;
+  readonly owner: CheckpointOwner;
+}
+
+export interface OnlineHooks {
+  onEvent?(event: RlEvent): void;
+  /** A monotonic clock in milliseconds. */
+  milliseconds?(): number;
+  /** Asked after every update; true writes a checkpoint and ends the learning. */
+  stop?(): boolean;
+  /** Asked after every update; true ends it with its result. */
+  isSpent?(): boolean;
+}
+
+export interface OnlineOutcome {
+  /** Those of the best evaluation. */
+  readonly parameters: readonly Parameter[];
+  readonly step: number;
+  readonly ended: 'complete' | 'early' | 'interrupted';
+  readonly best: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
+  /** Absent where none was made in this session. */
+  readonly last: Evaluated | undefined;
+}
+
+/** Streams of random numbers below the seed. */
+const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
+
+/**
+ * Goes on from the checkpoint where there is one: what follows from the seed and the number of the update is the same
+ * as without a break.
+ * @throws UserError when it diverges, or the checkpoint belongs to another learning
+ */
+export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
+  const { settings } = run;
+  const { epochs } = settings.improvement;
+  const state = restore(run);
+  const watch = new AlarmWatch();
+  const done = () => state.step / epochs;
+  let last: Evaluated | undefined;
+  hooks.onEvent?.({
+    kind: 'start',
+    step: done(),
+    totalSteps: settings.updates,
+    episodes: settings.groups * settings.groupSize,
+    best: bestOf(state, epochs),
+  });
+  if (done() === 0) last = await evaluate(run, state, hooks);
+  while (done() < settings.updates) {
+    const step = await update(run, state, done(), hooks);
+    hooks.onEvent?.(step);
+    for (const alarm of watch.step(step)) hooks.onEvent?.({ kind: 'alarm', step: step.step, ...alarm });
+    const interrupted = hooks.stop?.() === true;
+    const spent = hooks.isSpent?.() === true;
+    const isLast = spent || done() === settings.updates;
+    if (isLast || (!interrupted && done() % settings.evaluateEvery === 0))
+      last = await evaluate(run, state, hooks);
+    if (isLast || interrupted || done() % settings.checkpointEvery === 0) {
+      writeCheckpoint(run.checkpoint, state, run.owner);
+      hooks.onEvent?.({ kind: 'checkpoint', step: done() });
+    }
+    if (isLast) return outcome(state, done() < settings.updates ? 'early' : 'complete', last, epochs);
+    if (interrupted) return outcome(state, 'interrupted', last, epochs);
+  }
+  return outcome(state, 'complete', last ?? (await evaluate(run, state, hooks)), epochs);
+}
+
+/** Plays groups of episodes and learns from them. */
+async function update(
+  { objective, reference, sampler, sessions, settings, task }: OnlineLearning,
+  state: TrainingState,
+  number: number,
+  { milliseconds = () => 0 }: OnlineHooks,
+): Promise<Extract<RlEvent, { kind: 'step' }>> {
+  const { seed, groups: starts, groupSize, updates } = settings;
+  const started = milliseconds();
+  sampler.refresh(state.parameters);
+  const groups = await task.play(
+    sampler,
+    deriveSeeds(seed, [streams.starts, number], starts),
+    groupSize,
+    deriveSeeds(seed, [streams.samples, number], 1)[0]!,
+  );
+  const samplingSeconds = (milliseconds() - started) / 1000;
+  const permutation = deriveSeeds(seed, [streams.permutation, number], 1)[0]!;
+  const returns = returnsOf(groups, settings.reward, permutation);
+  const improvement = await improve(
+    sessions,
+    objective,
+    state,
+    withAdvantages(groups, returns),
+    settings.improvement,
+    reference,
+  );
+  return {
+    kind: 'step',
+    step: number + 1,
+    totalSteps: updates,
+    ...statistics(groups, returns),
+    samplingSeconds,
+    ...improvement,
+  };
+}
+
+/** Each token of an episode gets the advantage of the episode in its group. */
+function withAdvantages(
+  groups: readonly Group[],
+  returns: readonly (readonly number[])[],
+): readonly Sampled[] {
+  return groups.flatMap((group, g) => {
+    const centre = mean(returns[g]!);
+    const spread = standardDeviation(returns[g]!);
+    return group.flatMap(({ sequences }, i) =>
+      sequences.map((sequence) => ({
+        ...sequence,
+        advantages: (returns[g]![i]! - centre) / (spread + 1e-4),
+      })),
+    );
+  });
+}
+
+function statistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
+  const episodes = groups.flat();
+  const replies = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
+  const sampledTokens = episodes.reduce((sum, { tokens }) => sum + tokens, 0);
+  return {
+    reward: mean(returns.flat()),
+    spread: mean(returns.map(standardDeviation)),
+    flat: mean(returns.map((group) => (group.every((value) => value === group[0]) ? 1 : 0))),
+    valid: 1 - episodes.reduce((sum, { invalid }) => sum + invalid, 0) / replies,
+    turns: replies / episodes.length,
+    replyTokens: sampledTokens / replies,
+    sampledTokens,
+  };
+}
+
+/** The mean undiscounted return of fresh episodes; keeps the weights where it is the highest so far. */
+async function evaluate(
+  { sampler, settings, task }: OnlineLearning,
+  state: TrainingState,
+  hooks: OnlineHooks,
+): Promise<Evaluated> {
+  const { evaluationEpisodes: episodes, improvement, seed } = settings;
+  sampler.refresh(state.parameters);
+  const groups = await task.play(
+    sampler,
+    deriveSeeds(seed, [streams.heldOutStarts], episodes),
+    1,
+    deriveSeeds(seed, [streams.heldOutSamples], 1)[0]!,
+  );
+  const returns = groups.flat().map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0));
+  const meanReward = mean(returns);
+  const step = state.step / improvement.epochs;
+  const best = state.best === undefined || -meanReward < state.best.loss;
+  if (best)
+    state.best = {
+      step: state.step,
+      loss: -meanReward,
+      values: state.parameters.map(({ values }) => values.slice()),
+    };
+  const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(returns)) / Math.sqrt(episodes);
+  hooks.onEvent?.({ kind: 'evaluation', step, meanReward, margin, episodes, best });
+  return { step, meanReward, margin };
+}
+
+function restore({ checkpoint, owner, parameters }: OnlineLearning): TrainingState {
+  const stored = readCheckpoint(checkpoint, parameters, owner.identity);
+  if (stored) return stored;
+  const moments = parameters.map(zeroMoments);
+  return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
+}
+
+/** The checkpoint has losses: a return is one with its sign changed. */
+const bestOf = ({ best }: TrainingState, epochs: number) =>
+  best && { step: best.step / epochs, meanReward: -best.loss };
+
+function outcome(
+  state: TrainingState,
+  ended: OnlineOutcome['ended'],
+  last: Evaluated | undefined,
+  epochs: number,
+): OnlineOutcome {
+  const { parameters, best } = state;
+  return {
+    parameters:
+      best === undefined
+        ? parameters
+        : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! })),
+    step: state.step / epochs,
+    ended,
+    best: bestOf(state, epochs),
+    last,
+  };
+}
+
+/** SHA-256 of everything that the result depends on: a checkpoint goes on only as the learning that wrote it. */
+export function identityOf(described: unknown, parameters: readonly Parameter[]): string {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify(described));
+  for (const { name, shape, values } of parameters) {
+    hash.update(JSON.stringify([name, shape]));
+    hash.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+  }
+  return hash.digest('hex');
+}

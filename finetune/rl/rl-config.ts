@@ -1,0 +1,202 @@
+/** The only definition of a reinforcement learning's config. */
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { fallbacks } from '../../src/agents/player.js';
+import { UserError } from '../../src/base/errors.js';
+import { openConfig } from '../../src/config/file.js';
+import { environmentSchema } from '../../src/environments/settings.js';
+import { adaptableModules } from '../../src/models/local/graph/adapter.js';
+import { ignoreKeysSchema, isPackaged, modelDirectory } from '../../src/models/local/settings.js';
+import { quantizations } from '../../src/models/local/weights/quantization.js';
+import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
+import { overlaid, parseSettings } from '../../src/settings/settings.js';
+import { schedules } from '../engine/optimisers.js';
+import { objectiveSchema } from '../train/objectives/settings.js';
+
+const count = (minimum: number) => z.int().min(minimum);
+
+const methodSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('lora').describe('Train a low-rank adapter'),
+    rank: count(1).default(16).describe('LoRA rank'),
+    alpha: z.number().positive().default(32).describe('The adapter is scaled by alpha / rank'),
+    rsLora: z.boolean().default(false).describe('Scale by alpha / √rank instead'),
+    modules: z
+      .array(z.enum(adaptableModules))
+      .min(1)
+      .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
+      .describe('Which projections get an adapter'),
+    quantization: z
+      .enum(quantizations)
+      .exclude(['float32'])
+      .default('none')
+      .describe('Bits of the frozen weights (QLoRA), for sampling and training alike'),
+  }),
+  z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
+  z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
+]);
+
+const agentSchema = z
+  .strictObject({
+    history: count(0)
+      .default(1000)
+      .describe(
+        'Turns before the present one that the model is shown; the default shows whole conversations',
+      ),
+    fallback: z
+      .enum(fallbacks)
+      .default('end')
+      .describe(
+        'What follows a reply that names no action: a random one, the first, or the end of the episode',
+      ),
+    maxTurns: count(1)
+      .default(200)
+      .describe("Turns after which an episode is cut, beside the environment's own limit"),
+    maxTokens: count(1).default(64).describe('Longest reply'),
+    temperature: z
+      .number()
+      .positive()
+      .default(1)
+      .describe('Of the sampling; the policy that is trained has it'),
+  })
+  .prefault({})
+  .describe('How the model acts');
+
+const rewardSchema = z
+  .strictObject({
+    gamma: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(1)
+      .describe('Discount of rewards for each turn that they lie ahead'),
+    invalid: z.number().default(0).describe('Added for each reply that names no action'),
+    shuffle: z
+      .boolean()
+      .default(false)
+      .describe('Permute the returns within each group: a control that must not learn'),
+  })
+  .prefault({})
+  .describe('What an episode earns');
+
+const evaluationSchema = z
+  .strictObject({
+    every: count(1).default(10).describe('Updates between evaluations'),
+    episodes: count(1)
+      .default(256)
+      .describe('Episodes of an evaluation, sampled, on starts that are never trained on'),
+  })
+  .prefault({})
+  .describe('The return that the best weights are chosen by');
+
+const limitsSchema = z
+  .strictObject({
+    minutes: z.number().positive().optional().describe('Minutes of all sessions together'),
+    tokens: count(1).optional().describe('Sampled tokens'),
+  })
+  .prefault({})
+  .describe('What ends it early, with its result');
+
+const settings = z.strictObject({
+  $schema: z.string().optional().describe('For editors'),
+  model: z
+    .string()
+    .min(1)
+    .describe(
+      'Directory of the model; `package:models/tiny-bytes` is a small one to be trained from scratch, `package:models/tiny-improver` the embedded one',
+    )
+    .meta({ format: 'path' }),
+  environment: z
+    .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
+    .describe('Where the model acts: an id, or an id with options'),
+  objective: objectiveSchema.describe('What an update maximises'),
+  output: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Directory of the result (default: named after this file, in the working directory's `tuned`); with a checkpoint in it, it goes on",
+    )
+    .meta({ format: 'path' }),
+  method: methodSchema.prefault({ kind: 'lora' }).describe('What is trained'),
+  seed: count(0).default(0).describe('Fixes starts, samples and first weights'),
+  updates: count(1).default(100).describe('Times that episodes are played and learnt from'),
+  groups: count(1).default(8).describe('Starts an update'),
+  groupSize: count(1).default(8).describe('Episodes from each start'),
+  epochs: count(1).default(1).describe('Steps of the optimizer with the same episodes'),
+  agent: agentSchema,
+  reward: rewardSchema,
+  evaluation: evaluationSchema,
+  limits: limitsSchema,
+  learningRate: z.number().positive().default(1e-5).describe('Peak learning rate'),
+  schedule: z.enum(schedules).default('constant').describe('How the learning rate falls after the warm-up'),
+  warmupSteps: count(0).default(0).describe('Steps in which the learning rate rises'),
+  weightDecay: z.number().min(0).default(0).describe('Decoupled weight decay of AdamW'),
+  betas: z
+    .tuple([z.number().gt(0).lt(1), z.number().gt(0).lt(1)])
+    .default([0.9, 0.999])
+    .describe('Decay rates of the two averages of AdamW'),
+  maxGradientNorm: z.number().positive().default(1).describe('Longer gradients are cut to this norm'),
+  batchTokens: count(1)
+    .default(2048)
+    .describe('Tokens read at once in an update, padding included: lower it when memory is short'),
+  checkpointEvery: count(1).default(10).describe('Updates between checkpoints'),
+  template: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe('Variables of the chat template, as serving has them'),
+  ignoreKeys: ignoreKeysSchema,
+  device: z.string().default('cpu').describe('Where it samples and trains'),
+  threads: count(1)
+    .optional()
+    .describe('Processor threads (default: the physical cores that are free at the start)'),
+});
+
+type Written = z.output<typeof settings>;
+
+export type RlConfig = Omit<Written, 'environment'> & {
+  readonly output: string;
+  readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
+};
+
+export const rlKind: SettingsKind<Written> = {
+  schema: settings,
+  get json() {
+    return jsonSchemaOf(settings);
+  },
+  example: 'updates=20 or reward.shuffle=true',
+  longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
+};
+
+/**
+ * Reads the config of a reinforcement learning, by its path or by the name of a ready one; paths are resolved as those of
+ * a training's config.
+ * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
+ */
+export function loadRlConfig(
+  file: string,
+  overrides: readonly string[] = [],
+  cwd = '',
+  note: (text: string) => void = () => undefined,
+): RlConfig {
+  const source = openConfig('rl', file, { cwd });
+  const read = overlaid(rlKind, source, overrides);
+  const parsed = parseSettings(rlKind, read.content, read.where);
+  for (const text of read.notes) note(text);
+  const config = read.absolute(parsed, source.folder, cwd);
+  if (config.output !== undefined && isPackaged(config.output))
+    throw new UserError({
+      ...read.where(['output'], 'value'),
+      field: 'output',
+      value: config.output,
+      message: 'nothing is written into the package',
+      remedy: 'name a directory of your own, e.g. tuned/mine',
+    });
+  const { environment } = config;
+  return {
+    ...config,
+    environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
+    model: modelDirectory(config.model, undefined, 'model'),
+    output: config.output ?? resolve(cwd, join('tuned', source.stem)),
+  };
+}

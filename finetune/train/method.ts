@@ -1,0 +1,110 @@
+/** What a training changes: an adapter, the stored weights, or random ones; its first values and its result. */
+import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { UserError } from '../../src/base/errors.js';
+import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import type { Quantization } from '../../src/models/local/weights/quantization.js';
+import {
+  initialAdapter,
+  initializerRange,
+  randomModel,
+  storedModel,
+  writeAdapter,
+} from '../engine/first-values.js';
+import { type LoraSettings, modulesOf, type Trainable, trainedParameters } from '../engine/trainable.js';
+import type { Parameter } from '../engine/training-session.js';
+import { requireModelDirectory, writeModel } from '../export/model-directory.js';
+
+export type Method =
+  | {
+      readonly kind: 'lora';
+      readonly lora: LoraSettings;
+      /** Bits of the frozen weights, as the model will be served. Absent: all. */
+      readonly quantization?: Quantization;
+    }
+  /** All weights, from those that are stored. */
+  | { readonly kind: 'full' }
+  /** All weights, from random ones: config, tokenizer and template are all that the directory need hold. */
+  | { readonly kind: 'scratch' };
+
+interface MethodJob {
+  /** Directory of the model. */
+  readonly model: string;
+  readonly method: Method;
+  /** Directory that the result goes into. */
+  readonly output: string;
+}
+
+/** The method with the names that the model itself has for the modules to be changed. */
+export function withOwnModules(method: Method, config: DecoderConfig): Method {
+  if (method.kind !== 'lora') {
+    if (config.architecture !== 'gpt2') return method;
+    throw new UserError({
+      field: 'method.kind',
+      value: method.kind,
+      message: 'the weights of GPT-2 are not written here, as its files have them transposed',
+      alternatives: ['lora'],
+    });
+  }
+  const modules = modulesOf(config, method.lora.modules);
+  return { ...method, lora: { ...method.lora, modules } };
+}
+
+export function firstParameters(
+  { model, method, seed }: { readonly model: string; readonly method: Method; readonly seed: number },
+  config: DecoderConfig,
+): { trainable: Trainable; parameters: Parameter[] } {
+  switch (method.kind) {
+    case 'lora': {
+      const base = openWeights(model);
+      const { quantization = 'none' } = method;
+      const quantized = packedWeights(model, config, base, quantization);
+      const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized };
+      const shapes = trainedParameters(config, trainable);
+      if (shapes.length === 0)
+        throw new UserError({ field: 'modules', message: 'names no module, so nothing would be trained' });
+      return { trainable, parameters: initialAdapter(shapes, seed) };
+    }
+    case 'full':
+      requireModelDirectory(model);
+      return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
+    case 'scratch':
+      requireModelDirectory(model);
+      return {
+        trainable: { kind: 'all' },
+        parameters: randomModel(config, initializerRange(model), seed),
+      };
+  }
+}
+
+/** @returns the directory of the adapter or the model */
+export async function writeResult(
+  { model, method, output }: MethodJob,
+  parameters: readonly Parameter[],
+): Promise<string> {
+  if (method.kind === 'lora') {
+    const adapter = path.join(output, 'adapter');
+    writeAdapter(adapter, parameters, method.lora, model);
+    return adapter;
+  }
+  const directory = path.join(output, 'model');
+  // The same training makes the same model again.
+  rmSync(directory, { recursive: true, force: true });
+  await writeModel(directory, model, parameters);
+  return directory;
+}
+
+/** @throws UserError when a model is where the result will be, and no checkpoint tells that this training made it */
+export function refuseOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
+  const directory = path.join(output, 'model');
+  if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;
+  if (existsSync(checkpoint) && realpathSync(directory) !== realpathSync(model)) return;
+  throw new UserError({
+    field: 'output',
+    value: output,
+    message: 'there is a model in it already, in the directory that the result will have',
+    remedy: `name another output, or move ${directory} away`,
+  });
+}

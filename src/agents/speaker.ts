@@ -1,0 +1,58 @@
+/** Where an agent's replies come from: a model of any provider, or a sampler that keeps token ids. */
+import type { ChatMessage, LanguageModel } from '../models/language-model.js';
+
+export interface Reply {
+  readonly text: string;
+}
+
+/** One message of the environment's, and what the model replied. */
+export interface Exchange<R extends Reply = Reply> {
+  readonly message: string;
+  readonly reply: R;
+}
+
+/** A conversation in which the model has the word. */
+export interface Conversation<R extends Reply = Reply> {
+  /** Empty: there is no system message. */
+  readonly system: string;
+  /** What was said before, as far as it is shown. */
+  readonly before: readonly Exchange<R>[];
+  /** Whether that is all that was said. */
+  readonly whole: boolean;
+  readonly message: string;
+  /** Of the sampling. */
+  readonly seed: number;
+}
+
+export interface Speaker<R extends Reply = Reply> {
+  /** One reply to each conversation, in their order. */
+  reply(conversations: readonly Conversation<R>[]): Promise<readonly R[]>;
+}
+
+export function messagesOf({
+  system,
+  before,
+  message,
+}: Pick<Conversation, 'system' | 'before' | 'message'>): readonly ChatMessage[] {
+  return [
+    ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
+    ...before.flatMap((exchange): ChatMessage[] => [
+      { role: 'user', content: exchange.message },
+      { role: 'assistant', content: exchange.reply.text },
+    ]),
+    { role: 'user', content: message },
+  ];
+}
+
+/** @throws ModelError when the provider gave no completion */
+export function modelSpeaker(model: LanguageModel): Speaker {
+  return {
+    reply: (conversations) =>
+      Promise.all(
+        conversations.map(async (conversation) => {
+          const [completion] = await model.generate(messagesOf(conversation), { seeds: [conversation.seed] });
+          return { text: completion!.text };
+        }),
+      ),
+  };
+}

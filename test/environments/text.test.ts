@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import {
+  environmentIds,
+  makeEnvironment,
+  textEnvironmentIds,
+} from '../../src/environments/catalogue/open.js';
+import { createPolicyFamily } from '../../src/policies/families.js';
+import { describeEnvironment } from '../contracts/environment-contract.js';
+
+for (const id of textEnvironmentIds())
+  describeEnvironment({ name: id, make: (options) => makeEnvironment(id, options) });
+
+describe('environments that speak in texts', () => {
+  it('are apart from those that policies of numbers act in, which refuse them', async () => {
+    expect(environmentIds()).not.toContain('bandit');
+    const bandit = await makeEnvironment('bandit');
+    expect(() =>
+      createPolicyFamily({ kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 }, bandit),
+    ).toThrow(/speaks in texts, which no policy of numbers can act on[\s\S]*finetune rl/);
+  });
+
+  it('take only what the space names', async () => {
+    const bandit = await makeEnvironment('bandit');
+    bandit.reset(1);
+    expect(() => bandit.step('I')).toThrow(/A, B, C/);
+    expect(() => bandit.step(2)).toThrow(/takes a text as action/);
+  });
+});
+
+describe('the bandit', () => {
+  it.each([
+    [{}, 'C'],
+    [{ best: 7 }, 'H'],
+  ])('with the options %j pays for %s alone', async (options, best) => {
+    const bandit = await makeEnvironment('bandit', options);
+    const paid = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'].filter((arm) => {
+      expect(bandit.reset(0)).toContain(arm);
+      const { reward, terminated } = bandit.step(arm);
+      expect(terminated).toBe(true);
+      return reward === 1;
+    });
+    expect(paid).toEqual([best]);
+  });
+});
+
+describe('the probes', () => {
+  /** Observations and rewards of an episode, by the actions that a rule chooses. */
+  async function episode(id: string, seed: number, act: (observation: unknown) => string) {
+    const probe = await makeEnvironment(id);
+    const observations = [probe.reset(seed)];
+    const rewards: number[] = [];
+    for (;;) {
+      const step = probe.step(act(observations.at(-1)));
+      rewards.push(step.reward);
+      if (step.terminated) return { observations, rewards };
+      observations.push(step.observation);
+    }
+  }
+
+  it('pay as each says', async () => {
+    expect(await episode('probe-value', 0, () => 'A')).toEqual({ observations: ['go'], rewards: [1] });
+    expect(await episode('probe-discount', 0, () => 'A')).toEqual({
+      observations: ['first', 'last'],
+      rewards: [0, 1],
+    });
+    expect((await episode('probe-policy', 0, () => 'A')).rewards).toEqual([1]);
+    expect((await episode('probe-policy', 0, () => 'B')).rewards).toEqual([-1]);
+    const seen = new Set<unknown>();
+    for (let seed = 0; seed < 10; seed++) {
+      const { observations, rewards } = await episode('probe-observation', seed, () => 'A');
+      seen.add(observations[0]);
+      expect(rewards).toEqual([observations[0] === 'up' ? 1 : -1]);
+      const best = (observation: unknown) => (observation === 'up' ? 'A' : 'B');
+      expect((await episode('probe-policy-observation', seed, best)).rewards).toEqual([1]);
+      const worst = (observation: unknown) => (observation === 'up' ? 'B' : 'A');
+      expect((await episode('probe-policy-observation', seed, worst)).rewards).toEqual([-1]);
+    }
+    expect([...seen].sort()).toEqual(['down', 'up']);
+  });
+});
