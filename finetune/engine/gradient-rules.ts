@@ -89,6 +89,9 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const wide = g.op('Concat', [g.integers([-1]), width], { axis: 0 });
     const rows = g.op('Reshape', [outputs[0]!, wide]);
     const places = g.op('Reshape', [g.cast(indices, 'int64'), g.integers([-1, 1])]);
+    // On a processor this would add up the rows of several threads without order.
+    if (g.shaders)
+      return [g.op('ScatterND', [zerosLike(g, precision, table), places, rows], { reduction: 'add' })];
     const everywhere = g.op('Expand', [places, g.op('Shape', [rows])]);
     const zeros = zerosLike(g, precision, table);
     return [g.op('ScatterElements', [zeros, everywhere, rows], { axis: 0, reduction: 'add' })];

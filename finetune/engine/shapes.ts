@@ -70,7 +70,7 @@ function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): S
 }
 
 const likeFirst = new Set(
-  'Cast Cos Sin Sqrt Sigmoid Tanh Floor Exp Log Neg Softmax Identity ScatterElements'.split(' '),
+  'Not Cast Cos Sin Sqrt Sigmoid Tanh Floor Exp Log Neg Softmax Identity ScatterElements'.split(' '),
 );
 const broadcasting = new Set(
   'Add Sub Mul Div Pow Mod Min Max Less LessOrEqual Equal And Or Where BitShift'.split(' '),

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { usableDevices } from '../../../src/models/local/engine/device.js';
-import { deviceCaches } from '../../../src/models/local/engine/device-cache.js';
-import { loadEngine } from '../../../src/models/local/engine/engine.js';
+import { usableDevices } from '../../../../src/models/local/engine/device.js';
+import { deviceCaches } from '../../../../src/models/local/engine/device-cache.js';
+import { loadEngine } from '../../../../src/models/local/engine/engine.js';
 import {
   KeyValueCache,
   type NewEntries,
   type TokenCache,
-} from '../../../src/models/local/engine/key-value-cache.js';
-import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
-import type { GenerateJob } from '../../../src/models/local/engine/protocol.js';
-import { GraphBuilder } from '../../../src/models/local/graph/graph.js';
-import type { Device } from '../../../src/models/local/settings.js';
-import { readReference, referenceDirectory, referenceModels } from './fixture.js';
+} from '../../../../src/models/local/engine/key-value-cache.js';
+import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
+import type { GenerateJob } from '../../../../src/models/local/engine/protocol.js';
+import { GraphBuilder } from '../../../../src/models/local/graph/graph.js';
+import type { Device } from '../../../../src/models/local/settings.js';
+import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 
 const usable = await usableDevices();
 

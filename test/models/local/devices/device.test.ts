@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseDevice, usableDevices } from '../../../src/models/local/engine/device.js';
+import { chooseDevice, usableDevices } from '../../../../src/models/local/engine/device.js';
 
 const usable = await usableDevices();
 
