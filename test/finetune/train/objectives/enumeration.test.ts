@@ -18,7 +18,7 @@ import { relativeDistance } from '../../reference-training.js';
 import { randomParameters, tinyConfig, tinyTrainable, type Written } from './policy.js';
 
 const vocabulary = 4;
-const config: DecoderConfig = { ...tinyConfig, vocabulary, layers: tinyConfig.layers.slice(0, 1) };
+const config: DecoderConfig = { ...tinyConfig, vocabulary };
 const prompt = [1, 3];
 const answers = Array.from({ length: vocabulary ** 2 }, (_, i) => [
   Math.floor(i / vocabulary),
