@@ -1,4 +1,5 @@
 /** The trained parameters: a low-rank adapter beside the frozen weights, or every weight of the model. */
+import { UserError } from '../../src/base/errors.js';
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import { loraParameters } from '../../src/models/local/graph/lora.js';
 import { packedParameters } from '../../src/models/local/graph/packed-parameters.js';
@@ -47,8 +48,23 @@ export function elementCount(shape: readonly number[]): number {
   return shape.reduce((count, size) => count * size, 1);
 }
 
+/** @throws UserError for layers whose operators have no gradient here */
+export function requireGradients({ architecture, layers }: DecoderConfig): void {
+  const found = layers.find(({ recurrence }) => recurrence !== undefined)?.recurrence;
+  if (found === undefined) return;
+  throw new UserError({
+    field: 'model',
+    value: architecture,
+    message: `models of this family run here but can’t be trained: the layers that carry a state (${found.kind}) have no gradient yet`,
+    alternatives: ['a model whose layers all attend, e.g. Qwen3, Llama, SmolLM2, Gemma 3'],
+    remedy:
+      'train it elsewhere: `policyloop finetune export trl` writes all that TRL needs, and `finetune import` takes the adapter back',
+  });
+}
+
 /** All parameters that are trained, in a fixed order: `<module>.lora_A.weight`, …, or the model's own names. */
 export function trainedParameters(config: DecoderConfig, trainable: Trainable): ParameterShape[] {
+  requireGradients(config);
   if (trainable.kind === 'all') return decoderTensors(config);
   const { rank, modules } = trainable.lora;
   return decoderTensors(config).flatMap(({ name, shape }) => {

@@ -8,7 +8,7 @@ import type { DecoderConfig } from '../../src/models/local/weights/decoder-confi
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
 import type { Objective } from '../engine/objective.js';
-import { type Trainable, trainedParameters } from '../engine/trainable.js';
+import { requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { buildTrainingGraph } from '../engine/training-graph.js';
 import { openTrainingSession, type Parameter, type TrainingSession } from '../engine/training-session.js';
 import { firstParameters, type Method, refuseOtherModel, withOwnModules } from '../train/method.js';
@@ -33,6 +33,7 @@ export interface PlannedLearning {
 /** @throws UserError when the model can't be read, or another model is where the result will be */
 export function planLearning(config: RlConfig): PlannedLearning {
   const decoder = readDecoderConfig(config.model, config.ignoreKeys);
+  requireGradients(decoder);
   const method = withOwnModules(methodOf(config), decoder);
   const checkpoint = path.join(config.output, 'checkpoint.safetensors');
   refuseOtherModel({ model: config.model, method, output: config.output }, checkpoint);

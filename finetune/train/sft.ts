@@ -7,6 +7,7 @@ import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import type { TokenExample } from '../engine/batch.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
+import { requireGradients } from '../engine/trainable.js';
 import { orOutOfMemory } from '../engine/training-session.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
 import { firstParameters, type Method, refuseOtherModel, withOwnModules, writeResult } from './method.js';
@@ -48,6 +49,7 @@ export interface FineTuningHooks extends TrainingHooks {
 /** @throws UserError when model or examples can't be used, memory can't suffice or runs out, or the training diverges */
 export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
   const config = readDecoderConfig(given.model, given.ignoredKeys);
+  requireGradients(config);
   const job = { ...given, method: withOwnModules(given.method, config) };
   const checkpoint = path.join(job.output, 'checkpoint.safetensors');
   refuseOtherModel(job, checkpoint);

@@ -1,7 +1,7 @@
 /** What a model says behind a prompt, however it is loaded. */
 import { adaptedModules, adapterInputs } from '../../src/models/local/engine/adapter-inputs.js';
 import { buildGraph } from '../../src/models/local/engine/engine.js';
-import { KeyValueCache } from '../../src/models/local/engine/key-value-cache.js';
+import { cacheShape, KeyValueCache } from '../../src/models/local/engine/key-value-cache.js';
 import { openSession } from '../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../src/models/local/graph/adapter.js';
@@ -30,7 +30,7 @@ export async function lastLogits(
   const modules = adaptedModules(all);
   const graph = buildGraph({ path: model, adapter, quantization }, config, weights, modules);
   const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
-  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const shape = cacheShape(config);
   const { logits } = await session.forward({
     ids,
     rows: 1,

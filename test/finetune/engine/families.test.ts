@@ -10,8 +10,27 @@ import { readDecoderConfig } from '../../../src/models/local/families/hf-config.
 import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { readSafetensors } from '../../../src/models/local/weights/safetensors.js';
-import { familyDirectory, readFamily, referenceFamilies } from '../../models/local/reference-families.js';
+import {
+  familyDirectory,
+  readFamily,
+  recurrentFamilies,
+  referenceFamilies,
+} from '../../models/local/reference-families.js';
 import { adapterValues, relativeDistance, values } from '../reference-training.js';
+
+function adapterOf(name: string): Trainable {
+  const { rank, alpha, modules } = readFamily(name).training;
+  const lora = { rank, alpha, modules, dropout: 0, rankStabilized: false };
+  return { kind: 'adapter', lora, base: openWeights(familyDirectory(name)) };
+}
+
+it.each(recurrentFamilies)('%s is refused, with what to do', (name) => {
+  const config = readDecoderConfig(familyDirectory(name));
+  for (const kind of [{ kind: 'all' } as const, adapterOf(name)])
+    expect(() => trainedParameters(config, kind)).toThrow(
+      /^model: .* can’t be trained.*\n.*\n.*e\.g\. Qwen3.*\n.*export trl/,
+    );
+});
 
 describe.each(referenceFamilies)('%s', (name) => {
   const directory = familyDirectory(name);
@@ -19,9 +38,7 @@ describe.each(referenceFamilies)('%s', (name) => {
 
   it.each(['float32', 'float64'] as const)('has PEFT’s loss and gradients in %s', async (precision) => {
     const config = readDecoderConfig(directory);
-    const { rank, alpha, modules } = training;
-    const lora = { rank, alpha, modules, dropout: 0, rankStabilized: false };
-    const trainable: Trainable = { kind: 'adapter', lora, base: openWeights(directory) };
+    const trainable = adapterOf(name);
     const start = adapterValues(path.join(directory, 'adapter-start'));
     const parameters = trainedParameters(config, trainable).map(
       (one): Parameter => ({

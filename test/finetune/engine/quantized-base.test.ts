@@ -12,7 +12,7 @@ import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
 import { ownRows } from '../../../finetune/train/packing.js';
 import { fineTune } from '../../../finetune/train/sft.js';
 import { buildGraph } from '../../../src/models/local/engine/engine.js';
-import { KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
+import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -216,7 +216,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base in %s', (quant
     writeAdapter(adapter, parameters, lora, directory);
     const served = buildGraph({ path: directory, adapter, quantization }, config, openWeights(directory));
     const session = await openSession(served, config, { device: 'cpu', threads: 1 });
-    const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+    const shape = cacheShape(config);
     const { logits } = await session.forward({
       ids: one.ids,
       rows: 1,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
+import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
@@ -14,7 +14,7 @@ async function load(name: string) {
   const weights = openWeights(directory);
   const graph = buildInferenceGraph(config, (g) => storedParameters(g, weights, 'float32'));
   const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
-  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const shape = cacheShape(config);
   return { config, session, shape };
 }
 

@@ -19,6 +19,9 @@ export const referenceFamilies = [
   'gpt2',
 ] as const;
 
+/** Those with layers that carry a state: served, not trained. */
+export const recurrentFamilies = ['qwen35', 'lfm2', 'lfm2-untied'] as const;
+
 export const familyDirectory = (name: string): string =>
   fileURLToPath(new URL(`../../fixtures/reference-families/${name}`, import.meta.url));
 
@@ -29,6 +32,7 @@ export interface FamilyReference {
     readonly last_logits: readonly number[];
     readonly greedy_ids: readonly number[];
   }[];
+  /** Recurrent families have no examples and no loss. */
   readonly training: {
     readonly examples: readonly {
       readonly prompt_ids: readonly number[];

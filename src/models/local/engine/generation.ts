@@ -3,12 +3,13 @@ import type { Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
 import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
-import type { DecoderConfig } from '../weights/decoder-config.js';
+import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
 import type { AdapterInputs } from './adapter-inputs.js';
-import { type HeldPrompt, KeyValueCache, PromptCaches } from './key-value-cache.js';
+import { cacheShape, type HeldPrompt, KeyValueCache, PromptCaches } from './key-value-cache.js';
 import type { GeneratedAnswer, GenerateJob, Generation } from './protocol.js';
 import type { DecoderSession } from './runtime.js';
+import { keptStates, type States, tiledStates } from './states.js';
 
 interface GenerationRequest extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'logProbabilities'> {
   /** Factors of the adapter; the same object each time, as prompts are kept by it. */
@@ -56,14 +57,19 @@ const ownBlock = 32;
 export class TextGenerator {
   readonly #session: DecoderSession;
   readonly #config: DecoderConfig;
+  /** Whether some layers carry a state. */
+  readonly #carries: boolean;
   readonly #bytes: TokenBytes;
   readonly #prompts: PromptCaches;
   readonly #own: KeyValueCache;
+  /** Those of the candidates. */
+  #states: States = [];
 
   constructor(session: DecoderSession, config: DecoderConfig, bytes: TokenBytes) {
-    const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+    const shape = cacheShape(config);
     this.#session = session;
     this.#config = config;
+    this.#carries = stateShapes(config).length > 0;
     this.#bytes = bytes;
     this.#prompts = new PromptCaches(shape);
     this.#own = new KeyValueCache(shape);
@@ -82,11 +88,15 @@ export class TextGenerator {
     for (const candidate of candidates) candidate.take(first.slice());
     let running = candidates.filter((candidate) => !candidate.finished);
     this.#own.reset(Math.max(1, running.length));
+    this.#states = tiledStates(held.states.at(held.cache.length), running.length);
     while (running.length > 0) {
       if (hooks.aborted()) throw new AbortedError();
       await this.#step(held, request, running);
       const kept = [...running.keys()].filter((row) => !running[row]!.finished);
-      if (kept.length < running.length && kept.length > 0) this.#own.keepRows(kept);
+      if (kept.length < running.length && kept.length > 0) {
+        this.#own.keepRows(kept);
+        this.#states = keptStates(this.#states, running.length, kept);
+      }
       if (kept.length === 0 && candidates.length === 1) this.#keepAnswer(held, candidates[0]!);
       running = kept.map((row) => running[row]!);
     }
@@ -103,7 +113,8 @@ export class TextGenerator {
     const long = limit !== undefined && prompt.length + maxTokens > limit;
     if (long !== held.long) held.tokens = [];
     held.long = long;
-    return Math.min(commonPrefix(held.tokens, prompt), prompt.length - 1);
+    const common = Math.min(commonPrefix(held.tokens, prompt), prompt.length - 1);
+    return this.#carries ? held.states.cut(common) : common;
   }
 
   /** @returns the logits after the last token of the prompt */
@@ -127,9 +138,11 @@ export class TextGenerator {
         adapter,
         prompt,
         own: this.#own,
+        states: held.states.at(prompt.length),
         logitsOf: last ? [chunk.length - 1] : [],
       });
       prompt.append(output.entries);
+      if (this.#carries) held.states.add(prompt.length, output.states);
       held.tokens = ids.slice(0, prompt.length);
       logits = output.logits.slice();
     }
@@ -145,7 +158,7 @@ export class TextGenerator {
     // Tokens that a constraint leaves no choice about are read together with the one before them.
     const tokens = Math.min(...running.map((candidate) => candidate.unread.length));
     const ready = running.flatMap((candidate, row) => (candidate.unread.length === tokens ? [row] : []));
-    const { logits, entries } = await this.#session.forward({
+    const { logits, entries, states } = await this.#session.forward({
       ids: running.flatMap((candidate) => candidate.unread.splice(0, tokens)),
       rows: running.length,
       position: prompt.length + this.#own.length,
@@ -153,9 +166,11 @@ export class TextGenerator {
       adapter,
       prompt,
       own: this.#own,
+      states: this.#states,
       logitsOf: ready.map((row) => (row + 1) * tokens - 1),
     });
     this.#own.append(entries, ownBlock);
+    this.#states = states;
     const { vocabulary } = this.#config;
     ready.forEach((row, i) => {
       running[row]!.take(logits.subarray(i * vocabulary, (i + 1) * vocabulary));
@@ -165,6 +180,7 @@ export class TextGenerator {
   /** A conversation that goes on after a single answer finds its keys and values there. */
   #keepAnswer(held: HeldPrompt, candidate: Candidate): void {
     held.cache.append(this.#own.entries(0));
+    if (this.#carries) held.states.add(held.cache.length, this.#states);
     held.tokens = [...held.tokens, ...candidate.ids.slice(0, this.#own.length)];
   }
 }

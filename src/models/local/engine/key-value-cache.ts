@@ -1,11 +1,20 @@
+import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
 import type { AdapterInputs } from './adapter-inputs.js';
+import { StatePlaces } from './states.js';
 
 /** Shape of the keys (and of the values) of one token: layers × kvHeads × headDim float32 numbers. */
 export interface CacheShape {
+  /** Those that attend. */
   readonly layers: number;
   readonly kvHeads: number;
   readonly headDim: number;
 }
+
+export const cacheShape = (config: DecoderConfig): CacheShape => ({
+  layers: attentionLayers(config).length,
+  kvHeads: config.kvHeads,
+  headDim: config.headDim,
+});
 
 /** Keys and values of new tokens, per layer, each [kvHeads, rows, tokens, headDim]. */
 export interface NewEntries {
@@ -154,6 +163,7 @@ export class KeyValueCache {
 /** A prompt whose keys and values are there. */
 export interface HeldPrompt {
   readonly cache: KeyValueCache;
+  readonly states: StatePlaces;
   /** Tokens that `cache` holds the keys and values of. */
   tokens: number[];
   /** Whether the keys are turned as longrope does for long sequences. */
@@ -177,7 +187,12 @@ export class PromptCaches {
   }
 
   of(adapter: AdapterInputs): HeldPrompt {
-    const prompt = this.#prompts.get(adapter) ?? { cache: this.#free(), tokens: [], long: false };
+    const prompt = this.#prompts.get(adapter) ?? {
+      cache: this.#free(),
+      states: new StatePlaces(),
+      tokens: [],
+      long: false,
+    };
     this.#prompts.delete(adapter);
     this.#prompts.set(adapter, prompt);
     return prompt;

@@ -8,8 +8,9 @@ import { openWeights } from '../weights/open-weights.js';
 import type { Quantization } from '../weights/quantization.js';
 import { freeCores } from './device.js';
 import { buildGraph } from './engine.js';
-import { KeyValueCache } from './key-value-cache.js';
+import { cacheShape, KeyValueCache } from './key-value-cache.js';
 import { type DecoderSession, openSession } from './runtime.js';
+import type { States } from './states.js';
 
 export interface QuantizationLoss {
   /** Tokens of the text that were predicted. */
@@ -81,9 +82,10 @@ export async function measureQuantizationLoss(
 
 /** Reads the text on, giving the logits after each token. */
 function reader(session: DecoderSession, config: DecoderConfig, ids: readonly number[]) {
-  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const shape = cacheShape(config);
   const prompt = new KeyValueCache(shape);
   const own = new KeyValueCache(shape);
+  let states: States = [];
   return async (start: number, count: number): Promise<Float32Array> => {
     const output = await session.forward({
       ids: ids.slice(start, start + count),
@@ -91,9 +93,11 @@ function reader(session: DecoderSession, config: DecoderConfig, ids: readonly nu
       position: start,
       prompt,
       own,
+      states,
       logitsOf: Array.from({ length: count }, (_, row) => row),
     });
     prompt.append(output.entries);
+    states = output.states;
     return output.logits;
   };
 }

@@ -1,9 +1,10 @@
 import type { BuiltGraph } from '../graph/graph.js';
-import type { DecoderConfig } from '../weights/decoder-config.js';
+import { attentionLayers, type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
 import type { AdapterInputs } from './adapter-inputs.js';
 import type { KeyValueCache, NewEntries } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
+import type { States } from './states.js';
 
 export interface SessionSettings {
   /** Execution provider of the runtime: `cpu`, `cuda`, `webgpu`, … */
@@ -25,6 +26,8 @@ interface ForwardInput {
   readonly prompt: KeyValueCache;
   /** As many rows as the batch. */
   readonly own: KeyValueCache;
+  /** States of layers that carry one, before the new tokens; none: the sequences begin here. */
+  readonly states?: States;
   /** Rows of the flattened [rows × tokens] whose logits are wanted. */
   readonly logitsOf: readonly number[];
 }
@@ -33,6 +36,8 @@ interface ForwardOutput {
   /** [logitsOf.length, vocabulary] */
   readonly logits: Float32Array;
   readonly entries: NewEntries;
+  /** Behind the new tokens. */
+  readonly states: States;
 }
 
 export interface DecoderSession {
@@ -50,6 +55,8 @@ export async function openSession(
   settings: SessionSettings,
 ): Promise<DecoderSession> {
   const session = await ort.InferenceSession.create(graph.model, sessionOptions(graph, settings));
+  const layers = attentionLayers(config);
+  const shapes = stateShapes(config);
   return {
     async forward(input) {
       const results = await session.run(feeds(config, input));
@@ -57,10 +64,11 @@ export async function openSession(
       return {
         logits: read('logits'),
         entries: {
-          keys: config.layers.map((_, layer) => read(`new_keys.${layer}`)),
-          values: config.layers.map((_, layer) => read(`new_values.${layer}`)),
+          keys: layers.map((_, layer) => read(`new_keys.${layer}`)),
+          values: layers.map((_, layer) => read(`new_values.${layer}`)),
           tokens: input.ids.length / input.rows,
         },
+        states: shapes.map((_, i) => read(`new_state.${i}`)),
       };
     },
     close: () => session.release(),
@@ -99,10 +107,15 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
     tensors.sequence_tokens = int32(Int32Array.of(input.sequenceTokens ?? input.position + tokens), [1]);
   for (const [name, cache] of [['prompt', prompt] as const, ['own', own] as const]) {
     const shape = [config.kvHeads, cache.rows, cache.capacity, config.headDim];
-    for (let layer = 0; layer < config.layers.length; layer++) {
+    for (let layer = 0; layer < cache.shape.layers; layer++) {
       tensors[`${name}_keys.${layer}`] = new ort.Tensor('float32', cache.keys(layer), shape);
       tensors[`${name}_values.${layer}`] = new ort.Tensor('float32', cache.values(layer), shape);
     }
+  }
+  for (const [i, shape] of stateShapes(config).entries()) {
+    const all = [rows, ...shape];
+    const state = input.states?.[i] ?? new Float32Array(all.reduce((product, size) => product * size));
+    tensors[`state.${i}`] = new ort.Tensor('float32', state, all);
   }
   return tensors;
 }

@@ -4,7 +4,7 @@ import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../engine/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
-import type { DecoderConfig } from '../weights/decoder-config.js';
+import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/open-weights.js';
@@ -112,7 +112,7 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
           int4: rounded('int4'),
           'int4-block128': rounded('int4-block128'),
         },
-    contextToken: 2 * 4 * config.layers.length * config.kvHeads * config.headDim,
+    contextToken: 2 * 4 * attentionLayers(config).length * config.kvHeads * config.headDim,
   };
 }
 

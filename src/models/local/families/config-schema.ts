@@ -1,12 +1,12 @@
 /** The keys of `config.json` that are read, and what a family of models says of its own. */
 import { z } from 'zod';
-import type { DecoderConfig } from '../weights/decoder-config.js';
+import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
 import { largestTokenId, tokenIdsSchema } from '../weights/generation-config.js';
 import { type Rope, ropeShape } from '../weights/rope.js';
 
 const whole = z.int().positive();
 /** Ten times what the largest published decoders have, and more. */
-const largest = { layers: 2048, width: 2 ** 20 } as const;
+const largest = { layers: 2048, width: 2 ** 20, kernel: 64 } as const;
 export const largestContext = 2 ** 30;
 
 /** Keys that every family reads. */
@@ -56,6 +56,18 @@ const ownShape = {
   logits_scaling: factor,
   shared_intermediate_size: whole.max(largest.width).nullish(),
   position_embedding_type: z.string().nullish(),
+  full_attention_interval: whole.nullish(),
+  full_attn_idxs: z.array(z.int()).nullish(),
+  linear_conv_kernel_dim: whole.max(largest.kernel).nullish(),
+  linear_num_key_heads: whole.max(largest.width).nullish(),
+  linear_key_head_dim: whole.max(largest.width).nullish(),
+  linear_num_value_heads: whole.max(largest.width).nullish(),
+  linear_value_head_dim: whole.max(largest.width).nullish(),
+  conv_L_cache: whole.max(largest.kernel).nullish(),
+  conv_bias: z.boolean().nullish(),
+  block_auto_adjust_ff_dim: z.boolean().nullish(),
+  block_ffn_dim_multiplier: factor,
+  block_multiple_of: whole.nullish(),
 };
 type OwnKey = keyof typeof ownShape;
 
@@ -63,6 +75,15 @@ export const configSchema = z.looseObject({ ...commonShape, ...ownShape });
 export type HfConfig = z.output<typeof configSchema>;
 
 export type LayerType = 'full_attention' | 'sliding_attention';
+
+/** Layers that carry a state in place of attention. */
+export interface RecurrentLayers {
+  /** Their name in `layer_types`. */
+  readonly type: string;
+  /** Whether a layer is one where `layer_types` is absent. */
+  readonly at: (config: HfConfig, layer: number) => boolean;
+  readonly of: (config: HfConfig, file: string) => Recurrence;
+}
 
 /** What the decoder does other than Llama's. */
 export type Options = Partial<
@@ -79,6 +100,7 @@ export type Options = Partial<
     | 'norm'
     | 'qkNorm'
     | 'qkNormOver'
+    | 'queryGate'
     | 'queryGrowth'
     | 'residualFactor'
     | 'scoreCap'
@@ -89,6 +111,8 @@ export type Options = Partial<
 export interface Family {
   /** Names of keys that it spells otherwise than Llama. */
   readonly spelling?: Readonly<Record<string, string>>;
+  /** Keys, spelled as Llama's, that follow from others where they are absent or null. */
+  readonly derived?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   /** Keys of its own. */
   readonly keys: readonly OwnKey[];
   /** Keys that change nothing in this family. */
@@ -114,5 +138,6 @@ export interface Family {
   readonly windowed?: (config: HfConfig) => boolean;
   /** Keys of the rope of a layer, in place of the config's own; null: no rotation. */
   readonly ropeOf?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;
+  readonly recurrent?: RecurrentLayers;
   readonly options?: (config: HfConfig, file: string) => Options;
 }

@@ -7,6 +7,7 @@ import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig, LayerType, Options } from './config-schema.js';
 import { gpt2 } from './gpt2-family.js';
+import { lfm2, qwen35 } from './recurrent-families.js';
 
 const always = () => true;
 const everywhere = (): LayerType => 'sliding_attention';
@@ -230,6 +231,8 @@ export const families: Readonly<Record<string, Family>> = {
     }),
   },
   gpt2,
+  qwen3_5_text: qwen35,
+  lfm2,
   olmo2: olmo,
   olmo3: {
     ...olmo,

@@ -12,6 +12,8 @@ export const gpt2: Family = {
     activation_function: 'hidden_act',
     layer_norm_epsilon: 'rms_norm_eps',
   },
+  // Without a width of its own, the feed-forward part is four times as wide as the stream.
+  derived: ({ hidden_size }) => ({ intermediate_size: 4 * Number(hidden_size) }),
   keys: [],
   harmless: [
     'n_ctx',

@@ -4,7 +4,12 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from '../weights/config-keys.js';
-import { type DecoderConfig, type LayerConfig, llamaModules } from '../weights/decoder-config.js';
+import {
+  attentionLayers,
+  type DecoderConfig,
+  type LayerConfig,
+  llamaModules,
+} from '../weights/decoder-config.js';
 import { tokenIds } from '../weights/generation-config.js';
 import { type GgufFile, isGguf, openGguf } from '../weights/gguf.js';
 import { ggufArchitecture, ggufConfig, ropeDivisors } from '../weights/gguf-config.js';
@@ -88,6 +93,10 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const headDim = config.head_dim ?? config.hidden_size / heads;
   const own = family.options?.(config, file);
   const layers = readLayers(config, family, headDim, file);
+  if (attentionLayers({ layers }).length === 0)
+    throw unsupported(file, 'layer_types', config.layer_types ?? null, [
+      'a list with a layer of full_attention',
+    ]);
   return {
     architecture: name,
     modules: llamaModules,
@@ -110,6 +119,7 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
     },
     qkNorm: false,
     qkNormOver: 'head',
+    queryGate: false,
     scoreScale: headDim ** -0.5,
     scoreCap: undefined,
     logitCap: undefined,
@@ -138,7 +148,11 @@ const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   );
 
 /** Models with pictures have the part for text in `text_config`. */
-const withText: Readonly<Record<string, string>> = { gemma3: 'gemma3_text', mistral3: 'mistral' };
+const withText: Readonly<Record<string, string>> = {
+  gemma3: 'gemma3_text',
+  mistral3: 'mistral',
+  qwen3_5: 'qwen3_5_text',
+};
 
 function readFamily(
   raw: unknown,
@@ -180,13 +194,17 @@ function readFamily(
   });
 }
 
-/** Keys by Llama's names. Without a width of its own, GPT-2's feed-forward part is four times as wide as the stream. */
-function respelled(content: Readonly<Record<string, unknown>>, { spelling }: Family) {
-  if (spelling === undefined) return content;
-  const own = Object.fromEntries(
-    Object.entries(content).map(([key, value]) => [spelling[key] ?? key, value]),
-  );
-  return { ...own, intermediate_size: own.intermediate_size ?? 4 * Number(own.hidden_size) };
+/** Keys by Llama's names. One of the family's own counts before Llama's. */
+function respelled(content: Readonly<Record<string, unknown>>, { spelling, derived }: Family) {
+  const respell = ([key, value]: [string, unknown]): [string, unknown] => [spelling?.[key] ?? key, value];
+  const entries = Object.entries(content);
+  const isOwn = ([key]: [string, unknown]) => spelling !== undefined && key in spelling;
+  const own = Object.fromEntries([
+    ...entries.filter((entry) => !isOwn(entry)),
+    ...entries.filter(isOwn).map(respell),
+  ]);
+  const absent = Object.entries(derived?.(own) ?? {}).filter(([key]) => own[key] == null);
+  return { ...own, ...Object.fromEntries(absent) };
 }
 
 const knownKeys = (family: Family): KnownKeys => ({
@@ -258,7 +276,13 @@ function readLayers(config: HfConfig, family: Family, headDim: number, file: str
     ...(family.ropeAliases && { aliases: family.ropeAliases }),
     ...(family.ropeKeys && { keys: family.ropeKeys }),
   };
+  const { recurrent } = family;
   return Array.from({ length: count }, (_, layer) => {
+    if (
+      recurrent &&
+      (config.layer_types ? config.layer_types[layer] === recurrent.type : recurrent.at(config, layer))
+    )
+      return { rope: undefined, window: undefined, recurrence: recurrent.of(config, file) };
     const usual =
       window === undefined ? 'full_attention' : (family.layerType?.(config, layer) ?? 'full_attention');
     const type = layerType(config, family, layer, usual, window !== undefined, file);
@@ -285,5 +309,6 @@ function layerType(
     : [usual];
   const found = possible.find((one) => one === stated);
   if (found !== undefined) return found;
-  throw unsupported(file, `layer_types.${layer}`, stated, possible);
+  const others = family.recurrent === undefined ? [] : [family.recurrent.type];
+  throw unsupported(file, `layer_types.${layer}`, stated, [...possible, ...others]);
 }

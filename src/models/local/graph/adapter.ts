@@ -21,7 +21,7 @@ export const adaptableModules = [
 ] as const;
 export type AdaptableModule = (typeof adaptableModules)[number];
 
-/** The same with what other families call them: fused projections, Granite 4's feed-forward part, all of GPT-2's. */
+/** The same with what other families call them: fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
   'qkv_proj',
@@ -31,6 +31,15 @@ export const linearModules: readonly string[] = [
   'c_attn',
   'c_proj',
   'c_fc',
+  'in_proj',
+  'out_proj',
+  'w1',
+  'w2',
+  'w3',
+  'in_proj_qkv',
+  'in_proj_z',
+  'in_proj_a',
+  'in_proj_b',
 ];
 
 /** PEFT's prefix of module paths in `adapter_model.safetensors`. */

@@ -1,5 +1,6 @@
 import type { Value } from './graph.js';
 import { capped, type DecoderBuild, normalised } from './norm.js';
+import { projectionWidths } from './parameters.js';
 import { type Rotation, rotate, type TokenPlaces } from './rotation.js';
 
 /** Keys and values that were computed before, for one layer. */
@@ -137,7 +138,7 @@ export function attention(
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
   const headsFirst = (value: Value) => g.op('Transpose', [value], { perm: [2, 0, 3, 1, 4] });
   const turned = (value: Value) => (rotation === undefined ? value : rotate(g, value, rotation));
-  const [query, key, value] = projections(build, module, x, shapes);
+  const [query, key, value, gate] = projections(build, module, x, shapes);
   const rotated = turned(query());
   const grown = growth === undefined ? rotated : g.op('Mul', [rotated, growth]);
   const scaled = g.op('Mul', [grown, g.floats(precision, [config.scoreScale], [])]);
@@ -152,17 +153,20 @@ export function attention(
   ]);
   const output = build.parameters.linear(
     `${module}.${config.modules.attentionOutput}`,
-    merged,
+    gate === undefined ? merged : g.op('Mul', [merged, gate()]),
     config.bias.output,
   );
   return { output, keys, values };
 }
 
-/** Queries, keys and values [B, S, kvHeads, ·, headDim], normalised where the model does so, each emitted when called. */
+/**
+ * Queries, keys and values [B, S, kvHeads, ·, headDim], normalised where the model does so, each emitted when called; and
+ * the gate [N, heads·headDim] of what attention gives, where the projection to queries has one.
+ */
 function projections(build: DecoderBuild, module: string, x: Value, shapes: Shapes) {
   const { g, config, parameters } = build;
   const { attention, queryNorm, keyNorm } = config.modules;
-  const widths = [config.heads, config.kvHeads, config.kvHeads].map((heads) => heads * config.headDim);
+  const widths = projectionWidths(config);
   const fused =
     attention.length === 1
       ? g.split(
@@ -176,10 +180,13 @@ function projections(build: DecoderBuild, module: string, x: Value, shapes: Shap
           x,
           config.bias.qkv,
         );
+  const multiplied = (index: number) =>
+    fused?.[index] ?? parameters.linear(`${module}.${attention[index]}`, x, config.bias.qkv);
+  const [queries, gate] = config.queryGate ? withGate(build, multiplied(0)) : [];
   const projection = (index: number, shape: Value, norm?: string) => () => {
     const normed = (value: Value) =>
       norm === undefined || !config.qkNorm ? value : normalised(build, value, `${module}.${norm}`);
-    const product = fused?.[index] ?? parameters.linear(`${module}.${attention[index]}`, x, config.bias.qkv);
+    const product = (index === 0 ? queries : undefined) ?? multiplied(index);
     return config.qkNormOver === 'head'
       ? normed(g.op('Reshape', [product, shape]))
       : g.op('Reshape', [normed(product), shape]);
@@ -188,7 +195,16 @@ function projections(build: DecoderBuild, module: string, x: Value, shapes: Shap
     projection(0, shapes.queries, queryNorm),
     projection(1, shapes.keys, keyNorm),
     projection(2, shapes.keys),
+    gate === undefined ? undefined : () => g.op('Sigmoid', [gate]),
   ] as const;
+}
+
+/** The halves of each head: queries and what becomes their gate, [N, heads·headDim] each. */
+function withGate({ g, config: { heads, headDim } }: DecoderBuild, product: Value): Value[] {
+  const pairs = g.op('Reshape', [product, g.integers([-1, heads, 2 * headDim])]);
+  return g
+    .split('Split', [pairs], 2, { axis: -1 })
+    .map((half) => g.op('Reshape', [half, g.integers([-1, heads * headDim])]));
 }
 
 /** Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */

@@ -7,27 +7,38 @@
  * Keys and values have the layout [kvHeads, B, tokens, headDim], queries [kvHeads, B, g·S, headDim]: the query heads
  * that share a key head are rows of one matrix product, so nothing is repeated.
  */
-import type { DecoderConfig } from '../weights/decoder-config.js';
+import {
+  attentionLayers,
+  type DecoderConfig,
+  type LayerConfig,
+  type Recurrence,
+  stateShapes,
+} from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
 import { attention, type CachedSegment, emitBias, emitShapes, type Places } from './attention.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
 import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
 import type { ParameterSource } from './parameters.js';
+import { recurrent } from './recurrence.js';
 import { emitRotation, type Rotation } from './rotation.js';
 
 export interface DecoderInputs extends Places {
   /** int32 [B, S] */
   readonly ids: Value;
-  /** Cached segments of each layer, oldest first. */
+  /** Cached segments of each layer with attention, oldest first. */
   readonly cache: readonly (readonly CachedSegment[])[];
+  /** States before the new tokens, in the order of `stateShapes`; undefined: they begin here. */
+  readonly states?: readonly Value[];
 }
 
 export interface DecoderOutputs {
   /** [N, H], before the final norm. */
   readonly hidden: Value;
-  /** Keys (rotated) and values of the new tokens, per layer: [kvHeads, B, S, headDim]. */
+  /** Keys (rotated) and values of the new tokens, per layer with attention: [kvHeads, B, S, headDim]. */
   readonly keys: readonly Value[];
   readonly values: readonly Value[];
+  /** Behind the new tokens, in the order of `stateShapes`. */
+  readonly states: readonly Value[];
 }
 
 /** Emits all layers. The head is apart (`languageHead`), since only the rows that are read should pay for it. */
@@ -41,31 +52,37 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   const growth = emitQueryGrowth(build, inputs.positions);
   const keys: Value[] = [];
   const values: Value[] = [];
-  config.layers.forEach((layer, index) => {
-    const module = `${prefix}.${index}`;
+  const states: Value[] = [];
+  const attended = (layer: LayerConfig, module: string, x: () => Value) => {
     const rope = JSON.stringify(layer.rope);
     const rotation = layer.rope && (rotations.get(rope) ?? emitRotation(build, layer.rope, inputs));
     const bias = biases.get(layer.window) ?? emitBias(build, layer.window, inputs, shapes);
     if (rotation !== undefined) rotations.set(rope, rotation);
     biases.set(layer.window, bias);
+    const segments = inputs.cache[keys.length] ?? [];
+    const result = attention(build, module, x(), { shapes, rotation, growth, bias, segments });
+    keys.push(result.keys);
+    values.push(result.values);
+    return result.output;
+  };
+  const carried = (recurrence: Recurrence, module: string, x: Value) => {
+    const result = recurrent(build, recurrence, module, x, shapes, inputs.states?.slice(states.length));
+    states.push(...result.states);
+    return result.output;
+  };
+  config.layers.forEach((layer, index) => {
+    const module = `${prefix}.${index}`;
     const normed = (value: Value, norm: string | undefined) =>
       norm === undefined ? value : normalised(build, value, `${module}.${norm}`);
     const added = (part: Value) => g.op('Add', [hidden, scaledBy(build, part, config.residualFactor)]);
-    const segments = inputs.cache[index] ?? [];
-    const attended = attention(build, module, normed(hidden, norms.beforeAttention), {
-      shapes,
-      rotation,
-      growth,
-      bias,
-      segments,
-    });
-    keys.push(attended.keys);
-    values.push(attended.values);
-    hidden = added(normed(attended.output, norms.afterAttention));
+    const x = () => normed(hidden, norms.beforeAttention);
+    const mixed =
+      layer.recurrence === undefined ? attended(layer, module, x) : carried(layer.recurrence, module, x());
+    hidden = added(normed(mixed, norms.afterAttention));
     const fed = feedForward(build, module, normed(hidden, norms.beforeFeedForward));
     hidden = added(normed(fed, norms.afterFeedForward));
   });
-  return { hidden, keys, values };
+  return { hidden, keys, values, states };
 }
 
 /** Embeddings of the tokens, and of their positions where these are learned: [N, H]. */
@@ -139,7 +156,8 @@ function activated(build: DecoderBuild, x: Value): Value {
 
 /**
  * The graph that prefills and decodes. Two cached segments come before the new tokens: the prompt, shared by all
- * candidates, and the tokens that each candidate has generated. The caller keeps the new keys and values.
+ * candidates, and the tokens that each candidate has generated. The caller keeps the new keys and values, and the states
+ * of layers that carry one.
  */
 export function buildInferenceGraph(
   config: DecoderConfig,
@@ -155,7 +173,7 @@ export function buildInferenceGraph(
   const sequence = long ? { sequenceTokens: g.input('sequence_tokens', 'int32', [1]) } : {};
   const segment = (kind: 'prompt' | 'own', batch: number | string, tokens: string) => {
     const shape = [config.kvHeads, batch, tokens, config.headDim];
-    const inputs = config.layers.map((_, layer) => ({
+    const inputs = attentionLayers(config).map((_, layer) => ({
       keys: g.input(`${kind}_keys.${layer}`, 'float32', shape),
       values: g.input(`${kind}_values.${layer}`, 'float32', shape),
     }));
@@ -165,11 +183,14 @@ export function buildInferenceGraph(
   const prompt = segment('prompt', 1, 'T1');
   const own = segment('own', 'B', 'T2');
   const cache = prompt.map((pair, layer) => [pair, own[layer]!]);
-  const decoder = buildDecoder(build, { ids, positions, cachedPositions, cache, ...sequence });
+  const states = stateShapes(config).map((size, i) => g.input(`state.${i}`, 'float32', ['B', ...size]));
+  const decoder = buildDecoder(build, { ids, positions, cachedPositions, cache, states, ...sequence });
   g.output('logits', languageHead(build, decoder.hidden, rows), 'float32', ['R', config.vocabulary]);
   const shape = [config.kvHeads, 'B', 'S', config.headDim];
   for (const [layer, value] of decoder.keys.entries()) g.output(`new_keys.${layer}`, value, 'float32', shape);
   for (const [layer, value] of decoder.values.entries())
     g.output(`new_values.${layer}`, value, 'float32', shape);
+  for (const [i, size] of stateShapes(config).entries())
+    g.output(`new_state.${i}`, decoder.states[i]!, 'float32', ['B', ...size]);
   return g.build('decode');
 }

@@ -15,13 +15,17 @@ export interface DecoderBuild {
  * x / √(mean(x²) + ε) · (offset + scale) over the last axis (Zhang & Sennrich 2019), or with the mean subtracted first
  * and a bias added (Ba et al. 2016).
  */
-export function normalised(build: DecoderBuild, x: Value, module: string): Value {
+export function normalised(
+  build: DecoderBuild,
+  x: Value,
+  module: string,
+  offset = build.config.norm.offset,
+): Value {
   const { g, config, parameters, precision } = build;
   const centred =
     config.norm.kind === 'layer' ? g.op('Sub', [x, g.op('ReduceMean', [x], { axes: [-1], keepdims: 1 })]) : x;
   const stored = parameters.vector(`${module}.weight`);
-  const factors =
-    config.norm.offset === 0 ? stored : g.op('Add', [stored, constant(build, config.norm.offset)]);
+  const factors = offset === 0 ? stored : g.op('Add', [stored, constant(build, offset)]);
   const square = g.op('Pow', [centred, constant(build, 2)]);
   const mean = g.op('ReduceMean', [square], { axes: [-1], keepdims: 1 });
   const root = g.op('Sqrt', [g.op('Add', [mean, g.floats(precision, [config.normEpsilon], [])])]);

@@ -1,5 +1,5 @@
 import { UserError } from '../../../base/errors.js';
-import type { DecoderConfig } from '../weights/decoder-config.js';
+import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
 import { blockType } from '../weights/gguf-blocks.js';
 import { rowOrder } from '../weights/rows.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
@@ -71,15 +71,17 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
 }
 
 /** Name and shape of every tensor that a decoder reads. */
-export function decoderTensors(config: DecoderConfig): { name: string; shape: readonly number[] }[] {
+export function decoderTensors(config: DecoderConfig): TensorShape[] {
   const { hidden, modules, norm, tied, vocabulary } = config;
   const matrix = (name: string, out: number) => ({ name: `${name}.weight`, shape: [out, hidden] });
-  const layer = layerTensors(config);
   return [
     matrix(modules.embedding, vocabulary),
     ...(modules.positions === undefined ? [] : [matrix(modules.positions, config.contextTokens)]),
-    ...config.layers.flatMap((_, index) =>
-      layer.map(({ name, shape }) => ({ name: `${modules.layers}.${index}.${name}`, shape })),
+    ...config.layers.flatMap(({ recurrence }, index) =>
+      layerTensors(config, recurrence).map(({ name, shape }) => ({
+        name: `${modules.layers}.${index}.${name}`,
+        shape,
+      })),
     ),
     ...normTensors(modules.finalNorm, hidden, norm),
     ...(tied ? [] : [matrix(modules.head, vocabulary)]),
@@ -94,32 +96,79 @@ const normTensors = (name: string | undefined, size: number, { kind }: DecoderCo
         shape: [size],
       }));
 
+interface TensorShape {
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
+const linear = (name: string, out: number, inputs: number, biased: boolean): TensorShape[] => [
+  { name: `${name}.weight`, shape: [out, inputs] },
+  ...(biased ? [{ name: `${name}.bias`, shape: [out] }] : []),
+];
+
+/** Widths of the projections to queries, keys and values. */
+export const projectionWidths = ({ heads, kvHeads, headDim, queryGate }: DecoderConfig): number[] =>
+  [heads * (queryGate ? 2 : 1), kvHeads, kvHeads].map((count) => count * headDim);
+
+/** Several projections, or one whose rows are those of all. */
+const widthsOf = (names: readonly string[], sizes: readonly number[]) =>
+  names.length === sizes.length ? sizes : [sizes.reduce((a, b) => a + b)];
+
 /** Tensors of one layer, by their names below it. */
-function layerTensors(config: DecoderConfig): { name: string; shape: readonly number[] }[] {
-  const { hidden, intermediate, headDim, heads, kvHeads, bias, modules, qkNormOver } = config;
-  const linear = (name: string, out: number, inputs: number, biased: boolean) => [
-    { name: `${name}.weight`, shape: [out, inputs] },
-    ...(biased ? [{ name: `${name}.bias`, shape: [out] }] : []),
-  ];
-  const norm = (name: string | undefined, size = hidden) => normTensors(name, size, config.norm);
-  const widths = [heads, kvHeads, kvHeads].map((count) => count * headDim);
-  const fused = (names: readonly string[], sizes: readonly number[]) =>
-    names.length === sizes.length ? sizes : [sizes.reduce((a, b) => a + b)];
-  const inputs = fused(modules.attention, widths);
-  const wide = fused(modules.feedForward, config.gated ? [intermediate, intermediate] : [intermediate]);
-  const normed = (count: number) => (qkNormOver === 'head' ? headDim : count * headDim);
+function layerTensors(config: DecoderConfig, recurrence: Recurrence | undefined): TensorShape[] {
+  const { hidden, intermediate, bias, modules } = config;
+  const norm = (name: string | undefined) => normTensors(name, hidden, config.norm);
+  const wide = widthsOf(modules.feedForward, config.gated ? [intermediate, intermediate] : [intermediate]);
   const { norms } = modules;
   return [
     ...norm(norms.beforeAttention),
-    ...modules.attention.flatMap((name, i) => linear(name, inputs[i]!, hidden, bias.qkv)),
-    ...linear(modules.attentionOutput, hidden, heads * headDim, bias.output),
-    ...(config.qkNorm
-      ? [...norm(modules.queryNorm, normed(heads)), ...norm(modules.keyNorm, normed(kvHeads))]
-      : []),
+    ...(recurrence === undefined ? attentionTensors(config) : recurrentTensors(config, recurrence)),
     ...norm(norms.afterAttention),
     ...norm(norms.beforeFeedForward),
     ...modules.feedForward.flatMap((name, i) => linear(name, wide[i]!, hidden, bias.mlp)),
     ...linear(modules.down, hidden, intermediate, bias.mlp),
     ...norm(norms.afterFeedForward),
+  ];
+}
+
+function attentionTensors(config: DecoderConfig): TensorShape[] {
+  const { hidden, headDim, heads, kvHeads, bias, modules, qkNormOver } = config;
+  const widths = widthsOf(modules.attention, projectionWidths(config));
+  const normed = (count: number) => (qkNormOver === 'head' ? headDim : count * headDim);
+  return [
+    ...modules.attention.flatMap((name, i) => linear(name, widths[i]!, hidden, bias.qkv)),
+    ...linear(modules.attentionOutput, hidden, heads * headDim, bias.output),
+    ...(config.qkNorm
+      ? [
+          ...normTensors(modules.queryNorm, normed(heads), config.norm),
+          ...normTensors(modules.keyNorm, normed(kvHeads), config.norm),
+        ]
+      : []),
+  ];
+}
+
+function recurrentTensors({ hidden }: DecoderConfig, recurrence: Recurrence): TensorShape[] {
+  if (recurrence.kind === 'short convolution') {
+    const { kernel, bias } = recurrence;
+    return [
+      { name: 'conv.conv.weight', shape: [hidden, 1, kernel] },
+      ...(bias ? [{ name: 'conv.conv.bias', shape: [hidden] }] : []),
+      ...linear('conv.in_proj', 3 * hidden, hidden, bias),
+      ...linear('conv.out_proj', hidden, hidden, bias),
+    ];
+  }
+  const { kernel, keyHeads, keyDim, valueHeads, valueDim } = recurrence;
+  const [keys, values] = [keyHeads * keyDim, valueHeads * valueDim];
+  const own = (name: string, shape: readonly number[]) => ({ name: `linear_attn.${name}`, shape });
+  return [
+    own('conv1d.weight', [2 * keys + values, 1, kernel]),
+    own('dt_bias', [valueHeads]),
+    own('A_log', [valueHeads]),
+    own('norm.weight', [valueDim]),
+    ...linear('linear_attn.in_proj_qkv', 2 * keys + values, hidden, false),
+    ...linear('linear_attn.in_proj_z', values, hidden, false),
+    ...linear('linear_attn.in_proj_b', valueHeads, hidden, false),
+    ...linear('linear_attn.in_proj_a', valueHeads, hidden, false),
+    ...linear('linear_attn.out_proj', hidden, values, false),
   ];
 }

@@ -6,7 +6,45 @@ export interface LayerConfig {
   readonly rope: Rope | undefined;
   /** Keys at a distance of this many tokens or more are not attended to. Undefined: all are. */
   readonly window: number | undefined;
+  /** What the layer mixes tokens by in place of attention; then it has neither rotation nor window. */
+  readonly recurrence?: Recurrence;
 }
+
+/** A layer that carries a state of fixed size from token to token. */
+export type Recurrence =
+  /** LFM2: a causal convolution of each channel over the last `kernel` tokens, gated before and behind. */
+  | { readonly kind: 'short convolution'; readonly kernel: number; readonly bias: boolean }
+  /** Qwen3.5: the gated delta rule (Yang et al. 2024, arXiv 2412.06464) behind such a convolution. */
+  | {
+      readonly kind: 'gated delta';
+      readonly kernel: number;
+      /** Heads of queries and keys; each serves valueHeads / keyHeads heads of values. */
+      readonly keyHeads: number;
+      readonly keyDim: number;
+      readonly valueHeads: number;
+      readonly valueDim: number;
+      /** Whether the weights hold ln(−rate) of a head's decay, or the rate itself, as GGUF files do. */
+      readonly decay: 'logarithm' | 'rate';
+    };
+
+/** The layers that have keys and values. */
+export const attentionLayers = ({ layers }: Pick<DecoderConfig, 'layers'>): readonly LayerConfig[] =>
+  layers.filter(({ recurrence }) => recurrence === undefined);
+
+/** Shapes of the states of one sequence, layer after layer; empty where all layers attend. */
+export const stateShapes = ({
+  layers,
+  hidden,
+}: Pick<DecoderConfig, 'layers' | 'hidden'>): (readonly number[])[] =>
+  layers.flatMap(({ recurrence }) => {
+    if (recurrence === undefined) return [];
+    if (recurrence.kind === 'short convolution') return [[recurrence.kernel - 1, hidden]];
+    const { kernel, keyHeads, keyDim, valueHeads, valueDim } = recurrence;
+    return [
+      [kernel - 1, 2 * keyHeads * keyDim + valueHeads * valueDim],
+      [valueHeads, keyDim, valueDim],
+    ];
+  });
 
 /** Paths of modules as the family's files have them, and with them where norms stand. */
 export interface ModulePaths {
@@ -60,6 +98,8 @@ export interface DecoderConfig {
   /** Whether queries and keys are normalised. */
   readonly qkNorm: boolean;
   readonly qkNormOver: 'head' | 'all heads';
+  /** Whether the projection to queries gives a gate of what attention gives, too: per head [query; gate]. */
+  readonly queryGate: boolean;
   /** Factor of the products of queries and keys. */
   readonly scoreScale: number;
   /** Scores s become cap·tanh(s / cap). */

@@ -191,7 +191,9 @@ function forText(tensors: StoredTensors): StoredTensors {
   if ([...tensors.keys()].some((name) => transposedNames.test(name))) return ofGpt2(tensors);
   const pictures = [...tensors.keys()].some((name) => textName(name) !== name);
   if (!pictures) return tensors;
-  const kept = [...tensors.values()].filter(({ name }) => !/(^|\.)(vision_|multi_modal_)/.test(name));
+  const kept = [...tensors.values()].filter(
+    ({ name }) => !/(^|\.)(vision_|visual\.|multi_modal_)/.test(name),
+  );
   return byName(kept.map((tensor) => ({ ...tensor, name: textName(tensor.name) })));
 }
 

@@ -2,7 +2,11 @@ import path from 'node:path';
 import { describe, expect, it, test, vi } from 'vitest';
 import { adaptedModules, adapterInputs } from '../../../../src/models/local/engine/adapter-inputs.js';
 import { buildGraph, type Engine, loadEngine } from '../../../../src/models/local/engine/engine.js';
-import { KeyValueCache, PromptCaches } from '../../../../src/models/local/engine/key-value-cache.js';
+import {
+  cacheShape,
+  KeyValueCache,
+  PromptCaches,
+} from '../../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import type { GenerateJob } from '../../../../src/models/local/engine/protocol.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
@@ -67,7 +71,7 @@ async function promptLogits(
   const alone = 'alone' in adapter ? adapter.alone : undefined;
   const graph = buildGraph({ path: model, adapter: alone, quantization }, config, weights, modules);
   const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
-  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const shape = cacheShape(config);
   const { logits } = await session.forward({
     ids,
     rows: 1,

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { ggufValue } from '../../../../finetune/export/gguf/format.js';
-import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
+import { cacheShape, KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
@@ -160,7 +160,7 @@ async function logitsOf(
   const weights = openWeights(file);
   const graph = buildInferenceGraph(config, (g) => storedParameters(g, weights, 'float32'));
   const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
-  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const shape = cacheShape(config);
   const [prompt, own] = [new KeyValueCache(shape), new KeyValueCache(shape)];
   own.reset(1);
   const { logits } = await session.forward({

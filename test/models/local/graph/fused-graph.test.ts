@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { buildGraph } from '../../../../src/models/local/engine/engine.js';
-import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
+import { cacheShape, KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
@@ -36,7 +36,7 @@ test.each(['qwen2-tied-bf16-sharded', 'llama-untied-fp32'])(
     expect(count(served, 'MatMulNBits')).toBe(4 * config.layers.length + 1);
     const logits = async (graph: BuiltGraph) => {
       const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
-      const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+      const shape = cacheShape(config);
       const ids = Array.from({ length: 20 }, (_, i) => 3 + ((i * 37) % 400));
       const [prompt, own] = [new KeyValueCache(shape), new KeyValueCache(shape)];
       const output = await session.forward({ ids, rows: 1, position: 0, prompt, own, logitsOf: [9, 19] });

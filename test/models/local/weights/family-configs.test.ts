@@ -43,6 +43,112 @@ describe('keys that files of Transformers 4 leave out or spell otherwise', () =>
     expect(tied).toBe(true);
   });
 
+  it('Qwen3.5 with pictures: its layers, its gates, one position for text', () => {
+    const text = {
+      attention_bias: false,
+      attn_output_gate: true,
+      dtype: 'bfloat16',
+      eos_token_id: 248_044,
+      full_attention_interval: 4,
+      head_dim: 256,
+      hidden_act: 'silu',
+      hidden_size: 1024,
+      intermediate_size: 3584,
+      linear_conv_kernel_dim: 4,
+      linear_key_head_dim: 128,
+      linear_num_key_heads: 16,
+      linear_num_value_heads: 16,
+      linear_value_head_dim: 128,
+      mamba_ssm_dtype: 'float32',
+      max_position_embeddings: 262_144,
+      mlp_only_layers: [],
+      model_type: 'qwen3_5_text',
+      mtp_num_hidden_layers: 1,
+      mtp_use_dedicated_embeddings: false,
+      num_attention_heads: 8,
+      num_hidden_layers: 8,
+      num_key_value_heads: 2,
+      rope_parameters: {
+        mrope_interleaved: true,
+        mrope_section: [11, 11, 10],
+        partial_rotary_factor: 0.25,
+        rope_theta: 10_000_000,
+        rope_type: 'default',
+      },
+      tie_word_embeddings: true,
+      vocab_size: 248_320,
+    };
+    const whole = {
+      architectures: ['Qwen3_5ForConditionalGeneration'],
+      image_token_id: 248_056,
+      model_type: 'qwen3_5',
+      text_config: text,
+      tie_word_embeddings: true,
+      vision_config: { depth: 12 },
+    };
+    const config = parse(whole);
+    expect(config).toMatchObject({ rotaryWidth: 64, queryGate: true, tied: true, contextTokens: 262_144 });
+    const linearLayers = (given: object) =>
+      parse(given).layers.flatMap(({ recurrence }, i) => (recurrence?.kind === 'gated delta' ? [i] : []));
+    expect(linearLayers(whole)).toEqual([0, 1, 2, 4, 5, 6]);
+    expect(config.layers[3]!.rope).toEqual({ theta: 1e7, scaling: 'none' });
+    const types = (...names: string[]) => ({ ...text, layer_types: names, num_hidden_layers: names.length });
+    expect(linearLayers(types('full_attention', 'linear_attention'))).toEqual([1]);
+    const defaults = parse(without(text, 'linear_num_value_heads', 'head_dim', 'rope_parameters'));
+    expect(defaults.layers[0]!.recurrence).toMatchObject({ valueHeads: 32, keyHeads: 16 });
+    expect(defaults).toMatchObject({ headDim: 256, rotaryWidth: 64 });
+    expect(() => parse({ ...text, linear_num_key_heads: 3 })).toThrow(/linear_num_key_heads: is not supp/);
+    expect(() => parse({ ...text, attn_output_gate: false })).toThrow(/attn_output_gate: this key is not/);
+    expect(() => parse(types('linear_attention'))).toThrow(
+      /layer_types: is not supported[\s\S]*full_attention/,
+    );
+    expect(() => parse(types('mamba', 'full_attention'))).toThrow(
+      /layer_types\.0: is not supported[\s\S]*linear_attention/,
+    );
+  });
+
+  it('LFM2: spellings of its first files, and the width that follows from them', () => {
+    const old = {
+      architectures: ['Lfm2ForCausalLM'],
+      block_auto_adjust_ff_dim: true,
+      block_dim: 1024,
+      block_ff_dim: 6656,
+      block_ffn_dim_multiplier: 1.0,
+      block_mlp_init_scale: 1.0,
+      block_multiple_of: 256,
+      block_norm_eps: 1e-5,
+      block_use_swiglu: true,
+      block_use_xavier_init: true,
+      conv_L_cache: 3,
+      conv_bias: false,
+      conv_dim: 1024,
+      eos_token_id: 7,
+      full_attn_idxs: [2, 5],
+      hidden_size: 1024,
+      max_position_embeddings: 128_000,
+      model_type: 'lfm2',
+      norm_eps: 1e-5,
+      num_attention_heads: 16,
+      num_heads: 16,
+      num_hidden_layers: 7,
+      num_key_value_heads: 8,
+      rope_theta: 1e6,
+      use_pos_enc: true,
+      vocab_size: 65_536,
+    };
+    const config = parse(old);
+    const attending = (given: object) =>
+      parse(given).layers.flatMap(({ recurrence }, i) => (recurrence === undefined ? [i] : []));
+    expect(attending(old)).toEqual([2, 5]);
+    expect(attending(without(old, 'full_attn_idxs'))).toHaveLength(7);
+    expect(config.layers[0]!.recurrence).toEqual({ kind: 'short convolution', kernel: 3, bias: false });
+    expect(config).toMatchObject({ tied: true, intermediate: 4608, normEpsilon: 1e-5, headDim: 64 });
+    expect(parse({ ...old, tie_embedding: false, tie_word_embeddings: true }).tied).toBe(false);
+    expect(parse({ ...old, block_auto_adjust_ff_dim: false }).intermediate).toBe(6656);
+    expect(parse(without(old, 'block_ff_dim')).intermediate).toBe(8192);
+    expect(() => parse({ ...old, use_pos_enc: 'no' })).toThrow(/use_pos_enc: this key is not/);
+  });
+
   it('Gemma 3 with pictures: the text’s config has the defaults of its class', () => {
     const text = {
       hidden_size: 2560,

@@ -212,11 +212,4 @@ export const publishedConfigs: Readonly<Record<string, Readonly<Record<string, u
 };
 
 /** Families of which no model is read. */
-export const otherFamilies = [
-  'gemma4_text',
-  'lfm2',
-  'qwen3_moe',
-  'qwen3_5_text',
-  'gpt_oss',
-  'cohere',
-] as const;
+export const otherFamilies = ['gemma4_text', 'qwen3_moe', 'qwen3_next', 'gpt_oss', 'cohere'] as const;

@@ -1,14 +1,15 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
+import { cacheShape, KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../../../../src/models/local/engine/runtime.js';
+import type { States } from '../../../../src/models/local/engine/states.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
 import { adapterParameters } from '../../../../src/models/local/graph/lora.js';
 import { storedParameters } from '../../../../src/models/local/graph/parameters.js';
 import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
-import { familyDirectory, readFamily, referenceFamilies } from '../reference-families.js';
+import { familyDirectory, readFamily, recurrentFamilies, referenceFamilies } from '../reference-families.js';
 
 async function load(directory: string, adapted = false) {
   const config = readDecoderConfig(directory);
@@ -20,7 +21,7 @@ async function load(directory: string, adapted = false) {
     return adapterParameters(g, adapter, base, weights, 'float32');
   });
   const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
-  const shape = { layers: config.layers.length, kvHeads: config.kvHeads, headDim: config.headDim };
+  const shape = cacheShape(config);
   return { session, shape: () => new KeyValueCache(shape) };
 }
 
@@ -34,6 +35,7 @@ async function prefill(
   sequenceTokens: number,
 ) {
   let logits = new Float32Array();
+  let states: States = [];
   for (let start = 0; start < ids.length; start += chunk) {
     const part = ids.slice(start, start + chunk);
     const output = await session.forward({
@@ -42,19 +44,21 @@ async function prefill(
       position: start,
       prompt: cache,
       own,
+      states,
       sequenceTokens,
       logitsOf: [part.length - 1],
     });
     cache.append(output.entries);
+    states = output.states;
     logits = Float32Array.from(output.logits);
   }
-  return logits;
+  return { logits, states };
 }
 
 const largestDifference = (a: ArrayLike<number>, b: readonly number[]) =>
   Math.max(...b.map((value, i) => Math.abs(value - a[i]!)));
 
-describe.each(referenceFamilies)('%s', (name) => {
+describe.each([...referenceFamilies, ...recurrentFamilies])('%s', (name) => {
   const directory = familyDirectory(name);
   const { prompts, training } = readFamily(name);
 
@@ -66,7 +70,7 @@ describe.each(referenceFamilies)('%s', (name) => {
         for (const { ids, last_logits, greedy_ids } of prompts) {
           const [cache, own] = [shape(), shape()];
           const sequenceTokens = ids.length + greedy_ids.length;
-          let logits = await prefill(session, ids, chunk, cache, own, sequenceTokens);
+          let { logits, states } = await prefill(session, ids, chunk, cache, own, sequenceTokens);
           expect(largestDifference(logits, last_logits)).toBeLessThan(1e-4);
           own.reset(1);
           const greedy: number[] = [];
@@ -79,9 +83,11 @@ describe.each(referenceFamilies)('%s', (name) => {
               position: cache.length + own.length,
               prompt: cache,
               own,
+              states,
               sequenceTokens,
               logitsOf: [0],
             });
+            states = output.states;
             own.append(output.entries, 5);
             logits = Float32Array.from(output.logits);
           }
@@ -95,7 +101,8 @@ describe.each(referenceFamilies)('%s', (name) => {
 
   it('takes the adapters that PEFT writes for it', async () => {
     const { session, shape } = await load(directory, true);
-    const logits = await prefill(session, prompts[0]!.ids, 1000, shape(), shape(), prompts[0]!.ids.length);
+    const { ids } = prompts[0]!;
+    const { logits } = await prefill(session, ids, 1000, shape(), shape(), ids.length);
     await session.close();
     expect(largestDifference(logits, training.adapted_last_logits)).toBeLessThan(1e-4);
     expect(largestDifference(logits, prompts[0]!.last_logits)).toBeGreaterThan(1e-2);

@@ -1,0 +1,51 @@
+/** States of layers that carry one: unlike keys and values they can't be cut to fewer tokens, so copies are kept. */
+
+/** In the order of `stateShapes`, each [rows, …]. Never changed in place. */
+export type States = readonly Float32Array[];
+
+/** One row for each of so many sequences that go on from it. */
+export function tiledStates(states: States, rows: number): States {
+  if (rows === 1) return states;
+  return states.map((state) => {
+    const tiled = new Float32Array(rows * state.length);
+    for (let row = 0; row < rows; row++) tiled.set(state, row * state.length);
+    return tiled;
+  });
+}
+
+/** @param rows that there are */
+export function keptStates(states: States, rows: number, kept: readonly number[]): States {
+  return states.map((state) => {
+    const size = state.length / rows;
+    const copy = new Float32Array(kept.length * size);
+    kept.forEach((row, i) => {
+      copy.set(state.subarray(row * size, (row + 1) * size), i * size);
+    });
+    return copy;
+  });
+}
+
+/** Places of one prompt whose states stay, besides its end: 8 places of a model of 0.8 billion weights take 150 MB. */
+const mostPlaces = 8;
+
+/** States of one sequence at some of its places, the latest of them. */
+export class StatePlaces {
+  /** By the tokens before them, in rising order. */
+  readonly #places = new Map<number, States>();
+
+  /** The last place that is no later than `tokens`; 0 where there is none. Later ones are dropped. */
+  cut(tokens: number): number {
+    for (const place of this.#places.keys()) if (place > tokens) this.#places.delete(place);
+    return Math.max(0, ...this.#places.keys());
+  }
+
+  /** Empty at the beginning, where all are zero. */
+  at(tokens: number): States {
+    return this.#places.get(tokens) ?? [];
+  }
+
+  add(tokens: number, states: States): void {
+    this.#places.set(tokens, states);
+    for (const old of [...this.#places.keys()].slice(0, -mostPlaces)) this.#places.delete(old);
+  }
+}

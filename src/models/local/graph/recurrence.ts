@@ -1,0 +1,144 @@
+/**
+ * Layers that carry a state of fixed size in place of keys and values, by the runtime's own operators, which have no
+ * gradient here. Shapes as in decoder.ts; C channels of a convolution of K tokens.
+ */
+import type { Recurrence } from '../weights/decoder-config.js';
+import type { Shapes } from './attention.js';
+import type { Value } from './graph.js';
+import { type DecoderBuild, normalised } from './norm.js';
+
+interface Mixed {
+  /** [N, H] */
+  readonly output: Value;
+  /** Behind the new tokens, in the order of `stateShapes`. */
+  readonly states: readonly Value[];
+}
+
+/** @param states of the layer before the new tokens, first of the list; undefined: zeros */
+export function recurrent(
+  build: DecoderBuild,
+  recurrence: Recurrence,
+  layer: string,
+  x: Value,
+  shapes: Shapes,
+  states: readonly Value[] = [],
+): Mixed {
+  return recurrence.kind === 'short convolution'
+    ? shortConvolution(build, recurrence, `${layer}.conv`, x, shapes, states)
+    : gatedDelta(build, recurrence, `${layer}.linear_attn`, x, shapes, states);
+}
+
+type Of<Kind> = Extract<Recurrence, { kind: Kind }>;
+
+/** out(c ⊙ conv(b ⊙ h)) of [b, c, h] = in(x) (LFM2, arXiv 2511.23404). */
+function shortConvolution(
+  build: DecoderBuild,
+  { bias }: Of<'short convolution'>,
+  module: string,
+  x: Value,
+  shapes: Shapes,
+  [before = '']: readonly Value[],
+): Mixed {
+  const { g, config, parameters } = build;
+  const inner = inRows(build, parameters.linear(`${module}.in_proj`, x, bias), shapes);
+  const [b, c, h] = g.split('Split', [inner], 3, { axis: -1 }) as [Value, Value, Value];
+  const [convolved, state] = convolution(build, `${module}.conv`, g.op('Mul', [b, h]), bias, before, 'none');
+  const gated = g.op('Reshape', [g.op('Mul', [c, convolved]), g.integers([-1, config.hidden])]);
+  return { output: parameters.linear(`${module}.out_proj`, gated, bias), states: [state] };
+}
+
+/**
+ * S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ, o = Sᵀq/√d for each head of values, with queries and keys of length 1, rates β in
+ * (0, 1) and decays g < 0 from x; then a norm over the head and a gate.
+ */
+function gatedDelta(
+  build: DecoderBuild,
+  recurrence: Of<'gated delta'>,
+  module: string,
+  x: Value,
+  shapes: Shapes,
+  [convolutionBefore = '', before = '']: readonly Value[],
+): Mixed {
+  const { g, parameters } = build;
+  const { keyHeads, keyDim, valueHeads, valueDim } = recurrence;
+  const projected = (name: string) => parameters.linear(`${module}.${name}`, x, false);
+  const [keys, values] = [keyHeads * keyDim, valueHeads * valueDim];
+  const [convolved, convolutionState] = convolution(
+    build,
+    `${module}.conv1d`,
+    inRows(build, projected('in_proj_qkv'), shapes),
+    false,
+    convolutionBefore,
+    'silu',
+  );
+  const parts = g.split('Split', [convolved, g.integers([keys, keys, values])], 3, { axis: -1 });
+  const [query, key] = parts.slice(0, 2).map((part) => ofLengthOne(build, part, keyHeads, keyDim, shapes));
+  const rate = g.op('Sigmoid', [inRows(build, projected('in_proj_b'), shapes)]);
+  const decay = g.op('Mul', [
+    decayRate(build, recurrence, module),
+    g.op('Softplus', [
+      g.op('Add', [inRows(build, projected('in_proj_a'), shapes), parameters.vector(`${module}.dt_bias`)]),
+    ]),
+  ]);
+  const [mixed, state] = g.split(
+    'LinearAttention',
+    [query!, key!, parts[2]!, before, decay, rate],
+    2,
+    { q_num_heads: keyHeads, kv_num_heads: valueHeads, update_rule: 'gated_delta' },
+    'com.microsoft',
+  ) as [Value, Value];
+  const heads = g.op('Reshape', [mixed, g.integers([-1, valueHeads, valueDim])]);
+  const gate = g.op('Reshape', [projected('in_proj_z'), g.integers([-1, valueHeads, valueDim])]);
+  const open = g.op('Mul', [gate, g.op('Sigmoid', [gate])]);
+  const gated = g.op('Mul', [normalised(build, heads, `${module}.norm`, 0), open]);
+  const flat = g.op('Reshape', [gated, g.integers([-1, values])]);
+  return {
+    output: parameters.linear(`${module}.out_proj`, flat, false),
+    states: [convolutionState, state],
+  };
+}
+
+/** [valueHeads], below zero. */
+function decayRate({ g, parameters }: DecoderBuild, { decay }: Of<'gated delta'>, module: string): Value {
+  const stored = parameters.vector(`${module}.A_log`);
+  return decay === 'rate' ? stored : g.op('Neg', [g.op('Exp', [stored])]);
+}
+
+/** Heads x / √(Σx² + 10⁻⁶), as in Qwen3.5's own code: [B, S, heads·width]. */
+function ofLengthOne(
+  build: DecoderBuild,
+  x: Value,
+  heads: number,
+  width: number,
+  { batch, tokens }: Shapes,
+): Value {
+  const { g, precision } = build;
+  const split = g.op('Reshape', [x, g.integers([-1, heads, width])]);
+  const square = g.op('ReduceSum', [g.op('Mul', [split, split]), g.integers([-1])], { keepdims: 1 });
+  const length = g.op('Sqrt', [g.op('Add', [square, g.floats(precision, [1e-6], [])])]);
+  const shape = g.op('Concat', [batch, tokens, g.integers([heads * width])], { axis: 0 });
+  return g.op('Reshape', [g.op('Div', [split, length]), shape]);
+}
+
+/** The last K tokens of each channel, x [B, S, C] → [B, S, C]; the state is what the next token needs: [B, K − 1, C]. */
+function convolution(
+  { g, parameters }: DecoderBuild,
+  module: string,
+  x: Value,
+  bias: boolean,
+  before: Value,
+  activation: 'none' | 'silu',
+): readonly [Value, Value] {
+  const weights = [parameters.vector(`${module}.weight`), bias ? parameters.vector(`${module}.bias`) : ''];
+  return g.split(
+    'CausalConvWithState',
+    [x, ...weights, before],
+    2,
+    { activation, channels_last: 1 },
+    'com.microsoft',
+  ) as [Value, Value];
+}
+
+/** [N, C] → [B, S, C] */
+const inRows = ({ g }: DecoderBuild, x: Value, { batch, tokens }: Shapes): Value =>
+  g.op('Reshape', [x, g.op('Concat', [batch, tokens, g.integers([-1])], { axis: 0 })]);

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { plainSampling } from '../../../src/models/language-model.js';
+import { TextGenerator } from '../../../src/models/local/engine/generation.js';
+import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
+import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
+import { keptStates, StatePlaces, tiledStates } from '../../../src/models/local/engine/states.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
+import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
+import { storedParameters } from '../../../src/models/local/graph/parameters.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { familyDirectory, readFamily, recurrentFamilies } from './reference-families.js';
+
+const bytes = { of: (id: number) => Uint8Array.of(id), isByte: () => false, stripsFirstSpace: false };
+const hooks = { aborted: () => false };
+const adapter = {};
+
+function request(prompt: readonly number[], change: { seeds?: number[]; maxTokens?: number } = {}) {
+  return {
+    seeds: [1],
+    maxTokens: 24,
+    stop: [],
+    logProbabilities: true,
+    adapter,
+    prompt,
+    sampling: { ...plainSampling, temperature: 1.5 },
+    eosTokens: new Set([7, 8, 9]),
+    ...change,
+  };
+}
+
+describe.each(recurrentFamilies)('%s', (name) => {
+  const directory = familyDirectory(name);
+  const config = readDecoderConfig(directory);
+  const ids = [...readFamily(name).prompts[0]!.ids];
+
+  async function withSession<T>(use: (session: DecoderSession) => Promise<T>): Promise<T> {
+    const graph = buildInferenceGraph(config, (g) => storedParameters(g, openWeights(directory), 'float32'));
+    const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
+    try {
+      return await use(session);
+    } finally {
+      await session.close();
+    }
+  }
+
+  it('goes on from the states that it kept, as without them', () =>
+    withSession(async (session) => {
+      const generator = new TextGenerator(session, config, bytes);
+      const fresh = async (prompt: readonly number[]) =>
+        (await new TextGenerator(session, config, bytes).generate(request(prompt), hooks)).answers;
+      const first = await generator.generate(request(ids), hooks);
+      expect(first).toMatchObject({ cachedTokens: 0, promptTokens: 300 });
+      const answered = [...ids, ...first.answers[0]!.ids];
+      const steps: [readonly number[], number][] = [
+        // A conversation goes on behind its answer, whose last token was not read.
+        [[...answered, 5, 6], answered.length - 1],
+        // The end of the prompt changed: the last whole chunk is what is kept.
+        [[...ids.slice(0, 290), 3, 4, 5], 256],
+        [ids.slice(0, 280), 256],
+        [ids.slice(0, 256), 0],
+        [[...ids.slice(0, 10), ...ids], 0],
+      ];
+      for (const [prompt, cachedTokens] of steps) {
+        const found = await generator.generate(request(prompt), hooks);
+        expect(found.cachedTokens).toBe(cachedTokens);
+        expect(found.answers.map((one) => one.ids)).toEqual((await fresh(prompt)).map((one) => one.ids));
+      }
+    }));
+
+  it('answers several candidates as each alone, however long its neighbours are', () =>
+    withSession(async (session) => {
+      const generator = new TextGenerator(session, config, bytes);
+      const seeds = [1, 2, 3, 4, 5, 6];
+      const { answers } = await generator.generate(request(ids, { seeds, maxTokens: 60 }), hooks);
+      expect(new Set(answers.map((one) => one.ids.length)).size).toBeGreaterThan(2);
+      for (const [i, seed] of seeds.entries()) {
+        const alone = await generator.generate(request(ids, { seeds: [seed], maxTokens: 60 }), hooks);
+        expect(alone.answers[0]!.ids).toEqual(answers[i]!.ids);
+      }
+    }));
+
+  it('needs its states', () =>
+    withSession(async (session) => {
+      const [prompt, own] = [new KeyValueCache(cacheShape(config)), new KeyValueCache(cacheShape(config))];
+      const first = await session.forward({
+        ids: ids.slice(0, -1),
+        rows: 1,
+        position: 0,
+        prompt,
+        own,
+        logitsOf: [],
+      });
+      prompt.append(first.entries);
+      const last = { ids: ids.slice(-1), rows: 1, position: ids.length - 1, prompt, own, logitsOf: [0] };
+      const without = (await session.forward(last)).logits.slice();
+      const { logits } = await session.forward({ ...last, states: first.states });
+      const expected = readFamily(name).prompts[0]!.last_logits;
+      const farthest = (found: Float32Array) =>
+        Math.max(...expected.map((value, i) => Math.abs(value - found[i]!)));
+      expect(farthest(logits)).toBeLessThan(1e-4);
+      expect(farthest(without)).toBeGreaterThan(1e-2);
+    }));
+});
+
+it('tiles and keeps rows of states', () => {
+  const states = [Float32Array.of(1, 2), Float32Array.of(3)];
+  expect(tiledStates(states, 2)).toEqual([Float32Array.of(1, 2, 1, 2), Float32Array.of(3, 3)]);
+  const rows = [Float32Array.of(1, 2, 3, 4, 5, 6), Float32Array.of(7, 8, 9)];
+  expect(keptStates(rows, 3, [0, 2])).toEqual([Float32Array.of(1, 2, 5, 6), Float32Array.of(7, 9)]);
+});
+
+it('keeps the latest places of a prompt', () => {
+  const places = new StatePlaces();
+  for (let tokens = 10; tokens <= 120; tokens += 10) places.add(tokens, [Float32Array.of(tokens)]);
+  expect(places.at(40)).toEqual([]);
+  expect(places.cut(49)).toBe(0);
+  places.add(30, [Float32Array.of(30)]);
+  places.add(60, [Float32Array.of(60)]);
+  expect(places.cut(59)).toBe(30);
+  expect(places.at(60)).toEqual([]);
+  expect(places.at(30)).toEqual([Float32Array.of(30)]);
+});
