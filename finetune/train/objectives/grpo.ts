@@ -6,24 +6,31 @@
 import { type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 import { importanceWeights } from './importance.js';
-import { type PolicyContext, type PolicyObjective, required, sequenceMean, tokenMean } from './sampled.js';
+import { likelihood } from './likelihood.js';
+import {
+  type PolicyContext,
+  type PolicyObjective,
+  policyInputs,
+  required,
+  type Sampled,
+  sequenceMean,
+  tokenMean,
+} from './sampled.js';
 import type { GrpoSettings } from './settings.js';
 import { arithmetic, clippedSurrogate, klToReference, oldLogp, ratioTo, weightedLoss } from './terms.js';
 
 export function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
-  const { kl, importance, entropy } = settings;
+  const { kl } = settings;
+  const { temperature, reused } = context;
   return {
     objective: grpoGraph(settings, context),
+    reading: likelihood(temperature),
     inputs(update) {
-      const weightOf = grpoWeights(update, settings, context);
-      const share = tokenMean(update);
-      return (example) => ({
-        weights: weightOf(example),
-        advantages: example.advantages,
-        ...(context.reused && { old_logp: required(example, 'oldLogp') }),
-        ...(importance.kind !== 'none' && { sampler_logp: required(example, 'samplerLogp') }),
-        ...(kl.coefficient !== 0 && { reference_logp: required(example, 'referenceLogp') }),
-        ...(entropy !== 0 && { entropy_weights: share(example) }),
+      const common = policyInputs(update, grpoWeights(update, settings, context), settings, reused);
+      if (kl.coefficient === 0) return common;
+      return (example: Sampled) => ({
+        ...common(example),
+        reference_logp: required(example, 'referenceLogp'),
       });
     },
   };

@@ -1,12 +1,22 @@
-import type { Objective } from '../../engine/objective.js';
+import type { Value } from '../../../src/models/local/graph/graph.js';
+import type { Objective, TokenValues } from '../../engine/objective.js';
+
+/** A head of its own beside that of language. */
+interface Head extends Pick<Objective, 'parameters'> {
+  outputs(tokens: TokenValues): Readonly<Record<string, Value>>;
+}
 
 /** What a model says of completions, not trained: log-probabilities, entropies [C] and −Σ logp as the loss. */
-export function likelihood(temperature: number): Objective {
+export function likelihood(temperature: number, head?: Head): Objective {
   return {
     temperature,
-    build: ({ g, logp, entropy }) => ({
-      loss: g.op('Neg', [g.op('ReduceSum', [logp], { keepdims: 0 })]),
-      outputs: { entropy: entropy() },
-    }),
+    ...(head?.parameters && { parameters: head.parameters }),
+    build: (tokens) => {
+      const { g, logp, entropy } = tokens;
+      return {
+        loss: g.op('Neg', [g.op('ReduceSum', [logp], { keepdims: 0 })]),
+        outputs: { entropy: entropy(), ...head?.outputs(tokens) },
+      };
+    },
   };
 }

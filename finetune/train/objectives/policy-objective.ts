@@ -1,5 +1,7 @@
 import { grpo } from './grpo.js';
+import { ppo } from './ppo.js';
 import { reinforce } from './reinforce.js';
+import { rloo } from './rloo.js';
 import type { PolicyContext, PolicyObjective } from './sampled.js';
 import type { ObjectiveSettings } from './settings.js';
 
@@ -8,6 +10,10 @@ export function policyObjective(settings: ObjectiveSettings, context: PolicyCont
   switch (settings.kind) {
     case 'grpo':
       return grpo(settings, context);
+    case 'rloo':
+      return rloo(settings, context);
+    case 'ppo':
+      return ppo(settings, context);
     case 'reinforce':
       return reinforce(settings, context);
   }

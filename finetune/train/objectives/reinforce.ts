@@ -4,7 +4,8 @@
  */
 import type { Objective } from '../../engine/objective.js';
 import { importanceWeights } from './importance.js';
-import { type PolicyContext, type PolicyObjective, required, tokenMean } from './sampled.js';
+import { likelihood } from './likelihood.js';
+import { type PolicyContext, type PolicyObjective, policyInputs } from './sampled.js';
 import type { ReinforceSettings } from './settings.js';
 import { arithmetic, weightedLoss } from './terms.js';
 
@@ -27,14 +28,7 @@ export function reinforce(
   };
   return {
     objective,
-    inputs(update) {
-      const share = tokenMean(update);
-      return (example) => ({
-        weights: 1 / update.length,
-        advantages: example.advantages,
-        ...(importance.kind !== 'none' && { sampler_logp: required(example, 'samplerLogp') }),
-        ...(entropy !== 0 && { entropy_weights: share(example) }),
-      });
-    },
+    reading: likelihood(temperature),
+    inputs: (update) => policyInputs(update, () => 1 / update.length, settings, false),
   };
 }

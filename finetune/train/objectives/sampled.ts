@@ -1,8 +1,8 @@
 /** Completions that a policy's objective learns from, and their numbers for the graph. */
 
-import type { InputsOf } from '../../engine/batch.js';
-import { type TokenSequence, trainedLength } from '../../engine/batch.js';
+import { type InputsOf, type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { Objective } from '../../engine/objective.js';
+import type { CommonSettings } from './settings.js';
 
 /** A number for each token of a completion; those of tokens that are not trained are ignored. */
 export type PerToken = ArrayLike<number>;
@@ -25,6 +25,11 @@ export interface Sampled extends TokenSequence {
 /** An objective for the updates of a policy. */
 export interface PolicyObjective {
   readonly objective: Objective;
+  /**
+   * What is read before the updates, with `purpose: 'evaluate'` and without inputs: log-probabilities, `entropy`, and
+   * `values` of a value head.
+   */
+  readonly reading: Objective;
   /**
    * The numbers of all completions of one update, however they are laid out in parts later: each normaliser counts the
    * whole update, so that the losses and gradients of the parts add up to it.
@@ -58,6 +63,23 @@ export function tokenMean(update: readonly TokenSequence[]): (example: TokenSequ
 /** 1 / (completions · own tokens): each completion counts alike. */
 export function sequenceMean(update: readonly TokenSequence[]): (example: TokenSequence) => number {
   return (example) => 1 / (update.length * Math.max(1, trainedLength(example)));
+}
+
+/** The numbers that policy objectives have in common. */
+export function policyInputs(
+  update: readonly Sampled[],
+  weightOf: (example: TokenSequence) => number,
+  { entropy, importance }: CommonSettings,
+  reused: boolean,
+): InputsOf<Sampled> {
+  const share = tokenMean(update);
+  return (example) => ({
+    weights: weightOf(example),
+    advantages: example.advantages,
+    ...(reused && { old_logp: required(example, 'oldLogp') }),
+    ...(importance.kind !== 'none' && { sampler_logp: required(example, 'samplerLogp') }),
+    ...(entropy !== 0 && { entropy_weights: share(example) }),
+  });
 }
 
 /** @throws Error when a completion has no such numbers */

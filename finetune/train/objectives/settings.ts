@@ -22,6 +22,10 @@ const klSchema = z
   .prefault({})
   .describe('Keeps the policy near the model that it started from');
 
+const rewardKl = share(0).describe(
+  'How much of the log-probability ratio to the reference is taken off the reward; 0: no reference is read',
+);
+
 const entropy = share(0).describe('Weight of the entropy bonus');
 
 export const importanceKinds = [
@@ -72,6 +76,29 @@ export const objectiveSchema = z.discriminatedUnion('kind', [
     importance: importanceSchema,
   }),
   z.strictObject({
+    kind: z.literal('rloo').describe('REINFORCE with the mean of the group’s others as baseline'),
+    clip: clipSchema,
+    kl: rewardKl,
+    entropy,
+    importance: importanceSchema,
+  }),
+  z.strictObject({
+    kind: z.literal('ppo').describe('Proximal policy optimisation with a value head'),
+    clip: clipSchema,
+    valueClip: z.number().positive().default(0.2).describe('How far one update may move a value'),
+    valueCoefficient: share(0.1).describe('Weight of the value loss'),
+    discount: z.number().min(0).max(1).default(1).describe('γ: worth of a reward one token later'),
+    lambda: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.95)
+      .describe('λ of generalised advantage estimation: 0 trusts the values, 1 the returns'),
+    kl: rewardKl,
+    entropy,
+    importance: importanceSchema,
+  }),
+  z.strictObject({
     kind: z.literal('reinforce').describe('The plain policy gradient, one update a batch'),
     entropy,
     importance: importanceSchema,
@@ -80,7 +107,10 @@ export const objectiveSchema = z.discriminatedUnion('kind', [
 
 export type ObjectiveSettings = z.output<typeof objectiveSchema>;
 export type GrpoSettings = Extract<ObjectiveSettings, { kind: 'grpo' }>;
+export type RlooSettings = Extract<ObjectiveSettings, { kind: 'rloo' }>;
+export type PpoSettings = Extract<ObjectiveSettings, { kind: 'ppo' }>;
 export type ReinforceSettings = Extract<ObjectiveSettings, { kind: 'reinforce' }>;
 export type ClipSettings = GrpoSettings['clip'];
 export type KlSettings = GrpoSettings['kl'];
 export type ImportanceSettings = GrpoSettings['importance'];
+export type CommonSettings = Pick<ReinforceSettings, 'entropy' | 'importance'>;

@@ -1,0 +1,53 @@
+/**
+ * Direct preference optimisation (Rafailov et al. 2023, arXiv 2305.18290): −log σ(β·((log π − log π_ref)(chosen) −
+ * (log π − log π_ref)(rejected))), the mean over pairs. A pair is a family: two examples behind one prompt.
+ */
+import { type InputsOf, type TokenExample, trainedLength } from '../../engine/batch.js';
+import type { Objective, TokenValues } from '../../engine/objective.js';
+import type { PerToken } from './sampled.js';
+import { arithmetic, groupSum } from './terms.js';
+
+/** An answer of a pair; both have the same weight. */
+export interface Compared extends TokenExample {
+  readonly chosen: boolean;
+  /** Log-probabilities by the model that the training began with. */
+  readonly referenceLogp: PerToken;
+}
+
+/** @param beta how dear it is to leave the reference */
+export function dpo(beta: number): Objective {
+  return {
+    build(tokens) {
+      const { logp, input } = tokens;
+      const { number, sub, mul, neg, total } = arithmetic(tokens);
+      const gain = mul(input('signs'), sub(logp, input('reference_logp')));
+      const margin = groupSum(tokens, tokens.groups('families'), gain);
+      return {
+        loss: neg(total(mul(input('weights'), logSigmoid(tokens, mul(margin, number(beta)))))),
+        outputs: { margin },
+      };
+    },
+  };
+}
+
+/** log σ(x) = −log(1 + e⁻ˣ), computed as −m − log(e⁻ᵐ + e⁻ˣ⁻ᵐ) with m = max(0, −x), where no power overflows. */
+function logSigmoid(tokens: TokenValues, x: string): string {
+  const { number, add, sub, neg, max, exp, log } = arithmetic(tokens);
+  const m = tokens.detached(max(neg(x), number(0)));
+  return neg(add(m, log(add(exp(neg(m)), exp(sub(neg(x), m))))));
+}
+
+/** @param pairs all that the mean is over, the chosen and the rejected answer of each */
+export function dpoInputs(pairs: readonly (readonly [Compared, Compared])[]): InputsOf<Compared> {
+  const total = pairs.reduce((sum, [{ weight }]) => sum + weight, 0);
+  const shares = new Map<Compared, number>();
+  for (const pair of pairs) {
+    const tokens = pair.reduce((sum, example) => sum + trainedLength(example), 0);
+    for (const example of pair) shares.set(example, example.weight / (total * tokens));
+  }
+  return (example) => ({
+    weights: shares.get(example)!,
+    signs: example.chosen ? 1 : -1,
+    reference_logp: example.referenceLogp,
+  });
+}

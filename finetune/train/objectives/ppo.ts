@@ -1,0 +1,78 @@
+/**
+ * Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) with a value head on the decoder's last hidden
+ * state. Policy and value loss are means over the tokens of the update; a KL term is taken off the rewards, not here.
+ */
+import type { Value } from '../../../src/models/local/graph/graph.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
+import type { Objective, TokenValues } from '../../engine/objective.js';
+import type { ParameterShape } from '../../engine/trainable.js';
+import { importanceWeights } from './importance.js';
+import { likelihood } from './likelihood.js';
+import {
+  type PolicyContext,
+  type PolicyObjective,
+  policyInputs,
+  required,
+  type Sampled,
+  tokenMean,
+} from './sampled.js';
+import type { PpoSettings } from './settings.js';
+import { arithmetic, clippedSurrogate, oldLogp, ratioTo, weightedLoss } from './terms.js';
+
+/** Names of the value head's parameters, which begin at 0. */
+export const valueHead = { weight: 'value_head.weight', bias: 'value_head.bias' } as const;
+
+const parameters = ({ hidden }: DecoderConfig): readonly ParameterShape[] => [
+  { name: valueHead.weight, shape: [1, hidden] },
+  { name: valueHead.bias, shape: [1] },
+];
+
+export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContext): PolicyObjective {
+  const objective: Objective = {
+    temperature,
+    parameters,
+    build(tokens) {
+      const { number, add, mul } = arithmetic(tokens);
+      const old = oldLogp(tokens, reused);
+      const ratio = ratioTo(tokens, old, 'token');
+      const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
+      const importance = importanceWeights(tokens, old, settings.importance);
+      const corrected = importance === undefined ? gain : mul(gain, importance);
+      const entropy = tokens.entropy();
+      const values = valuesOf(tokens);
+      const policy = weightedLoss(tokens, corrected, entropy, settings.entropy);
+      const critic = mul(valueLoss(tokens, values, settings.valueClip), number(settings.valueCoefficient));
+      return { loss: add(policy, critic), outputs: { entropy, values } };
+    },
+  };
+  return {
+    objective,
+    reading: likelihood(temperature, { parameters, outputs: (tokens) => ({ values: valuesOf(tokens) }) }),
+    inputs(update) {
+      const common = policyInputs(update, tokenMean(update), settings, reused);
+      return (example: Sampled) => ({
+        ...common(example),
+        returns: required(example, 'returns'),
+        old_values: required(example, 'oldValues'),
+      });
+    },
+  };
+}
+
+/** The value in front of each target: [C]. */
+function valuesOf({ g, hidden, parameter }: TokenValues): Value {
+  const column = g.op('Gemm', [hidden, parameter(valueHead.weight), parameter(valueHead.bias)], {
+    transB: 1,
+  });
+  return g.op('Reshape', [column, g.integers([-1])]);
+}
+
+/** ½ Σ weights·max((V − R)², (clip(V, V_old ± clip) − R)²) */
+function valueLoss(tokens: TokenValues, values: Value, clip: number): Value {
+  const { number, add, sub, mul, min, max, total } = arithmetic(tokens);
+  const [returns, old] = [tokens.input('returns'), tokens.input('old_values')];
+  const clipped = max(min(values, add(old, number(clip))), sub(old, number(clip)));
+  const square = (value: Value) => mul(sub(value, returns), sub(value, returns));
+  const worse = max(square(values), square(clipped));
+  return mul(total(mul(tokens.input('weights'), worse)), number(0.5));
+}

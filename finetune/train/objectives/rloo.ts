@@ -1,0 +1,31 @@
+/**
+ * REINFORCE leave-one-out (Ahmadian et al. 2024, arXiv 2402.14740) as TRL 1.13 has it: the ratio is that of the whole
+ * completion, and each completion counts alike. A KL term is taken off the rewards, not here.
+ */
+import type { Objective } from '../../engine/objective.js';
+import { importanceWeights } from './importance.js';
+import { likelihood } from './likelihood.js';
+import { type PolicyContext, type PolicyObjective, policyInputs, sequenceMean } from './sampled.js';
+import type { RlooSettings } from './settings.js';
+import { arithmetic, clippedSurrogate, oldLogp, ratioTo, weightedLoss } from './terms.js';
+
+export function rloo(settings: RlooSettings, context: PolicyContext): PolicyObjective {
+  const { temperature, reused } = context;
+  const objective: Objective = {
+    temperature,
+    build(tokens) {
+      const old = oldLogp(tokens, reused);
+      const ratio = ratioTo(tokens, old, 'product');
+      const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
+      const importance = importanceWeights(tokens, old, settings.importance);
+      const corrected = importance === undefined ? gain : arithmetic(tokens).mul(gain, importance);
+      const entropy = tokens.entropy();
+      return { loss: weightedLoss(tokens, corrected, entropy, settings.entropy), outputs: { entropy } };
+    },
+  };
+  return {
+    objective,
+    reading: likelihood(temperature),
+    inputs: (update) => policyInputs(update, sequenceMean(update), settings, reused),
+  };
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import type { TokenSequence } from '../../../../finetune/engine/batch.js';
+import type { Objective } from '../../../../finetune/engine/objective.js';
+import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
+import { openTrainingSession } from '../../../../finetune/engine/training-session.js';
+import { type Compared, dpo, dpoInputs } from '../../../../finetune/train/objectives/dpo.js';
+import { policyObjective } from '../../../../finetune/train/objectives/policy-objective.js';
+import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
+import { ownRows, type Part } from '../../../../finetune/train/packing.js';
+import { readParts } from '../../../../finetune/train/training-step.js';
+import { relativeDistance } from '../../reference-training.js';
+import { trl, trlConfig, trlGradient, trlParameters, trlTrainable } from './trl.js';
+
+type Case = (typeof trl.cases)[number];
+
+async function openTrl(objective: Objective, purpose: 'train' | 'evaluate' = 'train') {
+  const graph = {
+    config: trlConfig,
+    trainable: trlTrainable,
+    objective,
+    precision: 'float64',
+    purpose,
+  } as const;
+  return openTrainingSession(buildTrainingGraph(graph), { device: 'cpu', threads: 1, optimize: false });
+}
+
+function completions(environment: boolean): readonly Sampled[] {
+  return trl.completions.map((one) => ({
+    promptIds: one.prompt_ids,
+    completionIds: one.completion_ids,
+    trained: environment ? one.trained : undefined,
+    advantages: one.advantage,
+    oldLogp: one.old_logp,
+    samplerLogp: one.sampler_logp,
+    referenceLogp: one.reference_logp,
+  }));
+}
+
+/** The completions in rows of their own, and in two parts. */
+const layouts = <E extends TokenSequence>(update: readonly E[]): readonly (readonly Part<E>[])[] => [
+  [ownRows(update)],
+  [ownRows(update.slice(0, 4)), ownRows(update.slice(4))],
+];
+
+async function equalsTrl({ name, loss }: Case, results: readonly Awaited<ReturnType<typeof readParts>>[]) {
+  for (const own of results) {
+    expect(Math.abs(own.loss - loss)).toBeLessThan(1e-9);
+    expect(own.gradients.size).toBe(trlParameters.length);
+    for (const [parameter, gradient] of own.gradients)
+      expect(relativeDistance(gradient, trlGradient(name, parameter)), parameter).toBeLessThan(1e-8);
+  }
+}
+
+describe('loss and gradients equal those of TRL 1.13', () => {
+  it.each(
+    trl.cases.filter(({ objective: { kind } }) => kind !== 'dpo').map((one) => [one.name, one] as const),
+  )('%s', async (_, one) => {
+    const settings = objectiveSchema.parse(one.objective);
+    const { temperature, reused } = one;
+    const context = { temperature, reused, maxCompletionTokens: 8 };
+    const { objective, inputs } = policyObjective(settings, context);
+    const update = completions(one.environment);
+    const session = await openTrl(objective);
+    const results = [];
+    for (const parts of layouts(update))
+      results.push(await readParts(session, trlParameters, parts, inputs(update)));
+    await session.close();
+    await equalsTrl(one, results);
+  });
+
+  it.each(
+    trl.cases.filter(({ objective: { kind } }) => kind === 'dpo').map((one) => [one.name, one] as const),
+  )('%s', async (_, one) => {
+    const all = completions(false);
+    const pairs = [0, 1, 2].map((index) => {
+      const answers = [all[index]!, all[index + 3]!] as const;
+      return answers.map((answer, place) => ({
+        ...answer,
+        promptIds: answers[0].promptIds,
+        chosen: place === 0,
+        weight: 1,
+        referenceLogp: answer.referenceLogp!,
+      })) as unknown as readonly [Compared, Compared];
+    });
+    const session = await openTrl(dpo(one.beta!));
+    const inputs = dpoInputs(pairs);
+    const results = [
+      await readParts(session, trlParameters, [pairs.map((pair) => [pair])], inputs),
+      await readParts(
+        session,
+        trlParameters,
+        pairs.map((pair) => [[pair]]),
+        inputs,
+      ),
+    ];
+    await session.close();
+    await equalsTrl(one, results);
+  });
+});
+
+it('what is read before an update are TRL’s log-probabilities', async () => {
+  const { reading } = policyObjective(objectiveSchema.parse({ kind: 'grpo' }), {
+    temperature: 1,
+    reused: true,
+    maxCompletionTokens: 8,
+  });
+  const session = await openTrl(reading, 'evaluate');
+  const update = completions(false);
+  const { examples } = await readParts(session, trlParameters, [ownRows(update)], () => ({}));
+  await session.close();
+  examples.forEach(({ logp, outputs }, index) => {
+    expect(relativeDistance(logp, trl.completions[index]!.logp)).toBeLessThan(1e-9);
+    expect(outputs.entropy!.every((nats) => nats > 0 && nats <= Math.log(trlConfig.vocabulary))).toBe(true);
+  });
+});
