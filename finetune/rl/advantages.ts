@@ -1,0 +1,137 @@
+/** How much better than expected answers were: pure functions from rewards to advantages. */
+import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
+
+/** What the advantages of a group are divided by. */
+export const advantageScales = ['group', 'batch', 'none'] as const;
+
+/** Added to a divisor, as in TRL. */
+const epsilon = 1e-4;
+
+/** Rewards of the answers to one prompt; NaN where an answer could not be judged. */
+export type Group = readonly number[];
+
+/**
+ * Rewards minus the mean of their group (GRPO, arXiv 2402.03300), divided by the group's standard deviation + 1e-4, by
+ * that of all groups together, or by nothing (Dr. GRPO, 2503.20783). Equal rewards give exactly 0, and so do answers
+ * without a reward, which count in no mean.
+ */
+export function groupAdvantages(
+  groups: readonly Group[],
+  scale: (typeof advantageScales)[number],
+): readonly (readonly number[])[] {
+  const batch = deviation(groups.flat());
+  return groups.map((group) => {
+    if (scale === 'none') return centred(group);
+    const divisor = (scale === 'group' ? deviation(group) : batch) + epsilon;
+    return centred(group).map((advantage) => advantage / divisor);
+  });
+}
+
+/** Each reward minus the mean of the others of its group (RLOO, arXiv 2402.14740): G/(G − 1)·(r − mean). */
+export function leaveOneOut(groups: readonly Group[]): readonly (readonly number[])[] {
+  return groups.map((group) => {
+    const count = judged(group).length;
+    return centred(group).map((advantage) => (count < 2 ? 0 : (count / (count - 1)) * advantage));
+  });
+}
+
+/** Whether a group has nothing to learn from: all of its rewards are equal. */
+export function isFlat(group: Group): boolean {
+  const rewards = judged(group);
+  return rewards.every((reward) => reward === rewards[0]);
+}
+
+/** All values together with mean 0 and standard deviation 1; exactly 0 where they are equal. */
+export function standardised(values: readonly (readonly number[])[]): readonly (readonly number[])[] {
+  const all = values.flat();
+  const centre = centreOf(all);
+  const divisor = Math.sqrt(deviation(all) ** 2 + 1e-8);
+  return values.map((own) => own.map((value) => (value - centre.first - centre.rest) / divisor));
+}
+
+/** Σ γᵏ·r over the rewards from each step on. */
+export function discountedReturns(rewards: readonly number[], discount: number): readonly number[] {
+  const returns = [...rewards];
+  for (let step = rewards.length - 2; step >= 0; step--)
+    returns[step] = rewards[step]! + discount * returns[step + 1]!;
+  return returns;
+}
+
+/** One episode: a reward and the value before it for each step. */
+export interface Episode {
+  readonly rewards: readonly number[];
+  readonly values: readonly number[];
+  /** Value of the state that the last step led to: 0 where the episode ended there, that of the state where it was cut. */
+  readonly lastValue: number;
+}
+
+export interface Estimate {
+  readonly advantages: readonly number[];
+  /** Targets of the values: advantages + values. */
+  readonly returns: readonly number[];
+}
+
+/**
+ * Generalised advantage estimation (Schulman et al. 2016, arXiv 1506.02438): Σ (γλ)ᵏ·δ with δ = r + γ·V' − V, within one
+ * episode.
+ */
+export function generalisedAdvantages(
+  { rewards, values, lastValue }: Episode,
+  { discount, lambda }: { readonly discount: number; readonly lambda: number },
+): Estimate {
+  const advantages = new Array<number>(rewards.length);
+  let following = 0;
+  for (let step = rewards.length - 1; step >= 0; step--) {
+    const next = values[step + 1] ?? lastValue;
+    following = rewards[step]! + discount * next - values[step]! + discount * lambda * following;
+    advantages[step] = following;
+  }
+  return { advantages, returns: advantages.map((advantage, step) => advantage + values[step]!) };
+}
+
+/** Numbers for each token of a completion, of which those that are not trained are no steps. */
+export interface TokenEpisode extends Episode {
+  readonly trained?: readonly boolean[] | undefined;
+}
+
+/** Generalised advantage estimation whose steps are the trained tokens; 0 for the others. */
+export function tokenAdvantages(
+  { rewards, values, lastValue, trained }: TokenEpisode,
+  settings: Parameters<typeof generalisedAdvantages>[1],
+): Estimate {
+  const isStep = (_: number, token: number) => trained?.[token] !== false;
+  const steps = { rewards: rewards.filter(isStep), values: values.filter(isStep), lastValue };
+  const { advantages, returns } = generalisedAdvantages(steps, settings);
+  const spread = (estimates: readonly number[]) => {
+    let step = 0;
+    return rewards.map((reward, token) => (isStep(reward, token) ? estimates[step++]! : 0));
+  };
+  return { advantages: spread(advantages), returns: spread(returns) };
+}
+
+/** log π − log π_ref of each trained token, whose sum estimates the KL divergence to the reference; 0 for the others. */
+export function logRatios(
+  logp: ArrayLike<number>,
+  reference: ArrayLike<number>,
+  trained: readonly boolean[] | undefined,
+): readonly number[] {
+  return Array.from(logp, (own, token) => (trained?.[token] === false ? 0 : own - reference[token]!));
+}
+
+const judged = (group: Group): Group => group.filter((reward) => !Number.isNaN(reward));
+
+/** The mean in two parts that are taken off one after the other, so that equal values leave exactly 0. */
+function centreOf(values: readonly number[]): { readonly first: number; readonly rest: number } {
+  const first = values[0] ?? 0;
+  return { first, rest: values.length === 0 ? 0 : mean(values.map((value) => value - first)) };
+}
+
+function centred(group: Group): readonly number[] {
+  const { first, rest } = centreOf(judged(group));
+  return group.map((reward) => (Number.isNaN(reward) ? 0 : reward - first - rest));
+}
+
+/** Standard deviation of a sample (n − 1); exactly 0 of equal rewards. */
+function deviation(group: Group): number {
+  return standardDeviation(centred(judged(group)));
+}
