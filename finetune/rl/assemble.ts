@@ -51,6 +51,7 @@ export function planLearning(config: RlConfig): PlannedLearning {
 }
 
 export interface OpenedLearning extends OnlineLearning {
+  readonly trainable: Trainable;
   close(): Promise<void>;
 }
 
@@ -83,7 +84,7 @@ export async function openLearning(plan: PlannedLearning): Promise<OpenedLearnin
     const training = await session('train', objective.objective);
     const again = config.epochs > 1 || kl || config.objective.kind === 'ppo';
     return {
-      ...{ task, sampler, objective, parameters, checkpoint },
+      ...{ task, sampler, objective, parameters, trainable, checkpoint },
       sessions: {
         training,
         reading: again ? await session('evaluate', objective.reading) : undefined,
