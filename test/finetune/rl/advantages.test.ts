@@ -1,0 +1,138 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  discountedReturns,
+  generalisedAdvantages,
+  groupAdvantages,
+  isFlat,
+  leaveOneOut,
+  logRatios,
+  standardised,
+  tokenAdvantages,
+} from '../../../finetune/rl/advantages.js';
+import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
+
+const reward = fc.double({ min: -100, max: 100, noNaN: true });
+const groups = fc.array(fc.array(reward, { minLength: 2, maxLength: 8 }), { minLength: 1, maxLength: 4 });
+const close = (a: readonly number[], b: readonly number[]) => {
+  expect(a).toHaveLength(b.length);
+  for (const [i, value] of a.entries()) expect(value).toBeCloseTo(b[i]!, 8);
+};
+
+describe('advantages within groups', () => {
+  it('are rewards minus their mean, over a standard deviation and 1e-4', () => {
+    fc.assert(
+      fc.property(groups, (drawn) => {
+        const scaled = groupAdvantages(drawn, 'group');
+        const batch = groupAdvantages(drawn, 'batch');
+        const plain = groupAdvantages(drawn, 'none');
+        const all = drawn.flat();
+        const centre = mean(all);
+        // The spread of all rewards counts about one mean, not about those of the groups.
+        const spread = Math.sqrt(all.reduce((sum, one) => sum + (one - centre) ** 2, 0) / (all.length - 1));
+        drawn.forEach((group, i) => {
+          const deviations = group.map((one) => one - mean(group));
+          close(plain[i]!, deviations);
+          close(
+            scaled[i]!,
+            deviations.map((one) => one / (standardDeviation(group) + 1e-4)),
+          );
+          close(
+            batch[i]!,
+            deviations.map((one) => one / (spread + 1e-4)),
+          );
+        });
+      }),
+    );
+  });
+
+  it('are exactly 0 for equal rewards, whatever their rounding', () => {
+    fc.assert(
+      fc.property(reward, fc.integer({ min: 1, max: 9 }), (one, size) => {
+        const equal = Array<number>(size).fill(one);
+        const zeros = equal.map(() => 0);
+        for (const scale of ['group', 'batch', 'none'] as const)
+          expect(groupAdvantages([equal], scale).flat().map(Math.abs)).toEqual(zeros);
+        expect(leaveOneOut([equal]).flat().map(Math.abs)).toEqual(zeros);
+        expect(standardised([equal]).flat().map(Math.abs)).toEqual(zeros);
+        expect(isFlat(equal)).toBe(true);
+      }),
+    );
+    expect(isFlat([0.1, 0.1, 0.2])).toBe(false);
+  });
+
+  it('leave-one-out is G/(G − 1)·(r − mean)', () => {
+    fc.assert(
+      fc.property(groups, (drawn) => {
+        drawn.forEach((group, i) => {
+          const others = group.map((one, place) => one - mean(group.filter((_, other) => other !== place)));
+          close(leaveOneOut(drawn)[i]!, others);
+          const factor = group.length / (group.length - 1);
+          close(
+            leaveOneOut(drawn)[i]!,
+            group.map((one) => factor * (one - mean(group))),
+          );
+        });
+      }),
+    );
+  });
+
+  it('answers without a reward have none and count in no mean', () => {
+    expect(groupAdvantages([[1, Number.NaN, 3]], 'none')).toEqual([[-1, 0, 1]]);
+    expect(leaveOneOut([[1, Number.NaN, 3]])).toEqual([[-2, 0, 2]]);
+    expect(leaveOneOut([[Number.NaN, 3]])).toEqual([[0, 0]]);
+    expect(isFlat([2, Number.NaN])).toBe(true);
+  });
+
+  it('standardised values have mean 0 and deviation 1 over the batch', () => {
+    const all = standardised([[1, 2], [4], [9, 11]]).flat();
+    expect(mean(all)).toBeCloseTo(0, 12);
+    expect(standardDeviation(all)).toBeCloseTo(1, 6);
+  });
+});
+
+describe('returns and estimates within an episode', () => {
+  it('discounts what comes later', () => {
+    expect(discountedReturns([1, 0, 4], 0.5)).toEqual([2, 2, 4]);
+    expect(discountedReturns([], 0.5)).toEqual([]);
+  });
+
+  const episode = { rewards: [1, 0, 4], values: [0.5, -1, 2], lastValue: 3 };
+
+  it('λ = 1 gives discounted returns, a cut episode goes on with the value of its last state', () => {
+    const { advantages, returns } = generalisedAdvantages(episode, { discount: 0.5, lambda: 1 });
+    close(returns, discountedReturns([1, 0, 4 + 0.5 * 3], 0.5));
+    close(
+      advantages,
+      returns.map((one, step) => one - episode.values[step]!),
+    );
+    const ended = generalisedAdvantages({ ...episode, lastValue: 0 }, { discount: 0.5, lambda: 1 });
+    close(ended.returns, discountedReturns([1, 0, 4], 0.5));
+  });
+
+  it('λ = 0 trusts the next value alone', () => {
+    const { advantages } = generalisedAdvantages(episode, { discount: 0.9, lambda: 0 });
+    close(advantages, [1 - 0.9 - 0.5, 1.8 + 1, 4 + 2.7 - 2]);
+  });
+
+  it('the tokens of the environment are no steps', () => {
+    const settings = { discount: 0.9, lambda: 0.8 };
+    const known = generalisedAdvantages(episode, settings);
+    const spread = tokenAdvantages(
+      {
+        rewards: [1, 7, 0, 7, 4],
+        values: [0.5, 9, -1, 9, 2],
+        lastValue: 3,
+        trained: [true, false, true, false, true],
+      },
+      settings,
+    );
+    const shown = (all: readonly number[]) => [all[0], 0, all[1], 0, all[2]];
+    expect(spread.advantages).toEqual(shown(known.advantages));
+    expect(spread.returns).toEqual(shown(known.returns));
+  });
+
+  it('log ratios are of trained tokens', () => {
+    expect(logRatios([-1, -2, -3], [-2, -9, -1], [true, false, true])).toEqual([1, 0, -2]);
+  });
+});
