@@ -9,6 +9,11 @@ export const finetuneCommands: readonly ListedCommand[] = [
   ],
   ['dataset <runs..>', 'Make training examples of runs', () => import('./commands/dataset.js')],
   ['train <config> [overrides..]', 'Train a local model on a dataset', () => import('./commands/train.js')],
+  [
+    'rl <config> [overrides..]',
+    'Train a local model by reinforcement, on what it earns',
+    () => import('./commands/rl.js'),
+  ],
   ['merge <adapter>', 'Merge an adapter into its base model', () => import('./commands/merge.js')],
   ['gguf [directory]', 'Write a model for llama.cpp and Ollama', () => import('./commands/gguf.js')],
   [

@@ -8,11 +8,15 @@ import type { DecoderConfig } from '../../src/models/local/weights/decoder-confi
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
 import type { Objective } from '../engine/objective.js';
-import { requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
+import { elementCount, requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { buildTrainingGraph } from '../engine/training-graph.js';
-import { openTrainingSession, type Parameter, type TrainingSession } from '../engine/training-session.js';
+import {
+  openTrainingSession,
+  orOutOfMemory,
+  type Parameter,
+  type TrainingSession,
+} from '../engine/training-session.js';
 import { firstParameters, type Method, refuseOtherModel, withOwnModules } from '../train/method.js';
-import { likelihood } from '../train/objectives/likelihood.js';
 import { policyObjective } from '../train/objectives/policy-objective.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { openAgentTask, type RlTask } from './agent-task.js';
@@ -47,16 +51,17 @@ export function planLearning(config: RlConfig): PlannedLearning {
 }
 
 export interface OpenedLearning extends OnlineLearning {
+  readonly trainable: Trainable;
   close(): Promise<void>;
 }
 
 /** @throws UserError when model or environment can't be used, or memory runs out */
 export async function openLearning(plan: PlannedLearning): Promise<OpenedLearning> {
   const { config, decoder, method, objective, checkpoint, threads } = plan;
-  const { trainable, parameters } = firstParameters(
-    { model: config.model, method, seed: config.seed },
-    decoder,
+  const { trainable, parameters: ofModel } = await orOutOfMemory('reading the weights', () =>
+    firstParameters({ model: config.model, method, seed: config.seed }, decoder),
   );
+  const parameters = [...ofModel, ...ownParameters(objective, decoder)];
   const episodes = Math.max(config.groups * config.groupSize, config.evaluation.episodes);
   const task = await openAgentTask({ environment: config.environment, ...config.agent }, episodes);
   const opened: (Sampler | TrainingSession)[] = [];
@@ -77,12 +82,12 @@ export async function openLearning(plan: PlannedLearning): Promise<OpenedLearnin
     };
     const kl = readsReference(config);
     const training = await session('train', objective.objective);
-    const again = config.epochs > 1 || kl;
+    const again = config.epochs > 1 || kl || config.objective.kind === 'ppo';
     return {
-      ...{ task, sampler, objective, parameters, checkpoint },
+      ...{ task, sampler, objective, parameters, trainable, checkpoint },
       sessions: {
         training,
-        likelihood: again ? await session('evaluate', likelihood(config.agent.temperature)) : undefined,
+        reading: again ? await session('evaluate', objective.reading) : undefined,
       },
       reference: kl ? referenceOf(parameters, trainable) : undefined,
       settings: settingsOf(config),
@@ -94,6 +99,14 @@ export async function openLearning(plan: PlannedLearning): Promise<OpenedLearnin
     throw error;
   }
 }
+
+/** A value head begins at 0. */
+const ownParameters = ({ objective }: PolicyObjective, decoder: DecoderConfig): readonly Parameter[] =>
+  (objective.parameters?.(decoder) ?? []).map(({ name, shape }) => ({
+    name,
+    shape,
+    values: new Float32Array(elementCount(shape)),
+  }));
 
 async function closeAll(opened: readonly { close(): Promise<void> }[], task: RlTask): Promise<void> {
   task.close();
@@ -112,8 +125,7 @@ function samplerParts({ agent, model, template }: RlConfig, decoder: DecoderConf
 
 function readsReference({ objective }: RlConfig): boolean {
   if (!('kl' in objective)) return false;
-  const { kl } = objective;
-  return (typeof kl === 'number' ? kl : kl.coefficient) !== 0;
+  return (typeof objective.kl === 'number' ? objective.kl : objective.kl.coefficient) !== 0;
 }
 
 /** The model as it was: with the adapter off, or with the first weights. */
@@ -140,6 +152,7 @@ function settingsOf(config: RlConfig): OnlineSettings {
   const clip = 'clip' in objective ? objective.clip : { low: 1, high: Number.POSITIVE_INFINITY };
   return {
     ...{ seed, updates, groups: config.groups, groupSize: config.groupSize, reward: config.reward },
+    credit: { objective, scale: config.advantages, invalid: config.reward.invalid },
     improvement: {
       ...{ epochs, seed, learningRate, maxGradientNorm, batchTokens, clip },
       schedule: { kind, warmupSteps, totalSteps: updates * epochs, floor: 0 },

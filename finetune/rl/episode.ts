@@ -14,23 +14,29 @@ export interface Episode {
   readonly sequences: readonly SampledSequence[];
   /** Of each turn. */
   readonly rewards: readonly number[];
-  /** Replies that named no action. */
-  readonly invalid: number;
+  /** Whether the reply of each turn named an action. */
+  readonly valid: readonly boolean[];
+  /** Place of the last token of each turn's reply among the tokens of all completions. */
+  readonly ends: readonly number[];
+  /** Whether a limit cut it off: more might have been earned. */
+  readonly truncated: boolean;
   /** Tokens that the model sampled. */
   readonly tokens: number;
 }
 
-export function episodeOf({ turns }: Game<SampledReply>): Episode {
+export function episodeOf({ turns, truncated }: Game<SampledReply>): Episode {
   return {
-    sequences: sequencesOf(turns),
+    ...sequencesOf(turns),
     rewards: turns.map(({ reward }) => reward),
-    invalid: turns.filter(({ valid }) => !valid).length,
+    valid: turns.map(({ valid }) => valid),
+    truncated,
     tokens: turns.reduce((sum, { reply }) => sum + reply.ids.length, 0),
   };
 }
 
 /** Turns whose prompts go on from the tokens before are one sequence. */
-function sequencesOf(turns: readonly Turn<SampledReply>[]): readonly SampledSequence[] {
+function sequencesOf(turns: readonly Turn<SampledReply>[]): Pick<Episode, 'sequences' | 'ends'> {
+  const ends: number[] = [];
   const sequences: { promptIds: readonly number[]; completion: Completion }[] = [];
   for (const { reply } of turns) {
     const last = sequences.at(-1);
@@ -42,13 +48,17 @@ function sequencesOf(turns: readonly Turn<SampledReply>[]): readonly SampledSequ
       last.completion.read(between);
       last.completion.sampled(reply);
     }
+    ends.push(sequences.reduce((sum, { completion }) => sum + completion.completionIds.length, 0) - 1);
   }
-  return sequences.map(({ promptIds, completion: { completionIds, trained, samplerLogp } }) => ({
-    promptIds,
-    completionIds,
-    trained,
-    samplerLogp,
-  }));
+  return {
+    ends,
+    sequences: sequences.map(({ promptIds, completion: { completionIds, trained, samplerLogp } }) => ({
+      promptIds,
+      completionIds,
+      trained,
+      samplerLogp,
+    })),
+  };
 }
 
 class Completion {

@@ -13,6 +13,8 @@ import {
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import { layOut } from '../train/packing.js';
 import { lossAndGradients, type ReadExample, readParts, update } from '../train/training-step.js';
+import type { ReadSequence } from './credit.js';
+import type { SampledSequence } from './episode.js';
 
 export interface ImprovementSettings {
   /** Steps of the optimizer with the same episodes. */
@@ -30,8 +32,8 @@ export interface ImprovementSettings {
 export interface Sessions {
   /** Of the objective. */
   readonly training: TrainingSession;
-  /** Log-probabilities alone; absent where none are needed beside those of the training. */
-  readonly likelihood: TrainingSession | undefined;
+  /** What the objective reads before an update; absent where it needs nothing. */
+  readonly reading: TrainingSession | undefined;
 }
 
 /** What an update did; means are over trained tokens. */
@@ -56,32 +58,23 @@ export interface Improvement {
 
 /**
  * Changes the parameters of `state` in place.
- * @param reference parameters of the reference; undefined where it doesn't count
+ * @param sequences all of the update, with their advantages
  * @throws UserError when the training diverges
  */
 export async function improve(
-  sessions: Sessions,
+  { training }: Sessions,
   objective: PolicyObjective,
   state: TrainingState,
-  episodes: readonly Sampled[],
+  sequences: readonly Sampled[],
   settings: ImprovementSettings,
-  reference: readonly Parameter[] | undefined,
 ): Promise<Improvement> {
   const { batchTokens, epochs, seed } = settings;
-  const packing = { packing: 'rows', batchTokens } as const;
-  const known = await withLogp(sessions, state.parameters, episodes, epochs > 1, reference, packing);
-  const parts = layOut(known, packing);
-  const inputsOf = objective.inputs(known);
+  const parts = layOut(sequences, packingOf(batchTokens));
+  const inputsOf = objective.inputs(sequences);
   let first: Omit<Improvement, 'clipShare' | 'tokens'> | undefined;
   let clipShare = 0;
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const { loss, gradients, examples } = await lossAndGradients(
-      sessions.training,
-      state,
-      parts,
-      inputsOf,
-      seed,
-    );
+    const { loss, gradients, examples } = await lossAndGradients(training, state, parts, inputsOf, seed);
     const norm = gradientNorm(gradients);
     refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
     const learningRate = settings.learningRate * scheduleFactor(settings.schedule, state.step);
@@ -96,32 +89,41 @@ export async function improve(
     first ??= { loss, gradientNorm: norm, learningRate, ...tokenStatistics(examples) };
     clipShare = shareClipped(examples, settings.clip);
   }
-  return { ...first!, clipShare, tokens: known.reduce((sum, one) => sum + exampleLength(one), 0) };
+  return { ...first!, clipShare, tokens: sequences.reduce((sum, one) => sum + exampleLength(one), 0) };
 }
 
-type Packing = Parameters<typeof layOut>[1];
+const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
-/** The completions with the log-probabilities that the objective needs, by the graph of the training. */
-async function withLogp(
-  { likelihood }: Sessions,
+/**
+ * What the graph of the training reads of sequences before an update: log-probabilities, values of a value head, and
+ * log-probabilities by the reference.
+ * @param reference its parameters; undefined where it doesn't count
+ * @returns for each sequence what was read of it: nothing without a session for it
+ */
+export async function readBefore(
+  { reading }: Sessions,
   parameters: readonly Parameter[],
-  episodes: readonly Sampled[],
-  reused: boolean,
+  sequences: readonly SampledSequence[],
   reference: readonly Parameter[] | undefined,
-  packing: Packing,
-): Promise<readonly Sampled[]> {
-  if (likelihood === undefined) return episodes;
+  { batchTokens }: Pick<ImprovementSettings, 'batchTokens'>,
+): Promise<(sequence: SampledSequence) => ReadSequence> {
+  if (reading === undefined) return (sequence) => sequence;
   const read = async (values: readonly Parameter[]) => {
-    const { examples } = await readParts(likelihood, values, layOut(episodes, packing), () => ({}));
-    return new Map(examples.map(({ example, logp }) => [example, logp]));
+    const parts = layOut(sequences, packingOf(batchTokens));
+    const { examples } = await readParts(reading, values, parts, () => ({}));
+    return new Map(examples.map((one) => [one.example, one]));
   };
-  const old = reused ? await read(parameters) : undefined;
+  const old = await read(parameters);
   const referred = reference && (await read(reference));
-  return episodes.map((episode) => ({
-    ...episode,
-    ...(old && { oldLogp: old.get(episode)! }),
-    ...(referred && { referenceLogp: referred.get(episode)! }),
-  }));
+  return (sequence) => {
+    const { logp, outputs } = old.get(sequence)!;
+    return {
+      ...sequence,
+      oldLogp: logp,
+      ...(outputs.values && { oldValues: outputs.values }),
+      ...(referred && { referenceLogp: referred.get(sequence)!.logp }),
+    };
+  };
 }
 
 function tokenStatistics(examples: readonly ReadExample<Sampled>[]) {

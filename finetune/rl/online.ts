@@ -10,12 +10,14 @@ import {
 } from '../engine/checkpoint.js';
 import { zeroMoments } from '../engine/optimisers.js';
 import type { Parameter } from '../engine/training-session.js';
-import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
+import type { PolicyObjective } from '../train/objectives/sampled.js';
+import { isFlat } from './advantages.js';
 import type { RlTask } from './agent-task.js';
 import { AlarmWatch } from './alarms.js';
+import { type CreditSettings, credited } from './credit.js';
 import type { Group } from './episode.js';
 import type { Evaluated, RlEvent } from './events.js';
-import { type ImprovementSettings, improve, type Sessions } from './improvement.js';
+import { type ImprovementSettings, improve, readBefore, type Sessions } from './improvement.js';
 import { type RewardSettings, returnsOf } from './rewards.js';
 import type { Sampler } from './sampler.js';
 
@@ -26,6 +28,7 @@ export interface OnlineSettings {
   readonly groups: number;
   readonly groupSize: number;
   readonly reward: RewardSettings;
+  readonly credit: CreditSettings;
   readonly improvement: ImprovementSettings;
   readonly evaluateEvery: number;
   readonly evaluationEpisodes: number;
@@ -128,14 +131,15 @@ async function update(
   const samplingSeconds = (milliseconds() - started) / 1000;
   const permutation = deriveSeeds(seed, [streams.permutation, number], 1)[0]!;
   const returns = returnsOf(groups, settings.reward, permutation);
-  const improvement = await improve(
+  const read = await readBefore(
     sessions,
-    objective,
-    state,
-    withAdvantages(groups, returns),
-    settings.improvement,
+    state.parameters,
+    groups.flat().flatMap(({ sequences }) => sequences),
     reference,
+    settings.improvement,
   );
+  const sequences = credited(groups, returns, read, settings.credit);
+  const improvement = await improve(sessions, objective, state, sequences, settings.improvement);
   return {
     kind: 'step',
     step: number + 1,
@@ -146,23 +150,6 @@ async function update(
   };
 }
 
-/** Each token of an episode gets the advantage of the episode in its group. */
-function withAdvantages(
-  groups: readonly Group[],
-  returns: readonly (readonly number[])[],
-): readonly Sampled[] {
-  return groups.flatMap((group, g) => {
-    const centre = mean(returns[g]!);
-    const spread = standardDeviation(returns[g]!);
-    return group.flatMap(({ sequences }, i) =>
-      sequences.map((sequence) => ({
-        ...sequence,
-        advantages: (returns[g]![i]! - centre) / (spread + 1e-4),
-      })),
-    );
-  });
-}
-
 function statistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
   const episodes = groups.flat();
   const replies = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
@@ -170,8 +157,8 @@ function statistics(groups: readonly Group[], returns: readonly (readonly number
   return {
     reward: mean(returns.flat()),
     spread: mean(returns.map(standardDeviation)),
-    flat: mean(returns.map((group) => (group.every((value) => value === group[0]) ? 1 : 0))),
-    valid: 1 - episodes.reduce((sum, { invalid }) => sum + invalid, 0) / replies,
+    flat: mean(returns.map((group) => (isFlat(group) ? 1 : 0))),
+    valid: mean(episodes.flatMap(({ valid }) => valid.map(Number))),
     turns: replies / episodes.length,
     replyTokens: sampledTokens / replies,
     sampledTokens,

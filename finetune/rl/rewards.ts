@@ -1,5 +1,6 @@
 /** What episodes earn: discounted returns, and their permutation as a control. */
 import { createGenerator, shuffled } from '../../src/random/generator.js';
+import { discountedReturns } from './advantages.js';
 import type { Group } from './episode.js';
 
 export interface RewardSettings {
@@ -22,10 +23,10 @@ export function returnsOf(
 ): readonly (readonly number[])[] {
   const random = createGenerator(seed);
   return groups.map((group) => {
-    const returns = group.map(
-      (episode) =>
-        episode.rewards.reduceRight((later, reward) => reward + gamma * later, 0) + invalid * episode.invalid,
-    );
+    const returns = group.map(({ rewards, valid }) => {
+      const costs = invalid * valid.filter((isValid) => !isValid).length;
+      return discountedReturns(rewards, gamma)[0]! + costs;
+    });
     return shuffle ? shuffled(returns, random) : returns;
   });
 }

@@ -12,6 +12,7 @@ import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { overlaid, parseSettings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
 import { objectiveSchema } from '../train/objectives/settings.js';
+import { advantageScales } from './advantages.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -124,6 +125,12 @@ const settings = z.strictObject({
   groups: count(1).default(8).describe('Starts an update'),
   groupSize: count(1).default(8).describe('Episodes from each start'),
   epochs: count(1).default(1).describe('Steps of the optimizer with the same episodes'),
+  advantages: z
+    .enum(advantageScales)
+    .default('group')
+    .describe(
+      'What the differences to the mean of a group are divided by, for grpo and reinforce: its standard deviation, that of all groups, or nothing',
+    ),
   agent: agentSchema,
   reward: rewardSchema,
   evaluation: evaluationSchema,

@@ -12,7 +12,7 @@ import { openSession } from '../../src/models/local/engine/runtime.js';
 import { buildInferenceGraph } from '../../src/models/local/graph/decoder.js';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { type Trainable, trainedSource } from '../engine/trainable.js';
+import { type Trainable, trainedParameters, trainedSource } from '../engine/trainable.js';
 import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
 
 /** A reply by the token ids that were sampled. */
@@ -40,7 +40,10 @@ export interface SamplerSettings {
 }
 
 export interface Sampler extends Speaker<SampledReply> {
-  /** To be called when parameters have changed: what was computed with the old ones is dropped. */
+  /**
+   * To be called when parameters have changed: what was computed with the old ones is dropped. Those that are not the
+   * model's, such as a value head, are left out.
+   */
   refresh(parameters: readonly Parameter[]): void;
   close(): Promise<void>;
 }
@@ -53,15 +56,18 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
     openSession(graph, config, { device, threads }),
   );
   const generator = new TextGenerator(session, config, tokenizer.bytes);
+  const names = new Set(trainedParameters(config, trainable).map(({ name }) => name));
   let inputs: Readonly<Record<string, ort.Tensor>> = {};
   return {
     refresh(parameters) {
       // The generator keeps prompts by this object: a new one has none.
       inputs = Object.fromEntries(
-        parameters.map(({ name, shape, values }) => [
-          name,
-          new ort.Tensor('float32', values as Float32Array, [...shape]),
-        ]),
+        parameters
+          .filter(({ name }) => names.has(name))
+          .map(({ name, shape, values }) => [
+            name,
+            new ort.Tensor('float32', values as Float32Array, [...shape]),
+          ]),
       );
     },
     async reply(conversations) {

@@ -12,22 +12,25 @@ import type { Metric } from './metrics.js';
  * Writes the curves of a training to a new event file in `folder`, made when training starts. TensorBoard drops what
  * earlier files have of the steps from there on: they are made again.
  */
-export class EventFile {
+export class EventFile<M extends CurveEvent = Metric> {
   readonly #folder: string;
+  readonly #scalars: (metric: M) => Scalars;
   #descriptor: number | undefined;
 
-  constructor(folder: string) {
+  /** @param scalars the values of a metric by the names of their curves */
+  constructor(folder: string, scalars: (metric: M) => Scalars) {
     this.#folder = folder;
+    this.#scalars = scalars;
   }
 
-  add(metric: Metric): void {
+  add(metric: M): void {
     const seconds = Date.parse(metric.time) / 1000;
     if (metric.kind === 'start') {
       this.#descriptor ??= createFile(this.#folder, seconds);
       this.#write(seconds, 0, text(fileVersion, 'brain.Event:2'));
       this.#write(seconds, metric.step + 1, nested(sessionLog, integer(sessionStatus, started)));
     }
-    const values = Object.entries(scalars(metric)).flatMap(([tag, value]) =>
+    const values = Object.entries(this.#scalars(metric)).flatMap(([tag, value]) =>
       value === undefined ? [] : [nested(summaryValue, text(valueTag, tag), float(simpleValue, value))],
     );
     if (values.length > 0) this.#write(seconds, metric.step, nested(summary, ...values));
@@ -45,8 +48,17 @@ export class EventFile {
   }
 }
 
+export type Scalars = Readonly<Record<string, number | undefined>>;
+
+interface CurveEvent {
+  readonly kind: string;
+  readonly step: number;
+  /** ISO 8601. */
+  readonly time: string;
+}
+
 /** The values of a metric by the names of their curves. */
-function scalars(metric: Metric): Readonly<Record<string, number | undefined>> {
+export function trainingScalars(metric: Metric): Scalars {
   switch (metric.kind) {
     case 'step':
       return {

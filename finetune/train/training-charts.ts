@@ -112,22 +112,24 @@ ${stepChart(steps, 'Memory of the process', ({ rssBytes }) => rssBytes, { format
 </div>`;
 }
 
-function stepChart(
-  steps: readonly MetricOf<'step'>[],
+/** A value of each step, raw. */
+export function stepChart<S extends { readonly step: number }>(
+  steps: readonly S[],
   title: string,
-  value: (step: MetricOf<'step'>) => number,
+  value: (step: S) => number,
   options: {
     readonly format?: (value: number) => string;
     /** A line at this height, where the curve comes near it. */
     readonly limit?: number;
     readonly legend?: Content;
-  },
+  } = {},
 ): Html {
   const known = steps.filter((step) => Number.isFinite(value(step)));
   const values = known.map(value);
   const format = options.format ?? ((number: number) => formatNumber(number, 3));
   const top = values.length === 0 ? 1 : robustMaximum(values);
-  const y = linearScale([0, top], [smallHeight, 0], { ticks: 3, nice: true });
+  const low = values.length === 0 ? 0 : Math.min(0, smallest(values));
+  const y = linearScale([low, Math.max(low + 1e-9, top)], [smallHeight, 0], { ticks: 3, nice: true });
   const slots = lastStep(steps, []);
   const limit =
     options.limit !== undefined && options.limit <= y.high ? coordinate(y.at(options.limit)) : undefined;
@@ -149,6 +151,10 @@ function stepChart(
   );
 }
 
+interface Numbered {
+  readonly step: number;
+}
+
 type StepPoint = readonly [step: number, value: number];
 
 /** A line through the middles of the steps. */
@@ -157,7 +163,7 @@ function path(points: readonly StepPoint[], y: Scale): string {
 }
 
 /** The lowest and the highest value of each group of steps: what a line through all of them would cover. */
-function extremes(steps: readonly MetricOf<'step'>[], values: readonly number[]): readonly StepPoint[] {
+function extremes(steps: readonly Numbered[], values: readonly number[]): readonly StepPoint[] {
   return groups(steps.length).flatMap(([from, to]) => {
     let [low, high] = [from, from];
     for (let i = from; i <= to; i++) {
@@ -170,12 +176,12 @@ function extremes(steps: readonly MetricOf<'step'>[], values: readonly number[])
 }
 
 /** The last value of each group of steps. */
-function sampled(steps: readonly MetricOf<'step'>[], values: readonly number[]): readonly StepPoint[] {
+function sampled(steps: readonly Numbered[], values: readonly number[]): readonly StepPoint[] {
   return groups(steps.length).map(([, to]) => [steps[to]!.step, values[to]!]);
 }
 
 function columns(
-  steps: readonly MetricOf<'step'>[],
+  steps: readonly Numbered[],
   text: (from: number, to: number) => string,
 ): readonly PlotColumn[] {
   return groups(steps.length).map(([from, to]) => {
@@ -195,7 +201,7 @@ function groups(count: number): readonly (readonly [from: number, to: number])[]
   ]);
 }
 
-function lastStep(steps: Curves['steps'], validations: Curves['validations']): number {
+function lastStep(steps: readonly Numbered[], validations: readonly Numbered[]): number {
   return Math.max(1, steps.at(-1)?.step ?? 0, validations.at(-1)?.step ?? 0);
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { replaceFile } from '../../src/storage/files.js';
 import { type Metric, MetricsLog } from './metrics.js';
 import { Pace } from './pace.js';
-import { EventFile } from './tensorboard.js';
+import { EventFile, trainingScalars } from './tensorboard.js';
 import { renderTrainingPage, type TrainingReport, type TrainingStatus } from './training-page.js';
 
 /** Names in the output directory. */
@@ -29,7 +29,7 @@ export class TrainingRecord {
     this.#about = about;
     this.#log = new MetricsLog(join(about.config.output, recordFiles.metrics));
     this.#pace = new Pace(about.config);
-    this.#events = new EventFile(join(about.config.output, recordFiles.eventFiles));
+    this.#events = new EventFile(join(about.config.output, recordFiles.eventFiles), trainingScalars);
   }
 
   /** The metrics of the whole training, earlier sessions included. */

@@ -5,8 +5,8 @@ import type { Agent } from './agent.js';
 import type { Conversation, Exchange, Reply, Speaker } from './speaker.js';
 
 /**
- * What follows a reply that names no action: an action drawn at random, the first one, or the end of the episode, as
- * truncated.
+ * What follows a reply that names no action: an action drawn at random, the first one, or the end of the episode, which
+ * is given up.
  */
 export const fallbacks = ['random', 'first', 'end'] as const;
 export type Fallback = (typeof fallbacks)[number];
@@ -110,7 +110,7 @@ class RunningGame<R extends Reply> {
     const action = named ?? (fallback === 'end' ? undefined : this.#chosen(fallback));
     if (action === undefined) {
       this.#turns.push({ message, reply, valid, reward: 0 });
-      this.#truncated = true;
+      this.#terminated = true;
       return;
     }
     const step = this.#environment.step(action);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Metric } from '../../../finetune/train/metrics.js';
-import { EventFile } from '../../../finetune/train/tensorboard.js';
+import { EventFile, trainingScalars } from '../../../finetune/train/tensorboard.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
 
 const totalSteps = 300;
@@ -27,7 +27,7 @@ function session(from: number, to: number, loss: (step: number) => number): read
 }
 
 function write(folder: string, metrics: readonly Metric[]): void {
-  const file = new EventFile(folder);
+  const file = new EventFile(folder, trainingScalars);
   for (const metric of metrics) file.add(metric);
   file.close();
 }

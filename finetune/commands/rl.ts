@@ -1,0 +1,38 @@
+/** `policyloop finetune rl <config>`: reinforcement learning with live progress, a log of metrics, and a clean Ctrl-C. */
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../src/base/command.js';
+import type { CommandContext } from '../../src/base/context.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('config', {
+      type: 'string',
+      demandOption: true,
+      describe: 'Config file, or the name of a ready one',
+    })
+    .positional('overrides', {
+      type: 'string',
+      array: true,
+      default: [],
+      describe: 'key=value, e.g. updates=20 reward.shuffle=true output=tuned-2',
+    })
+    .option('dry-run', {
+      ...kinds.flag,
+      describe: 'Only forecast memory, tokens and time, by one small update',
+    })
+    .option('quiet', common.quiet)
+    .option('json', {
+      ...kinds.flag,
+      describe: 'Events as JSON lines; the last line is the result, with `meanReward`',
+    })
+    .example('$0 finetune rl rl/bandit output=tuned/bandit', 'a minute: which of eight arms pays?')
+    .example('$0 finetune rl mine.yaml', 'learns, or goes on from the checkpoint that is there');
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'writing a checkpoint; the same command goes on from it';
+
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { rl } = await import('../rl/rl.js');
+  return rl(args, context);
+}

@@ -1,0 +1,91 @@
+/** The record of a reinforcement learning beside its result: the log of metrics, event files for TensorBoard, a page. */
+import { join } from 'node:path';
+import { replaceFile } from '../../src/storage/files.js';
+import { MetricsLog, type Timed } from '../train/metrics.js';
+import { EventFile, type Scalars } from '../train/tensorboard.js';
+import type { TrainingStatus } from '../train/training-page.js';
+import { recordFiles } from '../train/training-record.js';
+import type { RlEvent, RlEventOf } from './events.js';
+
+export type RlMetric = Timed<RlEvent>;
+export type RlMetricOf<Kind extends RlMetric['kind']> = Timed<RlEventOf<Kind>>;
+
+/** Seconds of learning between two pages. */
+const pageEvery = 5;
+
+/** Updates that the time left is computed from. */
+const recentUpdates = 20;
+
+export class RlRecord {
+  readonly #output: string;
+  readonly #render: (metrics: readonly RlMetric[], status: TrainingStatus) => string;
+  readonly #log: MetricsLog<RlMetric>;
+  readonly #events: EventFile<RlMetric>;
+  /** Seconds since the page was written. */
+  #unwritten = 0;
+
+  /** @param render the page */
+  constructor(output: string, render: (metrics: readonly RlMetric[], status: TrainingStatus) => string) {
+    this.#output = output;
+    this.#render = render;
+    this.#log = new MetricsLog(join(output, recordFiles.metrics));
+    this.#events = new EventFile(join(output, recordFiles.eventFiles), scalars);
+  }
+
+  /** Those of the whole learning, earlier sessions included. */
+  get metrics(): readonly RlMetric[] {
+    return this.#log.metrics;
+  }
+
+  /** Undefined before the first update. */
+  get secondsLeft(): number | undefined {
+    const steps = this.metrics.filter((metric) => metric.kind === 'step').slice(-recentUpdates);
+    const last = steps.at(-1);
+    if (last === undefined) return undefined;
+    const seconds = steps.reduce((sum, step) => sum + step.seconds, 0) / steps.length;
+    return seconds * (last.totalSteps - last.step);
+  }
+
+  /** @throws UserError when the log of an earlier session is damaged */
+  add(metric: RlMetric): void {
+    this.#log.add(metric);
+    this.#events.add(metric);
+    this.#unwritten += metric.seconds;
+    if (metric.kind === 'step' && this.#unwritten < pageEvery) return;
+    this.#writePage({ kind: 'running', secondsLeft: this.secondsLeft });
+  }
+
+  /** Writes the page for the last time. A learning that never started has none. */
+  async end(status: TrainingStatus): Promise<void> {
+    this.#writePage(status);
+    this.#events.close();
+    await this.#log.close();
+  }
+
+  #writePage(status: TrainingStatus): void {
+    if (this.metrics.length === 0) return;
+    this.#unwritten = 0;
+    replaceFile(join(this.#output, recordFiles.page), this.#render(this.metrics, status));
+  }
+}
+
+function scalars(metric: RlMetric): Scalars {
+  if (metric.kind === 'evaluation') return { 'return/held out': metric.meanReward };
+  if (metric.kind !== 'step') return {};
+  const { clipShare, entropy, flat, gradientNorm, kl, learningRate, loss, mismatch } = metric;
+  return {
+    'return/sampled': metric.reward,
+    'return/spread in groups': metric.spread,
+    'return/groups without variance': flat,
+    'policy/entropy': entropy,
+    'policy/kl to the reference': kl,
+    'policy/clip share': clipShare,
+    'policy/mismatch': mismatch,
+    'replies/tokens': metric.replyTokens,
+    'replies/valid': metric.valid,
+    'loss/train': loss,
+    learning_rate: learningRate,
+    gradient_norm: gradientNorm,
+    tokens_per_second: metric.tokensPerSecond,
+  };
+}

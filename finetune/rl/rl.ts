@@ -1,0 +1,222 @@
+/** Learns what a config says into its output directory: lock, record, live progress, lineage. */
+
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { styleText } from 'node:util';
+import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
+import { UserError } from '../../src/base/errors.js';
+import { formatDuration, formatNumber } from '../../src/format/numbers.js';
+import { shellWord } from '../../src/format/shell-word.js';
+import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
+import { shownModel } from '../../src/models/local/settings.js';
+import { lockRun } from '../../src/storage/lock.js';
+import { type TrainingLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
+import { orOutOfMemory } from '../engine/training-session.js';
+import { writeResult } from '../train/method.js';
+import { createMeter } from '../train/metrics.js';
+import type { TrainingStatus } from '../train/training-page.js';
+import { recordFiles } from '../train/training-record.js';
+import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
+import { describedForecast, forecast } from './forecast.js';
+import { learnOnline, type OnlineOutcome } from './online.js';
+import { loadRlConfig, type RlConfig } from './rl-config.js';
+import { createRlDisplay } from './rl-display.js';
+import { renderRlPage } from './rl-page.js';
+import { type RlMetric, RlRecord } from './rl-record.js';
+
+interface RlArguments {
+  readonly config: string;
+  readonly overrides: readonly string[];
+  readonly quiet: boolean;
+  readonly json: boolean;
+  readonly dryRun: boolean;
+}
+
+/** The last line of `--json`. */
+interface Summary {
+  readonly ended: OnlineOutcome['ended'];
+  /** Updates made. */
+  readonly step: number;
+  /** Of the last evaluation, by sampling; null where it was interrupted before one. */
+  readonly meanReward: number | null;
+  readonly best: OnlineOutcome['best'] | null;
+  /** Path of the adapter or model directory. */
+  readonly result: string | null;
+  readonly report: string;
+  readonly output: string;
+}
+
+/** Learns, or goes on from the checkpoint that is there. Returns the exit code. */
+export async function rl(args: RlArguments, context: CommandContext): Promise<number> {
+  const config = loadRlConfig(args.config, args.overrides, context.cwd, context.note);
+  requireRuntime();
+  const plan = planLearning(config);
+  if (args.dryRun) return dryRun(plan, args, context);
+  mkdirSync(config.output, { recursive: true });
+  const release = lockRun(join(config.output, 'training.lock'));
+  try {
+    return await learnInto(plan, args, context);
+  } finally {
+    release();
+  }
+}
+
+async function dryRun(
+  plan: PlannedLearning,
+  { json }: RlArguments,
+  { print, milliseconds }: CommandContext,
+): Promise<number> {
+  const found = await forecast(plan, milliseconds);
+  print(json ? JSON.stringify(found) : describedForecast(found));
+  return 0;
+}
+
+/** While no other process writes the output. */
+async function learnInto(plan: PlannedLearning, args: RlArguments, context: CommandContext): Promise<number> {
+  const { cwd } = context;
+  const { config } = plan;
+  const file = shownPath(resolve(cwd, args.config), cwd);
+  const command = ['policyloop finetune rl', ...[file, ...args.overrides].map(shellWord)].join(' ');
+  const record = new RlRecord(config.output, (metrics, status) =>
+    renderRlPage({ command, config, metrics, status }),
+  );
+  const outcome = await recorded(plan, record, args, context);
+  const { ended, step, best, last, result } = outcome;
+  for (const directory of [config.output, ...(result === undefined ? [] : [result])])
+    writeLineage(directory, lineageOf(config, outcome));
+  await record.end(
+    result === undefined
+      ? { kind: 'interrupted' }
+      : { kind: ended === 'early' ? 'early' : 'complete', result: shownPath(result, cwd) },
+  );
+  const summary: Summary = {
+    ended,
+    step,
+    meanReward: last?.meanReward ?? null,
+    best: best ?? null,
+    result: result === undefined ? null : shownPath(result, cwd),
+    report: shownPath(join(config.output, recordFiles.page), cwd),
+    output: shownPath(config.output, cwd),
+  };
+  context.print(
+    args.json ? JSON.stringify(summary) : described(summary, config, record.metrics, command, cwd),
+  );
+  return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
+}
+
+type Learnt = OnlineOutcome & {
+  /** Directory of the adapter or the model; undefined for a learning that was interrupted. */
+  readonly result: string | undefined;
+};
+
+/** Learns while the record and the display follow; a failure is recorded, too. */
+async function recorded(
+  plan: PlannedLearning,
+  record: RlRecord,
+  args: RlArguments,
+  context: CommandContext,
+): Promise<Learnt> {
+  const { config } = plan;
+  const { now, milliseconds } = context;
+  const display = createRlDisplay(args, context);
+  const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
+  try {
+    const learning = await openLearning(plan);
+    try {
+      const outcome = await orOutOfMemory('learning', () =>
+        learnOnline(learning, {
+          onEvent(event) {
+            const metric: RlMetric = measured(event);
+            record.add(metric);
+            if (metric.kind === 'start' && !args.json && !args.quiet)
+              context.note(`follow it in ${shownPath(join(config.output, recordFiles.page), context.cwd)}`);
+            display.show(metric, record.secondsLeft);
+          },
+          milliseconds,
+          stop: () => context.stop.finish.aborted,
+          isSpent: () => isSpent(config, record.metrics),
+        }),
+      );
+      if (outcome.ended === 'interrupted') return { ...outcome, result: undefined };
+      const parameters = modelParameters(plan.decoder, learning.trainable, outcome.parameters);
+      const { model, output } = config;
+      return { ...outcome, result: await writeResult({ model, method: plan.method, output }, parameters) };
+    } finally {
+      await learning.close();
+    }
+  } catch (error) {
+    await record.end(failed(error));
+    throw error;
+  } finally {
+    display.close();
+  }
+}
+
+function isSpent({ limits }: RlConfig, metrics: readonly RlMetric[]): boolean {
+  const total = (of: (metric: RlMetric) => number) => metrics.reduce((sum, metric) => sum + of(metric), 0);
+  const tokens = total((metric) => (metric.kind === 'step' ? metric.sampledTokens : 0));
+  return (
+    (limits.tokens !== undefined && tokens >= limits.tokens) ||
+    (limits.minutes !== undefined && total(({ seconds }) => seconds) >= 60 * limits.minutes)
+  );
+}
+
+function failed(error: unknown): TrainingStatus {
+  if (error instanceof UserError && error.problems[0] !== undefined) {
+    const { message, remedy } = error.problems[0];
+    return { kind: 'failed', message, remedy };
+  }
+  return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+}
+
+/** The episodes that it has learnt from stand where a training has its dataset. */
+function lineageOf(config: RlConfig, { best, ended, step }: OnlineOutcome): TrainingLineage {
+  const { environment, groups, groupSize, model, seed } = config;
+  const source = {
+    run: 'played while learning',
+    environment: environment.id,
+    model,
+    seed,
+    hash: '',
+  } as const;
+  return trainingLineage({
+    method: config.method.kind,
+    model,
+    dataset: {
+      path: environment.id,
+      recipe: 'rl',
+      sources: [{ ...source, split: 'train', kept: step * groups * groupSize }],
+      files: {},
+      changed: false,
+    },
+    config,
+    outcome: { ended, step, best: best && { step: best.step, loss: -best.meanReward } },
+  });
+}
+
+function described(
+  { ended, step, best, meanReward, result, report }: Summary,
+  { method, model: path }: RlConfig,
+  metrics: readonly RlMetric[],
+  command: string,
+  cwd: string,
+): string {
+  const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
+  const figures = [
+    ...(meanReward === null ? [] : [`mean return ${formatNumber(meanReward, 4)}`]),
+    ...(!best ? [] : [`best ${formatNumber(best.meanReward, 4)} at update ${best.step}`]),
+  ];
+  const model = shownModel(path, cwd);
+  const servedAs =
+    method.kind === 'lora'
+      ? `${shellWord(`model.path=${model}`)} ${shellWord(`model.adapter=${result}`)}`
+      : shellWord(`model.path=${result}`);
+  return [
+    `${styleText('bold', ended)} after ${[`${step} updates and ${time}`, ...figures].join(', ')}`,
+    ...(result === null
+      ? [`go on      ${command}`]
+      : [`result     ${result}`, `run it     model.provider=local ${servedAs}`]),
+    `report     ${report}`,
+  ].join('\n');
+}
