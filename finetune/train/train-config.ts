@@ -50,7 +50,9 @@ const settings = z.strictObject({
   model: z
     .string()
     .min(1)
-    .describe('Directory of the model to train; `package:models/tiny-improver` is the embedded one')
+    .describe(
+      'Directory or GGUF file of the model to train; `package:models/tiny-improver` is the embedded one',
+    )
     .meta({ format: 'path' }),
   dataset: z
     .string()
