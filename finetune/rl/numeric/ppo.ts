@@ -13,7 +13,7 @@ export interface PpoSettings {
   /** ε: the ratio counts up to 1 ± this. */
   readonly clip: number;
   /** How far a value may move from the one before the update; undefined: as far as it will. */
-  readonly valueClip: number | undefined;
+  readonly valueClip?: number | undefined;
   /** Times that the batch is read. */
   readonly epochs: number;
   /** Steps of an update of the weights. */

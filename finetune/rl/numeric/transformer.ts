@@ -1,6 +1,7 @@
 /** A decoder that reads an observation, and a perceptron on the last hidden state. */
 import { UserError } from '../../../src/base/errors.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildDecoder } from '../../../src/models/local/graph/decoder.js';
 import type { GraphBuilder, Precision, Value } from '../../../src/models/local/graph/graph.js';
 import { normalised } from '../../../src/models/local/graph/norm.js';
@@ -11,7 +12,6 @@ import {
 } from '../../../src/models/local/graph/parameters.js';
 import { openTextEncoder } from '../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
-import { readDecoderConfig } from '../../../src/models/local/weights/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import type { StoredTensors } from '../../../src/models/local/weights/safetensors.js';
 import type { RandomGenerator } from '../../../src/random/generator.js';
