@@ -55,12 +55,9 @@ export interface Learner {
 }
 
 /** @throws UserError for an environment whose actions have no head, and where the decoder can't be read */
-export function openLearner(
-  config: NumericConfig,
-  { id, observationSpace, actionSpace }: EnvironmentSpec,
-): Learner {
-  const inputs = rowWidth(observationSpace);
-  const head = createHead(actionSpace, id, config.logDeviation);
+export function openLearner(config: NumericConfig, environment: EnvironmentSpec): Learner {
+  const inputs = rowWidth(environment);
+  const head = createHead(environment, config.logDeviation);
   const { network, first, encode, close } = openPolicyNetwork(config, inputs, head.outputs);
   const policy = createPolicy(network, head);
   const valueLayers: Layers = { inputs, ...config.value, outputs: 1 };

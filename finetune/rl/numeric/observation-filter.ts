@@ -1,6 +1,11 @@
 /** Observations as the networks see them: numbers of mean 0 and standard deviation 1, clipped. */
-import type { Observation, Space } from '../../../src/environments/environment.js';
-import { dimensionsOf } from '../../../src/environments/environment.js';
+import { UserError } from '../../../src/base/errors.js';
+import {
+  dimensionsOf,
+  type EnvironmentSpec,
+  type Observation,
+  type Space,
+} from '../../../src/environments/environment.js';
 import type { Row } from './network.js';
 
 /** Normalised observations are clipped to ± this, as in the public TRPO. */
@@ -36,8 +41,18 @@ export function normalised({ count, mean, squares }: RunningMoments, row: Row): 
   });
 }
 
-/** Length of a row of numbers that stands for an observation. */
-export function rowWidth(space: Space): number {
+/**
+ * Length of a row of numbers that stands for an observation.
+ * @throws UserError for observations that are texts
+ */
+export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): number {
+  if (space.kind === 'text')
+    throw new UserError({
+      field: 'environment',
+      value: id,
+      message: 'its observations are texts, and this policy reads numbers',
+      remedy: 'give a model instead of a policy: a language model reads texts',
+    });
   return space.kind === 'discrete' ? space.n : dimensionsOf(space);
 }
 

@@ -1,6 +1,6 @@
 /** A stochastic policy: a network, and the distribution that its outputs stand for. */
 import { UserError } from '../../../src/base/errors.js';
-import type { Space } from '../../../src/environments/environment.js';
+import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { categoricalHead } from './categorical.js';
 import { gaussianHead } from './gaussian.js';
 import type { Distributions, Head, HeadSlope } from './head.js';
@@ -46,17 +46,18 @@ export function createPolicy(network: NumericNetwork, head: Head): NumericPolicy
  * @param logDeviation natural logarithm of the first standard deviations
  * @throws UserError for other spaces
  */
-export function createHead(space: Space, id: string, logDeviation: number): Head {
-  switch (space.kind) {
+export function createHead({ id, actionSpace }: EnvironmentSpec, logDeviation: number): Head {
+  switch (actionSpace.kind) {
     case 'box':
-      return gaussianHead(space.low.length, logDeviation);
+      return gaussianHead(actionSpace.low.length, logDeviation);
     case 'discrete':
-      return categoricalHead(space.n, space.start ?? 0);
+      return categoricalHead(actionSpace.n, actionSpace.start ?? 0);
     case 'tuple':
+    case 'text':
       throw new UserError({
         field: 'environment',
         value: id,
-        message: 'takes several discrete actions at once, for which there is no head',
+        message: `its actions are ${actionSpace.kind === 'text' ? 'texts' : 'several choices at once'}, for which there is no head`,
         remedy: 'name an environment with discrete or continuous actions',
       });
   }

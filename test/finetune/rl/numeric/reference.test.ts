@@ -88,7 +88,10 @@ afterEach(async () => {
 });
 
 function policyOf({ space, definition }: (typeof cases)[number]): NumericPolicy {
-  const policy = createPolicy(openNetwork(definition(), 1), createHead(space, 'test', 0));
+  const policy = createPolicy(
+    openNetwork(definition(), 1),
+    createHead({ id: 'test', observationSpace: box(inputs), actionSpace: space }, 0),
+  );
   opened.push(policy);
   return policy;
 }
