@@ -82,6 +82,7 @@ export async function playEpisodes(
     const inputs = (await actor.encode?.(seen)) ?? seen;
     const actions = await chosenActions(actor, inputs, running);
     const following: Running[] = [];
+    const free: Environment[] = [];
     for (const [i, episode] of running.entries()) {
       const { environment, raw, observations } = episode;
       const step = environment.step(actor.policy.head.toAction(actions[i]!));
@@ -93,14 +94,14 @@ export async function playEpisodes(
       if (step.terminated || step.truncated) {
         const { random: _random, environment: _environment, index, ...columns } = episode;
         done[index] = { ...columns, last: see(row), terminated: step.terminated };
-        following.push(...begin(environment));
+        free.push(environment);
       } else {
         raw.push(row);
         observations.push(see(row));
         following.push(episode);
       }
     }
-    running = following;
+    running = [...following, ...free.flatMap(begin)];
   }
   return done;
 }
