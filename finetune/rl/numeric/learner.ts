@@ -2,7 +2,7 @@
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import type { Moments } from '../../engine/optimisers.js';
-import { type Batch, makeBatch } from './advantages.js';
+import { type Batch, makeBatch } from './batch.js';
 import type { Actor, NumericEpisode } from './episodes.js';
 import { initialLayers, type Layers, mlpDefinition } from './mlp.js';
 import { type NumericNetwork, openNetwork, type Row } from './network.js';

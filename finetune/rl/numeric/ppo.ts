@@ -2,7 +2,7 @@
 import { createGenerator, shuffled } from '../../../src/random/generator.js';
 import { adamWStep, type Moments } from '../../engine/optimisers.js';
 import { clipFactor } from '../../engine/training-session.js';
-import type { Batch } from './advantages.js';
+import type { Batch } from './batch.js';
 import type { HeadSlope } from './head.js';
 import type { NumericNetwork } from './network.js';
 import type { NumericPolicy } from './policy.js';

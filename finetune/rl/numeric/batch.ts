@@ -1,4 +1,5 @@
 /** Advantages and value targets of a batch of episodes. */
+import { generalisedAdvantages } from '../advantages.js';
 import type { NumericEpisode } from './episodes.js';
 import { joined } from './mlp.js';
 import type { NumericNetwork, Row } from './network.js';
@@ -26,29 +27,6 @@ export interface Discounts {
   readonly lambda: number;
 }
 
-/**
- * Generalised advantage estimation (Schulman et al. 2016, arXiv:1506.02438):
- * A_t = Σ (γλ)^k δ_{t+k}, δ_t = r_t + γ V(s_{t+1}) − V(s_t), within an episode.
- * @param values V of the observation before each step
- * @param lastValue V of the observation after the last step: 0 where the task ended, its estimate where a limit cut it off
- */
-export function generalisedAdvantages(
-  rewards: readonly number[],
-  values: ArrayLike<number>,
-  lastValue: number,
-  { discount, lambda }: Discounts,
-): Float64Array {
-  const advantages = new Float64Array(rewards.length);
-  let next = 0;
-  for (let t = rewards.length - 1; t >= 0; t--) {
-    const following = t + 1 < rewards.length ? values[t + 1]! : lastValue;
-    const error = rewards[t]! + discount * following - values[t]!;
-    next = error + discount * lambda * next;
-    advantages[t] = next;
-  }
-  return advantages;
-}
-
 /** @param width numbers of an action */
 export async function makeBatch(
   episodes: readonly NumericEpisode[],
@@ -65,9 +43,10 @@ export async function makeBatch(
   const advantages = new Float64Array(values.length);
   let from = 0;
   for (const [i, { rewards, terminated }] of episodes.entries()) {
-    const own = values.subarray(from, from + rewards.length);
+    const own = [...values.subarray(from, from + rewards.length)];
+    // A limit that cuts an episode off doesn't end what it would have earned.
     const lastValue = terminated ? 0 : lastValues[i]!;
-    advantages.set(generalisedAdvantages(rewards, own, lastValue, discounts), from);
+    advantages.set(generalisedAdvantages({ rewards, values: own, lastValue }, discounts).advantages, from);
     from += rewards.length;
   }
   return {
