@@ -2,23 +2,23 @@
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import type { Moments } from '../../engine/optimisers.js';
-import { type Batch, makeBatch } from './batch.js';
-import type { Actor, NumericEpisode } from './episodes.js';
-import { initialLayers, type Layers, mlpDefinition } from './mlp.js';
-import { type NumericNetwork, openNetwork, type Row } from './network.js';
-import type { NumericConfig } from './numeric-config.js';
-import { addRow, emptyMoments, type RunningMoments, rowWidth } from './observation-filter.js';
-import { createHead, createPolicy, type NumericPolicy } from './policy.js';
-import { type PpoState, ppoUpdate } from './ppo.js';
+import { type Batch, makeBatch } from './algorithms/batch.js';
+import type { Actor, NumericEpisode } from './algorithms/episodes.js';
+import { addRow, emptyMoments, type RunningMoments, rowWidth } from './algorithms/observation-filter.js';
+import { type PpoState, ppoUpdate } from './algorithms/ppo.js';
+import { trpoUpdate } from './algorithms/trpo.js';
+import { fitByLbfgs } from './algorithms/value-function.js';
+import { initialLayers, type Layers, mlpDefinition } from './network/mlp.js';
+import { type NumericNetwork, openNetwork, type Row } from './network/network.js';
+import { createHead, createPolicy, type NumericPolicy } from './network/policy.js';
 import {
   frozenDefinition,
   initialNumbers,
   initialTransformer,
   openDecoder,
   transformerDefinition,
-} from './transformer.js';
-import { trpoUpdate } from './trpo.js';
-import { fitByLbfgs } from './value-function.js';
+} from './network/transformer.js';
+import type { NumericConfig } from './numeric-config.js';
 
 /** Streams of random numbers below the seed. */
 const streams = { policy: 20, value: 21, order: 22, numbers: 23 } as const;

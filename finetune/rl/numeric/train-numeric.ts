@@ -7,8 +7,8 @@ import { standFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
+import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type Baseline, playBaseline } from './baselines.js';
-import { type NumericEpisode, playEpisodes, returnOf, type Start } from './episodes.js';
 import { type Learner, type LearnerState, openLearner, type UpdateFigures } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
 import {

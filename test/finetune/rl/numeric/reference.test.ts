@@ -1,17 +1,25 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Layers } from '../../../../finetune/rl/numeric/mlp.js';
-import { mlpDefinition } from '../../../../finetune/rl/numeric/mlp.js';
-import { type NumericNetwork, openNetwork, type Row } from '../../../../finetune/rl/numeric/network.js';
-import { createHead, createPolicy, type NumericPolicy } from '../../../../finetune/rl/numeric/policy.js';
-import { type PpoState, ppoLoss, ppoStep } from '../../../../finetune/rl/numeric/ppo.js';
-import { openDecoder, transformerDefinition } from '../../../../finetune/rl/numeric/transformer.js';
+import { type PpoState, ppoLoss, ppoStep } from '../../../../finetune/rl/numeric/algorithms/ppo.js';
 import {
   conjugateGradient,
   fisherProduct,
   policyGradient,
   trpoUpdate,
-} from '../../../../finetune/rl/numeric/trpo.js';
+} from '../../../../finetune/rl/numeric/algorithms/trpo.js';
+import type { Layers } from '../../../../finetune/rl/numeric/network/mlp.js';
+import { mlpDefinition } from '../../../../finetune/rl/numeric/network/mlp.js';
+import {
+  type NumericNetwork,
+  openNetwork,
+  type Row,
+} from '../../../../finetune/rl/numeric/network/network.js';
+import {
+  createHead,
+  createPolicy,
+  type NumericPolicy,
+} from '../../../../finetune/rl/numeric/network/policy.js';
+import { openDecoder, transformerDefinition } from '../../../../finetune/rl/numeric/network/transformer.js';
 import type { Space } from '../../../../src/environments/environment.js';
 import { readSafetensors, readTensorBytes } from '../../../../src/models/local/weights/safetensors.js';
 

@@ -1,8 +1,8 @@
 /** Multilayer perceptrons: linear layers with an activation between them. */
-import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
-import type { GraphBuilder, Value } from '../../../src/models/local/graph/graph.js';
-import type { RandomGenerator } from '../../../src/random/generator.js';
-import { elementCount, type ParameterShape } from '../../engine/trainable.js';
+import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
+import type { GraphBuilder, Value } from '../../../../src/models/local/graph/graph.js';
+import type { RandomGenerator } from '../../../../src/random/generator.js';
+import { elementCount, type ParameterShape } from '../../../engine/trainable.js';
 import type { NetworkDefinition, Row } from './network.js';
 
 export interface Layers {

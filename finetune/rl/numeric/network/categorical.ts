@@ -1,4 +1,4 @@
-import { firstLargest } from '../../../src/statistics/descriptive.js';
+import { firstLargest } from '../../../../src/statistics/descriptive.js';
 import type { Distributions, Head } from './head.js';
 
 /** A softmax over discrete actions: the outputs are logits; an action is its place among them. */

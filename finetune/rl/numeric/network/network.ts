@@ -1,8 +1,8 @@
 /** A differentiable function from rows of numbers to rows of outputs, run by the graph runtime. */
-import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
-import { GraphBuilder, type Precision, type Value } from '../../../src/models/local/graph/graph.js';
-import { gradients } from '../../engine/autodiff.js';
-import { elementCount, type ParameterShape } from '../../engine/trainable.js';
+import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
+import { GraphBuilder, type Precision, type Value } from '../../../../src/models/local/graph/graph.js';
+import { gradients } from '../../../engine/autodiff.js';
+import { elementCount, type ParameterShape } from '../../../engine/trainable.js';
 
 /** A row of inputs. */
 export type Row = Float64Array;

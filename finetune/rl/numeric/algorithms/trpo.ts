@@ -2,9 +2,10 @@
  * Trust region policy optimisation (Schulman et al. 2015, arXiv:1502.05477): the step along the natural gradient whose
  * KL divergence is `maxKl` to second order, halved until it keeps what it promises.
  */
+
+import type { Distributions } from '../network/head.js';
+import type { NumericPolicy } from '../network/policy.js';
 import type { Batch } from './batch.js';
-import type { Distributions } from './head.js';
-import type { NumericPolicy } from './policy.js';
 import { dot, plus } from './vectors.js';
 
 export interface TrpoSettings {

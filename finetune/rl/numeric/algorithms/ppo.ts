@@ -1,11 +1,11 @@
 /** Proximal policy optimisation with a clipped ratio (Schulman et al. 2017, arXiv:1707.06347). */
-import { createGenerator, shuffled } from '../../../src/random/generator.js';
-import { adamWStep, type Moments } from '../../engine/optimisers.js';
-import { clipFactor } from '../../engine/training-session.js';
+import { createGenerator, shuffled } from '../../../../src/random/generator.js';
+import { adamWStep, type Moments } from '../../../engine/optimisers.js';
+import { clipFactor } from '../../../engine/training-session.js';
+import type { HeadSlope } from '../network/head.js';
+import type { NumericNetwork } from '../network/network.js';
+import type { NumericPolicy } from '../network/policy.js';
 import type { Batch } from './batch.js';
-import type { HeadSlope } from './head.js';
-import type { NumericNetwork } from './network.js';
-import type { NumericPolicy } from './policy.js';
 import { valueLoss } from './value-function.js';
 import { dot } from './vectors.js';
 

@@ -1,8 +1,8 @@
 /** Advantages and value targets of a batch of episodes. */
-import { generalisedAdvantages } from '../advantages.js';
+import { generalisedAdvantages } from '../../advantages.js';
+import { joined } from '../network/mlp.js';
+import type { NumericNetwork, Row } from '../network/network.js';
 import type { NumericEpisode } from './episodes.js';
-import { joined } from './mlp.js';
-import type { NumericNetwork, Row } from './network.js';
 
 /** Steps of whole episodes, one after another. */
 export interface Batch {

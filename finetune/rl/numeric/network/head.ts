@@ -1,6 +1,6 @@
 /** The distribution over actions that a network's outputs stand for. Batches are flat: row after row. */
-import type { Action } from '../../../src/environments/environment.js';
-import type { RandomGenerator } from '../../../src/random/generator.js';
+import type { Action } from '../../../../src/environments/environment.js';
+import type { RandomGenerator } from '../../../../src/random/generator.js';
 
 /** A change or a gradient: of the outputs [N × outputs], and of the head's own parameters. */
 export interface HeadSlope {

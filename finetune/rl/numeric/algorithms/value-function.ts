@@ -1,7 +1,8 @@
 /** The value function V(s): a perceptron of its own, fitted by L-BFGS or by steps of Adam. */
+
+import type { NumericNetwork, Row } from '../network/network.js';
 import type { Batch } from './batch.js';
 import { minimise } from './lbfgs.js';
-import type { NumericNetwork, Row } from './network.js';
 import { dot } from './vectors.js';
 
 export interface LbfgsFit {

@@ -1,12 +1,12 @@
 /** Observations as the networks see them: numbers of mean 0 and standard deviation 1, clipped. */
-import { UserError } from '../../../src/base/errors.js';
+import { UserError } from '../../../../src/base/errors.js';
 import {
   dimensionsOf,
   type EnvironmentSpec,
   type Observation,
   type Space,
-} from '../../../src/environments/environment.js';
-import type { Row } from './network.js';
+} from '../../../../src/environments/environment.js';
+import type { Row } from '../network/network.js';
 
 /** Normalised observations are clipped to ± this, as in the public TRPO. */
 const bound = 5;

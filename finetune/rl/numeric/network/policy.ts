@@ -1,6 +1,6 @@
 /** A stochastic policy: a network, and the distribution that its outputs stand for. */
-import { UserError } from '../../../src/base/errors.js';
-import type { EnvironmentSpec } from '../../../src/environments/environment.js';
+import { UserError } from '../../../../src/base/errors.js';
+import type { EnvironmentSpec } from '../../../../src/environments/environment.js';
 import { categoricalHead } from './categorical.js';
 import { gaussianHead } from './gaussian.js';
 import type { Distributions, Head, HeadSlope } from './head.js';

@@ -1,9 +1,9 @@
 /** Episodes of a policy, some of them played side by side so that each step is one run of the network. */
-import type { Environment } from '../../../src/environments/environment.js';
-import { createGenerator, type RandomGenerator } from '../../../src/random/generator.js';
-import type { Row } from './network.js';
+import type { Environment } from '../../../../src/environments/environment.js';
+import { createGenerator, type RandomGenerator } from '../../../../src/random/generator.js';
+import type { Row } from '../network/network.js';
+import type { NumericPolicy } from '../network/policy.js';
 import { normalised, type RunningMoments, rowOf } from './observation-filter.js';
-import type { NumericPolicy } from './policy.js';
 
 export interface NumericEpisode {
   /** Observations before each step, as the environment gave them. */
