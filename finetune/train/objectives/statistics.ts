@@ -1,7 +1,6 @@
 /** What a page of reinforcement learning shows of an update: how far the policy moved, and how sure it is. */
 import { mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
-import { trainedLength } from '../../engine/batch.js';
-import type { ReadExample } from '../training-step.js';
+import { type ReadExample, trainedLength } from '../../engine/batch.js';
 import type { PerToken, Sampled } from './sampled.js';
 import type { ObjectiveSettings } from './settings.js';
 

@@ -1,5 +1,5 @@
 /** A tiny policy in float64 whose updates tests compute. */
-import type { TokenSequence } from '../../../../finetune/engine/batch.js';
+import type { ReadExample, TokenSequence } from '../../../../finetune/engine/batch.js';
 import type { Trainable } from '../../../../finetune/engine/trainable.js';
 import { allParameters, buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import {
@@ -11,7 +11,7 @@ import { policyObjective } from '../../../../finetune/train/objectives/policy-ob
 import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { ownRows, type Part } from '../../../../finetune/train/packing.js';
-import { type ReadExample, readParts } from '../../../../finetune/train/training-step.js';
+import { readParts } from '../../../../finetune/train/training-step.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
 import { createGenerator } from '../../../../src/random/generator.js';
