@@ -1,5 +1,5 @@
 /** All that a player may ever say in a house. What is possible depends on the state. */
-import { cuts, type Cut, type Direction, directions, type HousePlan } from './plan.js';
+import { type Cut, cuts, type Direction, directions, type HousePlan } from './plan.js';
 
 export type Deed =
   | { readonly kind: 'look' | 'inventory' | 'prepare' }
@@ -30,7 +30,9 @@ function plainCommands({ things }: HousePlan): Command[] {
   return [
     { text: 'look', deed: { kind: 'look' } },
     { text: 'inventory', deed: { kind: 'inventory' } },
-    ...(things.some(({ dish }) => dish) ? [{ text: 'prepare meal', deed: { kind: 'prepare' } } as const] : []),
+    ...(things.some(({ dish }) => dish)
+      ? [{ text: 'prepare meal', deed: { kind: 'prepare' } } as const]
+      : []),
     ...directions.map((direction): Command => ({ text: `go ${direction}`, deed: { kind: 'go', direction } })),
   ];
 }
@@ -44,10 +46,12 @@ function commandsOfThings({ things }: HousePlan): Command[] {
     ...(food || dish ? [{ text: `eat ${name}`, deed: { kind: 'eat', thing } } as const] : []),
     ...(food
       ? tools.flatMap((tool) =>
-          cuts.map((cut): Command => ({
-            text: `${verbOf[cut]} ${name} with ${things[tool]!.name}`,
-            deed: { kind: 'cut', thing, tool, cut },
-          })),
+          cuts.map(
+            (cut): Command => ({
+              text: `${verbOf[cut]} ${name} with ${things[tool]!.name}`,
+              deed: { kind: 'cut', thing, tool, cut },
+            }),
+          ),
         )
       : []),
   ]);

@@ -1,6 +1,14 @@
 /** Draws rooms on a grid, the ways between them, their doors and furniture. */
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
-import { type DoorPlan, type Direction, directions, type Exit, opposite, type PlacePlan, type RoomPlan } from './plan.js';
+import {
+  type Direction,
+  type DoorPlan,
+  directions,
+  type Exit,
+  opposite,
+  type PlacePlan,
+  type RoomPlan,
+} from './plan.js';
 import { doorNames, furnitureOf, roomNames } from './vocabulary.js';
 
 export interface Layout {

@@ -59,7 +59,8 @@ export class Walker {
   /** Does what the command says. @throws Error for a command that is not possible, which is a mistake of the world */
   say(command: string): void {
     const deed = this.#house.deedOf(command);
-    if (deed === undefined) throw new Error(`the gold path of a text world says ${command}, which is not possible`);
+    if (deed === undefined)
+      throw new Error(`the gold path of a text world says ${command}, which is not possible`);
     this.#house.do(deed);
     this.commands.push(command);
   }
@@ -75,7 +76,8 @@ export class Walker {
       }
     }
     const way: Direction[] = [];
-    for (let step = from.get(goal); step !== undefined; step = from.get(step.room)) way.unshift(step.direction);
+    for (let step = from.get(goal); step !== undefined; step = from.get(step.room))
+      way.unshift(step.direction);
     return way;
   }
 }

@@ -2,11 +2,19 @@
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import { drawIn, folds } from '../folds.js';
+import { verbOf } from '../house/commands.js';
 import type { House } from '../house/house.js';
 import { HouseGame, type HouseTask } from '../house/house-game.js';
 import { describeLayout, drawLayout, type Layout } from '../house/layout.js';
-import { verbOf } from '../house/commands.js';
-import { type Cut, cuts, type Heat, heats, type HousePlan, type ThingPlan, type Whereabouts } from '../house/plan.js';
+import {
+  type Cut,
+  cuts,
+  type Heat,
+  type HousePlan,
+  heats,
+  type ThingPlan,
+  type Whereabouts,
+} from '../house/plan.js';
 import { foods } from '../house/vocabulary.js';
 import { Walker } from '../house/walker.js';
 import type { TextGame } from '../text-game.js';
@@ -77,11 +85,13 @@ function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], rando
   const counter = layout.places.findIndex(({ name }) => name === 'counter');
   const used = new Set(recipe.map(({ food }) => food));
   const others = shuffled(foods, random).filter((food) => !used.has(food));
-  const placed = [...used, ...others.slice(0, options.distractors)].map((food): ThingPlan => ({
-    name: food,
-    food: true,
-    at: drawPlace(layout, random),
-  }));
+  const placed = [...used, ...others.slice(0, options.distractors)].map(
+    (food): ThingPlan => ({
+      name: food,
+      food: true,
+      at: drawPlace(layout, random),
+    }),
+  );
   const anywhere = layout.places.flatMap(({ room }, place) => (room === kitchen ? [place] : []));
   const things: ThingPlan[] = [
     { name: 'cookbook', at: { kind: 'place', place: counter }, text: recipeText(recipe) },

@@ -12,7 +12,12 @@ import type { TextGame } from '../text-game.js';
 
 export const putAwayOptions = z.strictObject({
   rooms: z.int().min(2).max(16).default(4).describe('Rooms of the house'),
-  things: z.int().min(1).max(8).default(3).describe('Most things to put away; fewer where the rooms hold fewer'),
+  things: z
+    .int()
+    .min(1)
+    .max(8)
+    .default(3)
+    .describe('Most things to put away; fewer where the rooms hold fewer'),
   doors: z.boolean().default(false).describe('Whether there are doors to open'),
   capacity: z.int().min(0).default(0).describe('Most things carried at once; 0: any number'),
   fold: z.enum(folds).default('train').describe('No layout is in two of them'),

@@ -90,7 +90,10 @@ class Sokoban implements TextGame {
     const move = moveNames.find((name) => name === command);
     const next = move && moved(this.#board, this.#position, move);
     if (next === undefined)
-      return { text: move === undefined ? 'Say up, down, left or right.' : 'Something is in the way.', understood: false };
+      return {
+        text: move === undefined ? 'Say up, down, left or right.' : 'Something is in the way.',
+        understood: false,
+      };
     this.moves++;
     this.#position = next;
     const ending = this.won ? '\nYou have won.' : this.lost ? '\nA box is stuck. You have lost.' : '';
