@@ -125,7 +125,8 @@ export class House {
       case 'read':
         return;
       case 'prepare':
-        return this.#move(this.#dish, carried);
+        this.#move(this.#dish, carried);
+        return;
       case 'go':
         this.room = this.plan.rooms[this.room]!.exits[deed.direction]!.room;
         return;
@@ -142,13 +143,17 @@ export class House {
         return;
       case 'pick-up':
       case 'take':
-        return this.#move(deed.thing, carried);
+        this.#move(deed.thing, carried);
+        return;
       case 'drop':
-        return this.#move(deed.thing, { kind: 'floor', room: this.room });
+        this.#move(deed.thing, { kind: 'floor', room: this.room });
+        return;
       case 'put':
-        return this.#move(deed.thing, { kind: 'place', place: deed.place });
+        this.#move(deed.thing, { kind: 'place', place: deed.place });
+        return;
       case 'eat':
-        return this.#move(deed.thing, gone);
+        this.#move(deed.thing, gone);
+        return;
       case 'cut':
         this.cuts[deed.thing] = deed.cut;
         return;

@@ -81,37 +81,49 @@ class LogicReader {
       const type = this.#name();
       const parents = this.#accept(':') ? this.#list(() => this.#name()) : [];
       this.parents.set(type, parents);
-      this.#block((part) => this.#part(part));
+      this.#parts((part) => this.#part(part));
     }
   }
 
   #part(part: string): void {
     switch (part) {
       case 'predicates':
-        return this.#block(undefined, () => this.#predicate());
+        this.#entries(() => this.#predicate());
+        break;
       case 'rules':
-        return this.#block(undefined, () => this.rules.push(this.#rule()));
+        this.#entries(() => this.rules.push(this.#rule()));
+        break;
       case 'reverse_rules':
-        return this.#block(undefined, () => this.#reverse());
+        this.#entries(() => this.#reverse());
+        break;
       case 'constraints':
-        return this.#block(undefined, () => this.#rule());
+        this.#entries(() => this.#rule());
+        break;
       case 'inform7':
-        return this.#block((inner) => this.#inform(inner));
+        this.#parts((inner) => this.#inform(inner));
+        break;
       default:
-        return this.#refuse('a part of a type');
+        this.#refuse('a part of a type');
     }
   }
 
   #inform(part: string): void {
-    if (part === 'commands') return this.#block(undefined, () => this.#command());
-    if (part === 'code') {
-      this.#expect('::');
-      this.#text();
-      this.#expect(';');
-      return;
+    switch (part) {
+      case 'commands':
+        this.#entries(() => this.#command());
+        break;
+      case 'code':
+        this.#expect('::');
+        this.#text();
+        this.#expect(';');
+        break;
+      case 'type':
+      case 'predicates':
+        this.#skipBlock();
+        break;
+      default:
+        this.#refuse('a part of inform7');
     }
-    if (part !== 'type' && part !== 'predicates') this.#refuse('a part of inform7');
-    this.#skipBlock();
   }
 
   /** `in(o, c)`, or an alias: `south_of(r, r') = north_of(r', r)`. */
@@ -171,15 +183,18 @@ class LogicReader {
     return items;
   }
 
-  /** Reads `{ … }` of parts that begin with a name, or of entries that end in `;`. */
-  #block(part: ((name: string) => void) | undefined, entry?: () => void): void {
+  /** `{ … }` of parts that begin with a name. */
+  #parts(read: (name: string) => void): void {
+    this.#expect('{');
+    while (!this.#accept('}')) read(this.#name());
+  }
+
+  /** `{ … }` of entries that end in `;`. */
+  #entries(read: () => void): void {
     this.#expect('{');
     while (!this.#accept('}')) {
-      if (part !== undefined) part(this.#name());
-      else {
-        entry!();
-        this.#expect(';');
-      }
+      read();
+      this.#expect(';');
     }
   }
 

@@ -100,7 +100,7 @@ export function expanded(scene: Scene, object: number): string {
       if (open) shown.push(piece);
       continue;
     }
-    const condition = /^(?:else )?if (?<condition>.*)$/s.exec(piece)?.groups?.['condition'];
+    const [, condition] = /^(?:else )?if (.*)$/s.exec(piece) ?? [];
     if (piece.startsWith('if ')) chosen = false;
     if (condition !== undefined) open = !chosen && isTrue(scene, object, condition);
     else if (piece === 'otherwise') open = !chosen;
