@@ -1,4 +1,6 @@
 /** Plays a TextWorld game from its `.json` file alone: rules, quests and texts are in it. */
+
+import type { TextGame, TextTurn } from '../text-game.js';
 import { type Action, ActionFinder } from './actions.js';
 import { type Fact, Facts, Vocabulary, type WorldObject } from './facts.js';
 import { endText, feedback, inventoryText, scoreText } from './feedback.js';
@@ -78,16 +80,10 @@ function questOf(
   return { reward, optional, repeatable, wins: events(win_events), failures: events(fail_events) };
 }
 
-/** What a player is told after the start and after each command. */
-export interface Turn {
-  /** The answer of the game. */
-  readonly text: string;
-  /** False for a command that changed nothing since it is none of the admissible ones. */
-  readonly understood: boolean;
-}
-
 /** One play of a game. */
-export class TextWorldPlay {
+export class TextWorldPlay implements TextGame {
+  readonly maxScore: number;
+  readonly gold: readonly string[] | undefined;
   readonly #game: TextWorldGame;
   readonly #finder: ActionFinder;
   #facts!: Facts;
@@ -102,6 +98,8 @@ export class TextWorldPlay {
   constructor(game: TextWorldGame) {
     const { logic, vocabulary, infos } = game;
     this.#game = game;
+    this.maxScore = game.maxScore;
+    this.gold = game.walkthrough;
     this.#finder = new ActionFinder(
       logic,
       vocabulary,
@@ -134,7 +132,7 @@ export class TextWorldPlay {
   }
 
   /** Starts anew. */
-  start(): Turn {
+  start(): string {
     this.#facts = new Facts(this.#game.start);
     this.#quests = new QuestLog(this.#game.quests, this.#game.dialect, this.#facts);
     this.#moved = new Map();
@@ -142,11 +140,11 @@ export class TextWorldPlay {
     this.#commands = 0;
     this.#find(undefined);
     const { objective } = this.#game;
-    return { text: (objective === '' ? '' : `${objective}\n\n`) + this.description, understood: true };
+    return (objective === '' ? '' : `${objective}\n\n`) + this.description;
   }
 
   /** Does what the command says; one that is not admissible changes nothing. */
-  step(command: string): Turn {
+  step(command: string): TextTurn {
     this.#commands++;
     const action = this.#actions.get(command.trim());
     if (action === undefined) return { text: this.#refusal(command.trim()), understood: false };

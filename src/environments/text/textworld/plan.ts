@@ -45,14 +45,16 @@ class FollowedPlan implements Plan {
   }
 
   follow(facts: Facts, action: PlannedAction | undefined): 'out-of-reach' | 'possible' {
-    if (this.#shorten(facts)) return 'possible';
+    if (this.#shorten(facts, action)) return 'possible';
     if (action === undefined || this.#tree.isEmpty) return 'possible';
     const { changed, undo } = this.#tree.remove(action);
     return changed && undo === undefined ? 'out-of-reach' : 'possible';
   }
 
   /** Leaves out stretches of the plan that the facts make needless. @returns whether there was one */
-  #shorten(facts: Facts): boolean {
+  #shorten(facts: Facts, action: PlannedAction | undefined): boolean {
+    // Neither the facts nor the plan are others than at the last look.
+    if (action !== undefined && isIdle(action) && this.#tree.isOrdered) return false;
     let shorter = shorterPlan(this.#tree.inOrder(), facts);
     const found = shorter !== undefined;
     while (shorter !== undefined) {
@@ -64,26 +66,45 @@ class FollowedPlan implements Plan {
 }
 
 function shorterPlan(plan: readonly PlannedAction[], facts: Facts): readonly PlannedAction[] | undefined {
-  for (let from = 0; from < plan.length; from++)
+  const state = new Ahead(facts);
+  for (const [from, action] of plan.entries()) {
     for (let to = plan.length - 1; to > from; to--) {
-      const shorter = [...plan.slice(0, from), ...plan.slice(to)];
-      if (isApplicable(shorter, facts)) return shorter;
+      if (!state.can(plan[to]!)) continue;
+      const trial = state.copy();
+      if (plan.slice(to).every((later) => trial.do(later)))
+        return [...plan.slice(0, from), ...plan.slice(to)];
     }
+    if (!state.do(action)) return undefined;
+  }
   return undefined;
 }
 
-function isApplicable(plan: readonly PlannedAction[], facts: Facts): boolean {
-  const gained = new Set<Fact>();
-  const lost = new Set<Fact>();
-  for (const { before, after } of plan) {
-    if (!before.every((fact) => gained.has(fact) || (!lost.has(fact) && facts.has(fact)))) return false;
-    for (const fact of before) {
-      gained.delete(fact);
-      lost.add(fact);
-    }
-    for (const fact of after) gained.add(fact);
+/** The facts as they would be after some actions. */
+class Ahead {
+  readonly #facts: Facts;
+  readonly #changes: Map<Fact, boolean>;
+
+  constructor(facts: Facts, changes: ReadonlyMap<Fact, boolean> = new Map()) {
+    this.#facts = facts;
+    this.#changes = new Map(changes);
   }
-  return true;
+
+  copy(): Ahead {
+    return new Ahead(this.#facts, this.#changes);
+  }
+
+  can({ before }: PlannedAction): boolean {
+    return before.every((fact) => this.#changes.get(fact) ?? this.#facts.has(fact));
+  }
+
+  /** @returns whether the action is possible; only then it is done */
+  do(action: PlannedAction): boolean {
+    if (!this.can(action)) return false;
+    const { before, after } = action;
+    for (const fact of before) this.#changes.set(fact, false);
+    for (const fact of after) this.#changes.set(fact, true);
+    return true;
+  }
 }
 
 function treeOf(plan: readonly PlannedAction[], reverse: ReadonlyMap<string, string>): PlanTree {
@@ -107,6 +128,8 @@ interface Node {
 class PlanTree {
   readonly reverse: ReadonlyMap<string, string>;
   #roots: Node[] = [];
+  /** The actions, leaves first; undefined after a change. */
+  #order: readonly PlannedAction[] | undefined;
 
   constructor(reverse: ReadonlyMap<string, string>) {
     this.reverse = reverse;
@@ -114,6 +137,11 @@ class PlanTree {
 
   get isEmpty(): boolean {
     return this.#roots.length === 0;
+  }
+
+  /** Whether nothing changed since the last call of `inOrder`. */
+  get isOrdered(): boolean {
+    return this.#order !== undefined;
   }
 
   copy(): PlanTree {
@@ -125,11 +153,10 @@ class PlanTree {
   /** Hangs the action below all that need it; the first one becomes the root. @returns whether it was added */
   push(action: PlannedAction): boolean {
     const node: Node = { element: { action, id: idOf(action), parent: undefined }, children: [] };
-    if (this.isEmpty) {
-      this.#roots.push(node);
-      return true;
-    }
-    return this.#roots.map((root) => pushBelow(root, node)).includes(true);
+    if (this.isEmpty) this.#roots.push(node);
+    else if (!this.#roots.map((root) => pushBelow(root, node)).includes(true)) return false;
+    this.#order = undefined;
+    return true;
   }
 
   /**
@@ -148,6 +175,11 @@ class PlanTree {
 
   /** The actions, leaves first. */
   inOrder(): readonly PlannedAction[] {
+    this.#order ??= this.#ordered();
+    return this.#order;
+  }
+
+  #ordered(): readonly PlannedAction[] {
     const tree = this.copy();
     const order: PlannedAction[] = [];
     let last: { changed: boolean; undo: PlannedAction | undefined } = { changed: false, undo: undefined };
@@ -179,6 +211,7 @@ class PlanTree {
   #removeLeaf(action: PlannedAction): boolean {
     const id = idOf(action);
     if (!this.#leaves().some((leaf) => leaf.id === id)) return false;
+    this.#order = undefined;
     const without = (nodes: Node[]): void => {
       for (const { children } of nodes) without(children);
       nodes.splice(0, nodes.length, ...nodes.filter(({ element }) => element.id !== id));
@@ -209,11 +242,20 @@ const copyOf = ({ element, children }: Node): Node => ({ element, children: chil
 const gainOf = ({ before, after }: PlannedAction) => after.filter((fact) => !before.includes(fact));
 const lossOf = ({ before, after }: PlannedAction) => before.filter((fact) => !after.includes(fact));
 
-const idOf = ({ rule, before, after }: PlannedAction): string => {
+const isIdle = (action: PlannedAction) => gainOf(action).length + lossOf(action).length === 0;
+
+const ids = new WeakMap<PlannedAction, string>();
+
+/** Equal for actions of the same rule with the same facts. */
+function idOf(action: PlannedAction): string {
+  const known = ids.get(action);
+  if (known !== undefined) return known;
   const keys = (facts: readonly Fact[]) =>
     [...new Set(facts.map(({ key }) => key))].toSorted().join('\u0002');
-  return [rule, keys(before), keys(after)].join('\u0003');
-};
+  const id = [action.rule, keys(action.before), keys(action.after)].join('\u0003');
+  ids.set(action, id);
+  return id;
+}
 
 /** What must hold before the action and all that follow it up to the root. */
 function requiredBy(element: Element): ReadonlySet<Fact> {
