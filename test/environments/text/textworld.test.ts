@@ -1,9 +1,13 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
 import { loadGame, TextWorldPlay } from '../../../src/environments/text/textworld/game.js';
 import { parseLogic } from '../../../src/environments/text/textworld/logic.js';
 import { dialects } from '../../../src/environments/text/textworld/quests.js';
+import { makeEnvironment } from '../../../src/index.js';
 import { createGenerator } from '../../../src/random/generator.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { goldenGame, goldenGames, goldenTraces } from './golden.js';
 
 const words = (text: string | null) => (text ?? '').replaceAll(/\s+/g, ' ').trim();
@@ -105,5 +109,50 @@ describe('rules that are not in the language', () => {
   it('an alias that stands for itself is refused', () => {
     const text = 'type a { predicates { x(a) = y(a); y(a) = x(a); } rules { go :: x(a) -> y(a); } }';
     expect(() => parseLogic(text)).toThrow('stands for itself');
+  });
+});
+
+describe('as an environment of the library', () => {
+  const directory = temporaryDirectory();
+  const file = join(directory, 'game.json');
+  writeFileSync(file, JSON.stringify(goldenGame('coin-level5-s2')));
+
+  it('observations are texts, with what TextWorld tells in its infos; the reward is what the score gains', async () => {
+    const environment = await makeEnvironment(`textworld:${file}`);
+    const { observation, info } = environment.reset(0);
+    expect(observation).toContain('-= Workshop =-');
+    expect(info).toEqual({
+      score: 0,
+      maxScore: 1,
+      won: false,
+      lost: false,
+      moves: 0,
+      admissible: ['go north', 'inventory', 'look'],
+    });
+    const steps = environment.gold!()!.map((command) => environment.step(command));
+    expect(steps.map(({ reward }) => reward)).toEqual([0, 0, 0, 0, 1]);
+    expect(steps.map(({ terminated }) => terminated)).toEqual([false, false, false, false, true]);
+    expect(steps.at(-1)!.info).toMatchObject({ score: 1, won: true, moves: 5 });
+  });
+
+  it('worlds of our own are made by name, with options', async () => {
+    const environment = await makeEnvironment('text:cooking', { rooms: 1, maxEpisodeSteps: 2 });
+    expect(environment.reset(1)).toEqual(environment.reset(1));
+    expect(environment.step('nonsense').info.moves).toBe(0);
+    expect(environment.step('look')).toMatchObject({ truncated: true, info: { moves: 1 } });
+  });
+
+  it('other environments stay as they are', async () => {
+    expect((await makeEnvironment('CartPole-v1')).reset(0)).toHaveLength(4);
+    expect((await makeEnvironment('bandit')).reset(0)).toEqual(expect.any(String));
+  });
+
+  it.each([
+    [`textworld:${file}x`, {}, 'there is no such game'],
+    [`textworld:${file}`, { dialect: 'z5' }, 'dialect'],
+    ['text:cooking', { capacity: 2 }, 'must be above the number of ingredients'],
+    ['text:cookin', {}, 'cookin'],
+  ])('%s with %j is refused', async (id, options, message) => {
+    await expect(makeEnvironment(id, options)).rejects.toThrow(message);
   });
 });

@@ -75,7 +75,7 @@ describe.each(textWorlds)('$name', (world) => {
 
 describe('folds', () => {
   it('no recipe is in two of them', () => {
-    const cooking = textWorlds.find(({ name }) => name === 'Cooking')!;
+    const cooking = textWorlds.find(({ name }) => name === 'cooking')!;
     const recipes = folds.map((fold) => {
       const texts = Array.from({ length: 40 }, (_, seed) => {
         const one = cooking.game({ fold, ingredients: 1, rooms: 1 }, createGenerator(seed));
@@ -98,7 +98,7 @@ describe('folds', () => {
 });
 
 describe('cooking', () => {
-  const cooking = textWorlds.find(({ name }) => name === 'Cooking')!;
+  const cooking = textWorlds.find(({ name }) => name === 'cooking')!;
 
   it('a wrong preparation loses', () => {
     const one = cooking.game({ rooms: 1, distractors: 0 }, createGenerator(11));

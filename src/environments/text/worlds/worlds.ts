@@ -11,11 +11,12 @@ import { sokobanGame, sokobanOptions } from './sokoban.js';
 import { treasureHuntGame, treasureHuntOptions } from './treasure-hunt.js';
 
 export interface TextWorld {
+  /** Its id is `text:` and this. */
   readonly name: string;
   /** Steps after which an episode is truncated. */
   readonly maxSteps: number;
   readonly options: z.ZodObject;
-  /** @throws UserError for options that don't fit each other */
+  /** @throws ZodError for options that are not of the schema */
   game(options: Readonly<Record<string, unknown>>, random: RandomGenerator): TextGame;
 }
 
@@ -29,11 +30,11 @@ function world<S extends z.ZodObject>(
 }
 
 export const textWorlds: readonly TextWorld[] = [
-  world('Cooking', 100, cookingOptions, cookingGame),
-  world('CoinCollector', 100, coinCollectorOptions, coinCollectorGame),
-  world('TreasureHunt', 100, treasureHuntOptions, treasureHuntGame),
-  world('PutAway', 100, putAwayOptions, putAwayGame),
-  world('MapReader', 60, mapReaderOptions, mapReaderGame),
-  world('GuessTheNumber', 20, guessTheNumberOptions, guessTheNumberGame),
-  world('Sokoban', 120, sokobanOptions, sokobanGame),
+  world('cooking', 100, cookingOptions, cookingGame),
+  world('coin-collector', 100, coinCollectorOptions, coinCollectorGame),
+  world('treasure-hunt', 100, treasureHuntOptions, treasureHuntGame),
+  world('put-away', 100, putAwayOptions, putAwayGame),
+  world('map-reader', 60, mapReaderOptions, mapReaderGame),
+  world('guess-the-number', 20, guessTheNumberOptions, guessTheNumberGame),
+  world('sokoban', 120, sokobanOptions, sokobanGame),
 ];
