@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { usableDevices } from '../../../../src/models/local/engine/device.js';
+import { findDevicesHere } from '../../../../src/models/local/engine/device.js';
 import { deviceCaches } from '../../../../src/models/local/engine/device-cache.js';
 import { loadEngine } from '../../../../src/models/local/engine/engine.js';
 import {
@@ -14,7 +14,7 @@ import { GraphBuilder } from '../../../../src/models/local/graph/graph.js';
 import type { Device } from '../../../../src/models/local/settings.js';
 import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 
-const usable = await usableDevices();
+const { usable } = await findDevicesHere();
 
 // A Vulkan driver in software will do: SwiftShader, which comes with Chromium, or Mesa's lavapipe from version 25 on.
 describe.skipIf(!usable.includes('webgpu'))(
