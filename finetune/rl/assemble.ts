@@ -58,15 +58,9 @@ export interface OpenedLearning extends OnlineLearning {
 /** @throws UserError when model or environment can't be used, or memory runs out */
 export async function openLearning(plan: PlannedLearning): Promise<OpenedLearning> {
   const { config, decoder, method, objective, checkpoint, threads } = plan;
-<<<<<<< HEAD
+  const device = await chooseDevice(config.device, 'device');
   const { trainable, parameters: ofModel } = await orOutOfMemory('reading the weights', () =>
     firstParameters({ model: config.model, method, seed: config.seed }, decoder),
-=======
-  const device = await chooseDevice(config.device, 'device');
-  const { trainable, parameters } = firstParameters(
-    { model: config.model, method, seed: config.seed },
-    decoder,
->>>>>>> h-gpu
   );
   const parameters = [...ofModel, ...ownParameters(objective, decoder)];
   const episodes = Math.max(config.groups * config.groupSize, config.evaluation.episodes);
