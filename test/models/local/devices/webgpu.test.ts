@@ -1,8 +1,9 @@
+import { cpSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { findDevicesHere } from '../../../../src/models/local/engine/device.js';
 import { deviceCaches } from '../../../../src/models/local/engine/device-cache.js';
-import { loadEngine } from '../../../../src/models/local/engine/engine.js';
+import { buildGraph, loadEngine } from '../../../../src/models/local/engine/engine.js';
 import {
   KeyValueCache,
   type NewEntries,
@@ -10,8 +11,12 @@ import {
 } from '../../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import type { GenerateJob } from '../../../../src/models/local/engine/protocol.js';
+import { openSession } from '../../../../src/models/local/engine/runtime.js';
+import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { GraphBuilder } from '../../../../src/models/local/graph/graph.js';
 import type { Device } from '../../../../src/models/local/settings.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 
 const { usable } = await findDevicesHere();
@@ -134,7 +139,7 @@ describe.skipIf(!usable.includes('webgpu'))(
     const job = (name: string, more: Partial<GenerateJob> = {}): GenerateJob => ({
       messages: readReference(name).messages,
       seeds: [1, 2],
-      maxTokens: 12,
+      maxTokens: 8,
       sampling: { temperature: 0 },
       stop: [],
       logProbabilities: true,
@@ -170,6 +175,28 @@ describe.skipIf(!usable.includes('webgpu'))(
           await processor.close();
           await gpu.close();
         }
+      },
+    );
+
+    test.each(['int4', 'int8', 'int4-block128'] as const)(
+      '%s: logits equal those of the processor without rounded activations',
+      async (quantization) => {
+        const name = 'llama3-rope-bf16';
+        const path = temporaryDirectory();
+        cpSync(referenceDirectory(name), path, { recursive: true });
+        const config = readDecoderConfig(path);
+        const graph = buildGraph({ path, quantization, device: 'webgpu' }, config, openWeights(path));
+        const logits = async (device: Device) => {
+          const session = await openSession(graph, config, { device, threads: 1 });
+          const ids = readReference(name).prompt_ids;
+          const [prompt, own] = [session.newCache(), session.newCache()];
+          const common = { rows: 1, position: 0, prompt, own };
+          const output = await session.forward({ ...common, ids, logitsOf: [ids.length - 1] });
+          await session.close();
+          return [...output.logits];
+        };
+        expect(largestDifference(await logits('webgpu'), await logits('cpu'))).toBeLessThan(1e-4);
+        rmSync(path, { recursive: true });
       },
     );
 
