@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { UserError } from '../../../base/errors.js';
 import { GraphBuilder, shaderDevice } from '../graph/graph.js';
-import { quantizations } from '../weights/quantization.js';
 import { type Device, devices, type LocalConfig } from '../settings.js';
+import { quantizations } from '../weights/quantization.js';
 import { type UnusableDevice, unusable } from './device-failure.js';
 import { ort } from './onnx-runtime.js';
 

@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { findDevicesHere } from '../../../../src/models/local/engine/device.js';
+import { findDevicesHere, requireFloat16 } from '../../../../src/models/local/engine/device.js';
 import { deviceCaches } from '../../../../src/models/local/engine/device-cache.js';
 import { buildGraph, loadEngine } from '../../../../src/models/local/engine/engine.js';
 import {
@@ -16,6 +16,7 @@ import { readDecoderConfig } from '../../../../src/models/local/families/hf-conf
 import { GraphBuilder } from '../../../../src/models/local/graph/graph.js';
 import type { Device } from '../../../../src/models/local/settings.js';
 import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 
@@ -146,14 +147,14 @@ describe.skipIf(!usable.includes('webgpu'))(
       ...more,
     });
 
-    const load = (name: string, device: Device) =>
+    const load = (name: string, device: Device, quantization: Quantization = 'none') =>
       loadEngine({
         path: referenceDirectory(name),
         threads: 1,
         contextTokens: undefined,
         template: {},
         device,
-        quantization: 'none',
+        quantization,
       });
 
     const hooks = { aborted: () => false };
@@ -199,6 +200,26 @@ describe.skipIf(!usable.includes('webgpu'))(
         rmSync(path, { recursive: true });
       },
     );
+
+    test('float16: nearly equal where the card has it, refused where it lacks it', async () => {
+      const name = 'qwen3-fp32';
+      const loading = load(name, 'webgpu', 'float16');
+      if (!(await offersFloat16())) {
+        await expect(loading).rejects.toThrow(/model\.quantization[\s\S]*lacks shader-f16[\s\S]*int8, int4/);
+        return;
+      }
+      const [processor, gpu] = [await load(name, 'cpu'), await loading];
+      try {
+        const expected = await processor.generate(job(name), hooks);
+        const { answers } = await gpu.generate(job(name), hooks);
+        expect(answers[0]!.ids).toEqual(expected.answers[0]!.ids);
+        const probabilities = [answers, expected.answers].map(([answer]) => answer!.logProbabilities);
+        expect(largestDifference(...probabilities)).toBeLessThan(0.03);
+      } finally {
+        await processor.close();
+        await gpu.close();
+      }
+    });
 
     test('sampled answers of different lengths, a prompt that grows and one that is cut equal the processor’s', async () => {
       const name = 'qwen3-fp32';
@@ -264,6 +285,13 @@ describe.skipIf(!usable.includes('webgpu'))(
     });
   },
 );
+
+function offersFloat16(): Promise<boolean> {
+  return requireFloat16('webgpu').then(
+    () => true,
+    () => false,
+  );
+}
 
 /** What all sessions of the runtime have in common. */
 const sessions = (
