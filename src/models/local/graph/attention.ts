@@ -54,7 +54,8 @@ export interface Shapes {
   readonly apart: Value;
 }
 
-export function emitShapes({ g, config }: DecoderBuild, ids: Value): Shapes {
+/** @param cached whether there are cached segments */
+export function emitShapes({ g, config }: DecoderBuild, ids: Value, cached: boolean): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
   const group = heads / kvHeads;
   const shape = g.op('Shape', [ids]);
@@ -71,7 +72,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value): Shapes {
     grouped: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
     ungrouped: concat(g.integers([kvHeads]), batch, g.integers([group, -1, headDim])),
     newKeys: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
-    apart: g.shaders ? g.integers([1]) : emitApart(g, ids, group),
+    apart: cached && !g.shaders ? emitApart(g, ids, group) : g.integers([1]),
   };
 }
 

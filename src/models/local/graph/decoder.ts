@@ -45,7 +45,7 @@ export interface DecoderOutputs {
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
-  const shapes = emitShapes(build, inputs.ids);
+  const shapes = emitShapes(build, inputs.ids, inputs.cachedPositions !== undefined);
   const rotations = new Map<string, Rotation>();
   const biases = new Map<number | undefined, Value>();
   let hidden = embedded(build, inputs, shapes.flat);
