@@ -136,6 +136,17 @@ export const numericKind: SettingsKind<Written> = {
 };
 
 /**
+ * Whether a config of reinforcement learning, or what is given over it, names a policy of numbers in the place of a
+ * language model.
+ * @throws UserError where there is no such config
+ */
+export function isNumericConfig(file: string, overrides: readonly string[], cwd: string): boolean {
+  const { content } = openConfig('rl', file, { cwd });
+  const named = (key: string) => Object.hasOwn(content, key);
+  return named('policy') || (!named('model') && overrides.some((text) => text.startsWith('policy')));
+}
+
+/**
  * Reads the config of a numeric policy; paths are resolved as those of a training's config.
  * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
  */

@@ -37,6 +37,13 @@ export type NumericEvent =
       readonly best: boolean;
     }
   | { readonly kind: 'checkpoint'; readonly step: number }
+  /** `episodes`: those that it was trained on. `returns`: on starts that nothing else saw. */
+  | {
+      readonly kind: 'final';
+      readonly step: number;
+      readonly episodes: number;
+      readonly returns: readonly number[];
+    }
   | ({ readonly kind: 'baseline'; readonly step: number } & Baseline);
 
 export interface NumericHooks {
@@ -70,6 +77,39 @@ export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = 
   const learner = openLearner(config, environments[0]!);
   try {
     return await trainOn({ config, hooks, environments, learner });
+  } finally {
+    await learner.close();
+    for (const environment of environments) environment.close?.();
+  }
+}
+
+/** What a training of a config would take, told by one small update. */
+export interface NumericForecast {
+  /** Of the policy and the value function. */
+  readonly parameters: number;
+  /** At least as many, for whole episodes are played. */
+  readonly steps: number;
+  readonly seconds: number;
+}
+
+export async function forecastNumeric(
+  config: NumericConfig,
+  milliseconds: () => number,
+): Promise<NumericForecast> {
+  const environments = await openEnvironments({ ...config, environments: 1 }, {});
+  const learner = openLearner(config, environments[0]!);
+  try {
+    const state = learner.initial();
+    const played = await update(
+      { config: { ...config, batchSteps: 1 }, hooks: {}, environments, learner },
+      state,
+    );
+    const first = milliseconds();
+    await update({ config: { ...config, batchSteps: 1 }, hooks: {}, environments, learner }, state);
+    const each = (milliseconds() - first) / 1000 / Math.max(1, state.steps - (played?.steps ?? 0));
+    const steps = config.updates * config.batchSteps;
+    const parameters = state.theta.length + state.valueTheta.length;
+    return { parameters, steps, seconds: each * steps };
   } finally {
     await learner.close();
     for (const environment of environments) environment.close?.();
@@ -116,6 +156,7 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
   }
   const returns = await play(training, best!, finalSeeds(config));
   if (returns === undefined) return interrupted();
+  hooks.onEvent?.({ kind: 'final', step: state.updates, episodes: state.episodes, returns });
   const baselines: Baseline[] = [];
   for (const name of config.baselines) {
     if (hooks.stop?.()) return interrupted();
@@ -132,7 +173,7 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
 async function update(
   { config, hooks, environments, learner }: Training,
   state: LearnerState,
-): Promise<NumericEvent | undefined> {
+): Promise<Extract<NumericEvent, { readonly kind: 'step' }> | undefined> {
   const most = batchEpisodes(config, state);
   const episodes = await playEpisodes(
     learner.actor(state),
