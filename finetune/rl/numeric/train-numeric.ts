@@ -143,16 +143,19 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
     return { ...outcome('interrupted'), returns: undefined, baselines: [], result: undefined };
   };
   hooks.onEvent?.({ kind: 'start', step: state.updates, totalSteps: config.updates });
-  while (!isOver(config, state)) {
-    const event = await update(training, state);
-    if (event === undefined) return interrupted();
-    hooks.onEvent?.(event);
-    if (isOver(config, state) || state.updates % config.evaluation.every === 0) {
+  for (;;) {
+    const isEvaluated = state.evaluated === state.updates;
+    if (!isEvaluated && (isOver(config, state) || state.updates % config.evaluation.every === 0)) {
       const judged = await judge(training, state, best);
       if (judged === undefined) return interrupted();
       best = judged;
+      state.evaluated = state.updates;
     }
-    if (isOver(config, state) || state.updates % config.checkpointEvery === 0) save();
+    if (isOver(config, state) || (state.updates > 0 && state.updates % config.checkpointEvery === 0)) save();
+    if (isOver(config, state)) break;
+    const event = await update(training, state);
+    if (event === undefined) return interrupted();
+    hooks.onEvent?.(event);
   }
   const returns = await play(training, best!, finalSeeds(config));
   if (returns === undefined) return interrupted();
