@@ -120,7 +120,6 @@ const settings = z.strictObject({
 });
 
 type Written = z.output<typeof settings>;
-export type AlgorithmConfig = Written['algorithm'];
 export type NumericConfig = Omit<Written, 'environment'> & {
   readonly output: string;
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };

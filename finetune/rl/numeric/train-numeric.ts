@@ -84,7 +84,7 @@ export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = 
 }
 
 /** What a training of a config would take, told by one small update. */
-export interface NumericForecast {
+interface NumericForecast {
   /** Of the policy and the value function. */
   readonly parameters: number;
   /** At least as many, for whole episodes are played. */
