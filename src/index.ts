@@ -22,12 +22,15 @@ export function run(config: RunConfig | string, options: RunOptions = {}): Promi
 export { type Problem, UserError } from './base/errors.js';
 export type { Config, ConfigInput } from './config/config.js';
 export { loadConfig, parseConfig, resolvedYaml } from './config/load.js';
+export {
+  makeLibraryEnvironment as makeEnvironment,
+  type TextEnvironment,
+} from './environments/catalogue/library.js';
 export type { UserEnvironment } from './environments/catalogue/module-environment.js';
 export {
   type EnvironmentSource,
   environmentIds,
   environmentInfo,
-  makeEnvironment,
   openEnvironment,
 } from './environments/catalogue/open.js';
 export type {
@@ -39,6 +42,7 @@ export type {
   Observation,
   Space,
   Step,
+  TextInfo,
   TupleSpace,
 } from './environments/environment.js';
 export type { Frame, Point, Role, Shape } from './environments/frame.js';

@@ -31,7 +31,8 @@ export const options = (y: Argv) =>
         ...kinds.text,
         array: true,
         default: [],
-        describe: 'Searches that play beside them with the same budget, e.g. random hill-climb cma-es',
+        describe:
+          'Searches that play beside them with the same budget, e.g. random hill-climb:sigma=2 cma-es',
       })
       .option('repeats', {
         ...kinds.number,

@@ -16,6 +16,10 @@ export const options = (y: Argv) =>
       default: [],
       describe: 'key=value, e.g. epochs=1 method.rank=16 output=tuned-2',
     })
+    .option('finish', {
+      ...kinds.flag,
+      describe: 'Make no more steps: write the result of the checkpoint',
+    })
     .option('quiet', common.quiet)
     .option('json', {
       ...kinds.flag,

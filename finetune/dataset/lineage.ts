@@ -10,10 +10,11 @@ import {
   readSync,
   statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
+import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
 import { replaceFile } from '../../src/storage/files.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
@@ -162,22 +163,26 @@ const wholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
 /**
- * Identifies the contents of a directory of weights: SHA-256 over its files' names, sizes and contents, of files above
- * 64 MiB their first and last MiB (a safetensors header lists every tensor). Lineage and sub-directories don't count.
+ * Identifies the contents of a directory of weights, or of a GGUF file with all its parts: SHA-256 over the files' names,
+ * sizes and contents, of files above 64 MiB their first and last MiB (a header lists every tensor). Lineage and
+ * sub-directories don't count.
  */
-export function contentHash(directory: string): string {
+export function contentHash(model: string): string {
   const hash = createHash('sha256');
-  const names = readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name !== lineageFile)
-    .map(({ name }) => name);
-  for (const name of names.toSorted()) {
-    const path = join(directory, name);
+  for (const path of weightFiles(model).toSorted()) {
     const { size } = statSync(path);
-    hash.update(JSON.stringify([name, size]));
+    hash.update(JSON.stringify([basename(path), size]));
     if (size <= wholeBytes) hash.update(readFileSync(path));
     else for (const at of [0, size - sampleBytes]) hash.update(readPart(path, at, sampleBytes));
   }
   return hash.digest('hex');
+}
+
+function weightFiles(model: string): readonly string[] {
+  if (isGguf(model)) return [...new Set([...openGguf(model).tensors.values()].map(({ file }) => file))];
+  return readdirSync(model, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== lineageFile)
+    .map(({ name }) => join(model, name));
 }
 
 function readPart(path: string, position: number, bytes: number): Buffer {

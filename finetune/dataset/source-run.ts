@@ -11,6 +11,7 @@ import { formatParameters, formatValue, parseParameters } from '../../src/prompt
 import { statedReason } from '../../src/prompting/answer/stated-reason.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import type { MemoryConfig } from '../../src/prompting/settings.js';
+import { loadHelpers } from '../../src/prompting/templates/helpers.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord } from '../../src/runs/events.js';
@@ -109,7 +110,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     name,
     hash: contentHash(path),
     answerFormat: 'format' in model && model.format === 'json' ? 'json' : 'text',
-    prompts: currentPrompts(opened),
+    prompts: await currentPrompts(opened),
     steps: stepsOf(opened.recorded, memory),
   };
 }
@@ -143,7 +144,8 @@ function contentHash(path: string): string {
   return sha256(hashes.join('\n'));
 }
 
-function currentPrompts({ config, environment }: OpenedRun): PromptSet | undefined {
+async function currentPrompts({ config, environment }: OpenedRun): Promise<PromptSet | undefined> {
+  const { helpers } = config.prompts;
   try {
     return loadPromptSet({
       set: config.prompts.set,
@@ -151,6 +153,8 @@ function currentPrompts({ config, environment }: OpenedRun): PromptSet | undefin
       environment,
       options: config.environment.options,
       maxSteps: config.evaluation.maxSteps,
+      ownPolicy: config.policy.kind === 'module',
+      userHelpers: helpers === undefined ? undefined : await loadHelpers(helpers),
     });
   } catch (error) {
     if (error instanceof UserError) return undefined;

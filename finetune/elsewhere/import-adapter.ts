@@ -1,6 +1,6 @@
 /** Imports what was trained elsewhere: an adapter or a whole model, checked against its base, with its lineage. */
 import { createHash } from 'node:crypto';
-import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { checkModel } from '../../src/models/local/engine/inspect.js';
@@ -10,6 +10,7 @@ import { modelDirectory } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { readJson, replaceFile } from '../../src/storage/files.js';
 import { contentHash, type TrainingLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
+import { holdsModel } from '../export/base-model.js';
 import { makeRoom, type WriteHooks, writeParts } from '../export/file-parts.js';
 import { makeModelDirectory } from '../export/model-directory.js';
 import { findHandOver, type HandOver } from './hand-over.js';
@@ -81,7 +82,7 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   const found = [handOver?.base.path, named]
     .filter((place) => typeof place === 'string')
     .map((place) => modelDirectory(place))
-    .find((place) => existsSync(path.join(place, 'config.json')));
+    .find(holdsModel);
   if (found !== undefined) return found;
   throw new UserError({
     field: '--model',

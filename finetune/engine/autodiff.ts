@@ -3,7 +3,7 @@
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import { gradientRules } from './gradient-rules.js';
-import { inferShapes, uncovered } from './shapes.js';
+import { inferShapes, uncovered, wholeNumbers } from './shapes.js';
 
 /**
  * @param loss scalar (shape [] or [1])
@@ -39,6 +39,7 @@ export function gradients(
       wants,
       shape: (value) => shapes.get(value)!,
       constant: (value) => scalar(initializers.get(value)),
+      integers: (value) => wholeNumbers(initializers.get(value)),
     });
     node.inputs.forEach((name, index) => {
       const gradient = results[index];

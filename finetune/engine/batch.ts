@@ -141,6 +141,14 @@ class Targets {
   }
 }
 
+/** What the graph computed of an example's tokens: a number for each token of its completion, 0 where not trained. */
+export interface ReadExample<E extends TokenSequence> {
+  readonly example: E;
+  readonly logp: Float64Array;
+  /** The objective's further outputs, by their names. */
+  readonly outputs: Readonly<Record<string, Float64Array>>;
+}
+
 /**
  * Values of a batch's targets for each of its examples: one for each token of the completion, 0 where it isn't trained.
  * @param rows those that the batch was made of

@@ -15,6 +15,8 @@ export interface RuleContext {
   shape(value: Value): Shape;
   /** The value of a scalar constant, or undefined. */
   constant(value: Value): number | undefined;
+  /** The values of a constant of whole numbers, or undefined. */
+  integers(value: Value): readonly number[] | undefined;
 }
 
 /** Gradients with respect to the inputs, in their order and shapes; undefined where not wanted. */

@@ -35,6 +35,11 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   ],
   Exp: ({ g, node, outputs }) => [g.op('Mul', [outputs[0]!, node.outputs[0]!])],
   Log: ({ g, node, outputs }) => [g.op('Div', [outputs[0]!, node.inputs[0]!])],
+  /** dy where y is above 0 */
+  Relu: ({ g, node, outputs, precision }) => {
+    const positive = g.op('Less', [g.floats(precision, [0], []), node.outputs[0]!]);
+    return [g.op('Mul', [outputs[0]!, g.cast(positive, precision)])];
+  },
   /** dy·(1 − y²) */
   Tanh: ({ g, node, outputs, precision }) => {
     const y = node.outputs[0]!;
@@ -89,6 +94,9 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const wide = g.op('Concat', [g.integers([-1]), width], { axis: 0 });
     const rows = g.op('Reshape', [outputs[0]!, wide]);
     const places = g.op('Reshape', [g.cast(indices, 'int64'), g.integers([-1, 1])]);
+    // On a processor this would add up the rows of several threads without order.
+    if (g.shaders)
+      return [g.op('ScatterND', [zerosLike(g, precision, table), places, rows], { reduction: 'add' })];
     const everywhere = g.op('Expand', [places, g.op('Shape', [rows])]);
     const zeros = zerosLike(g, precision, table);
     return [g.op('ScatterElements', [zeros, everywhere, rows], { axis: 0, reduction: 'add' })];
@@ -106,19 +114,30 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const axis = axisOf(node, shape(data));
     return [outputs[0]!, undefined, g.op('GatherElements', [outputs[0]!, indices], { axis })];
   },
-  /** y = x·W or x·Wᵀ, plus a bias for each column. */
+  Expand: (context) => {
+    const { node, outputs } = context;
+    return [reduceTo(context, outputs[0]!, node.outputs[0]!, node.inputs[0]!)];
+  },
+  /** y = a·b, of which each may be transposed, plus a bias for each column. */
   Gemm: (context) => {
     const { g, node, outputs, wants } = context;
-    const [x, w, bias] = node.inputs as [Value, Value, Value | undefined];
+    const [a, b, bias] = node.inputs as [Value, Value, Value | undefined];
     const dy = outputs[0]!;
-    if (Object.keys(node.attributes).some((name) => name !== 'transB'))
-      throw uncovered(node, 'with a factor or a transposed first matrix');
-    const transposed = intAttribute(node, 'transB', 0) === 1;
-    const dx = () => g.op('Gemm', [dy, w], { transB: transposed ? 0 : 1 });
-    const dw = () => g.op('Gemm', transposed ? [dy, x] : [x, dy], { transA: 1 });
+    if (Object.keys(node.attributes).some((name) => !name.startsWith('trans')))
+      throw uncovered(node, 'with a factor');
+    const transA = intAttribute(node, 'transA', 0);
+    const transB = intAttribute(node, 'transB', 0);
+    const da = () =>
+      transA === 1
+        ? g.op('Gemm', [b, dy], { ...(transB === 1 && { transA: 1 }), transB: 1 })
+        : g.op('Gemm', [dy, b], { transB: 1 - transB });
+    const db = () =>
+      transB === 1
+        ? g.op('Gemm', [dy, a], { transA: 1, ...(transA === 1 && { transB: 1 }) })
+        : g.op('Gemm', [a, dy], transA === 1 ? {} : { transA: 1 });
     return [
-      wants(0) ? dx() : undefined,
-      wants(1) ? dw() : undefined,
+      wants(0) ? da() : undefined,
+      wants(1) ? db() : undefined,
       bias !== undefined && wants(2) ? reduceTo(context, dy, node.outputs[0]!, bias) : undefined,
     ];
   },
@@ -178,10 +197,12 @@ function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: V
 }
 
 /** Repeats the gradient of a reduction over the reduced axes. */
-function spread({ g, node, outputs, shape }: RuleContext): Value {
+function spread({ g, node, outputs, shape, integers }: RuleContext): Value {
   const input = node.inputs[0]!;
   const whole = shape(node.outputs[0]!).length === 0;
-  if (!whole && intAttribute(node, 'keepdims', 1) !== 1) throw uncovered(node, 'that drops some axes');
+  const leading = integers(node.inputs[1] ?? '')?.every((axis, i) => axis === i) ?? false;
+  if (!whole && !leading && intAttribute(node, 'keepdims', 1) !== 1)
+    throw uncovered(node, 'that drops other axes than the first');
   return g.op('Expand', [outputs[0]!, g.op('Shape', [input])]);
 }
 

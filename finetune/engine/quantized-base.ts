@@ -69,6 +69,7 @@ function dequantize(
   scales: Value,
   { bits, block, count, padded }: Layout,
 ): readonly Value[] {
+  if (g.shaders) return [gathered(g, late, codes, scales, { bits, block, count, padded })];
   const perByte = 8 / bits;
   const scale = g.op('Reshape', [scales, late([-1], 'int64')]);
   const middle = g.op('Expand', [late([2 ** (bits - 1)], 'uint8'), g.op('Shape', [scale])]);
@@ -81,6 +82,23 @@ function dequantize(
   const four = late([4], 'uint8');
   const shift = (value: Value, direction: string) => g.op('BitShift', [value, four], { direction });
   return [matrix(shift(shift(codes, 'LEFT'), 'RIGHT')), matrix(shift(codes, 'RIGHT'))];
+}
+
+/** [count, padded]: shaders can't shift bytes, but have an operator that looks up the rows of such a matrix. */
+function gathered(
+  g: RuleContext['g'],
+  late: Late,
+  codes: Value,
+  scales: Value,
+  { bits, block, count, padded }: Layout,
+): Value {
+  const rows = late(
+    Array.from({ length: count }, (_, row) => row),
+    'int64',
+  );
+  const bytes = g.op('Reshape', [codes, g.integers([count, (padded * bits) / 8])]);
+  const attributes = { gather_axis: 0, quantize_axis: 1, block_size: block, bits };
+  return g.split('GatherBlockQuantized', [bytes, rows, scales], 1, attributes, 'com.microsoft')[0]!;
 }
 
 /** Puts the columns of several matrices [N, padded/n] one after another: a₀ b₀ a₁ b₁ …; [N, padded]. */

@@ -55,9 +55,10 @@ function dimension(size: number | string): Dimension {
   return typeof size === 'number' ? { factor: size, symbols: [] } : { factor: 1, symbols: [size] };
 }
 
-function wholeNumbers({ type, data }: OnnxInitializer): number[] | undefined {
-  if (type !== 'int64' || data.kind !== 'inline') return undefined;
-  return Array.from(new BigInt64Array(data.bytes.slice().buffer), Number);
+/** The values of a constant of whole numbers; undefined for others. */
+export function wholeNumbers(initializer: OnnxInitializer | undefined): number[] | undefined {
+  if (initializer?.type !== 'int64' || initializer.data.kind !== 'inline') return undefined;
+  return Array.from(new BigInt64Array(initializer.data.bytes.slice().buffer), Number);
 }
 
 /** Contents of the result where it is a vector of sizes. */
@@ -70,7 +71,7 @@ function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): S
 }
 
 const likeFirst = new Set(
-  'Cast Cos Sin Sqrt Sigmoid Tanh Floor Exp Log Neg Softmax Identity ScatterElements'.split(' '),
+  'Not Cast Cos Sin Sqrt Sigmoid Tanh Relu Floor Exp Log Neg Softmax Identity ScatterElements'.split(' '),
 );
 const broadcasting = new Set(
   'Add Sub Mul Div Pow Mod Min Max Less LessOrEqual Equal And Or Where BitShift'.split(' '),
@@ -86,7 +87,7 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
     case 'GatherElements':
       return second;
     case 'Gemm':
-      return [first[0]!, intAttribute(node, 'transB', 0) === 1 ? second[0]! : second[1]!];
+      return [first[intAttribute(node, 'transA', 0)]!, second[1 - intAttribute(node, 'transB', 0)]!];
     case 'MatMulNBits':
       return [first[0]!, dimension(intAttribute(node, 'N', 0))];
     case 'MatMul':

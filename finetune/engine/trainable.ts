@@ -134,7 +134,8 @@ export function trainedSource(
   );
 }
 
-function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Value>): ParameterSource {
+/** Parameters that are inputs of the graph, in PyTorch's orientation. */
+export function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Value>): ParameterSource {
   return {
     linear(module, x, bias) {
       const weight = inputs.get(`${module}.weight`)!;

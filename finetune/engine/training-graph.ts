@@ -19,6 +19,8 @@ export interface TrainingGraphSettings {
   readonly precision: Precision;
   /** `evaluate`: the loss alone, without dropout. */
   readonly purpose: 'train' | 'evaluate';
+  /** That it runs on; by default the processor. */
+  readonly device?: string;
 }
 
 /** All parameters that a training changes: those of the model, then the objective's own. */
@@ -38,8 +40,8 @@ export function allParameters({
  * Rows without loss never reach the head.
  */
 export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph {
-  const { config, trainable, objective, precision, purpose } = settings;
-  const g = new GraphBuilder();
+  const { config, trainable, objective, precision, purpose, device } = settings;
+  const g = new GraphBuilder(device);
   const parameters = trainedSource(g, config, trainable, precision, purpose === 'train');
   const ids = g.input('input_ids', 'int32', ['B', 'S']);
   const positions = g.input('positions', 'int32', ['B', 'S']);

@@ -4,9 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import type { ModelConfig } from '../../src/config/config.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
-import { type ControlName, controlArm, isControl } from '../../src/search/controls.js';
+import { type ControlName, controlArm, isControl, requireControl } from '../../src/search/controls.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
-import { findBase, isAdapter, trainedVariables } from '../export/base-model.js';
+import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/base-model.js';
 
 /** A model that plays all experiments. */
 export interface Arm {
@@ -22,7 +22,7 @@ export interface Arm {
   readonly lineage?: TrainingLineage;
 }
 
-/** Directories. */
+/** A directory or a GGUF file, and a directory. */
 interface LocalWeights {
   readonly model: string;
   readonly adapter?: string;
@@ -42,12 +42,13 @@ export type TrainedOn =
  * @param base directory of a model (`package:…` for one of the package), an adapter or a training's output, `ollama:NAME`, `openai:NAME`, or a
  * control; undefined takes what the tuned model was trained from
  * @param tuned likewise
+ * @param wanted controls, `random` or with settings `hill-climb:sigma=2`
  * @throws UserError where a directory holds no such thing, or the base can't be told
  */
 export function openArms(
   base: string | undefined,
   tuned: string,
-  wanted: readonly ControlName[],
+  wanted: readonly string[],
   cwd: string,
 ): { readonly arms: readonly Arm[]; readonly notes: readonly string[] } {
   const baseArm = base === undefined ? undefined : openArm('base', base, undefined, cwd);
@@ -65,7 +66,7 @@ export function openArms(
     arm.local === undefined ? arm : withTemplate(arm, template),
   );
   return {
-    arms: [...models, ...[...new Set(wanted)].map(armOf)],
+    arms: [...models, ...controlArms(wanted)],
     notes: otherBaseNotes(first, tunedArm),
   };
 }
@@ -103,7 +104,38 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   };
 }
 
-const armOf = (name: ControlName): Arm => ({ ...controlArm(name), hash: null });
+function controlArms(specs: readonly string[]): readonly Arm[] {
+  const arms = [...new Set(specs)].map((spec) => armOf('--control', spec));
+  const twice = arms.find(({ name }, i) => arms.findIndex((other) => other.name === name) !== i);
+  if (twice === undefined) return arms;
+  throw new UserError({
+    field: '--control',
+    message: 'is named twice with different settings',
+    value: twice.name,
+    remedy: 'name each control once; another evaluation, with another --out, can have it otherwise',
+  });
+}
+
+/** `hill-climb`, or with settings that take the place of its defaults: `cma-es:sigma=2:population=8`. */
+function armOf(field: string, spec: string): Arm {
+  const [name, ...settings] = spec.split(':');
+  const arm = controlArm(requireControl(field, name!));
+  const wrong = settings.find((setting) => !/^[a-zA-Z]+=./.test(setting));
+  if (wrong !== undefined) {
+    throw new UserError({
+      field,
+      message: 'is no setting of a control',
+      value: wrong,
+      remedy: 'write name:key=value, e.g. hill-climb:sigma=2',
+    });
+  }
+  return {
+    ...arm,
+    label: settings.length === 0 ? arm.label : `${arm.label} (${settings.join(', ')})`,
+    overrides: [...arm.overrides, ...settings.map((setting) => `model.${setting}`)],
+    hash: null,
+  };
+}
 
 function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cwd: string): Arm {
   const served = /^(ollama|openai):(.+)$/.exec(spec);
@@ -117,7 +149,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
       hash: null,
     };
   }
-  if (isControl(spec)) return { ...armOf(spec), name };
+  if (isControl(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
   const directory = weightsIn(modelDirectory(spec, cwd, `--${name}`), `--${name}`);
   const local = isAdapter(directory)
     ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }
@@ -152,7 +184,7 @@ function labelOf({ model, adapter }: LocalWeights): string {
 
 /** The directory itself, or the adapter or model in the output directory of a training. */
 function weightsIn(directory: string, field: string): string {
-  const holds = (path: string) => isAdapter(path) || existsSync(join(path, 'config.json'));
+  const holds = (path: string) => isAdapter(path) || holdsModel(path);
   const found = [directory, join(directory, 'adapter'), join(directory, 'model')].find(holds);
   if (found !== undefined) return found;
   const interrupted = existsSync(join(directory, 'checkpoint.safetensors'));
@@ -166,7 +198,7 @@ function weightsIn(directory: string, field: string): string {
     value: directory,
     remedy: interrupted
       ? 'policyloop finetune train with the same config goes on with it'
-      : 'name the directory of a model, an adapter, or a training; or ollama:NAME, openai:NAME, or a control',
+      : 'name a GGUF file or the directory of a model, an adapter, or a training; or ollama:NAME, openai:NAME, or a control',
   });
 }
 
@@ -184,13 +216,13 @@ function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): st
 function itsBase({ local, lineage, label }: Arm): string {
   if (local?.adapter !== undefined) return local.model;
   const named = lineage?.base.model;
-  if (named !== undefined && lineage?.method !== 'scratch' && existsSync(join(named, 'config.json'))) {
+  if (named !== undefined && lineage?.method !== 'scratch' && holdsModel(named)) {
     return named;
   }
   throw new UserError({
     field: '--base',
     message: `is needed: ${label} doesn't say which model here it was trained from`,
-    remedy: 'name the directory of the base model: --base models/…',
+    remedy: 'name the base model: --base models/…',
   });
 }
 

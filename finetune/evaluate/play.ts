@@ -6,7 +6,6 @@ import { withoutOverrides } from '../../src/base/overrides-apart.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
-import { requireControl } from '../../src/search/controls.js';
 import { replaceFile } from '../../src/storage/files.js';
 import type { PlayArguments } from '../../src/studies/plan.js';
 import { playPlan } from '../../src/studies/play.js';
@@ -41,12 +40,7 @@ const files = { result: 'evaluation.json', page: 'index.html' } as const;
 /** Plays what is left of an evaluation, and prints what changed. Returns the exit code. */
 export async function playEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
-  const { arms, notes } = openArms(
-    args.base,
-    args.tuned,
-    args.control.map((name) => requireControl('--control', name)),
-    context.cwd,
-  );
+  const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
   const given = withoutOverrides(args.configs);
   const { plan, notes: configNotes } = planEvaluation({
     arms,

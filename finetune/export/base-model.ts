@@ -6,11 +6,12 @@ import { UserError } from '../../src/base/errors.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { type Adapter, openAdapter } from '../../src/models/local/graph/adapter.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
+import { isGguf } from '../../src/models/local/weights/gguf.js';
 import { readJson } from '../../src/storage/files.js';
 import { readLineage } from '../dataset/lineage.js';
 
 export interface AdaptedModel {
-  /** Directory of the base model. */
+  /** Directory or GGUF file of the base model. */
   readonly model: string;
   readonly adapter: Adapter;
 }
@@ -35,7 +36,7 @@ export function openBase(
 
 const otherBase = 'name the directory of the base model: --model models/…';
 
-/** The directory of an adapter's base; see `openBase`. Neither is opened. */
+/** The directory or GGUF file of an adapter's base; see `openBase`. Neither is opened. */
 export function findBase(
   adapter: string,
   model: string | undefined,
@@ -54,6 +55,10 @@ export function findBase(
 export function isAdapter(directory: string): boolean {
   return existsSync(path.join(directory, 'adapter_config.json'));
 }
+
+/** Whether a model lies there: in a directory, or as a GGUF file. */
+export const holdsModel = (place: string): boolean =>
+  existsSync(isGguf(place) ? place : path.join(place, 'config.json'));
 
 /** Variables of the chat template that a model or an adapter was trained with, from its lineage; else none. */
 export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
@@ -78,13 +83,13 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
   const name = named.success ? named.data.base_model_name_or_path : undefined;
   const found = [cwd, adapter]
     .map((place) => modelDirectory(name ?? '.', place))
-    .find((place) => name !== undefined && existsSync(path.join(place, 'config.json')));
+    .find((place) => name !== undefined && holdsModel(place));
   if (found !== undefined) return found;
   throw new UserError({
     file,
     field: 'base_model_name_or_path',
     value: name,
-    message: name === undefined ? 'the base model is not named' : 'there is no such model directory here',
+    message: name === undefined ? 'the base model is not named' : 'there is no such model here',
     remedy,
   });
 }

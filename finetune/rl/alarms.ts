@@ -1,12 +1,6 @@
 /** Finds what makes a reinforcement learning useless although it runs. Each alarm is raised once in a row of updates. */
 import { mean } from '../../src/statistics/descriptive.js';
-import type { RlEventOf } from './events.js';
-
-export interface RlAlarm {
-  readonly alarm: 'no-variance' | 'entropy-collapse' | 'mismatch' | 'format-loss' | 'length-drop';
-  readonly message: string;
-  readonly remedy: string;
-}
+import type { RlAlarm, RlEventOf } from './events.js';
 
 type Step = Pick<RlEventOf<'step'>, 'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens'>;
 

@@ -1,6 +1,6 @@
 /** Puts a reinforcement learning together: model, sampler, environments, sessions. */
 import path from 'node:path';
-import { freeCores } from '../../src/models/local/engine/device.js';
+import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
 import { endTokens } from '../../src/models/local/engine/engine.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
@@ -60,6 +60,7 @@ export interface OpenedLearning extends OnlineLearning {
 /** @throws UserError when model or environment can't be used, or memory runs out */
 export async function openLearning(plan: PlannedLearning): Promise<OpenedLearning> {
   const { config, decoder, method, objective, checkpoint, threads } = plan;
+  const device = await chooseDevice(config.device, 'device');
   const { trainable, parameters: ofModel } = await orOutOfMemory('reading the weights', () =>
     firstParameters({ model: config.model, method, seed: config.seed }, decoder),
   );
@@ -69,14 +70,21 @@ export async function openLearning(plan: PlannedLearning): Promise<OpenedLearnin
   const opened: (Sampler | TrainingSession)[] = [];
   try {
     const sampler = await openSampler({
-      ...{ config: decoder, trainable, threads, device: config.device },
+      ...{ config: decoder, trainable, threads, device },
       ...samplerParts(config, decoder),
     });
     opened.push(sampler);
     const session = async (purpose: 'train' | 'evaluate', of: Objective) => {
-      const graph = { config: decoder, trainable, objective: of, precision: 'float32', purpose } as const;
+      const graph = {
+        config: decoder,
+        trainable,
+        objective: of,
+        precision: 'float32',
+        purpose,
+        device,
+      } as const;
       const made = await openTrainingSession(buildTrainingGraph(graph), {
-        ...{ device: config.device, threads },
+        ...{ device, threads },
         optimize: true,
       });
       opened.push(made);

@@ -1,6 +1,11 @@
 /** What happens in a reinforcement learning, for console, log and page. */
-import type { RlAlarm } from './alarms.js';
 import type { Improvement } from './improvement.js';
+
+export interface RlAlarm {
+  readonly alarm: 'no-variance' | 'entropy-collapse' | 'mismatch' | 'format-loss' | 'length-drop';
+  readonly message: string;
+  readonly remedy: string;
+}
 
 /** The mean return of an evaluation, and the update after which it was measured. */
 export interface Evaluated {

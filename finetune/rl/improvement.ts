@@ -1,7 +1,7 @@
 /** One update: steps of the optimizer with the episodes that were just played. */
 import { UserError } from '../../src/base/errors.js';
 import { mean } from '../../src/statistics/descriptive.js';
-import { exampleLength } from '../engine/batch.js';
+import { exampleLength, type ReadExample } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import { type AdamWSettings, type Schedule, scheduleFactor } from '../engine/optimisers.js';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../engine/training-session.js';
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import { layOut } from '../train/packing.js';
-import { lossAndGradients, type ReadExample, readParts, update } from '../train/training-step.js';
+import { lossAndGradients, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
 import type { SampledSequence } from './episode.js';
 

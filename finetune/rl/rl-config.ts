@@ -6,7 +6,12 @@ import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
 import { environmentSchema } from '../../src/environments/settings.js';
 import { adaptableModules } from '../../src/models/local/graph/adapter.js';
-import { ignoreKeysSchema, isPackaged, modelDirectory } from '../../src/models/local/settings.js';
+import {
+  deviceSchema,
+  ignoreKeysSchema,
+  isPackaged,
+  modelDirectory,
+} from '../../src/models/local/settings.js';
 import { quantizations } from '../../src/models/local/weights/quantization.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { overlaid, parseSettings } from '../../src/settings/settings.js';
@@ -153,7 +158,9 @@ const settings = z.strictObject({
     .default({})
     .describe('Variables of the chat template, as serving has them'),
   ignoreKeys: ignoreKeysSchema,
-  device: z.string().default('cpu').describe('Where it samples and trains'),
+  device: deviceSchema
+    .default('cpu')
+    .describe('Where it samples and trains; `auto` takes a GPU where one can be used, else the processor'),
   threads: count(1)
     .optional()
     .describe('Processor threads (default: the physical cores that are free at the start)'),

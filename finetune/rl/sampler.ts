@@ -10,6 +10,7 @@ import { TextGenerator } from '../../src/models/local/engine/generation.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../src/models/local/engine/runtime.js';
 import { buildInferenceGraph } from '../../src/models/local/graph/decoder.js';
+import type { GraphBuilder } from '../../src/models/local/graph/graph.js';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { type Trainable, trainedParameters, trainedSource } from '../engine/trainable.js';
@@ -51,7 +52,8 @@ export interface Sampler extends Speaker<SampledReply> {
 /** @throws UserError when memory runs out */
 export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const { config, trainable, tokenizer, eosTokens, device, threads, temperature } = settings;
-  const graph = buildInferenceGraph(config, (g) => trainedSource(g, config, trainable, 'float32', false));
+  const parametersOf = (g: GraphBuilder) => trainedSource(g, config, trainable, 'float32', false);
+  const graph = buildInferenceGraph(config, parametersOf, device);
   const session = await orOutOfMemory('loading the sampler', () =>
     openSession(graph, config, { device, threads }),
   );

@@ -1,8 +1,9 @@
 /** Supervised fine-tuning (SFT) of a model directory: conversations in, an adapter or a model out. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { freeCores } from '../../src/models/local/engine/device.js';
+import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
+import type { LocalConfig } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import type { TokenExample } from '../engine/batch.js';
@@ -31,7 +32,7 @@ export interface FineTuning {
   readonly output: string;
   /** Keys of the model's config that are read as if they were not there. */
   readonly ignoredKeys?: readonly string[] | undefined;
-  readonly device: string;
+  readonly device: LocalConfig['device'];
   /** Threads of the processor. Absent: those of the checkpoint, so that going on changes no bit, else the free cores. */
   readonly threads?: number | undefined;
 }
@@ -50,6 +51,7 @@ export interface FineTuningHooks extends TrainingHooks {
 export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
   const config = readDecoderConfig(given.model, given.ignoredKeys);
   requireGradients(config);
+  const device = await chooseDevice(given.device, 'device');
   const job = { ...given, method: withOwnModules(given.method, config) };
   const checkpoint = path.join(job.output, 'checkpoint.safetensors');
   refuseOtherModel(job, checkpoint);
@@ -74,7 +76,7 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
     training,
     validation,
     settings,
-    device: job.device,
+    device,
     threads: job.threads ?? checkpointThreads(checkpoint) ?? freeCores(),
     checkpoint,
   };

@@ -4,7 +4,12 @@ import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
 import { adaptableModules } from '../../src/models/local/graph/adapter.js';
-import { ignoreKeysSchema, isPackaged, modelDirectory } from '../../src/models/local/settings.js';
+import {
+  deviceSchema,
+  ignoreKeysSchema,
+  isPackaged,
+  modelDirectory,
+} from '../../src/models/local/settings.js';
 import { quantizations } from '../../src/models/local/weights/quantization.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { overlaid, parseSettings } from '../../src/settings/settings.js';
@@ -50,7 +55,9 @@ const settings = z.strictObject({
   model: z
     .string()
     .min(1)
-    .describe('Directory of the model to train; `package:models/tiny-improver` is the embedded one')
+    .describe(
+      'Directory or GGUF file of the model to train; `package:models/tiny-improver` is the embedded one',
+    )
     .meta({ format: 'path' }),
   dataset: z
     .string()
@@ -106,7 +113,9 @@ const settings = z.strictObject({
     .default({})
     .describe('Variables of the chat template, as serving has them'),
   ignoreKeys: ignoreKeysSchema,
-  device: z.string().default('cpu').describe('Where it trains'),
+  device: deviceSchema
+    .default('cpu')
+    .describe('Where it trains; `auto` takes a GPU where one can be used, else the processor'),
   threads: count(1)
     .optional()
     .describe('Processor threads (default: the physical cores that are free at the start)'),

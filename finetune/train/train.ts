@@ -24,6 +24,7 @@ import { recordFiles, TrainingRecord } from './training-record.js';
 interface TrainArguments {
   readonly config: string;
   readonly overrides: readonly string[];
+  readonly finish: boolean;
   readonly quiet: boolean;
   readonly json: boolean;
 }
@@ -127,6 +128,7 @@ async function recorded(
         },
         onMemory: (estimate) => showMemory(estimate, args, context),
         stop: () => context.stop.finish.aborted,
+        finish: args.finish,
       },
     );
   } catch (error) {

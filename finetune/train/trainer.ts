@@ -63,6 +63,8 @@ export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
   /** Asked after every step; true writes a checkpoint and ends the training. */
   stop?(): boolean;
+  /** Makes no more steps: the result is what the checkpoint has. */
+  readonly finish?: boolean;
 }
 
 export interface TrainingOutcome {
@@ -83,6 +85,7 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
     run.validation.length === 0 ? [] : usableExamples(run.validation, run.config, 'validation');
   const owner = { identity: trainingIdentity(run), threads: run.threads };
   const state = restore(run, owner);
+  if (hooks.finish === true && state.step === 0) throw nothingToFinish(run.checkpoint);
   const totalSteps = stepsPerEpoch(training.length, run.settings) * run.settings.epochs;
   const sessions = await openSessions(run);
   try {
@@ -149,7 +152,7 @@ async function makeSteps(
   const heldOut = validationParts(validation, settings);
   const divergence = new DivergenceWatch(state.best?.loss);
   let plan: { readonly epoch: number; readonly steps: ReturnType<typeof planEpoch> } | undefined;
-  while (state.step < totalSteps && !exhausted(state, settings)) {
+  while (state.step < totalSteps && !exhausted(state, settings) && hooks.finish !== true) {
     const epoch = Math.floor(state.step / perEpoch);
     if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, settings, epoch) };
     const chosen = plan.steps[state.step % perEpoch]!.map((index) => training[index]!);
@@ -189,6 +192,14 @@ const readSplit = (examples: readonly TokenExample[]): ReadSplit => ({
   examples: examples.length,
   tokens: tokensOf(examples),
 });
+
+const nothingToFinish = (checkpoint: string) =>
+  new UserError({
+    field: '--finish',
+    value: checkpoint,
+    message: 'this training has no checkpoint yet, so there is no result to write',
+    remedy: 'train first; Ctrl-C writes a checkpoint',
+  });
 
 const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });
 

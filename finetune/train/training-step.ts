@@ -1,6 +1,12 @@
 /** One update of the weights: the gradients of all parts of a batch, and the step of the optimisers. */
 import { deriveSeeds } from '../../src/random/generator.js';
-import { byExample, type InputsOf, makeBatch, type TokenSequence } from '../engine/batch.js';
+import {
+  byExample,
+  type InputsOf,
+  makeBatch,
+  type ReadExample,
+  type TokenSequence,
+} from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import { type AdamWSettings, adamWStep, isDecayed, isMuonMatrix, type Muon } from '../engine/optimisers.js';
 import {
@@ -10,14 +16,6 @@ import {
   type TrainingSession,
 } from '../engine/training-session.js';
 import type { Part } from './packing.js';
-
-/** What the graph computed of an example's tokens: a number for each token of its completion, 0 where not trained. */
-export interface ReadExample<E extends TokenSequence> {
-  readonly example: E;
-  readonly logp: Float64Array;
-  /** The objective's further outputs, by their names. */
-  readonly outputs: Readonly<Record<string, Float64Array>>;
-}
 
 /** Sums over all parts of a batch. */
 interface ReadParts<E extends TokenSequence> {

@@ -67,6 +67,19 @@ export interface Step {
   readonly truncated: boolean;
 }
 
+/** What a text world tells beside its observation. */
+export interface TextInfo {
+  readonly score: number;
+  /** The score of a game that is won. */
+  readonly maxScore: number | null;
+  readonly won: boolean;
+  readonly lost: boolean;
+  /** Commands that were understood. */
+  readonly moves: number | null;
+  /** Commands that change or tell something now: sorted, each once; null where they are not known. */
+  readonly admissible: readonly string[] | null;
+}
+
 /** What policies and prompts need to know about an environment. */
 export interface EnvironmentSpec {
   /** The registered id, e.g. `CartPole-v1`. */
@@ -95,6 +108,10 @@ export interface Environment extends EnvironmentSpec {
   readonly stepSeconds?: number;
   /** How the present state looks, where the environment can be drawn. @throws UserError before the first reset */
   frame?(): Frame;
+  /** What a text world tells of the present state. @throws UserError before the first reset */
+  info?(): TextInfo;
+  /** Commands that win the present game from its start, where a text world knows them. @throws as `info` */
+  gold?(): readonly string[] | undefined;
   /** Frees what the garbage collector can't. The environment can't be used afterwards; closing it again does nothing. */
   close?(): void;
 }
@@ -150,6 +167,9 @@ export interface Task<A extends Action = Action> {
   readonly stepSeconds?: number;
   /** How the present state looks; called only after a reset. */
   frame?(): Frame;
+  /** See `Environment`; called only after a reset. */
+  info?(): TextInfo;
+  gold?(): readonly string[] | undefined;
   /** Frees what the garbage collector can't; called at most once. */
   close?(): void;
 }

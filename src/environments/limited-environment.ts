@@ -1,6 +1,15 @@
 import { UserError } from '../base/errors.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
-import type { Action, DiscreteSpace, Environment, Observation, Space, Step, Task } from './environment.js';
+import type {
+  Action,
+  DiscreteSpace,
+  Environment,
+  Observation,
+  Space,
+  Step,
+  Task,
+  TextInfo,
+} from './environment.js';
 import type { Frame } from './frame.js';
 
 /** Makes an environment of a task: random stream, checked calls, and truncation after `maxSteps` steps. */
@@ -15,6 +24,8 @@ class LimitedEnvironment implements Environment {
   readonly maxSteps?: number;
   readonly stepSeconds?: number;
   readonly frame?: () => Frame;
+  readonly info?: () => TextInfo;
+  readonly gold?: () => readonly string[] | undefined;
   readonly close?: () => void;
   readonly #task: Task;
   readonly #limit: number;
@@ -28,7 +39,9 @@ class LimitedEnvironment implements Environment {
     this.actionSpace = task.actionSpace;
     if (maxSteps !== undefined) this.maxSteps = maxSteps;
     if (task.stepSeconds !== undefined) this.stepSeconds = task.stepSeconds;
-    if (task.frame !== undefined) this.frame = () => this.#draw();
+    if (task.frame !== undefined) this.frame = () => this.#started().frame!();
+    if (task.info !== undefined) this.info = () => this.#started().info!();
+    if (task.gold !== undefined) this.gold = () => this.#started().gold!();
     if (task.close !== undefined) this.close = () => this.#close();
     this.#task = task;
     this.#limit = maxSteps ?? Number.POSITIVE_INFINITY;
@@ -52,9 +65,9 @@ class LimitedEnvironment implements Environment {
     return { observation, reward, terminated, truncated };
   }
 
-  #draw(): Frame {
+  #started(): Task {
     if (this.#phase === 'new' || this.#phase === 'closed') throw this.#notRunning();
-    return this.#task.frame!();
+    return this.#task;
   }
 
   #close(): void {

@@ -58,7 +58,17 @@ export const countedBy = (model: ModelConfig) => ({
   price: 'price' in model ? model.price : undefined,
   maxTokens: 'maxTokens' in model ? model.maxTokens : undefined,
   usesTokens: isLanguageModel(model),
+  thoughtsApart: thoughtsApart(model),
 });
+
+/** Whether Ollama may ask its model twice, once for thoughts and once for an answer of the form that it enforces. */
+function thoughtsApart(model: ModelConfig): ThoughtsApart {
+  if (model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return 'never';
+  return model.think === true ? 'always' : 'unless seen otherwise';
+}
+
+/** A model that isn't told may think by itself: the first answer shows. */
+type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 
 /** As long a completion has to have room while none has been seen. */
 const assumedCompletion = 1024;
@@ -67,8 +77,8 @@ export class Ledger {
   readonly #limits: LimitsConfig;
   readonly #price: PriceConfig | undefined;
   readonly #usesTokens: boolean;
-  /** Length that no completion exceeds, where the model or a limit says one. */
-  readonly #fixedLength: number | undefined;
+  readonly #maxTokens: number | undefined;
+  #thoughtsApart: ThoughtsApart;
   readonly #own = createBudget();
   readonly #shared: SharedBudget;
   readonly #headroom: Headroom;
@@ -85,22 +95,32 @@ export class Ledger {
     readonly maxTokens: number | undefined;
     /** Controls use no tokens. */
     readonly usesTokens: boolean;
+    readonly thoughtsApart?: ThoughtsApart;
     /** Left out for a run that shares its limits with none. */
     readonly sharedBudget?: SharedBudget | undefined;
   }) {
     const { limits, maxTokens, price, usesTokens, sharedBudget = createSharedBudget() } = options;
+    this.#thoughtsApart = options.thoughtsApart ?? 'never';
+    this.#maxTokens = maxTokens;
     this.#limits = limits;
     this.#price = price;
     this.#usesTokens = usesTokens;
-    this.#fixedLength = lowestLimit(
-      maxTokens,
-      limits.perCall?.completionTokens,
-      limits.perCall?.reasoningTokens,
-    );
     this.#shared = sharedBudget;
-    this.#headroom = new Headroom(limits, price, this.#own, sharedBudget.all);
+    this.#headroom = new Headroom(limits, this.#worst, this.#own, sharedBudget.all);
     this.#totals = { ...noUsage, ...(price && { cost: 0 }) };
   }
+
+  /** Length that no completion exceeds, where the model or a limit says one; of each where thoughts come apart. */
+  get #fixedLength(): number | undefined {
+    const { completionTokens, reasoningTokens } = this.#limits.perCall ?? {};
+    const half = completionTokens && Math.floor(completionTokens / 2);
+    const mostOfEach = this.#thoughtsApart === 'never' ? completionTokens : half;
+    return lowestLimit(this.#maxTokens, mostOfEach, reasoningTokens);
+  }
+
+  /** The most that one call can use. */
+  readonly #worst = (prompt: number, length: number): Amounts =>
+    worstOf(prompt, length, this.#price, this.#thoughtsApart !== 'never');
 
   get totals(): UsageTotals {
     return this.#totals;
@@ -144,6 +164,8 @@ export class Ledger {
       this.#promptFactor = Math.max(this.#promptFactor, factor);
     }
     this.#longestCompletion = Math.max(this.#longestCompletion, usage.completionTokens ?? 0);
+    const isPlain = call.completion !== undefined && call.completion.reasoning === undefined;
+    if (isPlain && this.#thoughtsApart === 'unless seen otherwise') this.#thoughtsApart = 'never';
     const [used, all] = this.#usedBy(call);
     this.#largestCall = largest(this.#largestCall, used);
     this.#own.spent = plus(this.#own.spent, all);
@@ -179,15 +201,15 @@ export class Ledger {
     length: number,
   ): Pick<Reservation & { kind: 'granted' }, 'tryAgain' | 'settle' | 'release'> {
     const headroom = this.#headroom;
-    const price = this.#price;
-    let set = prompts.map((prompt) => worstOf(prompt, length, price)).reduce(plus, nothing);
+    const worst = this.#worst;
+    let set = prompts.map((prompt) => worst(prompt, length)).reduce(plus, nothing);
     headroom.setAside(set);
     const longest = Math.max(0, ...prompts);
     return {
       tryAgain(kind, calls) {
         if (!mayBePaid(kind)) return true;
         // The same call once more, as far as the limit of calls goes.
-        const again = { ...worstOf(longest, length * calls, price), calls: 0 };
+        const again = { ...worst(longest, length * calls), calls: 0 };
         if (!headroom.holds(again)) return false;
         set = plus(set, again);
         headroom.setAside(again);
@@ -211,7 +233,7 @@ export class Ledger {
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     if (lost.length === 0) return [];
     const length = (this.#fixedLength ?? 2 * this.#longestCompletion) * (call.choices ?? 1);
-    const worst = worstOf(this.#promptTokens(call.messages), length, this.#price);
+    const worst = this.#worst(this.#promptTokens(call.messages), length);
     return lost.map(() => ({ ...worst, calls: 0, cachedTokens: 0, reasoningTokens: 0 }));
   }
 }
@@ -222,13 +244,18 @@ const longestUnknown = 8192;
 /** The room that is left for calls: in a run's own budget, in the shared one, and for each call. */
 class Headroom {
   readonly #limits: LimitsConfig;
-  readonly #price: PriceConfig | undefined;
+  readonly #worst: (prompt: number, length: number) => Amounts;
   readonly #own: Budget;
   readonly #shared: Budget;
 
-  constructor(limits: LimitsConfig, price: PriceConfig | undefined, own: Budget, shared: Budget) {
+  constructor(
+    limits: LimitsConfig,
+    worst: (prompt: number, length: number) => Amounts,
+    own: Budget,
+    shared: Budget,
+  ) {
     this.#limits = limits;
-    this.#price = price;
+    this.#worst = worst;
     this.#own = own;
     this.#shared = shared;
   }
@@ -243,7 +270,7 @@ class Headroom {
 
   /** The limit that one call for each of the prompts could pass, with completions of this length; all in tokens. */
   refusal(prompts: readonly number[], length: number): LimitName | undefined {
-    const each = prompts.map((prompt) => worstOf(prompt, length, this.#price));
+    const each = prompts.map((prompt) => this.#worst(prompt, length));
     const all = each.reduce(plus, nothing);
     for (const [prefix, given, budget] of this.#scopes()) {
       const would = budget ? [withMore(budget, all)] : each;

@@ -86,14 +86,23 @@ export function amountsOf({ unreported, ...usage }: Usage, price: PriceConfig | 
   };
 }
 
-/** The most that a call with so many tokens can use: all of the prompt cached, all of the answer reasoning. */
-export function worstOf(prompt: number, completion: number, price: PriceConfig | undefined): Amounts {
+/**
+ * The most that a call with so many tokens can use: all of the prompt cached, all of the answer reasoning.
+ * @param thoughtsApart thoughts may be as long as the answer, which is then asked for with them in the prompt
+ */
+export function worstOf(
+  asked: number,
+  length: number,
+  price: PriceConfig | undefined,
+  thoughtsApart = false,
+): Amounts {
+  const [prompt, completion] = thoughtsApart ? [asked + length, 2 * length] : [asked, length];
   return {
     calls: 1,
     promptTokens: prompt,
     cachedTokens: prompt,
     completionTokens: completion,
-    reasoningTokens: completion,
+    reasoningTokens: length,
     // A cache may cost more than none.
     cost: Math.max(costOf(price, prompt, 0, completion), costOf(price, prompt, prompt, completion)),
   };

@@ -4,6 +4,7 @@ import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { askModel, contextOf } from './ask-model.js';
+import { deviceFindings } from './device-finding.js';
 import { errorsIn, type Finding, found } from './findings.js';
 import { environmentLeftOut, modulesLeftOut, notChecked, openParts, standIns } from './left-out.js';
 import { preflight } from './preflight.js';
@@ -29,13 +30,14 @@ export async function checkConfig(
     const assembly = await assemble(loaded.config, env, undefined, offline ? standIns(loaded.config) : {});
     try {
       const findings = preflight(assembly, await contextOf(assembly, !offline, stop.abort));
+      const device = offline ? [] : await deviceFindings(assembly.config.model);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
       // A model that does not answer comes first: nothing else matters before that.
       return [
         ...located(loaded, failed),
         ...notesOf(loaded),
-        ...located(loaded, [...unchecked, ...findings, ...others]),
+        ...located(loaded, [...unchecked, ...findings, ...device, ...others]),
       ];
     } finally {
       await closeEnvironment(assembly);

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Ledger } from '../../src/experiment/ledger.js';
+import { countedBy, Ledger } from '../../src/experiment/ledger.js';
 import type { Usage } from '../../src/models/language-model.js';
+import { mostTokens } from '../../src/models/reply-faults.js';
+import type { OllamaConfig } from '../../src/models/settings.js';
 import type { CallRecord } from '../../src/runs/events.js';
+import { ollamaConfig } from '../models/model-configs.js';
 
 const message = { role: 'user', content: 'x'.repeat(400) } as const;
 const price = { input: 1, cachedInput: 0.1, output: 10 };
@@ -71,6 +74,41 @@ describe('ledger', () => {
     const spent = create({ tokens: 1000 }, 300);
     spent.record(call({ promptTokens: 600, completionTokens: 50 }));
     expect(spent.reserve([[message]])).toEqual({ kind: 'refused', limit: 'tokens' });
+  });
+
+  it('sets aside twice as much where thoughts are asked for apart, until an answer shows that there are none', () => {
+    const model = ollamaConfig({ format: 'json', maxTokens: 100 });
+    const started = (change: Partial<OllamaConfig>, limits: object) =>
+      new Ledger({ ...countedBy({ ...model, ...change }), limits });
+    const [plain, thoughtful] = [call({ promptTokens: 5 }), call({ promptTokens: 5 })];
+    const withThoughts = {
+      ...thoughtful,
+      completion: { ...thoughtful.completion!, reasoning: 'hm' },
+    };
+    const prompt = mostTokens([message]);
+    const once = { tokens: prompt + 100 };
+    const refused = { kind: 'refused', limit: 'tokens' };
+    for (const change of [{ think: false }, { format: 'text', think: true }] as const)
+      expect(started(change, once).reserve([[message]]).kind).toBe('granted');
+    for (const change of [{}, { think: true }]) {
+      expect(started(change, once).reserve([[message]])).toEqual(refused);
+      // Thoughts of 100 tokens, which the second prompt holds too, and an answer of 100.
+      expect(started(change, { tokens: prompt + 299 }).reserve([[message]])).toEqual(refused);
+      expect(started(change, { tokens: prompt + 300 }).reserve([[message]]).kind).toBe('granted');
+      expect(started(change, { reasoningTokens: 100 }).reserve([[message]]).kind).toBe('granted');
+      expect(started(change, { perCall: { completionTokens: 61 } }).reserve([[message]])).toMatchObject({
+        kind: 'granted',
+        maxTokens: 30,
+      });
+    }
+    const after = (change: Partial<OllamaConfig>, one: CallRecord) => {
+      const ledger = started(change, { tokens: 5 + prompt + 100 });
+      ledger.record(one);
+      return ledger.reserve([[message]]).kind;
+    };
+    expect(after({}, plain)).toBe('granted');
+    expect(after({}, withThoughts)).toBe('refused');
+    expect(after({ think: true }, plain)).toBe('refused');
   });
 
   it('sets aside cost', () => {

@@ -39,6 +39,11 @@ import { Pong } from '../props/pong.js';
 import { isSyntheticId, syntheticEntry, syntheticIds } from '../synthetic/families.js';
 import { lastArm, TextBandit } from '../text/bandit.js';
 import { probeIds, TextProbe } from '../text/probes.js';
+import { TextGameTask } from '../text/text-game-task.js';
+import { loadGame, TextWorldPlay } from '../text/textworld/game.js';
+import { readGame } from '../text/textworld/game-file.js';
+import { dialects } from '../text/textworld/quests.js';
+import { textWorlds } from '../text/worlds/worlds.js';
 import { Blackjack } from '../toy-text/blackjack.js';
 import { cliffWalking } from '../toy-text/cliff-walking.js';
 import { frozenLake, frozenLakeOptions } from '../toy-text/frozen-lake.js';
@@ -138,7 +143,21 @@ export const textCatalogue: readonly CatalogueEntry[] = [
     (options) => new TextBandit(options),
   ),
   ...probeIds.map((id) => entry(id, {}, noOptions, () => new TextProbe(id))),
+  ...textWorlds.map(({ name, maxSteps, options, game }) =>
+    entry(`text:${name}`, { maxSteps }, options, (own) => new TextGameTask((random) => game(own, random))),
+  ),
 ];
+
+/** A game that was made by TextWorld: `textworld:` and the path of its file. */
+function textWorldEntry(id: string): CatalogueEntry {
+  const schema = z.strictObject({ dialect: z.enum(dialects).default('z8') });
+  return entry(id, {}, schema, ({ dialect }) => {
+    const game = loadGame(readGame(id.slice(textWorldPrefix.length)), dialect);
+    return new TextGameTask(() => new TextWorldPlay(game));
+  });
+}
+
+const textWorldPrefix = 'textworld:';
 
 /**
  * The environment of an id or alias: one of the catalogue, the version of it that is played for another one, a random
@@ -153,6 +172,7 @@ export function findEntry(written: string): CatalogueEntry | undefined {
   const id = standFor(written)?.id ?? written;
   if (id !== written) return findEntry(id);
   if (isSyntheticId(id)) return syntheticEntry(id);
+  if (id.startsWith(textWorldPrefix)) return textWorldEntry(id);
   const maze = id.startsWith('maze-random-') && mazeSize(id) !== undefined;
   return maze ? randomMazeEntry(id) : undefined;
 }

@@ -48,7 +48,10 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const floor = new PromptFloor();
   const expect = (promptTokens: number) => {
     if (config.contextTokens !== undefined) return;
-    const needed = Math.ceil((promptTokens + config.maxTokens) / contextStep) * contextStep;
+    // Thoughts become part of a second prompt where the form of the answer is enforced.
+    const isTwice = config.format === 'json' && (config.think ?? thinks);
+    const reply = (isTwice ? 2 : 1) * config.maxTokens;
+    const needed = Math.ceil((promptTokens + reply) / contextStep) * contextStep;
     contextTokens = Math.max(contextTokens, needed);
   };
 

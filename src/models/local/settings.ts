@@ -43,8 +43,10 @@ export function shownModel(directory: string, cwd: string): string {
 const count = (minimum: number) => z.int().min(minimum);
 
 /** Execution providers of the runtime that can be asked for. */
-const devices = ['cpu', 'cuda', 'webgpu', 'dml', 'coreml'] as const;
+export const devices = ['cpu', 'cuda', 'webgpu', 'dml', 'coreml'] as const;
 export type Device = (typeof devices)[number];
+
+export const deviceSchema = z.enum(['auto', ...devices]);
 
 /** Optional rather than empty by default, so that runs of earlier versions can be resumed. */
 export const ignoreKeysSchema = z
@@ -68,8 +70,7 @@ export const localSchema = z.strictObject({
     .optional()
     .describe('Directory of a LoRA or DoRA adapter of that model, as PEFT and the fine-tuner write it')
     .meta({ format: 'path' }),
-  device: z
-    .enum(['auto', ...devices])
+  device: deviceSchema
     .default('auto')
     .describe('Where the model runs; `auto` takes a GPU where one can be used, else the processor'),
   quantization: z

@@ -3,6 +3,8 @@ import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import { execute as trainCommand } from '../../../finetune/commands/train.js';
+import { openArms } from '../../../finetune/evaluate/arms.js';
+import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
 import { UserError } from '../../../src/base/errors.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { lockRun } from '../../../src/storage/lock.js';
@@ -78,12 +80,14 @@ const losses = (name: string) =>
     .map((line) => JSON.parse(line) as { kind: string; step: number; loss: number })
     .flatMap(({ kind, step, loss }) => (kind === 'step' ? [[step, loss]] : []));
 
-const train = (config: string, changes: Parameters<typeof recordingContext>[1] = {}) => {
+const train = (config: string, changes: Parameters<typeof recordingContext>[1] = {}, finish = false) => {
   const recorded = recordingContext(place, changes);
-  return trainCommand({ config, overrides: [], quiet: false, json: true }, recorded.context).then((code) => ({
-    code,
-    result: JSON.parse(recorded.printed.at(-1)!) as Record<string, unknown>,
-  }));
+  return trainCommand({ config, overrides: [], finish, quiet: false, json: true }, recorded.context).then(
+    (code) => ({
+      code,
+      result: JSON.parse(recorded.printed.at(-1)!) as Record<string, unknown>,
+    }),
+  );
 };
 
 describe('from runs to a tuned model that plays', () => {
@@ -107,7 +111,7 @@ describe('from runs to a tuned model that plays', () => {
       'model: package:models/tiny-improver\ndataset: data\noutput: packaged\nepochs: 1\nthreads: 1\n',
     );
     const { context, printed } = recordingContext(place);
-    const args = { config, overrides: [], quiet: true, json: false };
+    const args = { config, overrides: [], finish: false, quiet: true, json: false };
     expect(await trainCommand(args, context)).toBe(0);
     expect(printed.join('\n')).toMatch(/model\.path=package:models\/tiny-improver'? model\.adapter=/);
   });
@@ -152,10 +156,39 @@ describe('from runs to a tuned model that plays', () => {
     expect(readdirSync(path('resumed', 'tensorboard'))).toHaveLength(2);
   });
 
+  it('writes what a stopped training has, and still goes on from there', async () => {
+    const finish = new AbortController();
+    finish.abort();
+    const config = writeConfig('halfway', 'learningRate: 0.01\nwarmupSteps: 1\n');
+    await expect(train(config, {}, true)).rejects.toThrow(/--finish: this training has no checkpoint yet/);
+    await train(config, { stop: { finish: finish.signal, abort: new AbortController().signal } });
+    const { code, result } = await train(config, {}, true);
+    expect(code).toBe(0);
+    expect(result).toMatchObject({ ended: 'early', step: 1, result: join('halfway', 'adapter') });
+    const adapter = (name: string) => readFileSync(path(name, 'adapter', 'adapter_model.safetensors'));
+    expect(adapter('halfway').equals(adapter('tuned'))).toBe(false);
+    expect((await train(config)).result).toMatchObject({ ended: 'complete' });
+    expect(adapter('halfway').equals(adapter('tuned'))).toBe(true);
+  });
+
+  it('trains over a GGUF file, and the evaluation knows the file as the base', async () => {
+    await writeGguf(model, undefined, path('base.gguf'), 'F16');
+    const config = path('over-gguf.yaml');
+    const text = 'model: base.gguf\ndataset: data\noutput: over-gguf\nepochs: 1\nthreads: 1\n';
+    writeFileSync(config, text);
+    expect((await train(config)).code).toBe(0);
+    const { arms } = openArms(undefined, path('over-gguf'), [], place);
+    const [base, tuned] = arms;
+    expect(base).toMatchObject({ label: 'base.gguf', local: { model: path('base.gguf') } });
+    expect(tuned!.lineage!.base.hash).toBe(base!.hash);
+    expect(openArms('base.gguf', path('over-gguf', 'adapter'), [], place).arms[0]).toEqual(base);
+    expect(() => openArms('none.gguf', path('over-gguf'), [], place)).toThrow(/there is no such/);
+  });
+
   it('tells a person how it goes and how to use what came of it', async () => {
     const recorded = recordingContext(place);
     const config = writeConfig('told', 'learningRate: 0.01\nwarmupSteps: 1\n');
-    await trainCommand({ config, overrides: [], quiet: false, json: false }, recorded.context);
+    await trainCommand({ config, overrides: [], finish: false, quiet: false, json: false }, recorded.context);
     const noted = recorded.noted.join('\n');
     expect(noted).toMatch(/^memory: about [\d.]+ [MG]B at the peak, .* free\n/);
     expect(noted).toMatch(/^\d+ steps over \d+ examples \(.* tokens\), \d+ examples \(.* tokens\) held out/m);
@@ -213,7 +246,7 @@ describe('alarms before a training starts', () => {
     const recorded = recordingContext(place);
     const config = path(`${name}.yaml`);
     writeFileSync(config, `model: ${directory}\ndataset: own\noutput: ${name}\nepochs: 1\nthreads: 1\n`);
-    await trainCommand({ config, overrides: [], quiet: true, json: false }, recorded.context);
+    await trainCommand({ config, overrides: [], finish: false, quiet: true, json: false }, recorded.context);
     return recorded.noted.join('\n');
   };
 
@@ -278,7 +311,10 @@ describe('training from random weights', () => {
 
 describe('what is wrong with a training', () => {
   const refusal = async (config: string) =>
-    trainCommand({ config, overrides: [], quiet: true, json: false }, recordingContext(place).context).then(
+    trainCommand(
+      { config, overrides: [], finish: false, quiet: true, json: false },
+      recordingContext(place).context,
+    ).then(
       () => '',
       (error: unknown) => (error instanceof UserError ? error.message : String(error)),
     );

@@ -149,6 +149,20 @@ describe('alarms', () => {
     expect(all.train).toEqual([]);
   });
 
+  it('know templates that use helpers of the user', async () => {
+    const set = join(temporaryDirectory(), 'prompts');
+    mkdirSync(set);
+    const helpers = join(set, 'helpers.js');
+    writeFileSync(helpers, 'export default { create: () => ({ loud: (text) => text.toUpperCase() }) };');
+    writeFileSync(join(set, 'system.hbs'), 'Maximise f.');
+    writeFileSync(join(set, 'user.hbs'), '{{loud history.text}}\n{{answer.example}}');
+    writeFileSync(join(set, 'format-correction.hbs'), 'again');
+    const own = named(await played({ prompts: { set, helpers } }), 'own');
+    const dataset = await build({ recipe: 'hindsight', validation: { kind: 'none' } }, [own]);
+    expect(alarms(dataset)).toEqual([]);
+    expect(dataset.train.some(({ prompt }) => prompt[1]!.content.includes('PARAMS[0]'))).toBe(true);
+  });
+
   it('tell of templates that are no longer those of the run', async () => {
     const old = named(copied(runs[2]!.path, { prompts: 'another hash' }), 'old');
     const dataset = await build({}, [...runs.slice(0, 2), old]);

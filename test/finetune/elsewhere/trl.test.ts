@@ -156,7 +156,7 @@ describe.skipIf(!hasTrl)(
         },
       });
       await trainCommand(
-        { config: join(cwd, 'tokens.yaml'), overrides: [], quiet: false, json: true },
+        { config: join(cwd, 'tokens.yaml'), overrides: [], finish: false, quiet: false, json: true },
         quiet,
       );
       const theirs = losses('tokens/uninterrupted').flatMap(({ loss }) => loss ?? []);

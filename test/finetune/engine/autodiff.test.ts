@@ -19,6 +19,11 @@ const cases: Readonly<Record<string, Case>> = {
   Log: { inputs: { a: [2, 3] }, positive: true, build: (g, { a }) => [g.op('Log', [a!])] },
   Sqrt: { inputs: { a: [2, 3] }, positive: true, build: (g, { a }) => [g.op('Sqrt', [a!])] },
   Tanh: { inputs: { a: [2, 3] }, build: (g, { a }) => [g.op('Tanh', [a!])] },
+  /** Both sides of its kink. */
+  Relu: {
+    inputs: { a: [2, 3] },
+    build: (g, { a }) => [g.op('Relu', [a!]), g.op('Relu', [g.op('Neg', [a!])])],
+  },
   Sigmoid: { inputs: { a: [2, 3] }, build: (g, { a }) => [g.op('Sigmoid', [a!])] },
   Softmax: { inputs: { a: [2, 3, 4] }, build: (g, { a }) => [g.op('Softmax', [a!], { axis: -1 })] },
   Pow: { inputs: { a: [2, 3] }, build: (g, { a }) => [g.op('Pow', [a!, g.floats('float64', [2], [])])] },
@@ -37,8 +42,10 @@ const cases: Readonly<Record<string, Case>> = {
     build: (g, { a }) => [
       g.op('ReduceSum', [a!], { keepdims: 0 }),
       g.op('ReduceSum', [a!, g.integers([-1])], { keepdims: 1 }),
+      g.op('ReduceSum', [a!, g.integers([0])], { keepdims: 0 }),
     ],
   },
+  Expand: { inputs: { a: [3, 1] }, build: (g, { a }) => [g.op('Expand', [a!, g.integers([2, 3, 4])])] },
   Transpose: {
     inputs: { a: [2, 3, 4] },
     build: (g, { a }) => [g.op('Transpose', [a!], { perm: [2, 0, 1] })],
@@ -69,6 +76,8 @@ const cases: Readonly<Record<string, Case>> = {
     build: (g, { a, b, c, d }) => [
       g.op('Gemm', [a!, b!, c!], { transB: 1 }),
       g.op('Gemm', [a!, d!], { transB: 0 }),
+      g.op('Gemm', [a!, a!], { transA: 1 }),
+      g.op('Gemm', [d!, b!], { transA: 1, transB: 1 }),
     ],
   },
   MatMul: {

@@ -415,6 +415,33 @@ describe('an adapter of a training', () => {
   }
 });
 
+describe('controls', () => {
+  const arms = (control: readonly string[]) => openArms('random', 'hill-climb', control, place).arms;
+
+  it('play with settings of their own where they are named', () => {
+    expect(arms(['hill-climb:sigma=2', 'cma-es:sigma=1.5:population=6']).slice(2)).toMatchObject([
+      {
+        name: 'hill-climb',
+        label: 'hill climbing (sigma=2)',
+        overrides: ['model.provider=hill-climb', 'model.sigma=2'],
+      },
+      { name: 'cma-es', overrides: ['model.provider=cma-es', 'model.sigma=1.5', 'model.population=6'] },
+    ]);
+    expect(openArms('hill-climb:sigma=1', 'hill-climb:sigma=2', [], place).arms).toMatchObject([
+      { name: 'base', overrides: ['model.provider=hill-climb', 'model.sigma=1'] },
+      { name: 'tuned', overrides: ['model.provider=hill-climb', 'model.sigma=2'] },
+    ]);
+  });
+
+  it.each([
+    [['hill-climb:2'], /--control: is no setting of a control/],
+    [['climber:sigma=2'], /--control: there is no such control/],
+    [['hill-climb', 'hill-climb:sigma=2'], /--control: is named twice/],
+  ])('%j is refused', (control, message) => {
+    expect(() => arms(control)).toThrow(message);
+  });
+});
+
 describe('what is wrong is said before anything is played', () => {
   const refusal = (changes: Partial<EvaluateArguments>) =>
     run({ out: 'refused', ...changes }).then(

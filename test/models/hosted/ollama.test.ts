@@ -242,6 +242,17 @@ describe('the completion', () => {
     expect(completion.usage.reasoningTokens).toBeLessThan(completionTokens);
   });
 
+  it('has room for thoughts in the prompt of a second request, where the form is enforced', async () => {
+    const windowOf = async (config: Partial<OllamaConfig>) => {
+      const { server, model } = await start({ reply: () => 'x' }, { maxTokens: 4096, ...config });
+      await ask(model, messages, options);
+      return (server.requests[0]!.body.options as { num_ctx: number }).num_ctx;
+    };
+    expect(await windowOf({ format: 'json', think: false })).toBe(6144);
+    expect(await windowOf({ format: 'text', think: true })).toBe(6144);
+    expect(await windowOf({ format: 'json', think: true })).toBe(10_240);
+  });
+
   it('counts thoughts that the server leaves out, as it does where the form is enforced', async () => {
     const thinking = 'hm, why not think for a while about it '.repeat(20);
     const text = '{"reason": "so", "params": [1, 2]}';

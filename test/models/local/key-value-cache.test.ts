@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { KeyValueCache, type NewEntries } from '../../../src/models/local/engine/key-value-cache.js';
+import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 
 const shape = { layers: 2, kvHeads: 2, headDim: 3 };
 
@@ -13,7 +14,7 @@ function entries(rows: readonly number[], from: number, tokens: number): NewEntr
         for (let token = from; token < from + tokens; token++)
           for (let d = 0; d < shape.headDim; d++)
             numbers.push(sign * (((layer * 10 + head) * 10 + row) * 1000 + token * 10 + d + 1));
-    return Float32Array.from(numbers);
+    return new ort.Tensor('float32', numbers, [shape.kvHeads, rows.length, tokens, shape.headDim]);
   };
   const layers = Array.from({ length: shape.layers }, (_, layer) => layer);
   return { keys: layers.map((l) => part(1, l)), values: layers.map((l) => part(-1, l)), tokens };
@@ -51,9 +52,12 @@ test('after any appends, cuts and dropped rows every row holds its own tokens', 
       }
       expect([cache.rows, cache.length]).toEqual([rows.length, length]);
       expect(cache.capacity).toBeGreaterThanOrEqual(Math.max(1, length));
-      expect(cache.keys(0)).toHaveLength(shape.kvHeads * rows.length * cache.capacity * shape.headDim);
+      expect(cache.tensors().map(({ dims }) => dims)).toEqual(
+        Array(2 * shape.layers).fill([shape.kvHeads, rows.length, cache.capacity, shape.headDim]),
+      );
+      const numbers = ({ keys, values }: NewEntries) => [...keys, ...values].map(({ data }) => [...data]);
       rows.forEach((row, i) => {
-        expect(cache.entries(i)).toEqual(entries([row], 0, length));
+        expect(numbers(cache.entries(i))).toEqual(numbers(entries([row], 0, length)));
       });
     }),
   );

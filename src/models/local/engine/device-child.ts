@@ -1,6 +1,5 @@
 /** Looks for devices in a process of its own: drivers write to the terminal, and a broken one may crash. */
-import { chooseDevice, usableDevices } from './device.js';
+import { chooseDevice, findDevicesHere } from './device.js';
 
-const usable = await usableDevices();
-process.send?.({ usable, auto: await chooseDevice('auto') });
+process.send?.({ ...(await findDevicesHere()), auto: await chooseDevice('auto') });
 process.disconnect?.();

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
-import { messageOf, UserError } from '../../../base/errors.js';
+import { UserError } from '../../../base/errors.js';
 import { GraphBuilder } from '../graph/graph.js';
-import type { Device, LocalConfig } from '../settings.js';
+import { type Device, devices, type LocalConfig } from '../settings.js';
+import { type UnusableDevice, unusable } from './device-failure.js';
 import { ort } from './onnx-runtime.js';
 
 /** Devices that `auto` tries before the processor. WebGPU on Linux may be a software renderer, slower than the processor. */
@@ -13,46 +14,53 @@ const preferred: readonly Device[] =
       ? ['webgpu']
       : ['cuda'];
 
-const remedies: Readonly<Record<Device, string>> = {
-  cpu: 'reinstall onnxruntime-node',
-  cuda: 'install an NVIDIA driver, CUDA 12 and cuDNN 9, then `ONNXRUNTIME_NODE_INSTALL=1 node node_modules/onnxruntime-node/script/install.js`',
-  webgpu: 'install a Vulkan driver for the graphics card (Linux), or set model.device to cpu',
-  dml: 'DirectML exists on Windows only; set model.device to cpu',
-  coreml: 'Core ML exists on macOS only; set model.device to cpu',
-};
-
 /**
  * The device to run on.
+ * @param field that names the wanted one
  * @throws UserError when the wanted one can't be used, naming those that can
  */
-export async function chooseDevice(wanted: LocalConfig['device']): Promise<Device> {
+export async function chooseDevice(wanted: LocalConfig['device'], field = 'model.device'): Promise<Device> {
   if (wanted === 'auto') {
     for (const device of preferred) if ((await tryDevice(device)) === undefined) return device;
     return 'cpu';
   }
   const failure = await tryDevice(wanted);
   if (failure === undefined) return wanted;
+  const { usable } = await findDevicesHere();
   throw new UserError({
-    field: 'model.device',
+    field,
     value: wanted,
-    message: `this device can't be used: ${failure}`,
-    alternatives: ['auto', ...(await usableDevices())],
-    remedy: remedies[wanted],
+    message: `this device can't be used: ${failure.reason}`,
+    alternatives: ['auto', ...usable],
+    remedy: failure.remedy,
   });
 }
 
-/** Devices that a model can run on here and now. */
-export async function usableDevices(): Promise<Device[]> {
+export interface DevicesHere {
+  /** Devices that a model can run on here and now. */
+  readonly usable: readonly Device[];
+  /** The others that the runtime knows on this system. */
+  readonly unusable: readonly UnusableDevice[];
+}
+
+export async function findDevicesHere(): Promise<DevicesHere> {
   const usable: Device[] = ['cpu'];
-  for (const device of ['cuda', 'webgpu', 'dml', 'coreml'] as const)
-    if ((await tryDevice(device)) === undefined) usable.push(device);
-  return usable;
+  const failures: UnusableDevice[] = [];
+  for (const device of devices.filter((one) => one !== 'cpu' && hasProvider(one))) {
+    const failure = await tryDevice(device);
+    if (failure === undefined) usable.push(device);
+    else failures.push(failure);
+  }
+  return { usable, unusable: failures };
+}
+
+function hasProvider(device: Device): boolean {
+  return ort.listSupportedBackends().some(({ name }) => name === device);
 }
 
 /** Runs the smallest model there is; returns why it could not be run, or undefined. */
-async function tryDevice(device: Device): Promise<string | undefined> {
-  if (!ort.listSupportedBackends().some(({ name }) => name === device))
-    return `the installed onnxruntime-node has no ${device} provider`;
+async function tryDevice(device: Device): Promise<UnusableDevice | undefined> {
+  if (!hasProvider(device)) return unusable(device);
   const g = new GraphBuilder();
   const x = g.input('x', 'float32', [1]);
   g.output('y', g.op('Add', [x, x]), 'float32', [1]);
@@ -65,7 +73,7 @@ async function tryDevice(device: Device): Promise<string | undefined> {
     await session.release();
     return undefined;
   } catch (error) {
-    return messageOf(error).split('\n')[0];
+    return unusable(device, error);
   }
 }
 

@@ -9,10 +9,11 @@ import {
 import { readDecoderConfig } from '../families/hf-config.js';
 import { type Adapter, openAdapter } from '../graph/adapter.js';
 import { buildInferenceGraph } from '../graph/decoder.js';
-import type { BuiltGraph } from '../graph/graph.js';
+import type { BuiltGraph, GraphBuilder } from '../graph/graph.js';
 import { adapterParameters } from '../graph/lora.js';
 import { packedParameters, packedWeights, unpackedParameters } from '../graph/packed-parameters.js';
 import { storedParameters } from '../graph/parameters.js';
+import type { Device } from '../settings.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
@@ -58,7 +59,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   );
   const modules = adaptedModules(adapters);
   const inputsOf = await loadAdapters(modules, weights, adapters);
-  const graph = buildGraph(settings, config, weights, modules);
+  const graph = buildGraph({ ...settings, device }, config, weights, modules);
   const session = await openSession(graph, config, { device, threads });
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
@@ -118,20 +119,22 @@ export function buildGraph(
     adapter: adapterPath,
     quantization,
     ignoreKeys,
-  }: Pick<LoadSettings, 'path' | 'adapter' | 'quantization' | 'ignoreKeys'>,
+    device,
+  }: Pick<LoadSettings, 'path' | 'adapter' | 'quantization' | 'ignoreKeys'> & { readonly device?: Device },
   config: DecoderConfig,
   weights: StoredTensors,
   fed: readonly AdaptedModule[] = [],
 ): BuiltGraph {
   const packed = packedWeights(path, config, weights, quantization);
   const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config, ignoreKeys);
-  return buildInferenceGraph(config, (g) => {
+  const parametersOf = (g: GraphBuilder) => {
     const exact = storedParameters(g, weights, 'float32');
     const parameters = quantization === 'float32' ? unpackedParameters : packedParameters;
     const base = packed === undefined ? exact : parameters(g, packed, exact, true);
     const adapted = adapter === undefined ? base : adapterParameters(g, adapter, base, weights, 'float32');
     return fed.length === 0 ? adapted : fedAdapterParameters(g, fed, adapted);
-  });
+  };
+  return buildInferenceGraph(config, parametersOf, device);
 }
 
 /** Ids by generation_config.json, else by config.json; the chat template's own end token is always one. */

@@ -1,11 +1,11 @@
 import { UserError } from '../../../base/errors.js';
 import { startProcess } from '../../../storage/thread.js';
 import type { Device } from '../settings.js';
+import type { DevicesHere } from './device.js';
 import { requireRuntime } from './require-runtime.js';
 
-/** Devices that a model can run on here, and the one that `auto` takes. */
-export interface Devices {
-  readonly usable: readonly Device[];
+/** Devices that a model can run on here, why others can't be used, and the one that `auto` takes. */
+export interface Devices extends DevicesHere {
   readonly auto: Device;
 }
 

@@ -6,7 +6,7 @@ import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.j
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
 import type { AdapterInputs } from './adapter-inputs.js';
-import { cacheShape, type HeldPrompt, KeyValueCache, PromptCaches } from './key-value-cache.js';
+import { type HeldPrompt, PromptCaches, type TokenCache } from './key-value-cache.js';
 import type { GeneratedAnswer, GenerateJob, Generation } from './protocol.js';
 import type { DecoderSession } from './runtime.js';
 import { keptStates, type States, tiledStates } from './states.js';
@@ -61,18 +61,17 @@ export class TextGenerator {
   readonly #carries: boolean;
   readonly #bytes: TokenBytes;
   readonly #prompts: PromptCaches;
-  readonly #own: KeyValueCache;
+  readonly #own: TokenCache;
   /** Those of the candidates. */
   #states: States = [];
 
   constructor(session: DecoderSession, config: DecoderConfig, bytes: TokenBytes) {
-    const shape = cacheShape(config);
     this.#session = session;
     this.#config = config;
     this.#carries = stateShapes(config).length > 0;
     this.#bytes = bytes;
-    this.#prompts = new PromptCaches(shape);
-    this.#own = new KeyValueCache(shape);
+    this.#prompts = new PromptCaches(() => session.newCache());
+    this.#own = session.newCache();
   }
 
   /** @throws AbortedError once `hooks.aborted()` is true; tokens prefilled by then stay for the next call. */
@@ -94,10 +93,10 @@ export class TextGenerator {
       await this.#step(held, request, running);
       const kept = [...running.keys()].filter((row) => !running[row]!.finished);
       if (kept.length < running.length && kept.length > 0) {
-        this.#own.keepRows(kept);
+        await this.#own.keepRows(kept);
         this.#states = keptStates(this.#states, running.length, kept);
       }
-      if (kept.length === 0 && candidates.length === 1) this.#keepAnswer(held, candidates[0]!);
+      if (kept.length === 0 && candidates.length === 1) await this.#keepAnswer(held, candidates[0]!);
       running = kept.map((row) => running[row]!);
     }
     return {
@@ -141,7 +140,7 @@ export class TextGenerator {
         states: held.states.at(prompt.length),
         logitsOf: last ? [chunk.length - 1] : [],
       });
-      prompt.append(output.entries);
+      await prompt.append(output.entries);
       if (this.#carries) held.states.add(prompt.length, output.states);
       held.tokens = ids.slice(0, prompt.length);
       logits = output.logits.slice();
@@ -169,7 +168,7 @@ export class TextGenerator {
       states: this.#states,
       logitsOf: ready.map((row) => (row + 1) * tokens - 1),
     });
-    this.#own.append(entries, ownBlock);
+    await this.#own.append(entries, ownBlock);
     this.#states = states;
     const { vocabulary } = this.#config;
     ready.forEach((row, i) => {
@@ -178,8 +177,8 @@ export class TextGenerator {
   }
 
   /** A conversation that goes on after a single answer finds its keys and values there. */
-  #keepAnswer(held: HeldPrompt, candidate: Candidate): void {
-    held.cache.append(this.#own.entries(0));
+  async #keepAnswer(held: HeldPrompt, candidate: Candidate): Promise<void> {
+    await held.cache.append(await this.#own.entries(0));
     if (this.#carries) held.states.add(held.cache.length, this.#states);
     held.tokens = [...held.tokens, ...candidate.ids.slice(0, this.#own.length)];
   }

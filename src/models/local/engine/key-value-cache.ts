@@ -1,5 +1,6 @@
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
 import type { AdapterInputs } from './adapter-inputs.js';
+import { ort } from './onnx-runtime.js';
 import { StatePlaces } from './states.js';
 
 /** Shape of the keys (and of the values) of one token: layers × kvHeads × headDim float32 numbers. */
@@ -16,19 +17,39 @@ export const cacheShape = (config: DecoderConfig): CacheShape => ({
   headDim: config.headDim,
 });
 
-/** Keys and values of new tokens, per layer, each [kvHeads, rows, tokens, headDim]. */
+/** Keys and values of new tokens, per layer, each [kvHeads, rows, tokens, headDim], where the session left them. */
 export interface NewEntries {
-  readonly keys: readonly Float32Array[];
-  readonly values: readonly Float32Array[];
+  readonly keys: readonly ort.Tensor[];
+  readonly values: readonly ort.Tensor[];
   readonly tokens: number;
 }
 
+/** Keys and values of a batch of sequences that have the same length, in the memory of the device that reads them. */
+export interface TokenCache {
+  readonly rows: number;
+  /** Tokens held for each row. */
+  readonly length: number;
+  /** Slots for each row, at least 1. Those beyond `length` are spare. */
+  readonly capacity: number;
+  /** 2 × layers tensors [kvHeads, rows, capacity, headDim]: keys of each layer, then values. Valid until the next change. */
+  tensors(): readonly ort.Tensor[];
+  /** Empties the cache for `rows` sequences. */
+  reset(rows: number): void;
+  /** Drops all tokens from `length` on. */
+  truncate(length: number): void;
+  /** Adds tokens to every row, which takes the entries' memory. Capacity becomes a multiple of `block`, or of more. */
+  append(entries: NewEntries, block?: number): void | Promise<void>;
+  /** Keeps only these rows, in this (ascending) order. */
+  keepRows(kept: readonly number[]): void | Promise<void>;
+  /** The tokens of one row, in the form that `append` takes. */
+  entries(row: number): NewEntries | Promise<NewEntries>;
+}
+
 /**
- * Keys and values of a batch of sequences that have the same length, in buffers laid out
- * [kvHeads, rows, capacity, headDim], so that the runtime reads them where they are. Slots beyond `length` are spare.
- * Buffers only ever grow, which keeps memory flat over many calls.
+ * A cache in the memory of this process, in buffers laid out so that the runtime reads them where they are. Buffers only
+ * ever grow, which keeps memory flat over many calls.
  */
-export class KeyValueCache {
+export class KeyValueCache implements TokenCache {
   readonly shape: CacheShape;
   /** 2 × layers buffers: keys of each layer, then values of each layer. */
   readonly #buffers: Float32Array[];
@@ -48,50 +69,39 @@ export class KeyValueCache {
     return this.#rows;
   }
 
-  /** Tokens held for each row. */
   get length(): number {
     return this.#length;
   }
 
-  /** Slots for each row, at least 1. */
   get capacity(): number {
     return this.#capacity;
   }
 
-  /** Keys of a layer, [kvHeads, rows, capacity, headDim]. A view: valid until the next change. */
-  keys(layer: number): Float32Array {
-    return this.#view(this.#buffers[layer]!);
+  tensors(): readonly ort.Tensor[] {
+    const shape = [this.shape.kvHeads, this.#rows, this.#capacity, this.shape.headDim];
+    const size = shape.reduce((product, one) => product * one);
+    return this.#buffers.map((buffer) => new ort.Tensor('float32', buffer.subarray(0, size), shape));
   }
 
-  values(layer: number): Float32Array {
-    return this.#view(this.#buffers[this.shape.layers + layer]!);
-  }
-
-  #view(buffer: Float32Array): Float32Array {
-    return buffer.subarray(0, this.shape.kvHeads * this.#rows * this.#capacity * this.shape.headDim);
-  }
-
-  /** Empties the cache for `rows` sequences. */
   reset(rows: number): void {
     this.#rows = rows;
     this.#length = 0;
     this.#setCapacity(1);
   }
 
-  /** Drops all tokens from `length` on. */
   truncate(length: number): void {
     this.#length = Math.min(length, this.#length);
     this.#setCapacity(Math.max(1, this.#length));
   }
 
-  /** Adds tokens to every row. Capacity becomes a multiple of `block`, so that most single tokens move nothing. */
+  /** With a longer `block` most single tokens move nothing. */
   append(entries: NewEntries, block = 1): void {
     const { kvHeads, headDim, layers } = this.shape;
     const length = this.#length + entries.tokens;
     if (length > this.#capacity) this.#setCapacity(Math.ceil(length / block) * block);
     const strip = entries.tokens * headDim;
     for (let i = 0; i < 2 * layers; i++) {
-      const source = i < layers ? entries.keys[i]! : entries.values[i - layers]!;
+      const source = (i < layers ? entries.keys[i]! : entries.values[i - layers]!).data as Float32Array;
       const target = this.#buffers[i]!;
       for (let line = 0; line < kvHeads * this.#rows; line++) {
         const start = (line * this.#capacity + this.#length) * headDim;
@@ -101,7 +111,6 @@ export class KeyValueCache {
     this.#length = length;
   }
 
-  /** Keeps only these rows, in this (ascending) order. */
   keepRows(kept: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;
     const line = this.#capacity * headDim;
@@ -118,7 +127,6 @@ export class KeyValueCache {
     this.#rows = kept.length;
   }
 
-  /** The tokens of one row, in the form that `append` takes. */
   entries(row: number): NewEntries {
     const { kvHeads, headDim, layers } = this.shape;
     const line = this.#length * headDim;
@@ -128,7 +136,7 @@ export class KeyValueCache {
         const start = (head * this.#rows + row) * this.#capacity * headDim;
         copy.set(buffer.subarray(start, start + line), head * line);
       }
-      return copy;
+      return new ort.Tensor('float32', copy, [kvHeads, 1, this.#length, headDim]);
     });
     return { keys: copies.slice(0, layers), values: copies.slice(layers), tokens: this.#length };
   }
@@ -162,7 +170,7 @@ export class KeyValueCache {
 
 /** A prompt whose keys and values are there. */
 export interface HeldPrompt {
-  readonly cache: KeyValueCache;
+  readonly cache: TokenCache;
   readonly states: StatePlaces;
   /** Tokens that `cache` holds the keys and values of. */
   tokens: number[];
@@ -178,12 +186,12 @@ const mostPrompts = 4;
  * are more, the one that was not used for longest gives its memory to the next.
  */
 export class PromptCaches {
-  readonly #shape: CacheShape;
+  readonly #newCache: () => TokenCache;
   /** Least recently used first. */
   readonly #prompts = new Map<AdapterInputs, HeldPrompt>();
 
-  constructor(shape: CacheShape) {
-    this.#shape = shape;
+  constructor(newCache: () => TokenCache) {
+    this.#newCache = newCache;
   }
 
   of(adapter: AdapterInputs): HeldPrompt {
@@ -198,9 +206,9 @@ export class PromptCaches {
     return prompt;
   }
 
-  #free(): KeyValueCache {
+  #free(): TokenCache {
     const oldest = this.#prompts.entries().next();
-    if (oldest.done || this.#prompts.size < mostPrompts) return new KeyValueCache(this.#shape);
+    if (oldest.done || this.#prompts.size < mostPrompts) return this.#newCache();
     const [adapter, { cache }] = oldest.value;
     this.#prompts.delete(adapter);
     cache.reset(1);

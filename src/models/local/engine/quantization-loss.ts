@@ -3,12 +3,10 @@
 import { argmax, logNormaliser, logProbability } from '../constraint/sampling.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import { openTokenizer } from '../tokens/tokenizer.js';
-import type { DecoderConfig } from '../weights/decoder-config.js';
 import { openWeights } from '../weights/open-weights.js';
 import type { Quantization } from '../weights/quantization.js';
 import { freeCores } from './device.js';
 import { buildGraph } from './engine.js';
-import { cacheShape, KeyValueCache } from './key-value-cache.js';
 import { type DecoderSession, openSession } from './runtime.js';
 import type { States } from './states.js';
 
@@ -51,8 +49,8 @@ export async function measureQuantizationLoss(
   const quantized = await open(quantization);
   try {
     const sums = { exact: 0, quantized: 0, divergence: 0, agreed: 0 };
-    const readExact = reader(exact, config, ids);
-    const readQuantized = reader(quantized, config, ids);
+    const readExact = reader(exact, ids);
+    const readQuantized = reader(quantized, ids);
     for (let start = 0; start < ids.length - 1; start += rowsAtOnce) {
       const count = Math.min(rowsAtOnce, ids.length - 1 - start);
       const a = await readExact(start, count);
@@ -81,10 +79,8 @@ export async function measureQuantizationLoss(
 }
 
 /** Reads the text on, giving the logits after each token. */
-function reader(session: DecoderSession, config: DecoderConfig, ids: readonly number[]) {
-  const shape = cacheShape(config);
-  const prompt = new KeyValueCache(shape);
-  const own = new KeyValueCache(shape);
+function reader(session: DecoderSession, ids: readonly number[]) {
+  const [prompt, own] = [session.newCache(), session.newCache()];
   let states: States = [];
   return async (start: number, count: number): Promise<Float32Array> => {
     const output = await session.forward({
@@ -96,7 +92,7 @@ function reader(session: DecoderSession, config: DecoderConfig, ids: readonly nu
       states,
       logitsOf: Array.from({ length: count }, (_, row) => row),
     });
-    prompt.append(output.entries);
+    await prompt.append(output.entries);
     states = output.states;
     return output.logits;
   };

@@ -1,8 +1,15 @@
-import type { BuiltGraph } from '../graph/graph.js';
+import { type BuiltGraph, shaderDevice } from '../graph/graph.js';
 import { attentionLayers, type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
 import type { AdapterInputs } from './adapter-inputs.js';
-import type { KeyValueCache, NewEntries } from './key-value-cache.js';
+import { deviceCaches } from './device-cache.js';
+import {
+  type CacheShape,
+  cacheShape,
+  KeyValueCache,
+  type NewEntries,
+  type TokenCache,
+} from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
 import type { States } from './states.js';
 
@@ -23,9 +30,9 @@ interface ForwardInput {
   /** For a graph that has such inputs. */
   readonly adapter?: AdapterInputs;
   /** Shared by all rows (one row itself). */
-  readonly prompt: KeyValueCache;
+  readonly prompt: TokenCache;
   /** As many rows as the batch. */
-  readonly own: KeyValueCache;
+  readonly own: TokenCache;
   /** States of layers that carry one, before the new tokens; none: the sequences begin here. */
   readonly states?: States;
   /** Rows of the flattened [rows × tokens] whose logits are wanted. */
@@ -41,6 +48,8 @@ interface ForwardOutput {
 }
 
 export interface DecoderSession {
+  /** A cache for one row, empty, where this session wants it. */
+  newCache(): TokenCache;
   forward(input: ForwardInput): Promise<ForwardOutput>;
   close(): Promise<void>;
 }
@@ -54,25 +63,35 @@ export async function openSession(
   config: DecoderConfig,
   settings: SessionSettings,
 ): Promise<DecoderSession> {
+  const caches = await cachesOf(settings, cacheShape(config));
   const session = await ort.InferenceSession.create(graph.model, sessionOptions(graph, settings));
   const layers = attentionLayers(config);
   const shapes = stateShapes(config);
   return {
+    newCache: caches.make,
     async forward(input) {
       const results = await session.run(feeds(config, input));
-      const read = (name: string) => results[name]!.data as Float32Array;
       return {
-        logits: read('logits'),
+        logits: results.logits!.data as Float32Array,
         entries: {
-          keys: layers.map((_, layer) => read(`new_keys.${layer}`)),
-          values: layers.map((_, layer) => read(`new_values.${layer}`)),
+          keys: layers.map((_, layer) => results[`new_keys.${layer}`]!),
+          values: layers.map((_, layer) => results[`new_values.${layer}`]!),
           tokens: input.ids.length / input.rows,
         },
-        states: shapes.map((_, i) => read(`new_state.${i}`)),
+        states: shapes.map((_, i) => results[`new_state.${i}`]!.data as Float32Array),
       };
     },
-    close: () => session.release(),
+    async close() {
+      await session.release();
+      await caches.close();
+    },
   };
+}
+
+/** In Node, the runtime lets tensors stay on the device for WebGPU alone. */
+async function cachesOf({ device }: SessionSettings, shape: CacheShape) {
+  if (device === shaderDevice) return deviceCaches(shape);
+  return { make: () => new KeyValueCache(shape), close: async () => undefined };
 }
 
 function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.InferenceSession.SessionOptions {
@@ -83,6 +102,15 @@ function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.Infer
     // Shapes differ from call to call; patterns would be kept for each of them.
     enableMemPattern: false,
     logSeverityLevel: 3,
+    ...(settings.device === shaderDevice && {
+      // Only these stay on the device: to read one there would end the process.
+      preferredOutputLocation: Object.fromEntries(
+        graph.graph.outputs.map(({ name }) => [
+          name,
+          /^new_(keys|values)\./.test(name) ? 'gpu-buffer' : 'cpu',
+        ]),
+      ),
+    }),
     extra: {
       session:
         graph.folder === undefined ? {} : { model_external_initializers_file_folder_path: graph.folder },
@@ -106,10 +134,11 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
   if (longSequences(config.layers) !== undefined)
     tensors.sequence_tokens = int32(Int32Array.of(input.sequenceTokens ?? input.position + tokens), [1]);
   for (const [name, cache] of [['prompt', prompt] as const, ['own', own] as const]) {
-    const shape = [config.kvHeads, cache.rows, cache.capacity, config.headDim];
-    for (let layer = 0; layer < cache.shape.layers; layer++) {
-      tensors[`${name}_keys.${layer}`] = new ort.Tensor('float32', cache.keys(layer), shape);
-      tensors[`${name}_values.${layer}`] = new ort.Tensor('float32', cache.values(layer), shape);
+    const parts = cache.tensors();
+    const layers = parts.length / 2;
+    for (let layer = 0; layer < layers; layer++) {
+      tensors[`${name}_keys.${layer}`] = parts[layer]!;
+      tensors[`${name}_values.${layer}`] = parts[layers + layer]!;
     }
   }
   for (const [i, shape] of stateShapes(config).entries()) {
@@ -120,7 +149,7 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
   return tensors;
 }
 
-function cachedPositions(prompt: KeyValueCache, own: KeyValueCache): ort.Tensor {
+function cachedPositions(prompt: TokenCache, own: TokenCache): ort.Tensor {
   const positions = new Int32Array(prompt.capacity + own.capacity).fill(beyondAnyContext);
   for (let i = 0; i < prompt.length; i++) positions[i] = i;
   for (let i = 0; i < own.length; i++) positions[prompt.capacity + i] = prompt.length + i;

@@ -43,7 +43,10 @@ export function modelRows(facts: ModelFacts): (readonly [string, string])[] {
   }
   if (generation !== undefined) rows.push(['sampling', samplingText(generation)]);
   if (devices !== undefined)
-    rows.push(['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`]);
+    rows.push(
+      ['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`],
+      ...devices.unusable.map(({ device, reason }) => [`not ${device}`, reason] as const),
+    );
   if (loss !== undefined) rows.push([`${loss.quantization} loses`, lossText(loss)]);
   rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
   return rows;

@@ -62,7 +62,11 @@ function storesOwnHead(directory: string, modules: DecoderConfig['modules']): bo
 function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): DecoderConfig {
   const parsed = parseDecoderConfig(ggufConfig(gguf, ignoredKeys), gguf.file);
   const { wholeNorms } = ggufFamilies[ggufArchitecture(gguf)]!;
-  const config: DecoderConfig = wholeNorms ? { ...parsed, norm: { ...parsed.norm, offset: 0 } } : parsed;
+  const config: DecoderConfig = {
+    ...parsed,
+    ...(wholeNorms && { norm: { ...parsed.norm, offset: 0 } }),
+    layers: parsed.layers.map((layer) => asStored(layer, gguf)),
+  };
   const divisors = ropeDivisors(gguf);
   if (divisors === undefined) return config;
   if (divisors.length !== config.headDim / 2 || !divisors.every((divisor) => divisor > 0))
@@ -72,6 +76,14 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
   const divided = (rope: Rope | undefined): Rope | undefined =>
     rope && { theta: rope.theta, scaling: 'divided', divisors };
   return { ...config, layers: config.layers.map((layer) => ({ ...layer, rope: divided(layer.rope) })) };
+}
+
+/** GGUF files hold the rates of decays as they are, and heads of values that share a key apart from each other. */
+function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
+  if (recurrence?.kind !== 'gated delta') return recurrence === undefined ? layer : { ...layer, recurrence };
+  // Ollama's own files say whether they moved the heads.
+  const order = metadata.get('qwen35.ssm.v_head_reordered') === false ? 'grouped' : 'tiled';
+  return { ...layer, recurrence: { ...recurrence, decay: 'rate', order } };
 }
 
 /**

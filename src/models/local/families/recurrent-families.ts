@@ -53,6 +53,7 @@ function gatedDelta(config: HfConfig, file: string) {
     valueHeads,
     valueDim: config.linear_value_head_dim!,
     decay: 'logarithm',
+    order: 'grouped',
   } as const;
 }
 

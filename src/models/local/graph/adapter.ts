@@ -4,7 +4,7 @@ import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 import { type AdapterConfig, loraScale, parseAdapterConfig } from '../weights/adapter-config.js';
-import type { DecoderConfig } from '../weights/decoder-config.js';
+import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
 import { toFloat32 } from '../weights/quantization.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, textName } from '../weights/safetensors.js';
 import { decoderTensors, requireTensor } from './parameters.js';
@@ -88,7 +88,15 @@ export function openAdapter(
       .filter(({ name }) => linearModules.some((module) => name.endsWith(`.${module}.weight`)))
       .map(({ name, shape }) => [name.slice(0, -'.weight'.length), shape]),
   );
+  const tiled = config.layers.some(({ recurrence }) => isTiled(recurrence));
   for (const [module, { a, b }] of adapter.modules) {
+    if (tiled && module.includes('.linear_attn.'))
+      throw new UserError({
+        file: a.file,
+        field: module,
+        message: 'the GGUF file of the base has the heads of this module in another order',
+        remedy: 'use the adapter with the Hugging Face directory of the model',
+      });
     const shape = shapes.get(module);
     if (shape?.[0] !== b.shape[0] || shape?.[1] !== a.shape[1])
       throw new UserError({
@@ -110,6 +118,11 @@ export function openAdapter(
     remedy: 'save it again with PEFT, or name in target_modules only what it changes',
   });
 }
+
+const isTiled = (recurrence: Recurrence | undefined) =>
+  recurrence?.kind === 'gated delta' &&
+  recurrence.order === 'tiled' &&
+  recurrence.keyHeads !== recurrence.valueHeads;
 
 function readFiles(
   directory: string,

@@ -101,7 +101,11 @@ export function emitBias(
     const segments = ofKeys(packing.segments);
     const own = g.op('Equal', [segments, ofQueries(packing.segments)]);
     const continued = g.op('Equal', [segments, ofQueries(packing.prefixes)]);
-    visible = g.op('And', [visible, g.op('Or', [own, continued])]);
+    // Shaders have no Or.
+    const related = g.shaders
+      ? g.op('Not', [g.op('And', [g.op('Not', [own]), g.op('Not', [continued])])])
+      : g.op('Or', [own, continued]);
+    visible = g.op('And', [visible, related]);
   }
   const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [masked], [])]);
   // [S, T + S] → [g·S, T + S], or [B, S, S] → [B, g·S, S]: the query heads of a group follow one another.

@@ -158,12 +158,14 @@ function activated(build: DecoderBuild, x: Value): Value {
  * The graph that prefills and decodes. Two cached segments come before the new tokens: the prompt, shared by all
  * candidates, and the tokens that each candidate has generated. The caller keeps the new keys and values, and the states
  * of layers that carry one.
+ * @param device that it runs on; by default the processor
  */
 export function buildInferenceGraph(
   config: DecoderConfig,
   parametersOf: (g: GraphBuilder) => ParameterSource,
+  device?: string,
 ): BuiltGraph {
-  const g = new GraphBuilder();
+  const g = new GraphBuilder(device);
   const build = { g, config, parameters: parametersOf(g), precision: 'float32' } as const;
   const ids = g.input('ids', 'int32', ['B', 'S']);
   const positions = g.input('positions', 'int32', ['S']);

@@ -17,6 +17,12 @@ export type Value = string;
 /** The type that a graph computes in; float64 serves tests of gradients. */
 export type Precision = 'float32' | 'float64';
 
+/**
+ * The device that computes in shaders (WGSL). Their sines and cosines are exact to 2⁻¹¹ between −π and π, and to nothing
+ * beyond (WGSL, accuracy of built-in functions), and 8-bit activations are a processor's way to be fast.
+ */
+export const shaderDevice = 'webgpu';
+
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
 
 /** The input of a session: the model's bytes, and the folder of its external data. */
@@ -38,6 +44,13 @@ export class GraphBuilder {
   readonly #inline = new Map<string, OnnxInitializer>();
   readonly #external = new Map<string, { readonly type: ElementType; readonly tensor: StoredTensor }>();
   #count = 0;
+  /** Whether the graph is for shaders. */
+  readonly shaders: boolean;
+
+  /** @param device that the graph is for */
+  constructor(device = 'cpu') {
+    this.shaders = device === shaderDevice;
+  }
 
   input(name: string, type: ElementType, shape: readonly (number | string)[]): Value {
     this.#inputs.push({ name, type, shape });

@@ -48,8 +48,8 @@ export function packedWeights(
 }
 
 /**
- * Multiplies with the packed matrices and leaves all else to `exact`. Each product rounds its activations to 8 bits,
- * block by block (accuracy level 4), which makes it fast. Rounded here, an embedding is looked up as it was stored.
+ * Multiplies with the packed matrices and leaves all else to `exact`. On a processor each product rounds its activations
+ * to 8 bits, block by block (accuracy level 4), which makes it fast. Rounded here, an embedding is looked up as it was stored.
  * @param stacking whether matrices that multiply the same x are one, which has no gradient here
  */
 export function packedParameters(
@@ -72,7 +72,10 @@ export function packedParameters(
   };
   const multiplied = (x: Value, matrix: PackedMatrix): Value => {
     const { rows, columns, bits, block, codes, scales, offsets } = matrix;
-    const attributes = { K: columns, N: rows, bits, block_size: block, accuracy_level: 4 };
+    const attributes = {
+      ...{ K: columns, N: rows, bits, block_size: block },
+      ...(!g.shaders && { accuracy_level: 4 }),
+    };
     const inputs = [x, g.stored(codes), g.stored(scales)];
     const product = g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
     if (offsets === undefined) return product;

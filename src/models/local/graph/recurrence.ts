@@ -72,7 +72,13 @@ function gatedDelta(
     'silu',
   );
   const parts = g.split('Split', [convolved, g.integers([keys, keys, values])], 3, { axis: -1 });
-  const [query, key] = parts.slice(0, 2).map((part) => ofLengthOne(build, part, keyHeads, keyDim, shapes));
+  const served = recurrence.order === 'tiled' ? valueHeads : keyHeads;
+  const [query, key] = parts.slice(0, 2).map((part) => {
+    const heads = ofLengthOne(build, part, keyHeads, keyDim, shapes);
+    return served === keyHeads
+      ? heads
+      : g.op('Concat', Array<Value>(served / keyHeads).fill(heads), { axis: -1 });
+  });
   const rate = g.op('Sigmoid', [inRows(build, projected('in_proj_b'), shapes)]);
   const decay = g.op('Mul', [
     decayRate(build, recurrence, module),
@@ -84,7 +90,7 @@ function gatedDelta(
     'LinearAttention',
     [query!, key!, parts[2]!, before, decay, rate],
     2,
-    { q_num_heads: keyHeads, kv_num_heads: valueHeads, update_rule: 'gated_delta' },
+    { q_num_heads: served, kv_num_heads: valueHeads, update_rule: 'gated_delta' },
     'com.microsoft',
   ) as [Value, Value];
   const heads = g.op('Reshape', [mixed, g.integers([-1, valueHeads, valueDim])]);

@@ -78,17 +78,21 @@ export interface TokenPlaces {
 export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlaces): Rotation {
   const { g, precision } = build;
   const { rotaryWidth: width, headDim } = build.config;
-  const numbers = (long: boolean) =>
-    g.floats(precision, ropeFrequencies(rope, width, long), [1, 1, 1, width / 2]);
+  // Shaders have no float64, so that the processor computes these few numbers.
+  const type = g.shaders ? 'float64' : precision;
+  const numbers = (long: boolean) => g.floats(type, ropeFrequencies(rope, width, long), [1, 1, 1, width / 2]);
   const frequencies =
     rope.scaling === 'longrope'
       ? g.op('Where', [isLong(build, rope.originalContext, places), numbers(true), numbers(false)])
       : numbers(false);
-  const positions = g.op('Unsqueeze', [g.cast(places.positions, precision), g.integers([-3, -2, -1])]);
+  const positions = g.op('Unsqueeze', [g.cast(places.positions, type), g.integers([-3, -2, -1])]);
   const angles = g.op('Mul', [positions, frequencies]);
   const factor = 'attentionFactor' in rope ? rope.attentionFactor : 1;
-  const cos = scaledBy(build, g.op('Cos', [angles]), factor);
-  const sin = scaledBy(build, g.op('Sin', [angles]), factor);
+  const turned = (op: 'Cos' | 'Sin') => {
+    const ratio = g.op(op, [angles]);
+    return scaledBy(build, g.shaders ? g.cast(ratio, precision) : ratio, factor);
+  };
+  const [cos, sin] = [turned('Cos'), turned('Sin')];
   const rest = headDim - width;
   return { cos, sin, width, rest };
 }

@@ -9,8 +9,11 @@ const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4 } as cons
 /** @throws UserError when the metadata holds no tokenizer that is understood */
 export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   const { file } = gguf;
-  const tokens = texts(gguf, 'tokens');
-  const kinds = numbers(gguf, 'token_type', tokens.length) ?? tokens.map(() => tokenKinds.normal);
+  const all = texts(gguf, 'tokens');
+  // Ollama's own files of Gemma 3 have a token for pictures that the embedding has no row of.
+  const rows = gguf.tensors.get('token_embd.weight')?.shape[0];
+  const tokens = gguf.metadata.get('general.architecture') === 'gemma3' ? all.slice(0, rows) : all;
+  const kinds = numbers(gguf, 'token_type', all.length) ?? tokens.map(() => tokenKinds.normal);
   const added = tokens.flatMap((content, id) => {
     const kind = kinds[id];
     return kind === tokenKinds.control || kind === tokenKinds.userDefined
@@ -82,7 +85,7 @@ function vocabularyOf(tokens: readonly string[], file: string): Vocabulary {
 
 /** Byte-pair encoding over GPT-2's alphabet of bytes. */
 function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
-  const name = gguf.metadata.get('tokenizer.ggml.pre');
+  const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
   const rule =
     typeof name === 'string' && Object.hasOwn(preTokenizers, name) ? preTokenizers[name] : undefined;
   if (rule === undefined)
@@ -119,6 +122,12 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
     },
   };
 }
+
+/** The first files of Llama 3 don't name their rule, but its control tokens tell. */
+const preTokenizerOf = (vocab: Vocabulary): string | undefined =>
+  vocab.get('<|start_header_id|>') === 128_006 && vocab.get('<|eot_id|>') === 128_009
+    ? 'llama-bpe'
+    : undefined;
 
 /** The two parts of a merge: they meet at the first space behind the first character. */
 function splitMerge(merge: string): readonly [string, string] {

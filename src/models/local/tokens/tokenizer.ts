@@ -64,22 +64,12 @@ export function openTokenizer(
   directory: string,
   variables: Readonly<Record<string, unknown>> = {},
 ): ChatTokenizer {
-  const file = tokenizerFile(directory);
-  const json = readTokenizerJson(directory);
-  const config = readTokenizerConfig(directory);
-  const special = json.added_tokens.filter((token) => token.special);
-  const control = controlTokens(
-    special.map((token) => token.content),
-    json.added_tokens.filter((token) => !token.special).map((token) => token.content),
-  );
-  const tokenizer = markedTokenizer(json, config, control, file);
+  const { file, json, config, special, control, tokenizer, encode } = openEncoder(directory);
   const tokens = spelledTokens(tokenizer, json);
   const bytes = tokenBytes(json, tokens, file);
   const template = openChatTemplate(directory, config, variables);
   const render = (messages: readonly ChatMessage[]) =>
     template.render(messages.map(({ role, content }) => ({ role, content: control.shield(content) })));
-  const encode = (text: string) =>
-    text === '' ? [] : bounded(file, () => tokenizer.encode(text, { add_special_tokens: false }).ids);
   const eosText = tokenText(config.eos_token);
   return {
     promptText: (messages) => control.clean(render(messages)),
@@ -105,6 +95,30 @@ export function openTokenizer(
     template,
     file,
   };
+}
+
+/**
+ * As `encodeText` of a tokenizer, for models that have no chat template.
+ * @throws UserError when a file is missing or of an unsupported kind
+ */
+export function openTextEncoder(directory: string): ChatTokenizer['encodeText'] {
+  const { control, encode } = openEncoder(directory);
+  return (text) => encode(control.clean(text));
+}
+
+function openEncoder(directory: string) {
+  const file = tokenizerFile(directory);
+  const json = readTokenizerJson(directory);
+  const config = readTokenizerConfig(directory);
+  const special = json.added_tokens.filter((token) => token.special);
+  const control = controlTokens(
+    special.map((token) => token.content),
+    json.added_tokens.filter((token) => !token.special).map((token) => token.content),
+  );
+  const tokenizer = markedTokenizer(json, config, control, file);
+  const encode = (text: string) =>
+    text === '' ? [] : bounded(file, () => tokenizer.encode(text, { add_special_tokens: false }).ids);
+  return { file, json, config, special, control, tokenizer, encode };
 }
 
 /** A tokenizer that knows control tokens by their marked spelling only, which no message can spell. */

@@ -25,6 +25,8 @@ export type Recurrence =
       readonly valueDim: number;
       /** Whether the weights hold ln(−rate) of a head's decay, or the rate itself, as GGUF files do. */
       readonly decay: 'logarithm' | 'rate';
+      /** Heads of values that share a key follow each other, or come one from each group in turn, as in GGUF files. */
+      readonly order: 'grouped' | 'tiled';
     };
 
 /** The layers that have keys and values. */

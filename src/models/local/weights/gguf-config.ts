@@ -48,6 +48,9 @@ const understood = new Set([
   'tensor_data_layout',
 ]);
 
+/** Keys of the part for pictures, which some files hold, too. */
+const ofPictures = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;
+
 /** Keys that change nothing at this value. */
 const neutral: Readonly<Record<string, GgufValue>> = {
   expert_count: 0,
@@ -67,9 +70,9 @@ const neutral: Readonly<Record<string, GgufValue>> = {
  */
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
-  const { metadata, tensors } = gguf;
+  const { tensors } = gguf;
   refuseUnknown(gguf, architecture, ignoredKeys);
-  const value = (key: string) => metadata.get(`${architecture}.${key}`);
+  const value = valueReader(gguf, architecture);
   const number = numberReader(gguf, architecture);
   const heads = number('attention.head_count');
   const has = (name: string) => tensors.has(name);
@@ -108,12 +111,28 @@ export function ggufHeadDim(gguf: GgufFile): number {
     : number('embedding_length') / number('attention.head_count');
 }
 
+/** Reads keys below the architecture's name, however the file spells them. */
+function valueReader({ metadata }: GgufFile, architecture: string) {
+  const { aliases = {}, defaults = {} } = ggufFamilies[architecture]!;
+  return (key: string): GgufValue | undefined => {
+    const spellings = [key, ...Object.keys(aliases).filter((alias) => aliases[alias] === key)];
+    const found = spellings.find((one) => metadata.has(`${architecture}.${one}`));
+    return found === undefined ? defaults[key] : metadata.get(`${architecture}.${found}`);
+  };
+}
+
 /** Reads keys below the architecture's name that hold one number. */
-function numberReader({ metadata, file }: GgufFile, architecture: string): (key: string) => number {
+function numberReader(gguf: GgufFile, architecture: string): (key: string) => number {
+  const { file } = gguf;
+  const value = valueReader(gguf, architecture);
+  const { zeroHeads } = ggufFamilies[architecture]!;
   return (key) => {
-    const given = metadata.get(`${architecture}.${key}`);
+    const given = value(key);
     // Some writers give one number a layer where all are the same.
-    const numbers = new Set(Array.isArray(given) ? given : [given]);
+    const all = Array.isArray(given) ? given : [given];
+    const numbers = new Set(
+      zeroHeads && key === 'attention.head_count_kv' ? all.filter((count) => count !== 0) : all,
+    );
     const [first] = numbers;
     if (numbers.size === 1 && typeof first === 'number') return first;
     throw new UserError({
@@ -142,7 +161,7 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
       ...optional('rope.scaling.original_context_length', 'original_max_position_embeddings'),
       ...optional('rope.scaling.yarn_beta_fast', 'beta_fast'),
       ...optional('rope.scaling.yarn_beta_slow', 'beta_slow'),
-      ...(log !== undefined && { mscale: 1, mscale_all_dim: log }),
+      ...(log !== undefined && { mscale: value('rope.scaling.mscale') ?? 1, mscale_all_dim: log }),
       ...optional('attention.temperature_scale', 'llama_4_scaling_beta'),
     },
   };
@@ -158,8 +177,9 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
   for (const [key, value] of metadata) {
     if (!key.startsWith(`${architecture}.`) || ignored.includes(key)) continue;
     const name = key.slice(architecture.length + 1);
-    const own = ggufFamilies[architecture]?.keys?.includes(name);
-    if (own || (name in neutral ? value === neutral[name] : understood.has(name))) continue;
+    const { keys, aliases = {} } = ggufFamilies[architecture]!;
+    if (keys?.includes(name) || name in aliases || ofPictures.test(name)) continue;
+    if (name in neutral ? value === neutral[name] : understood.has(name)) continue;
     throw new UserError({
       file,
       field: key,
@@ -174,7 +194,8 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
 function refuseOtherWidths({ metadata, file }: GgufFile, architecture: string, headDim: number): void {
   for (const name of ['attention.value_length', 'rope.dimension_count']) {
     const value = metadata.get(`${architecture}.${name}`) ?? headDim;
-    if (value === headDim || (name === 'rope.dimension_count' && architecture === 'phi3')) continue;
+    const { partialRotation } = ggufFamilies[architecture]!;
+    if (value === headDim || (name === 'rope.dimension_count' && partialRotation)) continue;
     throw new UserError({
       file,
       field: `${architecture}.${name}`,

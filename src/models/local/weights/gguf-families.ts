@@ -13,8 +13,22 @@ export interface GgufFamily {
   readonly wholeNorms?: boolean;
   /** Modules of a layer that have other names than Llama's; '' for those that it lacks. */
   readonly modules?: Readonly<Record<string, string>>;
+  /** Tensors of a layer that are no weight or bias of a module. */
+  readonly tensors?: Readonly<Record<string, string>>;
+  /** Modules outside of the layers that have other names than Llama's. */
+  readonly others?: Readonly<Record<string, string>>;
+  /** Hugging Face's path of the layers, where it is not Llama's. */
+  readonly layers?: string;
   /** Keys of the metadata that `config` reads. */
   readonly keys?: readonly string[];
+  /** Spellings of keys in files that Ollama wrote itself, with llama.cpp's. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** What keys mean that files leave out. */
+  readonly defaults?: Readonly<Record<string, number>>;
+  /** Whether less than a whole head can be rotated. */
+  readonly partialRotation?: boolean;
+  /** Whether a number of heads of 0 marks layers without attention. */
+  readonly zeroHeads?: boolean;
   /** @param value of a key below the architecture's name */
   readonly config?: (value: Value, gguf: GgufFile) => Readonly<Record<string, unknown>>;
 }
@@ -50,6 +64,111 @@ const factors = ({ tensors }: GgufFile, name: string): readonly number[] | undef
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 };
 
+/** One layer in so many is global, or a list tells which ones are not. */
+const gemmaPattern = (stated: unknown) =>
+  Array.isArray(stated)
+    ? { layer_types: stated.map((local) => (local ? 'sliding_attention' : 'full_attention')) }
+    : { sliding_window_pattern: stated };
+
+const olmo: GgufFamily = {
+  interleaved: false,
+  modules: {
+    attn_norm: '',
+    ffn_norm: '',
+    post_attention_norm: 'post_attention_layernorm',
+    post_ffw_norm: 'post_feedforward_layernorm',
+  },
+  keys: ['attention.sliding_window', 'attention.sliding_window_pattern'],
+  config: (value) => {
+    const window = value('attention.sliding_window');
+    const pattern = value('attention.sliding_window_pattern');
+    if (window === undefined) return {};
+    return {
+      model_type: 'olmo3',
+      sliding_window: window,
+      ...(Array.isArray(pattern) && gemmaPattern(pattern)),
+    };
+  },
+};
+
+/** Layers with no heads of keys are convolutions. */
+const lfm2: GgufFamily = {
+  interleaved: false,
+  zeroHeads: true,
+  modules: {
+    attn_norm: 'operator_norm',
+    attn_output: 'self_attn.out_proj',
+    attn_q_norm: 'self_attn.q_layernorm',
+    attn_k_norm: 'self_attn.k_layernorm',
+    ffn_norm: 'ffn_norm',
+    ffn_gate: 'feed_forward.w1',
+    ffn_up: 'feed_forward.w3',
+    ffn_down: 'feed_forward.w2',
+    'shortconv.in_proj': 'conv.in_proj',
+    'shortconv.conv': 'conv.conv',
+    'shortconv.out_proj': 'conv.out_proj',
+  },
+  // The second is Ollama's name.
+  others: { token_embd_norm: 'model.embedding_norm', output_norm: 'model.embedding_norm' },
+  keys: ['shortconv.l_cache'],
+  config: (value, { tensors }) => {
+    const heads = value('attention.head_count_kv');
+    // Ollama's own files state another width than they have.
+    const width = tensors.get('blk.0.ffn_up.weight')?.shape[0];
+    return {
+      ...(Array.isArray(heads) && {
+        layer_types: heads.map((count) => (count === 0 ? 'conv' : 'full_attention')),
+      }),
+      ...(width !== undefined && { intermediate_size: width }),
+      block_auto_adjust_ff_dim: false,
+      conv_L_cache: value('shortconv.l_cache'),
+      conv_bias: [...tensors.keys()].some((name) => name.endsWith('.shortconv.in_proj.bias')),
+    };
+  },
+};
+
+/** Its heads of values lie in another order than Hugging Face's, which `readGgufConfig` tells the decoder. */
+const qwen35: GgufFamily = {
+  interleaved: false,
+  wholeNorms: true,
+  partialRotation: true,
+  modules: {
+    post_attention_norm: 'post_attention_layernorm',
+    ffn_norm: '',
+    attn_qkv: 'linear_attn.in_proj_qkv',
+    attn_gate: 'linear_attn.in_proj_z',
+    ssm_alpha: 'linear_attn.in_proj_a',
+    ssm_beta: 'linear_attn.in_proj_b',
+    ssm_conv1d: 'linear_attn.conv1d',
+    ssm_norm: 'linear_attn.norm',
+    ssm_out: 'linear_attn.out_proj',
+  },
+  tensors: { ssm_a: 'linear_attn.A_log', 'ssm_dt.bias': 'linear_attn.dt_bias' },
+  keys: [
+    'full_attention_interval',
+    'nextn_predict_layers',
+    'rope.dimension_sections',
+    'rope.mrope_interleaved',
+    'ssm.conv_kernel',
+    'ssm.group_count',
+    'ssm.inner_size',
+    'ssm.state_size',
+    'ssm.time_step_rank',
+    'ssm.v_head_reordered',
+  ],
+  config: (value) => ({
+    model_type: 'qwen3_5_text',
+    // Layers that guess further tokens come last, and are not run.
+    num_hidden_layers: Number(value('block_count')) - Number(value('nextn_predict_layers') ?? 0),
+    full_attention_interval: value('full_attention_interval') ?? 4,
+    linear_conv_kernel_dim: value('ssm.conv_kernel'),
+    linear_num_key_heads: value('ssm.group_count'),
+    linear_key_head_dim: value('ssm.state_size'),
+    linear_num_value_heads: value('ssm.time_step_rank'),
+    linear_value_head_dim: Number(value('ssm.inner_size')) / Number(value('ssm.time_step_rank')),
+  }),
+};
+
 export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   llama: { interleaved: true },
   qwen2: { interleaved: false },
@@ -80,19 +199,31 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   gemma3: {
     ...gemma,
     keys: [...capKeys, 'attention.sliding_window_pattern', 'rope.freq_base_swa'],
+    aliases: {
+      'rope.global.freq_base': 'rope.freq_base',
+      'rope.local.freq_base': 'rope.freq_base_swa',
+    },
+    defaults: { 'attention.layer_norm_rms_epsilon': 1e-6 },
     config: (value) => ({
       model_type: 'gemma3_text',
       query_pre_attn_scalar: gemmaScale(value, 62),
       attn_logit_softcapping: value('attn_logit_softcapping') ?? null,
       final_logit_softcapping: value('final_logit_softcapping') ?? null,
       sliding_window: value('attention.sliding_window') ?? 1024,
-      sliding_window_pattern: value('attention.sliding_window_pattern') ?? 6,
+      ...gemmaPattern(value('attention.sliding_window_pattern') ?? 6),
+      // Ollama's own files leave out what models with a long context have.
+      ...(value('rope.global.freq_base') !== undefined &&
+        value('rope.scaling.type') === undefined &&
+        Number(value('context_length')) >= 131_072 && {
+          rope_scaling: { rope_type: 'linear', factor: 8 },
+        }),
       rope_theta: value('rope.freq_base') ?? 1e6,
       rope_local_base_freq: value('rope.freq_base_swa') ?? 1e4,
     }),
   },
   phi3: {
     interleaved: false,
+    partialRotation: true,
     modules: { attn_qkv: 'self_attn.qkv_proj', ffn_up: 'mlp.gate_up_proj', ffn_gate: '' },
     keys: ['attention.sliding_window', 'rope.scaling.attn_factor'],
     config: (value, gguf) => {
@@ -113,23 +244,38 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
       };
     },
   },
-  olmo2: {
-    interleaved: false,
-    modules: {
-      attn_norm: '',
-      ffn_norm: '',
-      post_attention_norm: 'post_attention_layernorm',
-      post_ffw_norm: 'post_feedforward_layernorm',
-    },
-    keys: ['attention.sliding_window'],
-    config: (value) => {
-      const window = value('attention.sliding_window');
-      return window === undefined ? {} : { model_type: 'olmo3', sliding_window: window };
-    },
-  },
+  olmo2: olmo,
+  // As Ollama calls it.
+  olmo3: olmo,
   mistral3: {
     interleaved: true,
-    keys: ['attention.temperature_scale'],
+    keys: ['attention.temperature_scale', 'rope.scaling.mscale'],
+    aliases: {
+      'rope.scaling.beta_fast': 'rope.scaling.yarn_beta_fast',
+      'rope.scaling.beta_slow': 'rope.scaling.yarn_beta_slow',
+      'rope.scaling.mscale_all_dim': 'rope.scaling.yarn_log_multiplier',
+      'rope.scaling_beta': 'attention.temperature_scale',
+    },
     config: () => ({ model_type: 'ministral3' }),
   },
+  gpt2: {
+    interleaved: false,
+    layers: 'transformer.h',
+    modules: {
+      attn_norm: 'ln_1',
+      attn_qkv: 'attn.c_attn',
+      attn_output: 'attn.c_proj',
+      ffn_norm: 'ln_2',
+      ffn_up: 'mlp.c_fc',
+      ffn_down: 'mlp.c_proj',
+    },
+    others: {
+      token_embd: 'transformer.wte',
+      position_embd: 'transformer.wpe',
+      output_norm: 'transformer.ln_f',
+    },
+    aliases: { 'attention.layer_norm_epsilon': 'attention.layer_norm_rms_epsilon' },
+  },
+  lfm2,
+  qwen35,
 };

@@ -26,17 +26,39 @@ const otherModules: Readonly<Record<string, string>> = {
   output: 'lm_head',
 };
 
-/** Tensors that are read elsewhere, or not needed. */
-const apart = /^rope_(freqs|factors_long|factors_short)\.weight$|^blk\.\d+\.attn_rot_embd$/;
+/** Tensors that are read elsewhere, or not needed: the part for pictures, layers that guess further tokens. */
+const apart =
+  /^rope_(freqs|factors_long|factors_short)\.weight$|^blk\.\d+\.(attn_rot_embd$|nextn\.)|^(v|mm|mtp)\./;
+
+interface Names {
+  readonly modules: Readonly<Record<string, string>>;
+  readonly tensors: Readonly<Record<string, string>>;
+  readonly others: Readonly<Record<string, string>>;
+  readonly layers: string;
+}
+
+function namesOf(architecture: string): Names {
+  const { modules, tensors = {}, others, layers = 'model.layers' } = ggufFamilies[architecture]!;
+  return {
+    modules: { ...layerModules, ...modules },
+    tensors,
+    others: { ...otherModules, ...others },
+    layers,
+  };
+}
 
 /** @throws UserError naming a tensor that the decoder has no use for */
 export function ggufTensors(gguf: GgufFile): StoredTensors {
-  const { interleaved, modules } = ggufFamilies[ggufArchitecture(gguf)]!;
-  const names = { ...layerModules, ...modules };
+  const architecture = ggufArchitecture(gguf);
+  const names = namesOf(architecture);
+  const { interleaved } = ggufFamilies[architecture]!;
   const headDim = ggufHeadDim(gguf);
+  const guessing = Number(gguf.metadata.get(`${architecture}.nextn_predict_layers`) ?? 0);
+  const layers = Number(gguf.metadata.get(`${architecture}.block_count`)) - guessing;
   const tensors = new Map<string, StoredTensor>();
   for (const tensor of gguf.tensors.values()) {
-    if (apart.test(tensor.name)) continue;
+    const layer = Number(/^blk\.(\d{1,5})\./.exec(tensor.name)?.[1] ?? 0);
+    if (apart.test(tensor.name) || (guessing > 0 && layer >= layers)) continue;
     const name = hfName(tensor.name, names);
     if (name === undefined)
       throw new UserError({
@@ -46,18 +68,52 @@ export function ggufTensors(gguf: GgufFile): StoredTensors {
         remedy: 'serve this model with llama-server or Ollama and use the provider `openai` or `ollama`',
       });
     const turned = interleaved && /\.self_attn\.[qk]_proj\./.test(name);
-    tensors.set(name, { ...tensor, name, ...(turned && { interleaved: headDim }) });
+    const { shape } = tensor;
+    // Hugging Face's convolutions have a dimension of 1 between channels and tokens.
+    const convolves = /\.conv(1d)?\.weight$/.test(name) && shape.length === 2;
+    tensors.set(name, {
+      ...tensor,
+      name,
+      shape: convolves ? [shape[0]!, 1, shape[1]!] : shape,
+      ...(turned && { interleaved: headDim }),
+    });
   }
   return tensors;
 }
 
-function hfName(name: string, modules: Readonly<Record<string, string>>): string | undefined {
-  const layer = /^blk\.(\d{1,5})\.([a-z_]+)\.(weight|bias)$/.exec(name);
-  if (layer !== null) {
-    const module = modules[layer[2]!];
-    return module && `model.layers.${Number(layer[1])}.${module}.${layer[3]}`;
+function hfName(name: string, { modules, tensors, others, layers }: Names): string | undefined {
+  const layer = /^blk\.(\d{1,5})\.(.+)$/.exec(name);
+  const [, path, part] = /^(.+)\.(weight|bias)$/.exec(layer?.[2] ?? name) ?? [];
+  if (layer === null) {
+    const other = path && others[path];
+    return other && `${other}.${part}`;
   }
-  const other = /^([a-z_]+)\.weight$/.exec(name);
-  const module = other === null ? undefined : otherModules[other[1]!];
-  return module && `${module}.weight`;
+  const prefix = `${layers}.${Number(layer[1])}`;
+  const own = tensors[layer[2]!];
+  if (own !== undefined) return `${prefix}.${own}`;
+  const module = path && modules[path];
+  return module && `${prefix}.${module}.${part}`;
+}
+
+/**
+ * llama.cpp's name of a tensor.
+ * @throws Error where it has none
+ */
+export function ggufName(architecture: string, name: string): string {
+  const { modules, tensors, others, layers } = namesOf(architecture);
+  const find = (names: Readonly<Record<string, string>>, wanted: string) =>
+    Object.keys(names).find((one) => names[one] === wanted);
+  const [, module, part] = /^(.*)\.(weight|bias)$/.exec(name) ?? [];
+  const inLayer = name.startsWith(`${layers}.`);
+  if (!inLayer) {
+    const other = module && find(others, module);
+    if (other) return `${other}.${part}`;
+  } else {
+    const [, layer, rest] = /^(\d+)\.(.*)$/.exec(name.slice(layers.length + 1))!;
+    const own = find(tensors, rest!);
+    if (own !== undefined) return `blk.${layer}.${own}`;
+    const known = find(modules, rest!.replace(/\.(weight|bias)$/, ''));
+    if (known !== undefined) return `blk.${layer}.${known}.${part}`;
+  }
+  throw new Error(`llama.cpp has no name for ${name}`);
 }

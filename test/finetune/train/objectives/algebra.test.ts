@@ -1,20 +1,25 @@
 import { describe, expect, it } from 'vitest';
+import { groupAdvantages } from '../../../../finetune/rl/advantages.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { layOut, ownRows } from '../../../../finetune/train/packing.js';
 import { largestDifference, relativeDistance } from '../../reference-training.js';
-import { someCompletions, type Updated, updates, type Written } from './policy.js';
+import { context, someCompletions, type Updated, updates, type Written } from './policy.js';
 
 const flat = ({ gradients }: Updated) =>
   Float64Array.from([...gradients.values()].flatMap((one) => [...one]));
 
+const variants = ['dapo', 'grpo', 'dr_grpo', 'bnpo', 'cispo'] as const;
+
 /** Every objective with everything that it can have. */
 const objectives: Readonly<Record<string, Written>> = Object.fromEntries([
-  ...['dapo', 'grpo', 'dr_grpo', 'cispo'].flatMap((variant) =>
+  ...variants.flatMap((variant) =>
     ['token', 'sequence'].map((ratio): [string, Written] => [
       `${variant}, ratios of a ${ratio}`,
       { kind: 'grpo', variant, ratio, kl: { coefficient: 0.1 }, entropy: 0.01, importance: { cap: 1.2 } },
     ]),
   ),
+  ['rloo', { kind: 'rloo', entropy: 0.01 }],
+  ['ppo', { kind: 'ppo', entropy: 0.01, importance: { kind: 'token-truncate' } }],
   ['reinforce', { kind: 'reinforce', entropy: 0.01 }],
 ]);
 
@@ -38,9 +43,78 @@ describe.each(Object.entries(objectives))('%s', (_, settings) => {
 });
 
 it('without a spread of rewards nothing is learnt: the gradient is exactly 0', async () => {
-  const update = someCompletions(2).map((one): Sampled => ({ ...one, advantages: 0 }));
-  for (const kind of ['grpo', 'reinforce']) {
-    const [result] = await updates({ kind }, {}, update);
+  const [advantages] = groupAdvantages([[0.1, 0.1, 0.1, 0.1, 0.1, 0.1]], 'group');
+  const update = someCompletions(2).map((one, i): Sampled => ({ ...one, advantages: advantages![i]! }));
+  for (const written of [
+    ...variants.map((variant) => ({ kind: 'grpo', variant })),
+    { kind: 'rloo' },
+    { kind: 'reinforce' },
+    { kind: 'ppo', valueCoefficient: 0 },
+  ]) {
+    const [result] = await updates(written, {}, update);
     expect(largestDifference(flat(result!), new Float64Array(flat(result!).length))).toBe(0);
   }
+});
+
+describe('where the policy is the one that sampled', () => {
+  const update = someCompletions(3);
+  const none = { importance: { kind: 'none' } };
+  const lengths = update.map(({ completionIds, trained }) =>
+    trained === undefined ? completionIds.length : trained.filter(Boolean).length,
+  );
+  const tokens = lengths.reduce((a, b) => a + b);
+
+  it.each([
+    ['dr_grpo', 1 / context.maxCompletionTokens],
+    ['dapo', update.length / tokens],
+    ['bnpo', update.length / tokens],
+    ['cispo', update.length / tokens],
+  ] as const)('%s is REINFORCE, divided otherwise', async (variant, factor) => {
+    const [plain] = await updates({ kind: 'reinforce', ...none }, {}, update);
+    const [own] = await updates({ kind: 'grpo', variant, ...none }, { reused: false }, update);
+    expect(
+      relativeDistance(
+        flat(own!),
+        flat(plain!).map((slope) => factor * slope),
+      ),
+    ).toBeLessThan(1e-12);
+  });
+
+  it('RLOO is REINFORCE', async () => {
+    const [plain] = await updates({ kind: 'reinforce', ...none }, {}, update);
+    const [own] = await updates({ kind: 'rloo', ...none }, { reused: false }, update);
+    expect(relativeDistance(flat(own!), flat(plain!))).toBeLessThan(1e-12);
+  });
+
+  it('log-probabilities read before give the same update', async () => {
+    const [fresh] = await updates({ kind: 'grpo', ...none }, { reused: false }, update);
+    const read = new Map(fresh!.examples.map(({ example, logp }) => [example, logp]));
+    const again = update.map((one) => ({ ...one, oldLogp: read.get(one) }));
+    const [reused] = await updates({ kind: 'grpo', ...none }, {}, again);
+    expect(relativeDistance(flat(reused!), flat(fresh!))).toBeLessThan(1e-12);
+    // Another old policy is another update.
+    const [other] = await updates({ kind: 'grpo', ...none }, {}, update);
+    expect(relativeDistance(flat(other!), flat(fresh!))).toBeGreaterThan(0.01);
+  });
+});
+
+it('for answers of one token all variants and ratios are one', async () => {
+  const update = someCompletions(4).map(
+    (one): Sampled => ({
+      ...one,
+      completionIds: one.completionIds.slice(0, 1),
+      trained: undefined,
+    }),
+  );
+  const results = await Promise.all(
+    (['dapo', 'grpo', 'dr_grpo', 'bnpo'] as const).flatMap((variant) =>
+      ['token', 'sequence'].map(async (ratio) => {
+        const [result] = await updates({ kind: 'grpo', variant, ratio }, { maxCompletionTokens: 1 }, update);
+        return flat(result!);
+      }),
+    ),
+  );
+  const [rloo] = await updates({ kind: 'rloo' }, {}, update);
+  for (const other of [...results.slice(1), flat(rloo!)])
+    expect(relativeDistance(other, results[0]!)).toBeLessThan(1e-12);
 });

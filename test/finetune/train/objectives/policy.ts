@@ -1,5 +1,5 @@
 /** A tiny policy in float64 whose updates tests compute. */
-import type { TokenSequence } from '../../../../finetune/engine/batch.js';
+import type { ReadExample, TokenSequence } from '../../../../finetune/engine/batch.js';
 import type { Trainable } from '../../../../finetune/engine/trainable.js';
 import { allParameters, buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import {
@@ -11,12 +11,16 @@ import { policyObjective } from '../../../../finetune/train/objectives/policy-ob
 import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { ownRows, type Part } from '../../../../finetune/train/packing.js';
-import { type ReadExample, readParts } from '../../../../finetune/train/training-step.js';
+import { readParts } from '../../../../finetune/train/training-step.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
+import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
 import { createGenerator } from '../../../../src/random/generator.js';
 import { referenceDirectory } from '../../../models/local/fixture.js';
 
-export const tinyConfig = readDecoderConfig(referenceDirectory('qwen3-fp32'));
+const whole = readDecoderConfig(referenceDirectory('qwen3-fp32'));
+
+/** One layer of a reference model: weights are drawn anew. */
+export const tinyConfig: DecoderConfig = { ...whole, vocabulary: 256, layers: whole.layers.slice(0, 1) };
 export const tinyTrainable: Trainable = { kind: 'all' };
 
 export const context: PolicyContext = { temperature: 1, reused: true, maxCompletionTokens: 8 };
@@ -79,6 +83,8 @@ export function someCompletions(seed: number): readonly (Sampled & TokenSequence
       oldLogp: near(length, 0.3),
       samplerLogp: near(length, 0.1),
       referenceLogp: near(length, 0.5),
+      returns: ids(length).map((id) => id / 100),
+      oldValues: near(length, 1),
     })),
   );
 }

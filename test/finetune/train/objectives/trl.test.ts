@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { TokenSequence } from '../../../../finetune/engine/batch.js';
 import type { Objective } from '../../../../finetune/engine/objective.js';
 import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
-import { openTrainingSession } from '../../../../finetune/engine/training-session.js';
+import { openTrainingSession, type Parameter } from '../../../../finetune/engine/training-session.js';
+import { tokenAdvantages } from '../../../../finetune/rl/advantages.js';
 import { type Compared, dpo, dpoInputs } from '../../../../finetune/train/objectives/dpo.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy-objective.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
@@ -10,7 +11,7 @@ import { objectiveSchema } from '../../../../finetune/train/objectives/settings.
 import { ownRows, type Part } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
 import { relativeDistance } from '../../reference-training.js';
-import { trl, trlConfig, trlGradient, trlParameters, trlTrainable } from './trl.js';
+import { trl, trlAdapter, trlConfig, trlGradient, trlTrainable, trlValueHead } from './trl.js';
 
 type Case = (typeof trl.cases)[number];
 
@@ -37,22 +38,47 @@ function completions(environment: boolean): readonly Sampled[] {
   }));
 }
 
+/** For PPO: with advantages and returns from rewards and values. */
+function steps(): readonly Sampled[] {
+  return completions(true).map((completion, index) => {
+    const one = trl.completions[index]!;
+    const { advantages, returns } = tokenAdvantages(
+      { rewards: one.rewards, values: one.old_values, lastValue: one.last_value, trained: one.trained },
+      trl,
+    );
+    return { ...completion, advantages, returns, oldValues: one.old_values };
+  });
+}
+
 /** The completions in rows of their own, and in two parts. */
 const layouts = <E extends TokenSequence>(update: readonly E[]): readonly (readonly Part<E>[])[] => [
   [ownRows(update)],
   [ownRows(update.slice(0, 4)), ownRows(update.slice(4))],
 ];
 
-async function equalsTrl({ name, loss }: Case, results: readonly Awaited<ReturnType<typeof readParts>>[]) {
+function equalsTrl(
+  { name, loss }: Case,
+  parameters: readonly Parameter[],
+  results: readonly Pick<Awaited<ReturnType<typeof readParts>>, 'loss' | 'gradients'>[],
+) {
   for (const own of results) {
     expect(Math.abs(own.loss - loss)).toBeLessThan(1e-9);
-    expect(own.gradients.size).toBe(trlParameters.length);
+    expect(own.gradients.size).toBe(parameters.length);
     for (const [parameter, gradient] of own.gradients)
       expect(relativeDistance(gradient, trlGradient(name, parameter)), parameter).toBeLessThan(1e-8);
   }
 }
 
-describe('loss and gradients equal those of TRL 1.13', () => {
+it('estimates of advantages equal their definition', () => {
+  steps().forEach(({ advantages, returns, trained }, index) => {
+    const { estimates, returns: expected } = trl.completions[index]!;
+    expect(relativeDistance(advantages as readonly number[], estimates)).toBeLessThan(1e-12);
+    const counted = (values: ArrayLike<number>) => Array.from(values).filter((_, token) => trained?.[token]);
+    expect(relativeDistance(counted(returns!), counted(expected))).toBeLessThan(1e-12);
+  });
+});
+
+describe('loss and gradients equal those of TRL 1.13, and of torch for PPO', () => {
   it.each(
     trl.cases.filter(({ objective: { kind } }) => kind !== 'dpo').map((one) => [one.name, one] as const),
   )('%s', async (_, one) => {
@@ -60,13 +86,14 @@ describe('loss and gradients equal those of TRL 1.13', () => {
     const { temperature, reused } = one;
     const context = { temperature, reused, maxCompletionTokens: 8 };
     const { objective, inputs } = policyObjective(settings, context);
-    const update = completions(one.environment);
+    const update = settings.kind === 'ppo' ? steps() : completions(one.environment);
+    const parameters = settings.kind === 'ppo' ? [...trlAdapter, ...trlValueHead] : trlAdapter;
     const session = await openTrl(objective);
     const results = [];
     for (const parts of layouts(update))
-      results.push(await readParts(session, trlParameters, parts, inputs(update)));
+      results.push(await readParts(session, parameters, parts, inputs(update)));
     await session.close();
-    await equalsTrl(one, results);
+    equalsTrl(one, parameters, results);
   });
 
   it.each(
@@ -86,16 +113,16 @@ describe('loss and gradients equal those of TRL 1.13', () => {
     const session = await openTrl(dpo(one.beta!));
     const inputs = dpoInputs(pairs);
     const results = [
-      await readParts(session, trlParameters, [pairs.map((pair) => [pair])], inputs),
+      await readParts(session, trlAdapter, [pairs.map((pair) => [pair])], inputs),
       await readParts(
         session,
-        trlParameters,
+        trlAdapter,
         pairs.map((pair) => [[pair]]),
         inputs,
       ),
     ];
     await session.close();
-    await equalsTrl(one, results);
+    equalsTrl(one, trlAdapter, results);
   });
 });
 
@@ -107,7 +134,7 @@ it('what is read before an update are TRL’s log-probabilities', async () => {
   });
   const session = await openTrl(reading, 'evaluate');
   const update = completions(false);
-  const { examples } = await readParts(session, trlParameters, [ownRows(update)], () => ({}));
+  const { examples } = await readParts(session, trlAdapter, [ownRows(update)], () => ({}));
   await session.close();
   examples.forEach(({ logp, outputs }, index) => {
     expect(relativeDistance(logp, trl.completions[index]!.logp)).toBeLessThan(1e-9);

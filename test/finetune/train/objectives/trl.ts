@@ -12,6 +12,8 @@ import { familyDirectory } from '../../../models/local/reference-families.js';
 const folder = path.resolve(import.meta.dirname, '../../../fixtures/objectives');
 
 interface TrlFile {
+  readonly discount: number;
+  readonly lambda: number;
   readonly rank: number;
   readonly alpha: number;
   readonly modules: readonly string[];
@@ -24,6 +26,11 @@ interface TrlFile {
     readonly old_logp: readonly number[];
     readonly sampler_logp: readonly number[];
     readonly reference_logp: readonly number[];
+    readonly rewards: readonly number[];
+    readonly old_values: readonly number[];
+    readonly last_value: number;
+    readonly estimates: readonly number[];
+    readonly returns: readonly number[];
   }[];
   readonly cases: readonly {
     readonly name: string;
@@ -56,10 +63,12 @@ const stored = new Map(
   }),
 );
 
+const values = [...stored.values()].filter(({ name }) => !name.includes(': '));
+
 /** The adapter at which everything was computed, by its parameters' names. */
-export const trlParameters: readonly Parameter[] = [...stored.values()].filter(
-  ({ name }) => !name.includes(': '),
-);
+export const trlAdapter: readonly Parameter[] = values.filter(({ name }) => name.includes('lora'));
+
+export const trlValueHead: readonly Parameter[] = values.filter(({ name }) => name.startsWith('value_head'));
 
 /** The gradient of a parameter in a case. */
 export function trlGradient(name: string, parameter: string): Float64Array {

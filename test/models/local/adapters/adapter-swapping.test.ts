@@ -184,12 +184,12 @@ describe('keys and values of a prompt', () => {
   });
 
   it('make room for others in the order in which they were used', () => {
-    const caches = new PromptCaches({ layers: 1, kvHeads: 1, headDim: 2 });
+    const caches = new PromptCaches(() => new KeyValueCache({ layers: 1, kvHeads: 1, headDim: 2 }));
     const adapters = Array.from({ length: 5 }, () => ({}));
     const [first, second] = adapters.map((adapter) => {
       const held = caches.of(adapter);
-      const entries = [new Float32Array([1, 2])];
-      held.cache.append({ keys: entries, values: entries, tokens: 1 });
+      const entries = [new ort.Tensor('float32', [1, 2], [1, 1, 1, 2])];
+      void held.cache.append({ keys: entries, values: entries, tokens: 1 });
       held.tokens = [7];
       return caches.of(adapters[0]!);
     });

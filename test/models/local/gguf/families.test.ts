@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ggufValue } from '../../../../finetune/export/gguf/format.js';
 import { cacheShape, KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { familyDirectory, readFamily } from '../reference-families.js';
 import { type TestTensor, writeTestGguf } from './gguf-writer.js';
 
-const { float32, string, uint32 } = ggufValue;
+const { float32, int32s, string, uint32 } = ggufValue;
 
 /** llama.cpp's names, as its converter writes them. */
 const general: Readonly<Record<string, string>> = {
@@ -49,7 +49,62 @@ interface Conversion {
   /** Below the architecture's name. */
   readonly keys?: Readonly<Record<string, Buffer>>;
   readonly factors?: Readonly<Record<string, readonly number[]>>;
+  /** Keys of every file that this one has in other words. */
+  readonly without?: readonly string[];
+  /** Tensors of the part for pictures. */
+  readonly pictures?: readonly string[];
+  /** What else the converter does to a tensor. */
+  readonly changed?: (name: string, values: Float32Array, columns: number) => Float32Array;
 }
+
+/** Rows, or blocks of rows, that come in groups, taken one from each group in turn. */
+function tiled(values: Float32Array, groups: number, inGroup: number): Float32Array {
+  const block = values.length / (groups * inGroup);
+  const result = new Float32Array(values.length);
+  for (let head = 0; head < groups * inGroup; head++) {
+    const to = (head % inGroup) * groups + Math.floor(head / inGroup);
+    result.set(values.subarray(head * block, (head + 1) * block), to * block);
+  }
+  return result;
+}
+
+/** Two heads of keys of 8, four of values of 12: heads of values are moved, decays are no logarithms. */
+function asQwen35(name: string, values: Float32Array, columns: number): Float32Array {
+  const heads = (part: Float32Array) => tiled(part, 2, 2);
+  if (/A_log$/.test(name)) return heads(values.map((value) => -Math.exp(value)));
+  if (/dt_bias$|in_proj_[abz]\.weight$/.test(name)) return heads(values);
+  if (/in_proj_qkv\.weight$|conv1d\.weight$/.test(name)) {
+    const keys = 2 * 16 * columns;
+    return Float32Array.from([...values.subarray(0, keys), ...heads(values.subarray(keys))]);
+  }
+  if (!/linear_attn\.out_proj/.test(name)) return values;
+  const rows = Array.from({ length: values.length / columns }, (_, row) =>
+    heads(values.subarray(row * columns, (row + 1) * columns)),
+  );
+  return Float32Array.from(rows.flatMap((row) => [...row]));
+}
+
+const bools = (values: readonly boolean[]) =>
+  Buffer.concat([
+    Buffer.from(Uint32Array.of(9, 7, values.length, 0).buffer),
+    Buffer.from(values.map(Number)),
+  ]);
+
+const lfm2Names = {
+  'model.embedding_norm': 'token_embd_norm',
+  operator_norm: 'attn_norm',
+  'self_attn.out_proj': 'attn_output',
+  'self_attn.q_layernorm': 'attn_q_norm',
+  'self_attn.k_layernorm': 'attn_k_norm',
+  'conv.in_proj': 'shortconv.in_proj',
+  'conv.conv': 'shortconv.conv',
+  'conv.out_proj': 'shortconv.out_proj',
+  ffn_norm: 'ffn_norm',
+  'feed_forward.w1': 'ffn_gate',
+  'feed_forward.w3': 'ffn_up',
+  'feed_forward.w2': 'ffn_down',
+};
+const lfm2Keys = { 'shortconv.l_cache': uint32(3), 'rope.freq_base': float32(1e6) };
 
 const yarn = (factor: number) => ({
   'rope.scaling.type': string('yarn'),
@@ -92,11 +147,76 @@ const conversions: Readonly<Record<string, Conversion>> = {
       rope_factors_long: [1.0, 1.5, 2.5, 4.0, 6.0, 8.0],
     },
   },
+  gpt2: {
+    architecture: 'gpt2',
+    names: {
+      'transformer.wte': 'token_embd',
+      'transformer.wpe': 'position_embd',
+      'transformer.ln_f': 'output_norm',
+      ln_1: 'attn_norm',
+      'attn.c_attn': 'attn_qkv',
+      'attn.c_proj': 'attn_output',
+      ln_2: 'ffn_norm',
+      'mlp.c_fc': 'ffn_up',
+      'mlp.c_proj': 'ffn_down',
+    },
+    keys: { context_length: uint32(128), 'attention.layer_norm_epsilon': float32(1e-5) },
+    without: [
+      'attention.layer_norm_rms_epsilon',
+      'attention.head_count_kv',
+      'attention.key_length',
+      'attention.value_length',
+    ],
+  },
+  lfm2: {
+    architecture: 'lfm2',
+    names: lfm2Names,
+    keys: { ...lfm2Keys, 'attention.head_count_kv': int32s([0, 0, 2, 0]) },
+  },
+  'lfm2-untied': {
+    architecture: 'lfm2',
+    names: lfm2Names,
+    keys: { ...lfm2Keys, 'shortconv.l_cache': uint32(4), 'attention.head_count_kv': int32s([2, 0, 0]) },
+  },
+  qwen35: {
+    architecture: 'qwen35',
+    wholeNorms: true,
+    names: {
+      post_attention_layernorm: 'post_attention_norm',
+      'linear_attn.in_proj_qkv': 'attn_qkv',
+      'linear_attn.in_proj_z': 'attn_gate',
+      'linear_attn.in_proj_a': 'ssm_alpha',
+      'linear_attn.in_proj_b': 'ssm_beta',
+      'linear_attn.conv1d': 'ssm_conv1d',
+      'linear_attn.norm': 'ssm_norm',
+      'linear_attn.out_proj': 'ssm_out',
+      'linear_attn.A_log': 'ssm_a',
+      'linear_attn.dt_bias': 'ssm_dt.bias',
+    },
+    keys: {
+      'rope.dimension_count': uint32(8),
+      'rope.dimension_sections': int32s([2, 1, 1, 0]),
+      full_attention_interval: uint32(4),
+      'ssm.conv_kernel': uint32(4),
+      'ssm.group_count': uint32(2),
+      'ssm.state_size': uint32(8),
+      'ssm.time_step_rank': uint32(4),
+      'ssm.inner_size': uint32(48),
+    },
+    changed: asQwen35,
+  },
 };
 
-function bytesOf(tensor: StoredTensor, config: DecoderConfig, { interleaved, wholeNorms }: Conversion) {
-  const values = readRows(tensor).map((value) =>
-    wholeNorms && /norm\.weight$/.test(tensor.name) ? value + 1 : value,
+function bytesOf(
+  tensor: StoredTensor,
+  config: DecoderConfig,
+  { interleaved, wholeNorms, changed = (_, same) => same }: Conversion,
+) {
+  const plain =
+    tensor.shape.length === 3 ? { ...tensor, shape: [tensor.shape[0]!, tensor.shape[2]!] } : tensor;
+  const read = changed(tensor.name, readRows(plain), plain.shape[1] ?? 1);
+  const values = read.map((value) =>
+    wholeNorms && /norm\.weight$/.test(tensor.name) && !/linear_attn/.test(tensor.name) ? value + 1 : value,
   );
   if (!interleaved || !/[qk]_proj/.test(tensor.name)) return new Uint8Array(values.buffer);
   const columns = tensor.shape[1] ?? 1;
@@ -114,14 +234,15 @@ function bytesOf(tensor: StoredTensor, config: DecoderConfig, { interleaved, who
 function converted(name: string, conversion: Conversion): string {
   const directory = familyDirectory(name);
   const config = readDecoderConfig(directory);
-  const { architecture, names, keys, factors = {} } = conversion;
+  const { architecture, names, keys, factors = {}, without = [], pictures = [] } = conversion;
   const map = { ...general, ...names };
   const tensors = [...openWeights(directory).values()].map((tensor): TestTensor => {
-    const [, layer, module, part] = /^(?:model\.layers\.(\d+)\.)?(.*)\.(weight|bias)$/.exec(tensor.name)!;
-    const own = `${map[module!]}.${part}`;
+    const [, layer, path] = /^(?:(?:model\.layers|transformer\.h)\.(\d+)\.)?(.*)$/.exec(tensor.name)!;
+    const [, module, part] = /^(.*)\.(weight|bias)$/.exec(path!) ?? [];
+    const own = names?.[path!] ?? `${map[module!]}.${part}`;
     return {
       name: layer === undefined ? own : `blk.${layer}.${own}`,
-      shape: tensor.shape,
+      shape: tensor.shape.filter((size, i) => size > 1 || i !== 1),
       dtype: 'F32',
       bytes: bytesOf(tensor, config, conversion),
     };
@@ -130,6 +251,8 @@ function converted(name: string, conversion: Conversion): string {
     const bytes = new Uint8Array(Float32Array.from(values).buffer);
     tensors.push({ name: `${factor}.weight`, shape: [values.length], dtype: 'F32', bytes });
   }
+  for (const picture of pictures)
+    tensors.push({ name: `${picture}.weight`, shape: [8], dtype: 'F32', bytes: new Uint8Array(32) });
   const own = {
     block_count: uint32(config.layers.length),
     context_length: uint32(256),
@@ -142,7 +265,8 @@ function converted(name: string, conversion: Conversion): string {
     'attention.layer_norm_rms_epsilon': float32(config.normEpsilon),
     ...keys,
   };
-  const metadata = Object.entries(own).map(([key, value]) => [`${architecture}.${key}`, value]);
+  const stated = Object.entries(own).filter(([key]) => !without.includes(key));
+  const metadata = stated.map(([key, value]) => [`${architecture}.${key}`, value]);
   const file = path.join(temporaryDirectory(), `${name}.gguf`);
   return writeTestGguf(
     file,
@@ -187,6 +311,74 @@ it.each(Object.entries(conversions))(
     }
   },
 );
+
+describe('files that Ollama wrote itself', () => {
+  const { lfm2, ministral3, olmo2 } = conversions;
+  it.each([
+    [
+      'ministral3',
+      {
+        ...ministral3!,
+        keys: {
+          'rope.scaling.type': string('yarn'),
+          'rope.scaling.factor': float32(16),
+          'rope.scaling.original_context_length': uint32(16),
+          'rope.scaling.beta_fast': float32(32),
+          'rope.scaling.beta_slow': float32(1),
+          'rope.scaling.mscale': float32(1),
+          'rope.scaling.mscale_all_dim': float32(1),
+          'rope.scaling_beta': float32(0.3),
+          'vision.block_count': uint32(2),
+          image_token_index: uint32(10),
+        },
+        pictures: ['v.patch_conv', 'mm.linear_1'],
+      },
+    ],
+    ['olmo2', { ...olmo2!, architecture: 'olmo3' }],
+    [
+      'lfm2',
+      {
+        ...lfm2!,
+        names: { ...lfm2!.names, 'model.embedding_norm': 'output_norm' },
+        keys: { ...lfm2!.keys, feed_forward_length: uint32(72) },
+      },
+    ],
+  ])('%s: its spellings mean the same', async (name, conversion) => {
+    const file = converted(name, conversion);
+    for (const { ids, last_logits } of readFamily(name).prompts) {
+      const logits = await logitsOf(file, ids);
+      expect(Math.max(...last_logits.map((value, i) => Math.abs(value - logits[i]!)))).toBeLessThan(1e-4);
+    }
+  });
+
+  const gemma = (keys: Readonly<Record<string, Buffer>>, without: readonly string[] = []) =>
+    readDecoderConfig(
+      converted('gemma3', {
+        architecture: 'gemma3',
+        names: around,
+        wholeNorms: true,
+        keys: { 'attention.sliding_window': uint32(8), ...keys },
+        without,
+      }),
+    );
+
+  it('gemma3: what it leaves out, and its names of bases', () => {
+    const usual = gemma({ 'rope.freq_base': float32(2e6), 'rope.freq_base_swa': float32(5e3) });
+    const keys = { 'rope.global.freq_base': float32(2e6), 'rope.local.freq_base': float32(5e3) };
+    const own = gemma(keys, ['attention.layer_norm_rms_epsilon']);
+    expect(own).toEqual({ ...usual, normEpsilon: 1e-6 });
+    const long = gemma({
+      ...keys,
+      context_length: uint32(131_072),
+      'attention.sliding_window_pattern': bools([true, false, true]),
+    });
+    expect(long.layers.map(({ rope }) => rope)).toEqual([
+      { theta: 5e3, scaling: 'none' },
+      { theta: 2e6, scaling: 'linear', factor: 8 },
+      { theta: 5e3, scaling: 'none' },
+    ]);
+  });
+});
 
 it('a Granite without a rotation is refused', () => {
   const { keys, ...rest } = conversions.granite!;

@@ -1,0 +1,82 @@
+/** Minimises a smooth function by L-BFGS (Liu & Nocedal 1989). */
+import { dot, plus } from './vectors.js';
+
+export interface Point {
+  readonly x: Float64Array;
+  readonly value: number;
+  readonly slope: Float64Array;
+}
+
+/** Pairs of steps and changes of the slope that are remembered. */
+const memory = 10;
+/** Of Armijo's and Wolfe's conditions, as in SciPy. */
+const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
+/** Tries of a line search. */
+const mostTries = 20;
+
+type Evaluate = (x: Float64Array) => Promise<Omit<Point, 'x'>>;
+interface Pair {
+  readonly step: Float64Array;
+  readonly change: Float64Array;
+}
+
+/** @returns the last point, after at most `iterations` steps */
+export async function minimise(evaluate: Evaluate, start: Float64Array, iterations: number): Promise<Point> {
+  let point: Point = { x: start, ...(await evaluate(start)) };
+  const pairs: Pair[] = [];
+  for (let i = 0; i < iterations; i++) {
+    const size = Math.sqrt(dot(point.slope, point.slope));
+    if (size < 1e-10) break;
+    const direction = searchDirection(point.slope, pairs);
+    const next = await searchLine(evaluate, point, direction, pairs.length === 0 ? Math.min(1, 1 / size) : 1);
+    if (next === undefined) break;
+    const pair = { step: plus(next.x, -1, point.x), change: plus(next.slope, -1, point.slope) };
+    // Only a positive curvature keeps the approximate Hessian positive definite.
+    if (dot(pair.step, pair.change) > 1e-12 * dot(pair.change, pair.change)) pairs.push(pair);
+    if (pairs.length > memory) pairs.shift();
+    point = next;
+  }
+  return point;
+}
+
+/** −H·slope by the two-loop recursion. */
+function searchDirection(slope: Float64Array, pairs: readonly Pair[]): Float64Array {
+  let q: Float64Array = slope;
+  const factors: number[] = [];
+  for (const { step, change } of pairs.toReversed()) {
+    const factor = dot(step, q) / dot(step, change);
+    factors.unshift(factor);
+    q = plus(q, -factor, change);
+  }
+  const last = pairs.at(-1);
+  const scale = last === undefined ? 1 : dot(last.step, last.change) / dot(last.change, last.change);
+  let r: Float64Array = q.map((value) => scale * value);
+  for (const [i, { step, change }] of pairs.entries())
+    r = plus(r, factors[i]! - dot(change, r) / dot(step, change), step);
+  return r.map((value) => -value);
+}
+
+/** A step that fulfils Wolfe's conditions, by bisection; undefined where the function can't be lowered. */
+async function searchLine(
+  evaluate: Evaluate,
+  { x, value, slope }: Point,
+  direction: Float64Array,
+  first: number,
+): Promise<Point | undefined> {
+  const descent = dot(slope, direction);
+  if (!(descent < 0)) return undefined;
+  let [low, high, length] = [0, Number.POSITIVE_INFINITY, first];
+  let lowered: Point | undefined;
+  for (let tries = 0; tries < mostTries; tries++) {
+    const tried = plus(x, length, direction);
+    const point: Point = { x: tried, ...(await evaluate(tried)) };
+    if (!(point.value <= value + sufficientDecrease * length * descent)) high = length;
+    else {
+      lowered = point;
+      if (dot(point.slope, direction) >= sufficientFlattening * descent) return point;
+      low = length;
+    }
+    length = high === Number.POSITIVE_INFINITY ? 2 * low : (low + high) / 2;
+  }
+  return lowered;
+}

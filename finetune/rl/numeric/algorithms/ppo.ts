@@ -1,0 +1,189 @@
+/** Proximal policy optimisation with a clipped ratio (Schulman et al. 2017, arXiv:1707.06347). */
+import { createGenerator, shuffled } from '../../../../src/random/generator.js';
+import { adamWStep, type Moments } from '../../../engine/optimisers.js';
+import { clipFactor } from '../../../engine/training-session.js';
+import type { HeadSlope } from '../network/head.js';
+import type { NumericNetwork } from '../network/network.js';
+import type { NumericPolicy } from '../network/policy.js';
+import type { Batch } from './batch.js';
+import { valueLoss } from './value-function.js';
+import { dot } from './vectors.js';
+
+export interface PpoSettings {
+  /** ε: the ratio counts up to 1 ± this. */
+  readonly clip: number;
+  /** How far a value may move from the one before the update; undefined: as far as it will. */
+  readonly valueClip?: number | undefined;
+  /** Times that the batch is read. */
+  readonly epochs: number;
+  /** Steps of an update of the weights. */
+  readonly minibatchSteps: number;
+  /** Factor of the entropy. */
+  readonly entropy: number;
+  /** Factor of the value loss. */
+  readonly valueFactor: number;
+  /** Longer gradients, each network's for itself, are cut to this norm. */
+  readonly maxGradientNorm: number;
+}
+
+/** Of Adam, in PyTorch's form; its ε is that of OpenAI's baselines. */
+const adam = { betas: [0.9, 0.999], epsilon: 1e-5, weightDecay: 0 } as const;
+
+/** What PPO changes, in place. */
+export interface PpoState {
+  readonly theta: Float64Array;
+  readonly valueTheta: Float64Array;
+  readonly moments: Moments;
+  readonly valueMoments: Moments;
+  /** Steps of Adam so far. */
+  adamSteps: number;
+}
+
+export interface PpoLoss {
+  readonly loss: number;
+  readonly policyLoss: number;
+  readonly valueLoss: number;
+  readonly entropy: number;
+  /** Mean of (ratio − 1) − log ratio: the estimate of the KL divergence with little variance. */
+  readonly kl: number;
+  /** Share of the steps whose ratio is beyond the clip. */
+  readonly clipShare: number;
+  readonly gradient: Float64Array;
+  readonly valueGradient: Float64Array;
+}
+
+/** Some steps of a batch, with their log-probabilities when they were played. */
+export interface PpoPart extends Omit<Batch, 'values'> {
+  readonly values: Float64Array;
+  readonly logProbabilities: Float64Array;
+}
+
+interface Networks {
+  readonly policy: NumericPolicy;
+  readonly value: NumericNetwork;
+}
+
+/** −mean min(r·A, clip(r)·A) + valueFactor·valueLoss − entropyFactor·entropy, and its gradients. */
+export async function ppoLoss(
+  { policy, value }: Networks,
+  state: Pick<PpoState, 'theta' | 'valueTheta'>,
+  part: PpoPart,
+  settings: PpoSettings,
+): Promise<PpoLoss> {
+  const { head } = policy;
+  const now = await policy.distributions(state.theta, part.inputs);
+  const count = part.advantages.length;
+  let [policyLoss, kl, clipped] = [0, 0, 0];
+  const weights = head.logProbabilities(now, part.actions).map((log, n) => {
+    const ratio = Math.exp(log - part.logProbabilities[n]!);
+    const advantage = part.advantages[n]!;
+    const bounded = Math.min(1 + settings.clip, Math.max(1 - settings.clip, ratio));
+    policyLoss -= Math.min(ratio * advantage, bounded * advantage) / count;
+    kl += (ratio - 1 - Math.log(ratio)) / count;
+    if (bounded !== ratio) clipped += 1 / count;
+    // The clipped product is constant where it is the smaller one.
+    return bounded * advantage < ratio * advantage ? 0 : (-ratio * advantage) / count;
+  });
+  const entropy = head.entropy(now);
+  const slope = added(
+    head.slopeOfLogProbabilities(now, part.actions, weights),
+    -settings.entropy,
+    head.slopeOfEntropy(now),
+  );
+  const fit = await valueLoss(value, state.valueTheta, part, settings.valueClip);
+  return {
+    ...{ policyLoss, entropy, kl, clipShare: clipped, valueLoss: fit.loss },
+    loss: policyLoss + settings.valueFactor * fit.loss - settings.entropy * entropy,
+    gradient: await policy.backward(state.theta, part.inputs, slope),
+    valueGradient: fit.gradient.map((one) => settings.valueFactor * one),
+  };
+}
+
+function added(a: HeadSlope, factor: number, b: HeadSlope): HeadSlope {
+  const sum = (x: Float64Array, y: Float64Array) => x.map((one, i) => one + factor * y[i]!);
+  return { outputs: sum(a.outputs, b.outputs), own: sum(a.own, b.own) };
+}
+
+/** One step of Adam on a loss: changes the state in place. @returns the norm of the policy's gradient before it was cut */
+export function ppoStep(
+  state: PpoState,
+  { gradient, valueGradient }: Pick<PpoLoss, 'gradient' | 'valueGradient'>,
+  learningRate: number,
+  maxGradientNorm: number,
+): number {
+  const { theta, valueTheta, moments, valueMoments } = state;
+  const norm = Math.sqrt(dot(gradient, gradient));
+  const valueNorm = Math.sqrt(dot(valueGradient, valueGradient));
+  state.adamSteps++;
+  const step = state.adamSteps;
+  adamWStep(theta, gradient, moments, learningRate, step, adam, clipFactor(norm, maxGradientNorm));
+  adamWStep(
+    valueTheta,
+    valueGradient,
+    valueMoments,
+    learningRate,
+    step,
+    adam,
+    clipFactor(valueNorm, maxGradientNorm),
+  );
+  return norm;
+}
+
+/** What is told of an update: means over its steps. */
+export type PpoUpdate = Omit<PpoLoss, 'gradient' | 'valueGradient'> & { readonly gradientNorm: number };
+
+/**
+ * All epochs over a batch; the order of its steps follows from the seed.
+ * @returns means over the last epoch
+ */
+export async function ppoUpdate(
+  networks: Networks,
+  state: PpoState,
+  batch: Batch,
+  settings: PpoSettings,
+  learningRate: number,
+  seed: number,
+): Promise<PpoUpdate> {
+  const { policy } = networks;
+  const before = await policy.distributions(state.theta, batch.inputs);
+  const logProbabilities = policy.head.logProbabilities(before, batch.actions);
+  const random = createGenerator(seed);
+  let last: PpoUpdate[] = [];
+  for (let epoch = 0; epoch < settings.epochs; epoch++) {
+    const order = shuffled(batch.inputs.keys(), random);
+    last = [];
+    for (let from = 0; from < order.length; from += settings.minibatchSteps) {
+      const places = order.slice(from, from + settings.minibatchSteps);
+      const part = chosen({ ...batch, logProbabilities }, places, policy.head.width);
+      const { gradient, valueGradient, ...told } = await ppoLoss(networks, state, part, settings);
+      const slopes = { gradient, valueGradient };
+      last.push({ ...told, gradientNorm: ppoStep(state, slopes, learningRate, settings.maxGradientNorm) });
+    }
+  }
+  const mean = (of: (one: PpoUpdate) => number) => last.reduce((sum, one) => sum + of(one), 0) / last.length;
+  return {
+    loss: mean(({ loss }) => loss),
+    policyLoss: mean(({ policyLoss }) => policyLoss),
+    valueLoss: mean((one) => one.valueLoss),
+    entropy: mean(({ entropy }) => entropy),
+    kl: mean(({ kl }) => kl),
+    clipShare: mean(({ clipShare }) => clipShare),
+    gradientNorm: mean(({ gradientNorm }) => gradientNorm),
+  };
+}
+
+function chosen(part: PpoPart, places: readonly number[], width: number): PpoPart {
+  const numbers = (of: Float64Array) => Float64Array.from(places, (n) => of[n]!);
+  return {
+    observations: places.map((n) => part.observations[n]!),
+    inputs: places.map((n) => part.inputs[n]!),
+    actions: Float64Array.from(
+      { length: places.length * width },
+      (_, i) => part.actions[places[Math.floor(i / width)]! * width + (i % width)]!,
+    ),
+    advantages: numbers(part.advantages),
+    values: numbers(part.values),
+    targets: numbers(part.targets),
+    logProbabilities: numbers(part.logProbabilities),
+  };
+}

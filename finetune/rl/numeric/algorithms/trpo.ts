@@ -1,0 +1,130 @@
+/**
+ * Trust region policy optimisation (Schulman et al. 2015, arXiv:1502.05477): the step along the natural gradient whose
+ * KL divergence is `maxKl` to second order, halved until it keeps what it promises.
+ */
+
+import type { Distributions } from '../network/head.js';
+import type { NumericPolicy } from '../network/policy.js';
+import type { Batch } from './batch.js';
+import { dot, plus } from './vectors.js';
+
+export interface TrpoSettings {
+  /** δ, in nats. */
+  readonly maxKl: number;
+  /** Multiple of the identity that is added to the Fisher matrix. */
+  readonly damping: number;
+  readonly conjugateGradientSteps: number;
+  /** Times that the line search halves the step. */
+  readonly backtracks: number;
+}
+
+/** Part of the expected gain that a step has to reach, as in the public TRPO. */
+const acceptedGain = 0.1;
+/** How far the divergence of a step may exceed δ, as in OpenAI's baselines. */
+const klTolerance = 1.5;
+
+export interface TrpoUpdate {
+  readonly theta: Float64Array;
+  /** Mean of ratio × advantage, after the step. */
+  readonly surrogate: number;
+  readonly gain: number;
+  readonly kl: number;
+  readonly entropy: number;
+  /** Halvings of the step; undefined where no step was accepted. */
+  readonly backtracks: number | undefined;
+  readonly gradientNorm: number;
+}
+
+/** F·v + damping·v, with F the Fisher matrix of the policy on the batch: Jᵀ·M·J, M the Fisher matrix of the head. */
+export function fisherProduct(
+  policy: NumericPolicy,
+  theta: Float64Array,
+  batch: Pick<Batch, 'inputs'>,
+  before: Distributions,
+  damping: number,
+): (v: Float64Array) => Promise<Float64Array> {
+  return async (v) => {
+    const change = await policy.change(theta, batch.inputs, v);
+    return plus(await policy.backward(theta, batch.inputs, policy.head.fisher(before, change)), damping, v);
+  };
+}
+
+/** Solves A·x = b for a positive definite A (Hestenes & Stiefel 1952), from x = 0. */
+export async function conjugateGradient(
+  product: (v: Float64Array) => Promise<Float64Array>,
+  b: Float64Array,
+  steps: number,
+  tolerance = 1e-10,
+): Promise<Float64Array> {
+  let x: Float64Array = new Float64Array(b.length);
+  let residual: Float64Array = b.slice();
+  let direction: Float64Array = b.slice();
+  let size = dot(residual, residual);
+  for (let step = 0; step < steps && size > tolerance; step++) {
+    const image = await product(direction);
+    const length = size / dot(direction, image);
+    x = plus(x, length, direction);
+    residual = plus(residual, -length, image);
+    const next = dot(residual, residual);
+    direction = plus(residual, next / size, direction);
+    size = next;
+  }
+  return x;
+}
+
+/** Mean of π(a|s)/π_before(a|s) · advantage. */
+export function surrogateOf(
+  { actions, advantages }: Batch,
+  { head }: NumericPolicy,
+  before: Float64Array,
+  after: Distributions,
+): number {
+  const logs = head.logProbabilities(after, actions);
+  return logs.reduce((sum, log, n) => sum + Math.exp(log - before[n]!) * advantages[n]!, 0) / logs.length;
+}
+
+/** Gradient of the surrogate at the policy that played. */
+export function policyGradient(
+  policy: NumericPolicy,
+  theta: Float64Array,
+  { actions, advantages, inputs }: Batch,
+  before: Distributions,
+): Promise<Float64Array> {
+  const weights = advantages.map((advantage) => advantage / advantages.length);
+  return policy.backward(theta, inputs, policy.head.slopeOfLogProbabilities(before, actions, weights));
+}
+
+export async function trpoUpdate(
+  policy: NumericPolicy,
+  theta: Float64Array,
+  batch: Batch,
+  settings: TrpoSettings,
+): Promise<TrpoUpdate> {
+  const { maxKl, damping, conjugateGradientSteps } = settings;
+  const { head } = policy;
+  const before = await policy.distributions(theta, batch.inputs);
+  const logs = head.logProbabilities(before, batch.actions);
+  const gradient = await policyGradient(policy, theta, batch, before);
+  const product = fisherProduct(policy, theta, batch, before, damping);
+  const direction = await conjugateGradient(product, gradient, conjugateGradientSteps);
+  const curvature = 0.5 * dot(direction, await product(direction));
+  const start = surrogateOf(batch, policy, logs, before);
+  const kept = {
+    ...{ theta, surrogate: start, gain: 0, kl: 0, entropy: head.entropy(before), backtracks: undefined },
+    gradientNorm: Math.sqrt(dot(gradient, gradient)),
+  };
+  if (!(curvature > 0)) return kept;
+  const fullStep = Math.sqrt(maxKl / curvature);
+  const promised = dot(gradient, direction) * fullStep;
+  for (let backtracks = 0; backtracks <= settings.backtracks; backtracks++) {
+    const share = 0.5 ** backtracks;
+    const tried = plus(theta, share * fullStep, direction);
+    const after = await policy.distributions(tried, batch.inputs);
+    const surrogate = surrogateOf(batch, policy, logs, after);
+    const gain = surrogate - start;
+    const kl = head.divergence(before, after);
+    if (gain > 0 && gain > acceptedGain * share * promised && kl <= klTolerance * maxKl)
+      return { ...kept, theta: tried, surrogate, gain, kl, entropy: head.entropy(after), backtracks };
+  }
+  return kept;
+}

@@ -1,0 +1,65 @@
+/** Searches over simple policies that are given as many episodes as the training had. */
+import type { Environment } from '../../../src/environments/environment.js';
+import { createPolicyFamily } from '../../../src/policies/families.js';
+import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';
+import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
+import { evaluate } from '../../../src/rollout/evaluation.js';
+import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
+import { type ControlName, findControl } from '../../../src/search/controls.js';
+
+export interface Baseline {
+  readonly name: ControlName;
+  /** For tables. */
+  readonly label: string;
+  /** Episodes that the search was given. */
+  readonly episodes: number;
+  /** Returns of the best policy of the search on the seeds of the final evaluation. */
+  readonly returns: readonly number[];
+}
+
+/** Episodes that a candidate is judged by. */
+const episodesEach = 5;
+
+/** First spawn keys below the seed: of the candidates, and of the episodes that judge them. */
+const streams = { candidates: 30, episodes: 31 } as const;
+
+/**
+ * A linear policy for observations that are vectors, a table for discrete ones.
+ * @param episodes of the search
+ * @param finalSeeds that the best policy is played on
+ */
+export async function playBaseline(
+  name: ControlName,
+  environment: Environment,
+  {
+    seed,
+    episodes,
+    finalSeeds,
+  }: {
+    readonly seed: number;
+    readonly episodes: number;
+    readonly finalSeeds: readonly number[];
+  },
+  signal?: AbortSignal,
+): Promise<Baseline> {
+  const record = findControl(name)!;
+  const control = record.create(record.schema.parse({ provider: name }) as { provider: string });
+  const family = createPolicyFamily(
+    environment.observationSpace.kind === 'discrete'
+      ? qTableSchema.parse({ kind: 'q-table' })
+      : linearSchema.parse({ kind: 'linear' }),
+    environment,
+  );
+  const setting = { environment, family, maxSteps: Number.POSITIVE_INFINITY, record: 'none' } as const;
+  const random = createGenerator(seed, [streams.candidates]);
+  const seeds = deriveSeeds(seed, [streams.episodes], episodesEach);
+  const history: Evaluated[] = [];
+  for (let played = 0; played === 0 || played + episodesEach <= episodes; played += episodesEach) {
+    const parameters = control.propose({ parameters: family.parameters, history, warmup: 0 }, random);
+    const { score } = await evaluate(setting, parameters, seeds, signal);
+    history.push({ parameters, score });
+  }
+  const best = history.reduce((a, b) => (b.score > a.score ? b : a));
+  const { returns } = await evaluate(setting, best.parameters, finalSeeds, signal);
+  return { name, label: record.label, episodes: history.length * episodesEach, returns };
+}

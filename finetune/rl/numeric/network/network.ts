@@ -1,0 +1,177 @@
+/** A differentiable function from rows of numbers to rows of outputs, run by the graph runtime. */
+import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
+import { GraphBuilder, type Precision, type Value } from '../../../../src/models/local/graph/graph.js';
+import { gradients } from '../../../engine/autodiff.js';
+import { elementCount, type ParameterShape } from '../../../engine/trainable.js';
+
+/** A row of inputs. */
+export type Row = Float64Array;
+
+/** What a network computes. */
+export interface NetworkDefinition {
+  readonly parameters: readonly ParameterShape[];
+  /** Length of a row of outputs. */
+  readonly outputs: number;
+  readonly precision: Precision;
+  /** How many of the rows from `from` on are computed at once, at least one. */
+  rowsAtOnce(rows: readonly Row[], from: number): number;
+  /** Emits the inputs of the rows, and their outputs [B, outputs]. */
+  emit(g: GraphBuilder, parameters: ReadonlyMap<string, Value>): Value;
+  feeds(rows: readonly Row[]): Record<string, ort.Tensor>;
+}
+
+/**
+ * Outputs y(θ, x) of N rows x, and products with their Jacobian J = ∂y/∂θ. Rows of outputs follow one another; θ is all
+ * parameters one after another, in the definition's order.
+ */
+export interface NumericNetwork {
+  readonly parameters: readonly ParameterShape[];
+  readonly outputs: number;
+  /** Length of θ. */
+  readonly size: number;
+  /** @returns y [N × outputs] */
+  forward(theta: Float64Array, rows: readonly Row[]): Promise<Float64Array>;
+  /** @returns Jᵀ·u for u [N × outputs], as long as θ */
+  vectorJacobian(theta: Float64Array, rows: readonly Row[], u: Float64Array): Promise<Float64Array>;
+  /** @returns J·v [N × outputs] for v as long as θ */
+  jacobianVector(theta: Float64Array, rows: readonly Row[], v: Float64Array): Promise<Float64Array>;
+  close(): Promise<void>;
+}
+
+type Purpose = 'forward' | 'vectorJacobian' | 'jacobianVector';
+
+/** @param threads of the processor */
+export function openNetwork(definition: NetworkDefinition, threads: number): NumericNetwork {
+  const { parameters, outputs, precision } = definition;
+  const sessions = new Map<Purpose, Promise<ort.InferenceSession>>();
+  const session = (purpose: Purpose) => {
+    const opened = sessions.get(purpose) ?? openSession(definition, purpose, threads);
+    sessions.set(purpose, opened);
+    return opened;
+  };
+  const size = parameters.reduce((sum, { shape }) => sum + elementCount(shape), 0);
+  const tensors = (prefix: string, values: Float64Array) => split(values, definition, prefix);
+  const tensor = (values: Float64Array, width: number) =>
+    new ort.Tensor(precision, inPrecision(values, precision), [values.length / width, width]);
+  /** Runs all rows, some at once. */
+  async function each(
+    purpose: Purpose,
+    rows: readonly Row[],
+    common: Record<string, ort.Tensor>,
+    u: Float64Array,
+    take: (results: ort.InferenceSession.OnnxValueMapType, from: number) => void,
+  ): Promise<void> {
+    const opened = await session(purpose);
+    for (let from = 0; from < rows.length; ) {
+      const to = Math.min(rows.length, from + definition.rowsAtOnce(rows, from));
+      const feeds = { ...common, ...definition.feeds(rows.slice(from, to)) };
+      if (purpose !== 'forward') feeds.u = tensor(u.subarray(from * outputs, to * outputs), outputs);
+      take(await opened.run(feeds), from);
+      from = to;
+    }
+  }
+  const outputRows = async (purpose: Purpose, rows: readonly Row[], common: Record<string, ort.Tensor>) => {
+    const y = new Float64Array(rows.length * outputs);
+    await each(purpose, rows, common, y, (results, from) => {
+      y.set(results.y!.data as Float64Array, from * outputs);
+    });
+    return y;
+  };
+  return {
+    ...{ parameters, outputs, size },
+    forward: (theta, rows) => outputRows('forward', rows, tensors('', theta)),
+    async vectorJacobian(theta, rows, u) {
+      const total = new Float64Array(size);
+      await each('vectorJacobian', rows, tensors('', theta), u, (results) => {
+        let offset = 0;
+        for (const { name, shape } of parameters) {
+          const part = results[`grad.${name}`]?.data as Float64Array | undefined;
+          part?.forEach((slope, i) => {
+            total[offset + i]! += slope;
+          });
+          offset += elementCount(shape);
+        }
+      });
+      return total;
+    },
+    jacobianVector: (theta, rows, v) =>
+      outputRows('jacobianVector', rows, { ...tensors('', theta), ...tensors('v.', v) }),
+    async close() {
+      const opened = [...sessions.values()];
+      sessions.clear();
+      for (const one of opened) await (await one).release();
+    },
+  };
+}
+
+async function openSession(
+  definition: NetworkDefinition,
+  purpose: Purpose,
+  threads: number,
+): Promise<ort.InferenceSession> {
+  const { model, folder } = buildNetwork(definition, purpose);
+  return ort.InferenceSession.create(model, {
+    intraOpNumThreads: threads,
+    logSeverityLevel: 3,
+    enableMemPattern: false,
+    // Fused operators round otherwise than those they stand for.
+    graphOptimizationLevel: definition.precision === 'float64' ? 'basic' : 'all',
+    ...(folder !== undefined && {
+      extra: { session: { model_external_initializers_file_folder_path: folder } },
+    }),
+  });
+}
+
+/**
+ * Jᵀ·u is the gradient of Σ u·y. It is linear in u, and its own gradient, weighted with v, is J·v (the “double backward
+ * trick” of J. Townsend, 2017).
+ */
+function buildNetwork(definition: NetworkDefinition, purpose: Purpose) {
+  const { parameters, outputs, precision } = definition;
+  const g = new GraphBuilder();
+  const inputs = new Map(parameters.map(({ name, shape }) => [name, g.input(name, precision, shape)]));
+  const y = definition.emit(g, inputs);
+  if (purpose === 'forward') {
+    g.output('y', y, precision, ['B', outputs]);
+    return g.build(purpose);
+  }
+  const u = g.input('u', precision, ['B', outputs]);
+  const found = gradients(g, dot(g, u, y), [...inputs.values()], precision);
+  if (purpose === 'vectorJacobian') {
+    for (const { name, shape } of parameters) {
+      const gradient = found.get(name);
+      if (gradient !== undefined) g.output(`grad.${name}`, gradient, precision, shape);
+    }
+    return g.build(purpose);
+  }
+  const parts = parameters.flatMap(({ name, shape }) => {
+    const gradient = found.get(name);
+    const direction = g.input(`v.${name}`, precision, shape);
+    return gradient === undefined ? [] : [dot(g, gradient, direction)];
+  });
+  const total = parts.reduce((a, b) => g.op('Add', [a, b]));
+  g.output('y', gradients(g, total, [u], precision).get(u)!, precision, ['B', outputs]);
+  return g.build(purpose);
+}
+
+const dot = (g: GraphBuilder, a: Value, b: Value) =>
+  g.op('ReduceSum', [g.op('Mul', [a, b])], { keepdims: 0 });
+
+const inPrecision = (values: Float64Array, precision: Precision) =>
+  precision === 'float64' ? values : Float32Array.from(values);
+
+function split(
+  theta: Float64Array,
+  { parameters, precision }: NetworkDefinition,
+  prefix: string,
+): Record<string, ort.Tensor> {
+  const values = inPrecision(theta, precision);
+  const tensors: Record<string, ort.Tensor> = {};
+  let offset = 0;
+  for (const { name, shape } of parameters) {
+    const part = values.subarray(offset, offset + elementCount(shape));
+    tensors[`${prefix}${name}`] = new ort.Tensor(precision, part, [...shape]);
+    offset += part.length;
+  }
+  return tensors;
+}

@@ -1,0 +1,228 @@
+/** A decoder that reads an observation, and a perceptron on the last hidden state. */
+import { UserError } from '../../../../src/base/errors.js';
+import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
+import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
+import { buildDecoder } from '../../../../src/models/local/graph/decoder.js';
+import type { GraphBuilder, Precision, Value } from '../../../../src/models/local/graph/graph.js';
+import { normalised } from '../../../../src/models/local/graph/norm.js';
+import {
+  decoderTensors,
+  type ParameterSource,
+  storedParameters,
+} from '../../../../src/models/local/graph/parameters.js';
+import { openTextEncoder } from '../../../../src/models/local/tokens/tokenizer.js';
+import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import type { StoredTensors } from '../../../../src/models/local/weights/safetensors.js';
+import type { RandomGenerator } from '../../../../src/random/generator.js';
+import { storedModel } from '../../../engine/first-values.js';
+import { elementCount, inputParameters, type ParameterShape } from '../../../engine/trainable.js';
+import { emitLayers, initialLayers, joined, type Layers, layerShapes } from './mlp.js';
+import type { NetworkDefinition, Row } from './network.js';
+
+/** How numbers become what the decoder reads. */
+export type Reading =
+  /** Their text, joined by spaces. */
+  | { readonly kind: 'text'; readonly decimals: number }
+  /** A vector for each, which is the number times one learned vector plus another. */
+  | { readonly kind: 'embeddings' };
+
+export interface Decoder {
+  readonly path: string;
+  readonly config: DecoderConfig;
+  readonly weights: StoredTensors;
+  readonly reading: Reading;
+  /** Length of an observation. */
+  readonly inputs: number;
+}
+
+/** Tokens that are read at once. */
+const tokensAtOnce = 4096;
+
+/** @throws UserError when the directory holds no model, or observations are longer than its context */
+export function openDecoder(path: string, reading: Reading, inputs: number): Decoder {
+  const config = readDecoderConfig(path);
+  if (inputs > config.contextTokens) throw tooLong(path, inputs, config);
+  return { path, config, weights: openWeights(path), reading, inputs };
+}
+
+/** The decoder with its layers on top, all of them trained. */
+export function transformerDefinition(
+  decoder: Decoder,
+  layers: Layers,
+  precision: Precision,
+): NetworkDefinition {
+  return {
+    ...readerOf(decoder, precision),
+    parameters: [...layerShapes(layers), ...numberShapes(decoder), ...trainedTensors(decoder)],
+    outputs: layers.outputs,
+    precision,
+    emit(g, parameters) {
+      const source = inputParameters(g, parameters);
+      const features = emitFeatures(g, decoder, source, parameters, precision);
+      return emitLayers(g, features, parameters, layers.activation);
+    },
+  };
+}
+
+/** First values of `transformerDefinition`: the stored weights below fresh layers. */
+export function initialTransformer(decoder: Decoder, layers: Layers, random: RandomGenerator): Float64Array {
+  const stored = new Map(
+    storedModel(decoder.config, decoder.weights).map(({ name, values }) => [name, values]),
+  );
+  const values = [
+    initialLayers(layers, random),
+    initialNumbers(decoder, random),
+    ...trainedTensors(decoder).map(({ name }) => stored.get(name)!),
+  ];
+  const theta = new Float64Array(values.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  for (const part of values) {
+    theta.set(part, offset);
+    offset += part.length;
+  }
+  return theta;
+}
+
+/** The decoder alone, with its weights as they are: its outputs are the features of observations. */
+export function frozenDefinition(decoder: Decoder, precision: Precision): NetworkDefinition {
+  return {
+    ...readerOf(decoder, precision),
+    parameters: numberShapes(decoder),
+    outputs: decoder.config.hidden,
+    precision,
+    emit: (g, parameters) =>
+      emitFeatures(g, decoder, storedParameters(g, decoder.weights, precision), parameters, precision),
+  };
+}
+
+/** First values of the vectors of numbers, as large as those of GPT-2's tokens; none where text is read. */
+export function initialNumbers(decoder: Decoder, random: RandomGenerator): Float64Array {
+  const count = numberShapes(decoder).reduce((sum, { shape }) => sum + elementCount(shape), 0);
+  return Float64Array.from({ length: count }, () => 0.02 * random.normal());
+}
+
+function numberShapes({ reading, inputs, config }: Decoder): ParameterShape[] {
+  if (reading.kind === 'text') return [];
+  const shape = [inputs, config.hidden];
+  return [
+    { name: 'numbers.weight', shape },
+    { name: 'numbers.bias', shape },
+  ];
+}
+
+/** The tensors that features depend on: no output layer, and no embedding of tokens where there are none. */
+function trainedTensors({ config, reading }: Decoder): ParameterShape[] {
+  const unread = [`${config.modules.head}.weight`];
+  if (reading.kind === 'embeddings') unread.push(`${config.modules.embedding}.weight`);
+  return decoderTensors(config).filter(({ name }) => !unread.includes(name));
+}
+
+/** Hidden state [B, H] of the last token of each row, after the final norm. */
+function emitFeatures(
+  g: GraphBuilder,
+  { config, reading, inputs }: Decoder,
+  source: ParameterSource,
+  parameters: ReadonlyMap<string, Value>,
+  precision: Precision,
+): Value {
+  const isText = reading.kind === 'text';
+  const read = isText ? g.input('ids', 'int32', ['B', 'S']) : g.input('x', precision, ['B', inputs]);
+  const positions = g.input('positions', 'int32', [isText ? 'S' : inputs]);
+  const last = g.input('last', 'int32', ['B']);
+  const numbers = (): Value => {
+    const scaled = g.op('Mul', [
+      g.op('Unsqueeze', [read, g.integers([-1])]),
+      parameters.get('numbers.weight')!,
+    ]);
+    return g.op('Add', [scaled, parameters.get('numbers.bias')!]);
+  };
+  const reader: ParameterSource = isText
+    ? source
+    : {
+        ...source,
+        embed: (module, ids) => (module === config.modules.embedding ? numbers() : source.embed(module, ids)),
+      };
+  const build = { g, config, parameters: reader, precision };
+  const { hidden } = buildDecoder(build, { ids: read, positions, cache: config.layers.map(() => []) });
+  return normalised(build, g.op('Gather', [hidden, last], { axis: 0 }), config.modules.finalNorm);
+}
+
+type Reader = Pick<NetworkDefinition, 'rowsAtOnce' | 'feeds'>;
+
+function readerOf(decoder: Decoder, precision: Precision): Reader {
+  return decoder.reading.kind === 'text'
+    ? textReader(decoder, decoder.reading.decimals)
+    : numbersReader(decoder, precision);
+}
+
+function numbersReader({ inputs }: Decoder, precision: Precision): Reader {
+  return {
+    rowsAtOnce: () => Math.max(1, Math.floor(tokensAtOnce / inputs)),
+    feeds(rows) {
+      const values = joined(rows, inputs);
+      const data = precision === 'float64' ? values : Float32Array.from(values);
+      return {
+        x: new ort.Tensor(precision, data, [rows.length, inputs]),
+        positions: positionsTensor(inputs),
+        last: int32Tensor(rows.map((_, i) => (i + 1) * inputs - 1)),
+      };
+    },
+  };
+}
+
+/** Rows are padded behind, where no token that counts looks. */
+function textReader(decoder: Decoder, decimals: number): Reader {
+  const { path, config } = decoder;
+  const encode = openTextEncoder(path);
+  const known = new WeakMap<Row, readonly number[]>();
+  const idsOf = (row: Row) => {
+    const ids = known.get(row) ?? encode(observationText(row, decimals));
+    if (ids.length > config.contextTokens) throw tooLong(path, ids.length, config);
+    known.set(row, ids);
+    return ids;
+  };
+  return {
+    rowsAtOnce(rows, from) {
+      let [count, longest] = [0, 0];
+      while (from + count < rows.length) {
+        longest = Math.max(longest, idsOf(rows[from + count]!).length);
+        if (count > 0 && (count + 1) * longest > tokensAtOnce) break;
+        count++;
+      }
+      return count;
+    },
+    feeds(rows) {
+      const texts = rows.map(idsOf);
+      const width = texts.reduce((longest, { length }) => Math.max(longest, length), 0);
+      const ids = new Int32Array(rows.length * width);
+      texts.forEach((text, i) => {
+        ids.set(text, i * width);
+      });
+      return {
+        ids: new ort.Tensor('int32', ids, [rows.length, width]),
+        positions: positionsTensor(width),
+        last: int32Tensor(texts.map(({ length }, i) => i * width + length - 1)),
+      };
+    },
+  };
+}
+
+/** Numbers joined by spaces. */
+export function observationText(row: Row, decimals: number): string {
+  return Array.from(row, (value) => (Number(value.toFixed(decimals)) + 0).toFixed(decimals)).join(' ');
+}
+
+const int32Tensor = (values: readonly number[]) =>
+  new ort.Tensor('int32', Int32Array.from(values), [values.length]);
+
+const positionsTensor = (count: number) => int32Tensor([...Array(count).keys()]);
+
+function tooLong(path: string, tokens: number, { contextTokens }: DecoderConfig): UserError {
+  return new UserError({
+    field: 'policy.path',
+    value: path,
+    message: `an observation has ${tokens} tokens, and the context of this model ${contextTokens}`,
+    remedy: 'write fewer decimals (policy.decimals), or name a model with a longer context',
+  });
+}

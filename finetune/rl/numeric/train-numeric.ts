@@ -1,0 +1,251 @@
+/** Trains a numeric policy: play a batch → advantages → update → evaluate. Read this first. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { UserError } from '../../../src/base/errors.js';
+import { isRemoteId, makeEnvironment } from '../../../src/environments/catalogue/open.js';
+import { standFor } from '../../../src/environments/catalogue/versions.js';
+import type { Environment } from '../../../src/environments/environment.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { mean } from '../../../src/statistics/descriptive.js';
+import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
+import { type Baseline, playBaseline } from './baselines.js';
+import { type Learner, type LearnerState, openLearner, type UpdateFigures } from './learner.js';
+import type { NumericConfig } from './numeric-config.js';
+import {
+  type BestPolicy,
+  numericFiles,
+  readNumericCheckpoint,
+  writeNumericCheckpoint,
+  writePolicy,
+} from './numeric-files.js';
+
+export type NumericEvent =
+  /** `step`: updates already made. `steps` and `episodes` of the environment are of all updates so far. */
+  | { readonly kind: 'start'; readonly step: number; readonly totalSteps: number }
+  | ({
+      readonly kind: 'step';
+      readonly step: number;
+      /** Mean return of the episodes of this update, whose actions are drawn. */
+      readonly reward: number;
+      readonly episodes: number;
+      readonly steps: number;
+    } & UpdateFigures)
+  | {
+      readonly kind: 'evaluation';
+      readonly step: number;
+      readonly meanReturn: number;
+      readonly best: boolean;
+    }
+  | { readonly kind: 'checkpoint'; readonly step: number }
+  | ({ readonly kind: 'baseline'; readonly step: number } & Baseline);
+
+export interface NumericHooks {
+  onEvent?(event: NumericEvent): void;
+  note?(text: string): void;
+  /** Asked at every step of the environments; true writes a checkpoint and ends the training. */
+  stop?(): boolean;
+}
+
+export interface NumericOutcome {
+  readonly ended: 'complete' | 'interrupted';
+  readonly step: number;
+  readonly episodes: number;
+  readonly steps: number;
+  /** Of the best policy, on seeds that nothing else saw; undefined where it was interrupted. */
+  readonly returns: readonly number[] | undefined;
+  readonly baselines: readonly Baseline[];
+  /** Directory of the policy. */
+  readonly result: string | undefined;
+}
+
+/** First spawn keys below the seed. */
+const streams = { starts: 10, heldOut: 13 } as const;
+
+/**
+ * Goes on from the checkpoint in `config.output` where there is one; what follows is the same as without a break.
+ * @throws UserError for an environment that can't be controlled this way, and for a checkpoint of other settings
+ */
+export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
+  const environments = await openEnvironments(config, hooks);
+  const learner = openLearner(config, environments[0]!);
+  try {
+    return await trainOn({ config, hooks, environments, learner });
+  } finally {
+    await learner.close();
+    for (const environment of environments) environment.close?.();
+  }
+}
+
+interface Training {
+  readonly config: NumericConfig;
+  readonly hooks: NumericHooks;
+  readonly environments: readonly Environment[];
+  readonly learner: Learner;
+}
+
+async function trainOn(training: Training): Promise<NumericOutcome> {
+  const { config, hooks, learner } = training;
+  const file = join(config.output, numericFiles.checkpoint);
+  const identity = identityOf(config);
+  const stored = readNumericCheckpoint(file, identity);
+  const state = stored?.state ?? learner.initial();
+  let best = stored?.best;
+  const save = () => {
+    writeNumericCheckpoint(file, state, best, identity);
+    hooks.onEvent?.({ kind: 'checkpoint', step: state.updates });
+  };
+  const outcome = (ended: NumericOutcome['ended']) => {
+    const { updates: step, episodes, steps } = state;
+    return { ended, step, episodes, steps };
+  };
+  const interrupted = () => {
+    save();
+    return { ...outcome('interrupted'), returns: undefined, baselines: [], result: undefined };
+  };
+  hooks.onEvent?.({ kind: 'start', step: state.updates, totalSteps: config.updates });
+  while (!isOver(config, state)) {
+    const event = await update(training, state);
+    if (event === undefined) return interrupted();
+    hooks.onEvent?.(event);
+    if (isOver(config, state) || state.updates % config.evaluation.every === 0) {
+      const judged = await judge(training, state, best);
+      if (judged === undefined) return interrupted();
+      best = judged;
+    }
+    if (isOver(config, state) || state.updates % config.checkpointEvery === 0) save();
+  }
+  const returns = await play(training, best!, finalSeeds(config));
+  if (returns === undefined) return interrupted();
+  const baselines: Baseline[] = [];
+  for (const name of config.baselines) {
+    if (hooks.stop?.()) return interrupted();
+    const { episodes } = state;
+    const budget = { seed: config.seed, episodes, finalSeeds: finalSeeds(config) };
+    const baseline = await playBaseline(name, training.environments[0]!, budget);
+    baselines.push(baseline);
+    hooks.onEvent?.({ kind: 'baseline', step: state.updates, ...baseline });
+  }
+  return { ...outcome('complete'), returns, baselines, result: writePolicy(config, best!) };
+}
+
+/** @returns undefined where it was stopped */
+async function update(
+  { config, hooks, environments, learner }: Training,
+  state: LearnerState,
+): Promise<NumericEvent | undefined> {
+  const most = batchEpisodes(config, state);
+  const episodes = await playEpisodes(
+    learner.actor(state),
+    environments,
+    (index, steps) =>
+      index < most && (index < environments.length || steps < config.batchSteps)
+        ? trainingStart(config.seed, state.episodes + index)
+        : undefined,
+    hooks.stop,
+  );
+  if (episodes === undefined) return undefined;
+  const figures = await learner.update(state, episodes, progressOf(config, state));
+  if (state.theta.some((value) => !Number.isFinite(value)))
+    throw new UserError({
+      message: `the policy holds numbers that are not finite after update ${state.updates}`,
+      remedy: 'lower the learning rate, or algorithm.maxKl',
+    });
+  return {
+    kind: 'step',
+    step: state.updates,
+    reward: mean(episodes.map(returnOf)),
+    episodes: state.episodes,
+    steps: state.steps,
+    ...figures,
+  };
+}
+
+/** Evaluates the policy as it is now. @returns the best so far; undefined where it was stopped */
+async function judge(
+  training: Training,
+  { theta, observed, updates: step }: LearnerState,
+  best: BestPolicy | undefined,
+): Promise<BestPolicy | undefined> {
+  const { config, hooks } = training;
+  const seeds = evaluationSeeds(config.seed, 0, config.evaluation.episodes);
+  const returns = await play(training, { theta, observed }, seeds);
+  if (returns === undefined) return undefined;
+  const meanReturn = mean(returns);
+  const isBest = best === undefined || meanReturn >= best.meanReturn;
+  hooks.onEvent?.({ kind: 'evaluation', step, meanReturn, best: isBest });
+  if (!isBest) return best;
+  const { count, mean: centre, squares } = observed;
+  return {
+    ...{ step, meanReturn, theta: theta.slice() },
+    observed: { count, mean: centre.slice(), squares: squares.slice() },
+  };
+}
+
+/** Returns of the most probable actions, a seed each. */
+async function play(
+  { environments, hooks, learner }: Training,
+  policy: Pick<LearnerState, 'theta' | 'observed'>,
+  seeds: readonly number[],
+): Promise<readonly number[] | undefined> {
+  const start = (index: number): Start | undefined =>
+    index < seeds.length ? { seed: seeds[index]!, actionSeed: undefined } : undefined;
+  const episodes: readonly NumericEpisode[] | undefined = await playEpisodes(
+    learner.actor(policy),
+    environments,
+    start,
+    hooks.stop,
+  );
+  return episodes?.map(returnOf);
+}
+
+/** Episodes that the next batch may have. */
+function batchEpisodes(
+  { batchEpisodes: most, maxEpisodes }: NumericConfig,
+  { episodes }: LearnerState,
+): number {
+  const left = (maxEpisodes ?? Number.POSITIVE_INFINITY) - episodes;
+  return Math.min(most ?? Number.POSITIVE_INFINITY, left);
+}
+
+function isOver({ updates, maxEpisodes }: NumericConfig, state: LearnerState): boolean {
+  return state.updates >= updates || (maxEpisodes !== undefined && state.episodes >= maxEpisodes);
+}
+
+function progressOf({ updates, maxEpisodes }: NumericConfig, state: LearnerState): number {
+  return Math.max(state.updates / updates, maxEpisodes === undefined ? 0 : state.episodes / maxEpisodes);
+}
+
+/** Training starts lie below 2^31, those of evaluations above. */
+function trainingStart(seed: number, episode: number): Start {
+  const random = createGenerator(seed, [streams.starts, episode]);
+  return { seed: random.integers(0, 2 ** 31), actionSeed: random.integers(0, 2 ** 31) };
+}
+
+function evaluationSeeds(seed: number, stage: 0 | 1, episodes: number): readonly number[] {
+  const random = createGenerator(seed, [streams.heldOut, stage]);
+  return Array.from({ length: episodes }, () => (stage + 1) * 2 ** 31 + random.integers(0, 2 ** 31));
+}
+
+const finalSeeds = ({ seed, evaluation }: NumericConfig) => evaluationSeeds(seed, 1, evaluation.episodes);
+
+async function openEnvironments(
+  { environment: { id, options }, environments }: NumericConfig,
+  { note }: NumericHooks,
+): Promise<readonly Environment[]> {
+  if (isRemoteId(id))
+    throw new UserError({
+      field: 'environment',
+      value: id,
+      message: 'another program plays this environment, and numeric policies are trained in this one',
+      remedy: 'name a built-in environment, or a module of yours (./my-env.js)',
+    });
+  const stand = standFor(id);
+  if (stand !== undefined) note?.(stand.note);
+  return Promise.all(Array.from({ length: environments }, () => makeEnvironment(id, options)));
+}
+
+/** Everything that the course of a training follows from; how long it goes on, and what is played beside it, is not. */
+function identityOf(config: NumericConfig): string {
+  const { output: _, baselines: _baselines, checkpointEvery: _every, $schema: _schema, ...fixed } = config;
+  return createHash('sha256').update(JSON.stringify(fixed)).digest('hex');
+}

@@ -1,0 +1,100 @@
+/** What a page of reinforcement learning shows of an update: how far the policy moved, and how sure it is. */
+import { mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
+import { type ReadExample, trainedLength } from '../../engine/batch.js';
+import type { PerToken, Sampled } from './sampled.js';
+import type { ObjectiveSettings } from './settings.js';
+
+/** Means over the trained tokens of an update; absent where nothing was given to compute them from. */
+export interface PolicyStatistics {
+  readonly tokens: number;
+  /** In nats. */
+  readonly entropy: number;
+  /** Shares of the tokens whose ratio no longer pushes: below 1 − low with A < 0, above 1 + high (or the cap) with A > 0. */
+  readonly clippedLow: number;
+  readonly clippedHigh: number;
+  /** KL(π_old ‖ π) since the batch was sampled, KL(π ‖ π_ref), and of the trainer's to the sampler's policy (k3, nats). */
+  readonly kl: number;
+  readonly referenceKl?: number;
+  readonly samplerKl?: number;
+  /** Share of the returns' variance that the values explain: 1 is all, 0 nothing. */
+  readonly explainedVariance?: number;
+}
+
+/** @param examples of all parts of an update, as `lossAndGradients` gives them back */
+export function policyStatistics(
+  examples: readonly ReadExample<Sampled>[],
+  settings: ObjectiveSettings,
+): PolicyStatistics {
+  const tokens = examples.flatMap((read) => tokensOf(read, settings));
+  const average = (of: (token: Token) => number) => mean(tokens.map(of));
+  const given = (name: 'reference' | 'sampler') => tokens.every((token) => token[name] !== undefined);
+  const limits = limitsOf(settings);
+  return {
+    tokens: tokens.length,
+    entropy: average(({ entropy }) => entropy),
+    clippedLow: average(({ ratio, advantage }) => Number(ratio < limits.low && advantage < 0)),
+    clippedHigh: average(({ ratio, advantage }) => Number(ratio > limits.high && advantage > 0)),
+    kl: average(({ logp, old }) => k3(logp - old)),
+    ...(given('reference') && { referenceKl: average(({ logp, reference }) => k3(reference! - logp)) }),
+    ...(given('sampler') && { samplerKl: average(({ old, sampler }) => k3(old - sampler!)) }),
+    ...explained(examples),
+  };
+}
+
+interface Token {
+  readonly logp: number;
+  readonly old: number;
+  readonly sampler: number | undefined;
+  readonly reference: number | undefined;
+  readonly entropy: number;
+  readonly advantage: number;
+  /** π / π_old, at the level that the objective clips. */
+  readonly ratio: number;
+}
+
+function tokensOf(
+  { example, logp, outputs }: ReadExample<Sampled>,
+  settings: ObjectiveSettings,
+): readonly Token[] {
+  const { advantages, oldLogp = logp, samplerLogp, referenceLogp } = example;
+  const places = [...example.completionIds.keys()].filter((token) => example.trained?.[token] !== false);
+  const difference = (token: number) => logp[token]! - oldLogp[token]!;
+  const total = sum(places.map(difference));
+  const whole = settings.kind === 'rloo' ? total : total / Math.max(1, trainedLength(example));
+  const level = settings.kind === 'rloo' || (settings.kind === 'grpo' && settings.ratio === 'sequence');
+  return places.map((token) => ({
+    logp: logp[token]!,
+    old: oldLogp[token]!,
+    sampler: samplerLogp?.[token],
+    reference: referenceLogp?.[token],
+    entropy: outputs.entropy![token]!,
+    advantage: numberAt(advantages, token),
+    ratio: Math.exp(level ? whole : difference(token)),
+  }));
+}
+
+const numberAt = (numbers: number | PerToken, token: number): number =>
+  typeof numbers === 'number' ? numbers : numbers[token]!;
+
+function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly high: number } {
+  if (settings.kind === 'reinforce') return { low: 0, high: Number.POSITIVE_INFINITY };
+  if (settings.kind === 'grpo' && settings.variant === 'cispo') return { low: 0, high: settings.cap };
+  return { low: 1 - settings.clip.low, high: 1 + settings.clip.high };
+}
+
+/** eᵈ − d − 1 estimates KL(p ‖ q) from samples of p with d = log q − log p, and is never negative (Schulman 2020). */
+const k3 = (difference: number): number => Math.expm1(difference) - difference;
+
+function explained(examples: readonly ReadExample<Sampled>[]): Pick<PolicyStatistics, 'explainedVariance'> {
+  const pairs = examples.flatMap(({ example: { returns, trained, completionIds }, outputs: { values } }) =>
+    returns === undefined || values === undefined
+      ? []
+      : [...completionIds.keys()].flatMap((token) =>
+          trained?.[token] === false ? [] : [{ target: returns[token]!, value: values[token]! }],
+        ),
+  );
+  const spread = standardDeviation(pairs.map(({ target }) => target)) ** 2;
+  if (spread === 0) return {};
+  const rest = standardDeviation(pairs.map(({ target, value }) => target - value)) ** 2;
+  return { explainedVariance: 1 - rest / spread };
+}

@@ -1,0 +1,94 @@
+/** A house with a task: goals that count once they are reached, and mistakes that end the game. */
+import type { TextGame, TextTurn } from '../text-game.js';
+import type { Deed } from './commands.js';
+import { House } from './house.js';
+import type { HousePlan } from './plan.js';
+import { deedText, roomText } from './words.js';
+
+export interface HouseTask {
+  readonly plan: HousePlan;
+  /** What the player is told to do. */
+  readonly objective: string;
+  /** Each counts for the same share of the score, from when it first holds. */
+  readonly goals: readonly ((house: House) => boolean)[];
+  /** Why the game is lost, with what holds then. */
+  readonly mistakes: readonly { readonly holds: (house: House) => boolean; readonly text: string }[];
+  /** Why the task refuses a deed that the house allows; undefined where it does not. */
+  refuses?(house: House, deed: Deed): string | undefined;
+  /** What a deed changes beyond what it changes in any house. */
+  after?(house: House, deed: Deed): void;
+}
+
+export class HouseGame implements TextGame {
+  readonly maxScore = 1;
+  readonly gold: readonly string[];
+  readonly #task: HouseTask;
+  readonly #house: House;
+  #reached: boolean[] = [];
+  #mistake: string | undefined;
+  #moves = 0;
+  #admissible: readonly string[] | undefined;
+
+  /** @param gold commands that win */
+  constructor(task: HouseTask, gold: readonly string[]) {
+    this.#task = task;
+    this.gold = gold;
+    this.#house = new House(task.plan);
+    this.start();
+  }
+
+  get admissible(): readonly string[] {
+    this.#admissible ??= this.#allowed();
+    return this.#admissible;
+  }
+  get score(): number {
+    return this.#reached.filter(Boolean).length / this.#reached.length;
+  }
+  get won(): boolean {
+    return !this.lost && this.#reached.every(Boolean);
+  }
+  get lost(): boolean {
+    return this.#mistake !== undefined;
+  }
+  get moves(): number {
+    return this.#moves;
+  }
+
+  start(): string {
+    this.#house.reset();
+    this.#reached = this.#task.goals.map(() => false);
+    this.#mistake = undefined;
+    this.#moves = 0;
+    this.#admissible = undefined;
+    return `${this.#task.objective}\n${roomText(this.#house)}`;
+  }
+
+  step(command: string): TextTurn {
+    const deed = this.#house.deedOf(command);
+    if (deed === undefined) return { text: "You can't do that now.", understood: false };
+    const refusal = this.#task.refuses?.(this.#house, deed);
+    if (refusal !== undefined) return { text: refusal, understood: false };
+    this.#moves++;
+    this.#house.do(deed);
+    this.#task.after?.(this.#house, deed);
+    this.#admissible = undefined;
+    const before = this.score;
+    this.#judge();
+    const texts = [deedText(this.#house, deed)];
+    if (this.score > before) texts.push('Your score went up.');
+    if (this.#mistake !== undefined) texts.push(`${this.#mistake} You have lost.`);
+    else if (this.won) texts.push('You have won.');
+    return { text: texts.join(' '), understood: true };
+  }
+
+  #allowed(): readonly string[] {
+    const possible = this.#house.possible().filter(({ deed }) => !this.#task.refuses?.(this.#house, deed));
+    return possible.map(({ text }) => text).filter((text, i, all) => text !== all[i - 1]);
+  }
+
+  #judge(): void {
+    for (const [index, holds] of this.#task.goals.entries())
+      if (!this.#reached[index]! && holds(this.#house)) this.#reached[index] = true;
+    this.#mistake = this.#task.mistakes.find(({ holds }) => holds(this.#house))?.text;
+  }
+}

@@ -1,0 +1,183 @@
+/** The state of a house that a player walks through: what is possible, and what it changes. */
+import { type Command, commandsOf, type Deed } from './commands.js';
+import type { Cut, Heat, HousePlan, Whereabouts } from './plan.js';
+
+const carried: Whereabouts = { kind: 'carried' };
+const gone: Whereabouts = { kind: 'gone' };
+
+/** What may become of an appliance's food beside being cooked. */
+export type Cooked = 'raw' | Heat | 'burned';
+
+export class House {
+  readonly plan: HousePlan;
+  readonly #commands: readonly (readonly Command[])[];
+  readonly #byText: readonly ReadonlyMap<string, readonly Deed[]>[];
+  readonly #dish: number;
+  room = 0;
+  doorsOpen: boolean[] = [];
+  places: ('open' | 'closed' | 'locked')[] = [];
+  things: Whereabouts[] = [];
+  cuts: (Cut | 'uncut')[] = [];
+  cooked: Cooked[] = [];
+  #carried = 0;
+
+  constructor(plan: HousePlan) {
+    this.plan = plan;
+    this.#commands = commandsOf(plan);
+    this.#byText = this.#commands.map(deedsByText);
+    this.#dish = plan.things.findIndex(({ dish }) => dish);
+    this.reset();
+  }
+
+  reset(): void {
+    const { start, doors, places, things } = this.plan;
+    this.room = start;
+    this.doorsOpen = doors.map(({ open }) => open);
+    this.places = places.map(({ state }) => state ?? 'open');
+    this.things = things.map(({ at }) => at);
+    this.cuts = things.map(() => 'uncut');
+    this.cooked = things.map(() => 'raw');
+    this.#carried = this.things.filter(({ kind }) => kind === 'carried').length;
+  }
+
+  /** Sorted by their texts. */
+  possible(): readonly Command[] {
+    return this.#commands[this.room]!.filter(({ deed }) => this.can(deed));
+  }
+
+  /** The deed of a command that is possible now. */
+  deedOf(text: string): Deed | undefined {
+    // Two commands have one text where a thing and a place share a name: the one that is possible is meant.
+    return this.#byText[this.room]!.get(text)?.find((deed) => this.can(deed));
+  }
+
+  isCarried(thing: number): boolean {
+    return this.things[thing]!.kind === 'carried';
+  }
+
+  isIn(thing: number, place: number): boolean {
+    const at = this.things[thing]!;
+    return at.kind === 'place' && at.place === place;
+  }
+
+  get isFull(): boolean {
+    return this.#carried >= this.plan.capacity;
+  }
+
+  can(deed: Deed): boolean {
+    switch (deed.kind) {
+      case 'look':
+      case 'inventory':
+        return true;
+      case 'prepare':
+        return this.things[this.#dish]!.kind === 'gone';
+      case 'go':
+      case 'open-door':
+      case 'close-door':
+        return this.#canPass(deed);
+      case 'open':
+        return this.places[deed.place] === 'closed';
+      case 'close':
+        return this.places[deed.place] === 'open';
+      case 'unlock':
+        return this.places[deed.place] === 'locked' && this.isCarried(this.plan.places[deed.place]!.key!);
+      case 'pick-up': {
+        const at = this.things[deed.thing]!;
+        return at.kind === 'floor' && at.room === this.room && !this.isFull;
+      }
+      case 'read':
+        return this.isCarried(deed.thing) || this.sees(deed.thing);
+      case 'drop':
+      case 'eat':
+        return this.isCarried(deed.thing);
+      case 'cut':
+        return this.isCarried(deed.thing) && this.isCarried(deed.tool) && this.cuts[deed.thing] === 'uncut';
+      case 'take':
+        return this.isIn(deed.thing, deed.place) && this.places[deed.place] === 'open' && !this.isFull;
+      case 'put':
+        return this.isCarried(deed.thing) && this.places[deed.place] === 'open';
+      case 'cook':
+        return this.isCarried(deed.thing);
+    }
+  }
+
+  #canPass({ kind, direction }: Extract<Deed, { direction: unknown }>): boolean {
+    const exit = this.plan.rooms[this.room]!.exits[direction];
+    if (exit === undefined) return false;
+    const open = exit.door === undefined || this.doorsOpen[exit.door]!;
+    if (kind === 'go') return open;
+    return exit.door !== undefined && open === (kind === 'close-door');
+  }
+
+  /** Whether the thing lies open to view in the player's room. */
+  sees(thing: number): boolean {
+    const at = this.things[thing]!;
+    if (at.kind === 'floor') return at.room === this.room;
+    if (at.kind !== 'place') return false;
+    return this.plan.places[at.place]!.room === this.room && this.places[at.place] === 'open';
+  }
+
+  /** Does what is possible. */
+  do(deed: Deed): void {
+    switch (deed.kind) {
+      case 'look':
+      case 'inventory':
+      case 'read':
+        return;
+      case 'prepare':
+        this.#move(this.#dish, carried);
+        return;
+      case 'go':
+        this.room = this.plan.rooms[this.room]!.exits[deed.direction]!.room;
+        return;
+      case 'open-door':
+      case 'close-door':
+        this.doorsOpen[this.plan.rooms[this.room]!.exits[deed.direction]!.door!] = deed.kind === 'open-door';
+        return;
+      case 'open':
+        this.places[deed.place] = 'open';
+        return;
+      case 'close':
+      case 'unlock':
+        this.places[deed.place] = 'closed';
+        return;
+      case 'pick-up':
+      case 'take':
+        this.#move(deed.thing, carried);
+        return;
+      case 'drop':
+        this.#move(deed.thing, { kind: 'floor', room: this.room });
+        return;
+      case 'put':
+        this.#move(deed.thing, { kind: 'place', place: deed.place });
+        return;
+      case 'eat':
+        this.#move(deed.thing, gone);
+        return;
+      case 'cut':
+        this.cuts[deed.thing] = deed.cut;
+        return;
+      case 'cook':
+        this.cooked[deed.thing] =
+          this.cooked[deed.thing] === 'raw' ? this.plan.places[deed.place]!.heat! : 'burned';
+        return;
+    }
+  }
+
+  /** What is used up in a meal. */
+  useUp(thing: number): void {
+    this.#move(thing, gone);
+  }
+
+  #move(thing: number, to: Whereabouts): void {
+    if (this.isCarried(thing)) this.#carried--;
+    if (to.kind === 'carried') this.#carried++;
+    this.things[thing] = to;
+  }
+}
+
+function deedsByText(commands: readonly Command[]): ReadonlyMap<string, readonly Deed[]> {
+  const deeds = new Map<string, Deed[]>();
+  for (const { text, deed } of commands) deeds.set(text, [...(deeds.get(text) ?? []), deed]);
+  return deeds;
+}

@@ -1,0 +1,25 @@
+/** A game that is played by text commands: the worlds of this folder, and the files of TextWorld. */
+export interface TextGame {
+  /** Starts it anew. @returns the first text: the task, and what the player sees */
+  start(): string;
+  /** Does what the command says. One that is not admissible changes nothing. */
+  step(command: string): TextTurn;
+  /** What can be done now: sorted, each once. */
+  readonly admissible: readonly string[];
+  readonly score: number;
+  /** The score of a game that is won. */
+  readonly maxScore: number;
+  readonly won: boolean;
+  readonly lost: boolean;
+  /** Commands that were understood. */
+  readonly moves: number;
+  /** Commands that win from the start on; undefined where none are known. */
+  readonly gold: readonly string[] | undefined;
+}
+
+export interface TextTurn {
+  /** The answer of the game. */
+  readonly text: string;
+  /** False for a command that is none of the admissible ones. */
+  readonly understood: boolean;
+}

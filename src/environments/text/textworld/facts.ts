@@ -1,0 +1,111 @@
+/** What is true in a game: facts about objects, found by predicate and object. */
+
+/** Facts are interned: equal facts are one object. */
+export interface Fact {
+  /** Name and arity, such as `in/2`. */
+  readonly predicate: string;
+  /** Numbers of objects. */
+  readonly objects: readonly number[];
+  /** Orders facts: by name, then by the ids and types of the arguments, as text. */
+  readonly key: string;
+}
+
+/** An object as the file names it. */
+export interface WorldObject {
+  readonly id: string;
+  readonly type: string;
+}
+
+/** The objects of a game and all facts about them that were ever spoken of. */
+export class Vocabulary {
+  readonly objects: readonly WorldObject[];
+  readonly #numbers: ReadonlyMap<string, number>;
+  readonly #facts = new Map<string, Fact>();
+
+  constructor(objects: readonly WorldObject[]) {
+    this.objects = objects;
+    this.#numbers = new Map(objects.map(({ id }, number) => [id, number]));
+  }
+
+  number(id: string): number | undefined {
+    return this.#numbers.get(id);
+  }
+
+  fact(name: string, objects: readonly number[]): Fact {
+    const id = `${name}(${objects.join()})`;
+    const known = this.#facts.get(id);
+    if (known !== undefined) return known;
+    const sortedBy = objects.map(
+      (number) => `${this.objects[number]!.id}\u0001${this.objects[number]!.type}`,
+    );
+    const fact = {
+      predicate: predicateOf(name, objects.length),
+      objects: [...objects],
+      key: [name, ...sortedBy].join('\u0000'),
+    };
+    this.#facts.set(id, fact);
+    return fact;
+  }
+}
+
+export const predicateOf = (name: string, arity: number): string => `${name}/${arity}`;
+
+interface Index {
+  readonly all: Set<Fact>;
+  /** At each place of the arguments, the facts by the object that stands there. */
+  readonly places: readonly Map<number, Set<Fact>>[];
+}
+
+const none: ReadonlySet<Fact> = new Set();
+
+/** The facts that hold now. */
+export class Facts {
+  readonly #index = new Map<string, Index>();
+
+  constructor(facts: Iterable<Fact>) {
+    for (const fact of facts) this.add(fact);
+  }
+
+  has(fact: Fact): boolean {
+    return this.#index.get(fact.predicate)?.all.has(fact) ?? false;
+  }
+
+  /** All facts of the predicate. */
+  of(predicate: string): ReadonlySet<Fact> {
+    return this.#index.get(predicate)?.all ?? none;
+  }
+
+  /** Those that have the object at that place. */
+  with(predicate: string, place: number, object: number): ReadonlySet<Fact> {
+    return this.#index.get(predicate)?.places[place]?.get(object) ?? none;
+  }
+
+  /** @returns whether it was new */
+  add(fact: Fact): boolean {
+    let index = this.#index.get(fact.predicate);
+    if (index === undefined) {
+      index = { all: new Set(), places: fact.objects.map(() => new Map()) };
+      this.#index.set(fact.predicate, index);
+    }
+    if (index.all.has(fact)) return false;
+    index.all.add(fact);
+    for (const [place, object] of fact.objects.entries()) {
+      const facts = index.places[place]!.get(object);
+      if (facts === undefined) index.places[place]!.set(object, new Set([fact]));
+      else facts.add(fact);
+    }
+    return true;
+  }
+
+  /** @returns whether it held */
+  delete(fact: Fact): boolean {
+    const index = this.#index.get(fact.predicate);
+    if (index === undefined || !index.all.delete(fact)) return false;
+    for (const [place, object] of fact.objects.entries()) index.places[place]!.get(object)!.delete(fact);
+    return true;
+  }
+
+  *[Symbol.iterator](): Generator<Fact> {
+    for (const { all } of this.#index.values()) yield* all;
+  }
+}

@@ -1,0 +1,56 @@
+/** The `.json` file of a TextWorld game: its world, quests, names and the text of its rules. */
+import { z } from 'zod';
+import { UserError } from '../../../base/errors.js';
+import { checkedValue, readJson } from '../../../storage/files.js';
+
+const argument = z.object({ name: z.string(), type: z.string() });
+const proposition = z.object({ name: z.string(), arguments: z.array(argument) });
+const action = z.object({
+  name: z.string(),
+  preconditions: z.array(proposition),
+  postconditions: z.array(proposition),
+});
+const event = z.object({ actions: z.array(action).default([]), condition: action });
+const info = z.object({
+  id: z.string(),
+  type: z.string(),
+  name: z.string().nullish(),
+  desc: z.string().nullish(),
+  indefinite: z.string().nullish(),
+});
+
+const gameSchema = z.object({
+  version: z.literal(1),
+  world: z.array(proposition).min(1),
+  quests: z.array(
+    z.object({
+      reward: z.number(),
+      win_events: z.array(event),
+      fail_events: z.array(event),
+      optional: z.boolean().default(false),
+      repeatable: z.boolean().default(false),
+    }),
+  ),
+  infos: z.array(z.tuple([z.string(), info])),
+  KB: z.object({ logic: z.string() }),
+  objective: z.string().default(''),
+  metadata: z.object({ walkthrough: z.array(z.string()).nullish() }).default({}),
+});
+
+export type GameFile = z.output<typeof gameSchema>;
+export type FileProposition = z.output<typeof proposition>;
+export type FileAction = z.output<typeof action>;
+export type FileInfo = z.output<typeof info>;
+export type FileQuest = GameFile['quests'][number];
+
+/** @throws UserError for a file that is no game of TextWorld, with the place of what is wrong */
+export function readGame(file: string): GameFile {
+  const content = readJson(file);
+  if (content === undefined)
+    throw new UserError({
+      file,
+      message: 'there is no such game',
+      remedy: 'name the .json that tw-make writes beside the .z8',
+    });
+  return checkedValue(gameSchema, content, file);
+}

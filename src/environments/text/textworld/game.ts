@@ -1,0 +1,223 @@
+/** Plays a TextWorld game from its `.json` file alone: rules, quests and texts are in it. */
+
+import type { TextGame, TextTurn } from '../text-game.js';
+import { type Action, ActionFinder } from './actions.js';
+import { type Fact, Facts, Vocabulary, type WorldObject } from './facts.js';
+import { endText, feedback, inventoryText, scoreText } from './feedback.js';
+import type { FileInfo, FileProposition, FileQuest, GameFile } from './game-file.js';
+import { type Logic, parseLogic } from './logic.js';
+import { makePlan } from './plan.js';
+import { type Dialect, maximumScore, type Quest, QuestLog } from './quests.js';
+import { missingForMeal } from './recipe.js';
+import { inQuotes, roomText, type Scene } from './wording.js';
+
+/** A game that is ready to be played, any number of times. */
+export interface TextWorldGame {
+  readonly dialect: Dialect;
+  readonly vocabulary: Vocabulary;
+  readonly infos: readonly FileInfo[];
+  readonly logic: Logic;
+  readonly start: readonly Fact[];
+  readonly quests: readonly Quest[];
+  readonly objective: string;
+  /** The score of all quests; infinite where one can be won again and again. */
+  readonly maxScore: number;
+  /** Commands that win, where the file has them. */
+  readonly walkthrough: readonly string[] | undefined;
+}
+
+/** @throws UserError for rules that can't be read */
+export function loadGame(file: GameFile, dialect: Dialect): TextWorldGame {
+  const logic = parseLogic(file.KB.logic);
+  const infos = file.infos.map(([, info]) => info);
+  const known = new Set(infos.map(({ id }) => id));
+  const others = new Map<string, WorldObject>();
+  for (const { arguments: given } of [...file.world, ...file.quests.flatMap(propositionsOf)])
+    for (const { name, type } of given) if (!known.has(name)) others.set(name, { id: name, type });
+  const vocabulary = new Vocabulary([...infos, ...others.values()]);
+  const factOf = ({ name, arguments: given }: FileProposition) =>
+    vocabulary.fact(
+      name,
+      given.map((one) => vocabulary.number(one.name)!),
+    );
+  const quests = file.quests.map((quest) => questOf(quest, factOf, logic, dialect));
+  return {
+    dialect,
+    vocabulary,
+    infos,
+    logic,
+    start: file.world.map(factOf),
+    quests,
+    objective: inQuotes(file.objective),
+    maxScore: maximumScore(quests),
+    walkthrough: file.metadata.walkthrough ?? undefined,
+  };
+}
+
+function propositionsOf({ win_events, fail_events }: FileQuest): FileProposition[] {
+  return [...win_events, ...fail_events].flatMap(({ condition, actions }) =>
+    [condition, ...actions].flatMap(({ preconditions, postconditions }) => [
+      ...preconditions,
+      ...postconditions,
+    ]),
+  );
+}
+
+function questOf(
+  { reward, optional, repeatable, win_events, fail_events }: FileQuest,
+  factOf: (proposition: FileProposition) => Fact,
+  logic: Logic,
+  dialect: Dialect,
+): Quest {
+  const events = (list: FileQuest['win_events']) =>
+    list.map(({ actions, condition }) => ({
+      condition: condition.preconditions.map(factOf),
+      plan:
+        dialect === 'json' && actions.length > 0
+          ? makePlan([...actions, condition], factOf, logic.reverse)
+          : undefined,
+    }));
+  return { reward, optional, repeatable, wins: events(win_events), failures: events(fail_events) };
+}
+
+/** One play of a game. */
+export class TextWorldPlay implements TextGame {
+  readonly maxScore: number;
+  readonly gold: readonly string[] | undefined;
+  readonly #game: TextWorldGame;
+  readonly #finder: ActionFinder;
+  #facts!: Facts;
+  #quests!: QuestLog;
+  #moved = new Map<number, number>();
+  #moves = 0;
+  #commands = 0;
+  /** By command, the action that it does. */
+  #actions = new Map<string, Action>();
+  #admissible: readonly string[] = [];
+
+  constructor(game: TextWorldGame) {
+    const { logic, vocabulary, infos } = game;
+    this.#game = game;
+    this.maxScore = game.maxScore;
+    this.gold = game.walkthrough;
+    this.#finder = new ActionFinder(
+      logic,
+      vocabulary,
+      vocabulary.objects.map((_, i) => infos[i]?.name ?? ''),
+    );
+  }
+
+  /** Sorted, each once. */
+  get admissible(): readonly string[] {
+    return this.#admissible;
+  }
+  get score(): number {
+    return this.#quests.score;
+  }
+  get won(): boolean {
+    return this.#quests.won;
+  }
+  get lost(): boolean {
+    return this.#quests.lost;
+  }
+  /** Commands that were understood. */
+  get moves(): number {
+    return this.#moves;
+  }
+  get description(): string {
+    return roomText(this.#scene, this.#room);
+  }
+  get inventory(): string {
+    return inventoryText(this.#scene);
+  }
+
+  /** Starts anew. */
+  start(): string {
+    this.#facts = new Facts(this.#game.start);
+    this.#quests = new QuestLog(this.#game.quests, this.#game.dialect, this.#facts);
+    this.#moved = new Map();
+    this.#moves = 0;
+    this.#commands = 0;
+    this.#find(undefined);
+    const { objective } = this.#game;
+    return (objective === '' ? '' : `${objective}\n\n`) + this.description;
+  }
+
+  /** Does what the command says; one that is not admissible changes nothing. */
+  step(command: string): TextTurn {
+    this.#commands++;
+    const action = this.#actions.get(command.trim());
+    if (action === undefined) return { text: this.#refusal(command.trim()), understood: false };
+    if (this.#game.dialect === 'z8' && isMeal(action)) {
+      const missing = missingForMeal(this.#scene);
+      if (missing !== undefined) return { text: missing, understood: true };
+    }
+    const before = this.score;
+    this.#moves++;
+    const changed = this.#apply(action);
+    this.#quests.update(this.#facts, action);
+    if (changed.size > 0) this.#find(changed);
+    return { text: this.#text(action, this.score - before), understood: true };
+  }
+
+  #refusal(command: string): string {
+    const [, verb, name] = /^(open|close) (.*)$/.exec(command) ?? [];
+    const opposite = verb === 'open' ? 'close' : 'open';
+    const isSo = verb !== undefined && this.#actions.has(`${opposite} ${name}`);
+    return isSo && this.#game.dialect === 'z8'
+      ? `That's already ${verb === 'open' ? 'open' : 'closed'}.`
+      : 'Invalid command.';
+  }
+
+  get #scene(): Scene {
+    const { vocabulary, infos } = this.#game;
+    return { vocabulary, infos, facts: this.#facts, moved: this.#moved };
+  }
+
+  get #room(): number {
+    const player = this.#game.vocabulary.number('P')!;
+    return [...this.#facts.with('at/2', 0, player)][0]!.objects[1]!;
+  }
+
+  /** @returns the predicates that changed */
+  #apply({ before, after }: Action): ReadonlySet<string> {
+    const changed = new Set<string>();
+    for (const fact of after) {
+      if (before.includes(fact) || !this.#facts.add(fact)) continue;
+      changed.add(fact.predicate);
+      if (places.has(fact.predicate)) this.#moved.set(fact.objects[0]!, this.#moves);
+    }
+    for (const fact of before)
+      if (!after.includes(fact) && this.#facts.delete(fact)) changed.add(fact.predicate);
+    return changed;
+  }
+
+  #find(changed: ReadonlySet<string> | undefined): void {
+    const actions = new Map<string, Action>();
+    const { dialect } = this.#game;
+    for (const action of this.#finder.find(this.#facts, changed).flat()) {
+      const other = actions.get(action.command);
+      // The compiled game does the one that asks for most; TextWorld itself the first.
+      const isBetter =
+        other === undefined || (dialect === 'z8' && action.before.length > other.before.length);
+      if (isBetter) actions.set(action.command, action);
+    }
+    this.#actions = actions;
+    this.#admissible = [...actions.keys()].toSorted();
+  }
+
+  #text(action: Action, points: number): string {
+    const ended = this.won || this.lost;
+    return [
+      feedback(this.#scene, action, this.#room),
+      ...(points === 0 ? [] : [scoreText(points)]),
+      ...(ended
+        ? [endText(!this.lost, this.score, this.#game.maxScore, this.#commands + (this.lost ? 0 : 1))]
+        : []),
+    ].join('\n\n');
+  }
+}
+
+const places: ReadonlySet<string> = new Set(['in/2', 'on/2', 'at/2']);
+
+const isMeal = ({ rule }: Action) => rule.startsWith('make/recipe');

@@ -1,0 +1,294 @@
+/**
+ * The rules of a TextWorld game, read from the text `KB.logic` of its file. Rules whose effects games differ in (10 to 43
+ * of them) are data: nothing here knows what a command does.
+ */
+import { UserError } from '../../../base/errors.js';
+import { type LogicToken, tokensOfLogic } from './logic-tokens.js';
+
+/** Stands for one object in a rule; the same name stands for the same object. */
+export interface Placeholder {
+  readonly name: string;
+  readonly type: string;
+}
+
+export interface Pattern {
+  readonly predicate: string;
+  readonly placeholders: readonly Placeholder[];
+}
+
+export interface Rule {
+  readonly name: string;
+  /** In written order, aliases expanded. */
+  readonly preconditions: readonly Pattern[];
+  /** Holds the preconditions that are kept, too. */
+  readonly postconditions: readonly Pattern[];
+  /** Such as `insert {o} into {c}`; undefined for a rule that no command is for. */
+  readonly command: string | undefined;
+}
+
+export interface Logic {
+  /** The direct parents of each type. */
+  readonly parents: ReadonlyMap<string, readonly string[]>;
+  /** Sorted by name, in code units. */
+  readonly rules: readonly Rule[];
+  /** The rule that undoes another, both ways. */
+  readonly reverse: ReadonlyMap<string, string>;
+}
+
+/** A rule as it is written: `$` marks what is kept. */
+interface WrittenRule {
+  readonly name: string;
+  readonly before: readonly { readonly kept: boolean; readonly pattern: Pattern }[];
+  readonly after: readonly Pattern[];
+}
+
+interface Alias {
+  readonly parameters: readonly Placeholder[];
+  readonly patterns: readonly Pattern[];
+}
+
+/** Aliases may name aliases; more levels than these are a circle. */
+const deepestAlias = 16;
+
+/** @throws UserError for text that is not in the language, with its line */
+export function parseLogic(text: string): Logic {
+  const reader = new LogicReader(tokensOfLogic(text));
+  reader.read();
+  const rules = reader.rules.map((rule) => expanded(rule, reader.aliases, reader.commands.get(rule.name)));
+  return {
+    parents: reader.parents,
+    rules: rules.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    reverse: reader.reverse,
+  };
+}
+
+class LogicReader {
+  readonly parents = new Map<string, readonly string[]>();
+  readonly rules: WrittenRule[] = [];
+  readonly aliases = new Map<string, Alias>();
+  readonly commands = new Map<string, string>();
+  readonly reverse = new Map<string, string>();
+  readonly #tokens: readonly LogicToken[];
+  #at = 0;
+
+  constructor(tokens: readonly LogicToken[]) {
+    this.#tokens = tokens;
+  }
+
+  read(): void {
+    while (this.#at < this.#tokens.length) {
+      this.#expect('type');
+      const type = this.#name();
+      const parents = this.#accept(':') ? this.#list(() => this.#name()) : [];
+      this.parents.set(type, parents);
+      this.#parts((part) => this.#part(part));
+    }
+  }
+
+  #part(part: string): void {
+    switch (part) {
+      case 'predicates':
+        this.#entries(() => this.#predicate());
+        break;
+      case 'rules':
+        this.#entries(() => this.rules.push(this.#rule()));
+        break;
+      case 'reverse_rules':
+        this.#entries(() => this.#reverse());
+        break;
+      case 'constraints':
+        this.#entries(() => this.#rule());
+        break;
+      case 'inform7':
+        this.#parts((inner) => this.#inform(inner));
+        break;
+      default:
+        this.#refuse('a part of a type');
+    }
+  }
+
+  #inform(part: string): void {
+    switch (part) {
+      case 'commands':
+        this.#entries(() => this.#command());
+        break;
+      case 'code':
+        this.#expect('::');
+        this.#text();
+        this.#expect(';');
+        break;
+      case 'type':
+      case 'predicates':
+        this.#skipBlock();
+        break;
+      default:
+        this.#refuse('a part of inform7');
+    }
+  }
+
+  /** `in(o, c)`, or an alias: `south_of(r, r') = north_of(r', r)`. */
+  #predicate(): void {
+    const { predicate, placeholders } = this.#pattern();
+    if (!this.#accept('=')) return;
+    this.aliases.set(signature(predicate, placeholders), {
+      parameters: placeholders,
+      patterns: this.#patterns(),
+    });
+  }
+
+  #rule(): WrittenRule {
+    const name = this.#name();
+    this.#expect('::');
+    const before = this.#list(() => ({ kept: this.#accept('$'), pattern: this.#pattern() }), '&');
+    this.#expect('->');
+    return { name, before, after: this.#patterns() };
+  }
+
+  #reverse(): void {
+    const one = this.#name();
+    this.#expect('::');
+    const other = this.#name();
+    this.reverse.set(one, other).set(other, one);
+  }
+
+  #command(): void {
+    const rule = this.#name();
+    this.#expect('::');
+    this.commands.set(rule, this.#text());
+    this.#expect('::');
+    this.#text();
+  }
+
+  #patterns(): Pattern[] {
+    return this.#peek(';') ? [] : this.#list(() => this.#pattern(), '&');
+  }
+
+  #pattern(): Pattern {
+    const negated = this.#accept('!');
+    const name = this.#name();
+    this.#expect('(');
+    const placeholders = this.#peek(')') ? [] : this.#list(() => this.#placeholder());
+    this.#expect(')');
+    return { predicate: negated ? `not_${name}` : name, placeholders };
+  }
+
+  #placeholder(): Placeholder {
+    const name = this.#name();
+    return { name, type: this.#accept(':') ? this.#name() : name.replace(/'+$/, '') };
+  }
+
+  #list<T>(item: () => T, separator = ','): T[] {
+    const items = [item()];
+    while (this.#accept(separator)) items.push(item());
+    return items;
+  }
+
+  /** `{ … }` of parts that begin with a name. */
+  #parts(read: (name: string) => void): void {
+    this.#expect('{');
+    while (!this.#accept('}')) read(this.#name());
+  }
+
+  /** `{ … }` of entries that end in `;`. */
+  #entries(read: () => void): void {
+    this.#expect('{');
+    while (!this.#accept('}')) {
+      read();
+      this.#expect(';');
+    }
+  }
+
+  #skipBlock(): void {
+    this.#expect('{');
+    for (let depth = 1; depth > 0; this.#at++) {
+      const token = this.#tokens[this.#at] ?? this.#refuse('`}`');
+      if (token.kind === 'mark' && token.text === '{') depth++;
+      if (token.kind === 'mark' && token.text === '}') depth--;
+    }
+  }
+
+  #peek(mark: string): boolean {
+    const token = this.#tokens[this.#at];
+    return token !== undefined && token.kind !== 'text' && token.text === mark;
+  }
+
+  #accept(mark: string): boolean {
+    if (!this.#peek(mark)) return false;
+    this.#at++;
+    return true;
+  }
+
+  #expect(mark: string): void {
+    if (!this.#accept(mark)) this.#refuse(`\`${mark}\``);
+  }
+
+  #name(): string {
+    return this.#take('name', 'a name');
+  }
+
+  #text(): string {
+    return this.#take('text', 'a text in quotes');
+  }
+
+  #take(kind: LogicToken['kind'], wanted: string): string {
+    const token = this.#tokens[this.#at];
+    if (token?.kind !== kind) return this.#refuse(wanted);
+    this.#at++;
+    return token.text;
+  }
+
+  #refuse(wanted: string): never {
+    const token = this.#tokens[this.#at];
+    throw new UserError({
+      field: 'KB.logic',
+      ...(token && { line: token.line }),
+      value: token?.text ?? 'the end',
+      message: `${wanted} is expected in the rules of the game`,
+    });
+  }
+}
+
+const signature = (predicate: string, { length }: { readonly length: number }) => `${predicate}/${length}`;
+
+function expanded(
+  { name, before, after }: WrittenRule,
+  aliases: ReadonlyMap<string, Alias>,
+  command: string | undefined,
+): Rule {
+  const plain = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
+  const typed = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);
+  const preconditions = before.flatMap(({ pattern }) => plain(typed(pattern)));
+  const kept = before.filter((one) => one.kept).flatMap(({ pattern }) => plain(typed(pattern)));
+  const gained = after.flatMap((pattern) => plain(typed(pattern)));
+  return { name, preconditions, postconditions: [...kept, ...gained], command };
+}
+
+/** A placeholder has the type that it is given anywhere in its rule. */
+function typesAsDeclared(patterns: readonly Pattern[]): (pattern: Pattern) => Pattern {
+  const types = new Map<string, string>();
+  for (const { name, type } of patterns.flatMap(({ placeholders }) => placeholders))
+    if (!types.has(name) || type !== name.replace(/'+$/, '')) types.set(name, type);
+  return ({ predicate, placeholders }) => ({
+    predicate,
+    placeholders: placeholders.map(({ name }) => ({ name, type: types.get(name)! })),
+  });
+}
+
+function withoutAliases(pattern: Pattern, aliases: ReadonlyMap<string, Alias>, depth: number): Pattern[] {
+  const alias = aliases.get(signature(pattern.predicate, pattern.placeholders));
+  if (alias === undefined) return [pattern];
+  if (depth === deepestAlias)
+    throw new UserError({
+      field: 'KB.logic',
+      value: pattern.predicate,
+      message: 'the predicate stands for itself',
+    });
+  const given = new Map(alias.parameters.map(({ name }, i) => [name, pattern.placeholders[i]!]));
+  return alias.patterns.flatMap(({ predicate, placeholders }) =>
+    withoutAliases(
+      { predicate, placeholders: placeholders.map((one) => given.get(one.name) ?? one) },
+      aliases,
+      depth + 1,
+    ),
+  );
+}

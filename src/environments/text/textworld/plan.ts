@@ -1,0 +1,298 @@
+/**
+ * Follows a stored plan as TextWorld does when it plays a `.json` itself: a tree in which an action hangs below the one
+ * that needs its effect. Where the player undoes for good what a step of the plan needs, its quest can't be won any more.
+ */
+import type { Fact, Facts } from './facts.js';
+import type { FileAction, FileProposition } from './game-file.js';
+
+/** An action without its command. */
+export interface PlannedAction {
+  readonly rule: string;
+  readonly before: readonly Fact[];
+  readonly after: readonly Fact[];
+}
+
+export interface Plan {
+  /** A plan of its own for one more play. */
+  copy(): Plan;
+  /** @param action that led to the facts; undefined at the start */
+  follow(facts: Facts, action: PlannedAction | undefined): 'out-of-reach' | 'possible';
+}
+
+/** @param reverse names of the rules that undo others */
+export function makePlan(
+  stored: readonly FileAction[],
+  factOf: (proposition: FileProposition) => Fact,
+  reverse: ReadonlyMap<string, string>,
+): Plan {
+  const actions = stored.map(({ name, preconditions, postconditions }) => ({
+    rule: name,
+    before: preconditions.map(factOf),
+    after: postconditions.map(factOf),
+  }));
+  return new FollowedPlan(treeOf(actions, reverse));
+}
+
+class FollowedPlan implements Plan {
+  #tree: PlanTree;
+
+  constructor(tree: PlanTree) {
+    this.#tree = tree;
+  }
+
+  copy(): Plan {
+    return new FollowedPlan(this.#tree.copy());
+  }
+
+  follow(facts: Facts, action: PlannedAction | undefined): 'out-of-reach' | 'possible' {
+    if (this.#shorten(facts, action)) return 'possible';
+    if (action === undefined || this.#tree.isEmpty) return 'possible';
+    const { changed, undo } = this.#tree.remove(action);
+    return changed && undo === undefined ? 'out-of-reach' : 'possible';
+  }
+
+  /** Leaves out stretches of the plan that the facts make needless. @returns whether there was one */
+  #shorten(facts: Facts, action: PlannedAction | undefined): boolean {
+    // Neither the facts nor the plan are others than at the last look.
+    if (action !== undefined && isIdle(action) && this.#tree.isOrdered) return false;
+    let shorter = shorterPlan(this.#tree.inOrder(), facts);
+    const found = shorter !== undefined;
+    while (shorter !== undefined) {
+      this.#tree = treeOf(shorter, this.#tree.reverse);
+      shorter = shorterPlan(shorter, facts);
+    }
+    return found;
+  }
+}
+
+function shorterPlan(plan: readonly PlannedAction[], facts: Facts): readonly PlannedAction[] | undefined {
+  const state = new Ahead(facts);
+  for (const [from, action] of plan.entries()) {
+    for (let to = plan.length - 1; to > from; to--) {
+      if (!state.can(plan[to]!)) continue;
+      const trial = state.copy();
+      if (plan.slice(to).every((later) => trial.do(later)))
+        return [...plan.slice(0, from), ...plan.slice(to)];
+    }
+    if (!state.do(action)) return undefined;
+  }
+  return undefined;
+}
+
+/** The facts as they would be after some actions. */
+class Ahead {
+  readonly #facts: Facts;
+  readonly #changes: Map<Fact, boolean>;
+
+  constructor(facts: Facts, changes: ReadonlyMap<Fact, boolean> = new Map()) {
+    this.#facts = facts;
+    this.#changes = new Map(changes);
+  }
+
+  copy(): Ahead {
+    return new Ahead(this.#facts, this.#changes);
+  }
+
+  can({ before }: PlannedAction): boolean {
+    return before.every((fact) => this.#changes.get(fact) ?? this.#facts.has(fact));
+  }
+
+  /** @returns whether the action is possible; only then it is done */
+  do(action: PlannedAction): boolean {
+    if (!this.can(action)) return false;
+    const { before, after } = action;
+    for (const fact of before) this.#changes.set(fact, false);
+    for (const fact of after) this.#changes.set(fact, true);
+    return true;
+  }
+}
+
+function treeOf(plan: readonly PlannedAction[], reverse: ReadonlyMap<string, string>): PlanTree {
+  const tree = new PlanTree(reverse);
+  for (const action of plan.toReversed()) tree.push(action);
+  return tree;
+}
+
+/** An action in the tree. Copies of a node share it, and with it the parent that was set last. */
+interface Element {
+  readonly action: PlannedAction;
+  readonly id: string;
+  parent: Element | undefined;
+}
+
+interface Node {
+  readonly element: Element;
+  readonly children: Node[];
+}
+
+class PlanTree {
+  readonly reverse: ReadonlyMap<string, string>;
+  #roots: Node[] = [];
+  /** The actions, leaves first; undefined after a change. */
+  #order: readonly PlannedAction[] | undefined;
+
+  constructor(reverse: ReadonlyMap<string, string>) {
+    this.reverse = reverse;
+  }
+
+  get isEmpty(): boolean {
+    return this.#roots.length === 0;
+  }
+
+  /** Whether nothing changed since the last call of `inOrder`. */
+  get isOrdered(): boolean {
+    return this.#order !== undefined;
+  }
+
+  copy(): PlanTree {
+    const tree = new PlanTree(this.reverse);
+    tree.#roots = this.#roots.map(copyOf);
+    return tree;
+  }
+
+  /** Hangs the action below all that need it; the first one becomes the root. @returns whether it was added */
+  push(action: PlannedAction): boolean {
+    const node: Node = { element: { action, id: idOf(action), parent: undefined }, children: [] };
+    if (this.isEmpty) this.#roots.push(node);
+    else if (!this.#roots.map((root) => pushBelow(root, node)).includes(true)) return false;
+    this.#order = undefined;
+    return true;
+  }
+
+  /**
+   * Takes an action that was done out of the tree, or hangs in what must undo it.
+   * @returns whether the tree changed, and the action that undoes this one, if there is one
+   */
+  remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
+    const removed = this.#removeLeaf(action);
+    const rule = this.reverse.get(action.rule);
+    const inverse = { rule: rule ?? action.rule, before: action.after, after: action.before };
+    const undo = rule === undefined ? undefined : inverse;
+    if (this.isEmpty) return { changed: removed, undo };
+    const pushed = this.push(inverse);
+    return { changed: undo === undefined ? removed || pushed : pushed, undo };
+  }
+
+  /** The actions, leaves first. */
+  inOrder(): readonly PlannedAction[] {
+    this.#order ??= this.#ordered();
+    return this.#order;
+  }
+
+  #ordered(): readonly PlannedAction[] {
+    const tree = this.copy();
+    const order: PlannedAction[] = [];
+    let last: { changed: boolean; undo: PlannedAction | undefined } = { changed: false, undo: undefined };
+    while (!tree.isEmpty) {
+      const leaves = insertionSorted(tree.#leaves());
+      const avoided = last.changed && last.undo !== undefined ? idOf(last.undo) : undefined;
+      const leaf = leaves.find(({ id }) => id !== avoided) ?? leaves.at(-1)!;
+      order.push(leaf.action);
+      last = tree.remove(leaf.action);
+      for (const { element, children } of [...tree.#roots]) {
+        if (children.length > 0) continue;
+        order.push(element.action);
+        tree.remove(element.action);
+      }
+    }
+    return order;
+  }
+
+  #leaves(): Element[] {
+    const leaves = this.#nodes().filter(({ children }) => children.length === 0);
+    return [...new Set(leaves.map(({ element }) => element))];
+  }
+
+  #nodes(): Node[] {
+    const below = (node: Node): Node[] => [...node.children.flatMap(below), node];
+    return this.#roots.flatMap(below);
+  }
+
+  #removeLeaf(action: PlannedAction): boolean {
+    const id = idOf(action);
+    if (!this.#leaves().some((leaf) => leaf.id === id)) return false;
+    this.#order = undefined;
+    const without = (nodes: Node[]): void => {
+      for (const { children } of nodes) without(children);
+      nodes.splice(0, nodes.length, ...nodes.filter(({ element }) => element.id !== id));
+    };
+    without(this.#roots);
+    return true;
+  }
+}
+
+function pushBelow(node: Node, added: Node): boolean {
+  let isAdded = false;
+  for (const child of node.children) if (pushBelow(child, added)) isAdded = true;
+  const { before } = node.element.action;
+  const needed = gainOf(added.element.action).some((fact) => before.includes(fact));
+  if (!needed || bringsNothing(added.element.action, node.children)) return isAdded;
+  node.children.push(copyOf(added));
+  added.element.parent = node.element;
+  return true;
+}
+
+/** Whether the children bring already what the action would. */
+function bringsNothing(action: PlannedAction, children: readonly Node[]): boolean {
+  const brought = new Set(children.flatMap(({ element }) => gainOf(element.action)));
+  return gainOf(action).every((fact) => brought.has(fact));
+}
+
+const copyOf = ({ element, children }: Node): Node => ({ element, children: children.map(copyOf) });
+const gainOf = ({ before, after }: PlannedAction) => after.filter((fact) => !before.includes(fact));
+const lossOf = ({ before, after }: PlannedAction) => before.filter((fact) => !after.includes(fact));
+
+const isIdle = (action: PlannedAction) => gainOf(action).length + lossOf(action).length === 0;
+
+const ids = new WeakMap<PlannedAction, string>();
+
+/** Equal for actions of the same rule with the same facts. */
+function idOf(action: PlannedAction): string {
+  const known = ids.get(action);
+  if (known !== undefined) return known;
+  const keys = (facts: readonly Fact[]) =>
+    [...new Set(facts.map(({ key }) => key))].toSorted().join('\u0002');
+  const id = [action.rule, keys(action.before), keys(action.after)].join('\u0003');
+  ids.set(action, id);
+  return id;
+}
+
+/** What must hold before the action and all that follow it up to the root. */
+function requiredBy(element: Element): ReadonlySet<Fact> {
+  const required = new Set(element.action.before);
+  for (let node = element; node.parent !== undefined; node = node.parent) {
+    for (const fact of node.parent.action.before) required.add(fact);
+    for (const fact of gainOf(node.action)) required.delete(fact);
+  }
+  return required;
+}
+
+/** Whether `b` takes more from `a` than `a` takes from `b`. No true order: two may take from each other. */
+function comesBefore(a: Element, b: Element): boolean {
+  const taken = (from: Element, by: Element) => {
+    const required = requiredBy(from);
+    return lossOf(by.action).filter((fact) => required.has(fact)).length;
+  };
+  return taken(a, b) > taken(b, a);
+}
+
+/** Sorts as Python does up to 63 items: the outcome depends on the way, since `comesBefore` is no order. */
+function insertionSorted(elements: readonly Element[]): Element[] {
+  if (elements.length < 2) return [...elements];
+  const descends = comesBefore(elements[1]!, elements[0]!);
+  let run = 2;
+  while (run < elements.length && comesBefore(elements[run]!, elements[run - 1]!) === descends) run++;
+  const sorted = elements.slice(0, run);
+  if (descends) sorted.reverse();
+  for (const pivot of elements.slice(run)) {
+    let left = 0;
+    let right = sorted.length;
+    while (left < right) {
+      const middle = (left + right) >> 1;
+      if (comesBefore(pivot, sorted[middle]!)) right = middle;
+      else left = middle + 1;
+    }
+    sorted.splice(left, 0, pivot);
+  }
+  return sorted;
+}

@@ -1,0 +1,144 @@
+/** The words of a game: names in lists, room texts and their substitutions. */
+import type { Facts, Vocabulary } from './facts.js';
+import type { FileInfo } from './game-file.js';
+
+/** What the words of a game need to know of its state. */
+export interface Scene {
+  readonly vocabulary: Vocabulary;
+  /** One an object, in its number's place. */
+  readonly infos: readonly FileInfo[];
+  readonly facts: Facts;
+  /** When each object was last moved, greater is later; those that weren't are absent. */
+  readonly moved: ReadonlyMap<number, number>;
+}
+
+const cuts = ['sliced', 'diced', 'chopped'];
+const cookings = ['roasted', 'fried', 'grilled'];
+
+export function holds({ vocabulary, facts }: Scene, name: string, ...objects: readonly number[]): boolean {
+  return facts.has(vocabulary.fact(name, objects));
+}
+
+/** How the object is cut and cooked, by the facts about it; `uncut` and `raw` where none tells. */
+export function preparation(
+  scene: Scene,
+  object: number,
+): { readonly cut: string; readonly cooking: string } {
+  const state = (names: readonly string[]) => names.find((name) => holds(scene, name, object));
+  return { cut: state(cuts) ?? 'uncut', cooking: state(cookings) ?? 'raw' };
+}
+
+/** The name that commands say. */
+export const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name ?? '';
+
+/** Objects of `fact(object, place)`: those moved last come first, then by type and by place in the file. */
+export function contents(scene: Scene, fact: string, place: number): readonly number[] {
+  const { vocabulary, facts, moved } = scene;
+  const found = [...facts.with(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
+  const type = (object: number) => vocabulary.objects[object]!.type;
+  return found.toSorted((a, b) => {
+    const later = (moved.get(b) ?? -1) - (moved.get(a) ?? -1);
+    if (later !== 0) return later;
+    if (type(a) !== type(b)) return type(a) < type(b) ? -1 : 1;
+    return a - b;
+  });
+}
+
+/** `a raw egg, an apple and a knife` */
+export function list(scene: Scene, objects: readonly number[]): string {
+  const words = objects.map((object) => {
+    const name = describedName(scene, object);
+    const article = scene.infos[object]?.indefinite ?? (/^[aeiou]/i.test(name) ? 'an' : 'a');
+    return `${article} ${name}`;
+  });
+  if (words.length === 0) return 'nothing';
+  return words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
+}
+
+function describedName(scene: Scene, object: number): string {
+  const { cut, cooking } = preparation(scene, object);
+  const heat = holds(scene, 'needs_cooking', object)
+    ? 'raw'
+    : holds(scene, 'burned', object)
+      ? 'burned'
+      : cooking === 'raw'
+        ? ''
+        : cooking;
+  return [cut === 'uncut' ? '' : cut, heat, nameOf(scene, object)].filter((word) => word !== '').join(' ');
+}
+
+/** The room with what is in it. */
+export function roomText(scene: Scene, room: number): string {
+  const title = titleCase(nameOf(scene, room));
+  const floor = contents(scene, 'at', room).filter((object) => isPortable(scene, object));
+  const paragraphs = [
+    `-= ${title} =-\n${expanded(scene, room)}`.trimEnd(),
+    ...(floor.length === 0 ? [] : [`There is ${list(scene, floor)} on the floor.`]),
+  ];
+  return paragraphs.join('\n\n');
+}
+
+/** What can lie on the floor: neither fixed furniture nor the player. */
+function isPortable({ vocabulary }: Scene, object: number): boolean {
+  return !fixed.has(vocabulary.objects[object]!.type);
+}
+
+/** Types that stay where they are; those of cooking games that descend from them as well. */
+const fixed: ReadonlySet<string> = new Set(['P', 'c', 's', 'd', 'r', 'oven', 'toaster', 'stove']);
+
+const titleCase = (name: string) =>
+  name.replaceAll(/[A-Za-z]+('[A-Za-z]+)?/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase());
+
+/** The description of an object, its substitutions made. */
+export function expanded(scene: Scene, object: number): string {
+  const text = scene.infos[object]?.desc ?? '';
+  const shown: string[] = [];
+  let open = true;
+  let chosen = false;
+  for (const [i, piece] of text.split(/\[([^\]]*)\]/).entries()) {
+    if (i % 2 === 0) {
+      if (open) shown.push(piece);
+      continue;
+    }
+    const [, condition] = /^(?:else )?if (.*)$/s.exec(piece) ?? [];
+    if (piece.startsWith('if ')) chosen = false;
+    if (condition !== undefined) open = !chosen && isTrue(scene, object, condition);
+    else if (piece === 'otherwise') open = !chosen;
+    else if (piece === 'end if') open = true;
+    else if (open) shown.push(substitution(scene, object, piece));
+    chosen ||= open;
+  }
+  return inQuotes(shown.join('')).replaceAll(/\n[ \t]+/g, '\n');
+}
+
+function substitution(scene: Scene, object: number, piece: string): string {
+  if (piece === 'noun') return describedName(scene, object);
+  const [, word, id] = /^a list of things (in|on) the (.*)$/.exec(piece) ?? [];
+  const place = id === undefined ? undefined : scene.vocabulary.number(id);
+  // What is no substitution is text in brackets.
+  return word === undefined || place === undefined ? `[${piece}]` : list(scene, contents(scene, word, place));
+}
+
+function isTrue(scene: Scene, self: number, condition: string): boolean {
+  return condition.split(' and ').every((part) => {
+    const [, word, there] = /^there is (something|nothing) (?:in|on) the (.*)$/.exec(part) ?? [];
+    if (word !== undefined) return isEmpty(scene, there!) === (word === 'nothing');
+    const [, container] = /^the (.*) contains nothing$/.exec(part) ?? [];
+    if (container !== undefined) return isEmpty(scene, container);
+    const [, id, state] = /^(?:(\S+) is )?(open|closed|locked)$/.exec(part) ?? [];
+    if (state === undefined) return false;
+    const object = id === undefined ? self : scene.vocabulary.number(id);
+    if (object === undefined) return false;
+    // A locked thing is closed, too.
+    return state === 'closed' ? !holds(scene, 'open', object) : holds(scene, state, object);
+  });
+}
+
+function isEmpty(scene: Scene, id: string): boolean {
+  const place = scene.vocabulary.number(id);
+  if (place === undefined) return true;
+  return contents(scene, 'in', place).length + contents(scene, 'on', place).length === 0;
+}
+
+/** A single quote that is not within a word is a double one. */
+export const inQuotes = (text: string): string => text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');

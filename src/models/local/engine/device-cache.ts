@@ -1,0 +1,225 @@
+/**
+ * Keys and values in the memory of the device. The tensors that a session leaves there are inputs of the next run, so
+ * that no token's keys and values pass through this process. Slots come in blocks: within one, no shape changes.
+ */
+import { GraphBuilder, shaderDevice, type Value } from '../graph/graph.js';
+import type { CacheShape, NewEntries, TokenCache } from './key-value-cache.js';
+import { ort } from './onnx-runtime.js';
+
+/** Slots by which a cache grows. */
+const slotBlock = 64;
+
+/**
+ * Lines [headDim] that are written in place. The runtime compares each line's place with every other one, so that more
+ * of them are slower than a copy of the whole cache.
+ */
+const linesInPlace = 64;
+
+/** Changes of the tensors of one cache, all in one run. */
+interface CacheGraphs {
+  /** `new` is written to the lines `places` of `cache`, which must be an output too: it is changed where it is. */
+  readonly write: ort.InferenceSession;
+  /** `rows` and `slots` are taken from `cache` and `new` one after the other along the slots. */
+  readonly rearrange: ort.InferenceSession;
+}
+
+interface DeviceCaches {
+  /** @returns an empty cache for one row */
+  make(): TokenCache;
+  /** To be called when no cache is used any more. */
+  close(): Promise<void>;
+}
+
+/** @throws Error when the device can't be used */
+export async function deviceCaches(shape: CacheShape): Promise<DeviceCaches> {
+  const graphs = {
+    write: await openGraph(shape, write, false),
+    rearrange: await openGraph(shape, rearrange, true),
+  };
+  return {
+    make: () => new DeviceCache(shape, graphs),
+    async close() {
+      await graphs.write.release();
+      await graphs.rearrange.release();
+    },
+  };
+}
+
+type Emit = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
+
+/**
+ * A graph with an output for each of the 2 × layers tensors.
+ * @param located whether outputs are new tensors on the device; the runtime then ignores those that a run is given
+ */
+function openGraph(shape: CacheShape, emit: Emit, located: boolean): Promise<ort.InferenceSession> {
+  const g = new GraphBuilder();
+  const one = emit(g, shape);
+  for (let index = 0; index < 2 * shape.layers; index++)
+    g.output(`changed.${index}`, one(index), 'float32', []);
+  return ort.InferenceSession.create(g.build('cache').model, {
+    executionProviders: [shaderDevice],
+    enableMemPattern: false,
+    logSeverityLevel: 3,
+    ...(located && { preferredOutputLocation: 'gpu-buffer' as const }),
+  });
+}
+
+const write: Emit = (g, { headDim }) => {
+  const places = g.input('places', 'int64', ['N', 1]);
+  return (index) =>
+    g.op('ScatterND', [
+      g.input(`cache.${index}`, 'float32', ['L', headDim]),
+      places,
+      g.input(`new.${index}`, 'float32', ['N', headDim]),
+    ]);
+};
+
+const rearrange: Emit = (g, { kvHeads, headDim }) => {
+  const rows = g.input('rows', 'int32', ['R']);
+  const slots = g.input('slots', 'int32', ['C']);
+  return (index) => {
+    const cache = g.input(`cache.${index}`, 'float32', [kvHeads, 'B', 'T', headDim]);
+    const added = g.input(`new.${index}`, 'float32', [kvHeads, 'B', 'S', headDim]);
+    const joined = g.op('Concat', [cache, added], { axis: 2 });
+    return g.op('Gather', [g.op('Gather', [joined, rows], { axis: 1 }), slots], { axis: 2 });
+  };
+};
+
+class DeviceCache implements TokenCache {
+  readonly #shape: CacheShape;
+  readonly #graphs: CacheGraphs;
+  /** Undefined while nothing was ever held: the device is then given a masked slot of zeros. */
+  #held: readonly ort.Tensor[] | undefined;
+  #rows = 1;
+  #length = 0;
+
+  constructor(shape: CacheShape, graphs: CacheGraphs) {
+    this.#shape = shape;
+    this.#graphs = graphs;
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get capacity(): number {
+    return this.#held?.[0]?.dims[2] ?? 1;
+  }
+
+  tensors(): readonly ort.Tensor[] {
+    return this.#held ?? this.#zeros(this.#rows);
+  }
+
+  reset(rows: number): void {
+    if (rows !== this.#rows) this.#hold(undefined);
+    this.#rows = rows;
+    this.#length = 0;
+  }
+
+  /** What was dropped stays until it is written over. */
+  truncate(length: number): void {
+    this.#length = Math.min(length, this.#length);
+  }
+
+  async append({ keys, values, tokens }: NewEntries): Promise<void> {
+    const length = this.#length + tokens;
+    const added = [...keys, ...values];
+    const lines = this.#shape.kvHeads * this.#rows * tokens;
+    if (this.#held !== undefined && length <= this.capacity && lines <= linesInPlace)
+      await this.#write(this.#held, added, tokens);
+    else {
+      const { capacity } = this;
+      const slots = new Int32Array(Math.max(capacity, Math.ceil(length / slotBlock) * slotBlock));
+      for (let slot = 0; slot < length; slot++)
+        slots[slot] = slot < this.#length ? slot : capacity + slot - this.#length;
+      this.#hold(await this.#rearranged(added, this.#everyRow(), slots));
+    }
+    for (const tensor of added) tensor.dispose();
+    this.#length = length;
+  }
+
+  async keepRows(kept: readonly number[]): Promise<void> {
+    this.#hold(await this.#taken(kept, this.capacity));
+    this.#rows = kept.length;
+  }
+
+  async entries(row: number): Promise<NewEntries> {
+    const taken = await this.#taken([row], this.#length);
+    const { layers } = this.#shape;
+    return { keys: taken.slice(0, layers), values: taken.slice(layers), tokens: this.#length };
+  }
+
+  #hold(tensors: readonly ort.Tensor[] | undefined): void {
+    for (const tensor of this.#held ?? []) tensor.dispose();
+    this.#held = tensors;
+  }
+
+  #everyRow(): number[] {
+    return Array.from({ length: this.#rows }, (_, row) => row);
+  }
+
+  /** One slot for each row. */
+  #zeros(rows: number): ort.Tensor[] {
+    const { kvHeads, headDim, layers } = this.#shape;
+    const slot = () =>
+      new ort.Tensor('float32', new Float32Array(kvHeads * rows * headDim), [kvHeads, rows, 1, headDim]);
+    return Array.from({ length: 2 * layers }, slot);
+  }
+
+  /** New tensors of some rows and of the first slots. */
+  #taken(rows: readonly number[], slots: number): Promise<ort.Tensor[]> {
+    return this.#rearranged(
+      this.#zeros(this.#rows),
+      rows,
+      Int32Array.from({ length: slots }, (_, slot) => slot),
+    );
+  }
+
+  async #rearranged(
+    added: readonly ort.Tensor[],
+    rows: readonly number[],
+    slots: Int32Array,
+  ): Promise<ort.Tensor[]> {
+    const results = await this.#graphs.rearrange.run({
+      ...named('cache', this.tensors()),
+      ...named('new', added),
+      rows: new ort.Tensor('int32', Int32Array.from(rows), [rows.length]),
+      slots: new ort.Tensor('int32', slots, [slots.length]),
+    });
+    return added.map((_, index) => results[`changed.${index}`]!);
+  }
+
+  async #write(held: readonly ort.Tensor[], added: readonly ort.Tensor[], tokens: number): Promise<void> {
+    const { kvHeads, headDim } = this.#shape;
+    const lines = (tensors: readonly ort.Tensor[], slots: number) =>
+      tensors.map(({ gpuBuffer }) =>
+        ort.Tensor.fromGpuBuffer(gpuBuffer, {
+          dataType: 'float32',
+          dims: [kvHeads * this.#rows * slots, headDim],
+        }),
+      );
+    const places = new BigInt64Array(kvHeads * this.#rows * tokens);
+    for (let place = 0; place < places.length; place++) {
+      const strip = Math.floor(place / tokens);
+      places[place] = BigInt(strip * this.capacity + this.#length + (place % tokens));
+    }
+    const cache = lines(held, this.capacity);
+    await this.#graphs.write.run(
+      {
+        ...named('cache', cache),
+        ...named('new', lines(added, tokens)),
+        places: new ort.Tensor('int64', places, [places.length, 1]),
+      },
+      // An output that is given as the input it comes from is changed in place.
+      named('changed', cache),
+    );
+  }
+}
+
+function named(name: string, tensors: readonly ort.Tensor[]): Record<string, ort.Tensor> {
+  return Object.fromEntries(tensors.map((tensor, index) => [`${name}.${index}`, tensor]));
+}

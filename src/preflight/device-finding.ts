@@ -1,0 +1,19 @@
+import type { ModelConfig } from '../config/config.js';
+import { findDevices } from '../models/local/engine/find-devices.js';
+import { type Finding, found } from './findings.js';
+
+/**
+ * The device that a local model will run on, and why the others can't be used. That the wanted one can't be is an error
+ * of loading the model.
+ */
+export async function deviceFindings(model: ModelConfig): Promise<readonly Finding[]> {
+  if (model.provider !== 'local') return [];
+  const { auto, usable, unusable } = await findDevices();
+  const device = model.device === 'auto' ? auto : model.device;
+  if (!usable.includes(device)) return [];
+  const others = [
+    ...usable.filter((other) => other !== device).map((other) => `${other} could be used`),
+    ...unusable.map(({ device: other, reason }) => `${other} can't be: ${reason}`),
+  ];
+  return [found('model.device', [device, ...others].join('; '))];
+}

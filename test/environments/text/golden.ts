@@ -1,0 +1,50 @@
+/** Games of TextWorld with what TextWorld 1.7.0 did in them, by both of its ways to play. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import type { GameFile } from '../../../src/environments/text/textworld/game-file.js';
+import type { Dialect } from '../../../src/environments/text/textworld/quests.js';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const complete = join(here, '../../../../shared/golden-text');
+
+/** The yardsticks beside the checkout where they are, else the few that it holds. */
+export const goldenFolder = existsSync(complete) ? complete : join(here, '../../fixtures/golden-text');
+
+export interface GoldenState {
+  readonly admissible_commands: readonly string[];
+  readonly score: number | null;
+  readonly won: boolean;
+  readonly lost: boolean;
+  readonly done: boolean | null;
+  readonly text: string | null;
+  readonly description: string;
+  readonly inventory: string;
+}
+
+export interface GoldenStep extends Readonly<Record<Dialect, GoldenState>> {
+  readonly step: number;
+  readonly command: string | null;
+}
+
+const unzipped = (...path: string[]) =>
+  gunzipSync(readFileSync(join(goldenFolder, ...path))).toString('utf8');
+
+export const goldenGames: readonly string[] = readdirSync(join(goldenFolder, 'games')).map((file) =>
+  file.replace('.json.gz', ''),
+);
+
+export const goldenGame = (name: string): GameFile =>
+  JSON.parse(unzipped('games', `${name}.json.gz`)) as GameFile;
+
+/** The traces that say admissible commands. */
+export const goldenTraces = (name: string): readonly (readonly GoldenStep[])[] =>
+  readdirSync(join(goldenFolder, 'traces'))
+    .filter((file) => file.startsWith(`${name}.`) && !file.includes('.probe.'))
+    .map((file) =>
+      unzipped('traces', file)
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as GoldenStep),
+    );

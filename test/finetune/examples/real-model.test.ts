@@ -1,0 +1,52 @@
+/** The configs of docs/real-model.md, as far as they go without the model. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { execute as collectCommand } from '../../../finetune/commands/collect.js';
+import { buildDataset } from '../../../finetune/dataset/dataset.js';
+import { loadTrainConfig } from '../../../finetune/train/train-config.js';
+import { packageRoot } from '../../../src/base/package.js';
+import { loadConfig } from '../../../src/config/load.js';
+import { findRuns } from '../../../src/runs/finder.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+
+const example = join(packageRoot(), 'examples', 'real-model');
+
+it('collects prompts by columns, and makes a dataset of their winners without an alarm', async () => {
+  const place = temporaryDirectory();
+  const { context } = recordingContext(place);
+  const config = join(example, 'collect.yaml');
+  const overrides = [`output=${join(place, 'runs')}`, 'runs=4'];
+  expect(await collectCommand({ config, overrides, jobs: 1, quiet: true, json: true }, context)).toBe(0);
+  const runs = findRuns([join(place, 'runs')], { cwd: place, runsDir: place });
+  const { alarms, train } = await buildDataset(
+    runs.map((path) => ({ path, name: path })),
+    { recipe: 'best-of-group', winners: 4, validation: { kind: 'none' }, seed: 0 },
+  );
+  expect(alarms).toEqual([]);
+  const [{ prompt, completion }] = train as unknown as [
+    { prompt: { content: string }[]; completion: string },
+  ];
+  const [scores, ...columns] = prompt[1]!.content.split('\n');
+  expect(scores).toMatch(/^value: 99( \d+){3}$/);
+  expect(columns.map((line) => line.replace(/( -?\d\.\d){4}$/, ' …'))).toEqual(
+    completion.split(', ').map((part) => part.replace(/ -?\d\.\d$/, ' …')),
+  );
+});
+
+it('trains and evaluates what the others make', () => {
+  const { model, dataset, output } = loadTrainConfig(join(example, 'train.yaml'));
+  expect([model, dataset, output]).toEqual(
+    ['model.gguf', 'dataset', 'tuned'].map((name) => join(example, 'work', name)),
+  );
+  const tasks = readdirSync(join(example, 'tasks'));
+  expect(tasks).toHaveLength(4);
+  for (const task of tasks) {
+    const { config, notes } = loadConfig({ file: join(example, 'tasks', task) });
+    expect(notes).toEqual([]);
+    expect(config).toMatchObject({ model: { path: model, format: 'constrained' }, candidates: 5 });
+  }
+  const script = readFileSync(join(example, 'run.sh'), 'utf8');
+  for (const name of ['collect.yaml', 'dataset', 'train.yaml', 'tasks', 'evaluation'])
+    expect(script).toContain(name);
+});

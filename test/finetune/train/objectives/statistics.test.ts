@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
+import { policyStatistics } from '../../../../finetune/train/objectives/statistics.js';
+
+const example: Sampled = {
+  promptIds: [1],
+  completionIds: [2, 3, 4, 5],
+  trained: [true, true, false, true],
+  advantages: [1, -1, 9, 1],
+  oldLogp: [-1, -1, 0, -2],
+  samplerLogp: [-1, -1, 0, -2],
+  referenceLogp: [-1, -2, 0, -2],
+  returns: [1, 2, 9, 3],
+};
+const read = {
+  example,
+  logp: Float64Array.from([-0.5, -2, 0, -2]),
+  outputs: { entropy: Float64Array.from([1, 2, 0, 3]), values: Float64Array.from([1, 2, 0, 3]) },
+};
+
+describe('statistics of an update', () => {
+  it('count trained tokens', () => {
+    const found = policyStatistics([read], objectiveSchema.parse({ kind: 'grpo' }));
+    const kl = (difference: number) => Math.exp(difference) - difference - 1;
+    expect(found).toMatchObject({ tokens: 3, entropy: 2, samplerKl: 0, explainedVariance: 1 });
+    // e^0.5 is above 1.28 where up was wanted, e^−1 below 0.8 where down was.
+    expect(found.clippedHigh).toBeCloseTo(1 / 3, 12);
+    expect(found.clippedLow).toBeCloseTo(1 / 3, 12);
+    expect(found.kl).toBeCloseTo((kl(0.5) + kl(-1)) / 3, 12);
+    expect(found.referenceKl).toBeCloseTo(kl(-0.5) / 3, 12);
+  });
+
+  it('know the ratio of the whole answer', () => {
+    const settings = (written: object) => objectiveSchema.parse({ kind: 'grpo', ...written });
+    // e^(−0.5 / 3) is within 0.8 … 1.28, e^−0.5 is not.
+    const sequence = policyStatistics([read], settings({ ratio: 'sequence' }));
+    expect([sequence.clippedLow, sequence.clippedHigh]).toEqual([0, 0]);
+    const product = policyStatistics([read], objectiveSchema.parse({ kind: 'rloo' }));
+    expect(product.clippedLow).toBeCloseTo(1 / 3, 12);
+  });
+
+  it('leave out what nothing was given for', () => {
+    const { samplerLogp: _, referenceLogp: __, oldLogp: ___, returns: ____, ...bare } = example;
+    const found = policyStatistics([{ ...read, example: bare }], objectiveSchema.parse({ kind: 'grpo' }));
+    expect(Object.keys(found).sort()).toEqual(['clippedHigh', 'clippedLow', 'entropy', 'kl', 'tokens']);
+    expect(found).toMatchObject({ kl: 0, clippedHigh: 0, clippedLow: 0 });
+  });
+});
