@@ -79,10 +79,14 @@ describe('policyloop finetune rl', () => {
     ['environment=nowhere', /nowhere/],
     ['objective.kind=magic', /objective\.kind/],
     ['agent.fallback=ask', /agent\.fallback/],
+    ['groupSize=1', /groupSize: grpo compares the episodes of a group/],
+    ['objective={kind: ppo} reward.shuffle=true', /reward\.shuffle: ppo compares no episodes/],
+    ['objective={kind: ppo} reward.gamma=0.9', /reward\.gamma: ppo discounts token by token/],
+    ['objective={kind: reinforce} epochs=2', /epochs: the gradient of reinforce is right for one step/],
   ])('refuses %s with the field', async (override, message) => {
     const folder = temporaryDirectory();
     tinyConfig(small, folder);
-    await expect(learn(folder, [override])).rejects.toThrow(message);
+    await expect(learn(folder, override.split(/ (?=\w+[.=])/))).rejects.toThrow(message);
   });
 
   it('killed without notice, goes on to the same bits', async () => {
