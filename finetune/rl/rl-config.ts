@@ -34,7 +34,7 @@ const methodSchema = z.discriminatedUnion('kind', [
       .describe('Which projections get an adapter'),
     quantization: z
       .enum(quantizations)
-      .exclude(['float32'])
+      .exclude(['float32', 'float16'])
       .default('none')
       .describe('Bits of the frozen weights (QLoRA), for sampling and training alike'),
   }),

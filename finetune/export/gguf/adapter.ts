@@ -2,13 +2,14 @@
 import path from 'node:path';
 import type { ModuleChange } from '../../../src/models/local/graph/adapter.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
+import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import type { AdaptedModel } from '../base-model.js';
 import { makeRoom, writeParts } from '../file-parts.js';
 import { encodeFloats } from '../merged-rows.js';
 import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue, tensorBytes } from './format.js';
-import { ggufArchitecture, ggufName, inGgufOrder } from './tensors.js';
+import { fileForm, ggufArchitecture } from './tensors.js';
 
 /**
  * llama.cpp scales every product by one alpha over its rank. That of the first module is written; the factors of modules
@@ -46,13 +47,12 @@ function factors(
   alpha: number,
 ): readonly GgufTensor[] {
   const factor = (scale * rank) / alpha;
+  const file = ggufName(ggufArchitecture(config), name);
   return [
-    tensor(`${ggufName(name)}.lora_a`, a, (values) => values),
-    tensor(`${ggufName(name)}.lora_b`, b, (values) =>
+    tensor(`${file}.lora_a`, a, (values) => values),
+    tensor(`${file}.lora_b`, b, (values) =>
       // Rounded to float32, as alpha is: equal to 1 where all are scaled alike.
-      inGgufOrder(
-        config,
-        name,
+      fileForm(config, name).change(
         Math.fround(factor) === 1 ? values : values.map((value) => factor * value),
         rank,
       ),

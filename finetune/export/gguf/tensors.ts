@@ -2,41 +2,37 @@
 import { UserError } from '../../../src/base/errors.js';
 import { decoderTensors, requireTensor } from '../../../src/models/local/graph/parameters.js';
 import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
-import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
+import type { DecoderConfig, Recurrence } from '../../../src/models/local/weights/decoder-config.js';
+import { ggufFamilies } from '../../../src/models/local/weights/gguf-families.js';
+import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
 import type { StoredTensors } from '../../../src/models/local/weights/safetensors.js';
 import { elementCount } from '../../engine/trainable.js';
 import { encodeFloats, encodeQ8, mergedRows, q8Block, type WeightChange } from '../merged-rows.js';
 import type { GgufTensor, GgufTensorType } from './format.js';
 
-/** llama.cpp's names of what lies in a layer. */
-const layerNames: Readonly<Record<string, string>> = {
-  input_layernorm: 'attn_norm',
-  'self_attn.q_proj': 'attn_q',
-  'self_attn.k_proj': 'attn_k',
-  'self_attn.v_proj': 'attn_v',
-  'self_attn.o_proj': 'attn_output',
-  'self_attn.q_norm': 'attn_q_norm',
-  'self_attn.k_norm': 'attn_k_norm',
-  post_attention_layernorm: 'ffn_norm',
-  'mlp.gate_proj': 'ffn_gate',
-  'mlp.up_proj': 'ffn_up',
-  'mlp.down_proj': 'ffn_down',
-};
-
-const otherNames: Readonly<Record<string, string>> = {
-  'model.embed_tokens': 'token_embd',
-  'model.norm': 'output_norm',
-  lm_head: 'output',
-};
-
 /** llama.cpp's architectures by those of config.json. */
-const architectures = { llama: 'llama', mistral: 'llama', qwen2: 'qwen2', qwen3: 'qwen3' } as const;
+const architectures: Readonly<Record<string, string>> = {
+  llama: 'llama',
+  mistral: 'llama',
+  qwen2: 'qwen2',
+  qwen3: 'qwen3',
+  qwen3_5_text: 'qwen35',
+  gemma2: 'gemma2',
+  gemma3_text: 'gemma3',
+  smollm3: 'smollm3',
+  phi3: 'phi3',
+  granite: 'granite',
+  ministral3: 'mistral3',
+  olmo2: 'olmo2',
+  olmo3: 'olmo2',
+  lfm2: 'lfm2',
+  gpt2: 'gpt2',
+};
 
 /** @throws UserError for a family that isn't exported */
-export function ggufArchitecture({ architecture }: DecoderConfig): 'llama' | 'qwen2' | 'qwen3' {
-  const names: Readonly<Record<string, 'llama' | 'qwen2' | 'qwen3'>> = architectures;
-  const name = names[architecture];
+export function ggufArchitecture({ architecture }: DecoderConfig): string {
+  const name = Object.hasOwn(architectures, architecture) ? architectures[architecture] : undefined;
   if (name !== undefined) return name;
   throw new UserError({
     field: 'model_type',
@@ -49,8 +45,8 @@ export function ggufArchitecture({ architecture }: DecoderConfig): 'llama' | 'qw
 }
 
 /**
- * Every tensor of the file. Vectors are float32; matrices have the type asked for, those whose rows can't be cut into
- * blocks of 32 are F16 instead of Q8_0.
+ * Every tensor of the file. Vectors and convolutions are float32; matrices have the type asked for, those whose rows
+ * can't be cut into blocks of 32 are F16 instead of Q8_0.
  * @throws UserError when a weight is missing
  */
 export function ggufTensors(
@@ -59,10 +55,10 @@ export function ggufTensors(
   changes: ReadonlyMap<string, WeightChange>,
   type: GgufTensorType,
 ): GgufTensor[] {
-  const rope = config.layers[0]!.rope;
+  const architecture = ggufArchitecture(config);
   return [
-    ...(rope?.scaling === 'llama3' ? [ropeFactors(rope, config.headDim)] : []),
-    ...decoderTensors(config).map(({ name, shape }) => {
+    ...ropeTensors(config),
+    ...decoderTensors(config).map(({ name, shape }): GgufTensor => {
       const weight = requireTensor(weights, name);
       if (weight.shape.join() !== shape.join())
         throw new UserError({
@@ -72,28 +68,41 @@ export function ggufTensors(
           message: 'the tensor has another shape than config.json calls for',
           alternatives: [shape.join(' × ')],
         });
-      const columns = shape.at(-1)!;
-      const written = shape.length === 1 ? 'F32' : type === 'Q8_0' && columns % q8Block !== 0 ? 'F16' : type;
-      const rowsPerHead = shape.length === 1 || !isInterleaved(config, name) ? 1 : config.headDim;
+      const form = fileForm(config, name);
+      const isMatrix = shape.length === 2;
+      const columns = shape.length === 1 ? 1 : shape.at(-1)!;
+      const written = isMatrix && !keptExact(config, name) ? matrixType(type, columns) : 'F32';
       return {
-        name: ggufName(name),
-        shape,
+        name: ggufName(architecture, name),
+        // A dimension of 1 between channels and tokens is left out.
+        shape: shape.filter((size, i) => shape.length < 3 || size > 1 || i !== 1),
         type: written,
         byteLength: elementCount(shape) * bytesPerElement[written],
         *parts() {
-          for (const { values } of mergedRows(weight, changes.get(name), rowsPerHead)) {
-            yield encode(inGgufOrder(config, name, values, shape.length === 1 ? 1 : columns), written, name);
-          }
+          for (const { values } of mergedRows(weight, changes.get(name), form.rows))
+            yield encode(form.change(values, columns), written, name);
         },
       };
     }),
   ];
 }
 
-const bytesPerElement: Readonly<Record<GgufTensorType, number>> = { F32: 4, F16: 2, BF16: 2, Q8_0: 34 / 32 };
+/** Positions are added to embeddings as they are. */
+const keptExact = ({ modules }: DecoderConfig, name: string) => name === `${modules.positions}.weight`;
+
+/** The type of a matrix whose rows have so many columns. */
+export const matrixType = (type: GgufTensorType, columns: number): GgufTensorType =>
+  type === 'Q8_0' && columns % q8Block !== 0 ? 'F16' : type;
+
+export const bytesPerElement: Readonly<Record<GgufTensorType, number>> = {
+  F32: 4,
+  F16: 2,
+  BF16: 2,
+  Q8_0: 34 / 32,
+};
 
 /** @throws UserError when a weight is too large for float16 */
-function encode(values: Float32Array, type: GgufTensorType, name: string): Uint8Array {
+export function encode(values: Float32Array, type: GgufTensorType, name: string): Uint8Array {
   if (type === 'F16') requireHalves(values, name);
   return type === 'Q8_0' ? encodeQ8(values) : encodeFloats(values, type);
 }
@@ -109,32 +118,82 @@ function requireHalves(values: Float32Array, name: string): void {
       });
 }
 
-/** llama.cpp's name of a weight. */
-export function ggufName(name: string): string {
-  const [, module, kind] = /^(.*)\.(weight|bias)$/.exec(name)!;
-  const layer = /^model\.layers\.(\d+)\.(.*)$/.exec(module!);
-  const own = layer === null ? otherNames[module!] : layerNames[layer[2]!];
-  if (own === undefined) throw new Error(`llama.cpp has no name for ${name}`);
-  return layer === null ? `${own}.${kind}` : `blk.${layer[1]}.${own}.${kind}`;
+/** What a weight is in the file. */
+interface FileForm {
+  /** Rows are changed so many at once, or multiples of it. */
+  readonly rows: number;
+  /** @returns rows, of so many columns each, in llama.cpp's order and with its values */
+  change(values: Float32Array, columns: number): Float32Array;
 }
+
+const asItIs: FileForm = { rows: 1, change: (values) => values };
 
 /**
  * Rotary embedding turns pairs of numbers. Hugging Face pairs the i-th of a head's first half with the i-th of the
- * second; llama.cpp's `llama` pairs neighbours, so the rows that make queries and keys change places. Its other
- * architectures pair as Hugging Face does.
+ * second; some of llama.cpp's architectures pair neighbours, so the rows that make queries and keys change places.
  */
-function isInterleaved(config: DecoderConfig, name: string): boolean {
-  return ggufArchitecture(config) === 'llama' && /\.self_attn\.[qk]_proj\./.test(name);
+export function fileForm(config: DecoderConfig, name: string): FileForm {
+  const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;
+  const { headDim, norm, layers, modules } = config;
+  if (interleaved && /\.self_attn\.[qk]_proj\./.test(name))
+    return { rows: headDim, change: (values, columns) => interleaveHalves(values, headDim, columns) };
+  const layer = name.startsWith(`${modules.layers}.`)
+    ? Number(name.slice(modules.layers.length + 1).split('.')[0])
+    : undefined;
+  const recurrence = layer === undefined ? undefined : layers[layer]!.recurrence;
+  if (recurrence?.kind === 'gated delta' && name.includes('.linear_attn.'))
+    return gatedDeltaForm(recurrence, name);
+  if (wholeNorms && norm.offset === 1 && name.endsWith('norm.weight'))
+    return { rows: 1, change: (values) => values.map((value) => value + 1) };
+  return asItIs;
 }
 
-/** The rows of a weight, whole heads of it, or of a factor of its change, in llama.cpp's order. */
-export function inGgufOrder(
-  config: DecoderConfig,
+/** Decays as rates, and heads of values one from each group in turn, where they aren't yet. */
+function gatedDeltaForm(
+  { keyHeads, keyDim, valueHeads, decay, order }: Extract<Recurrence, { kind: 'gated delta' }>,
   name: string,
-  values: Float32Array,
-  columns: number,
-): Float32Array {
-  return isInterleaved(config, name) ? interleaveHalves(values, config.headDim, columns) : values;
+): FileForm {
+  const inGroup = valueHeads / keyHeads;
+  const moved = order === 'grouped' && inGroup > 1;
+  const heads = (values: Float32Array) => (moved ? takenInTurn(values, keyHeads, inGroup) : values);
+  const whole = Number.MAX_SAFE_INTEGER;
+  if (name.endsWith('.A_log'))
+    return {
+      rows: 1,
+      change: (values) => heads(decay === 'rate' ? values : values.map((value) => -Math.exp(value))),
+    };
+  if (!moved || name.endsWith('.norm.weight')) return asItIs;
+  if (name.endsWith('.out_proj.weight'))
+    return {
+      rows: 1,
+      change(values, columns) {
+        const rows = new Float32Array(values.length);
+        for (let at = 0; at < values.length; at += columns)
+          rows.set(heads(values.subarray(at, at + columns)), at);
+        return rows;
+      },
+    };
+  if (!/\.(in_proj_qkv|conv1d)\.weight$/.test(name)) return { rows: whole, change: heads };
+  return {
+    rows: whole,
+    change(values, columns) {
+      const result = values.slice();
+      const keys = 2 * keyHeads * keyDim * columns;
+      result.set(heads(values.subarray(keys)), keys);
+      return result;
+    },
+  };
+}
+
+/** Blocks that come in groups, one from each group in turn. */
+function takenInTurn(values: Float32Array, groups: number, inGroup: number): Float32Array {
+  const block = values.length / (groups * inGroup);
+  const result = new Float32Array(values.length);
+  for (let head = 0; head < groups * inGroup; head++) {
+    const to = (head % inGroup) * groups + Math.floor(head / inGroup);
+    result.set(values.subarray(head * block, (head + 1) * block), to * block);
+  }
+  return result;
 }
 
 /** Moves the first half of each head's rows to the even places and the second to the odd ones. */
@@ -149,16 +208,27 @@ function interleaveHalves(values: Float32Array, headDim: number, columns: number
   return result;
 }
 
-/** The divisors of the frequencies in Llama 3.1's scaling, which llama.cpp reads from a tensor. */
-function ropeFactors(rope: Rope, headDim: number): GgufTensor {
-  const scaled = ropeFrequencies(rope, headDim);
-  const plain = ropeFrequencies({ theta: rope.theta, scaling: 'none' }, headDim);
-  const factors = Float32Array.from(plain, (frequency, i) => frequency / scaled[i]!);
-  return {
-    name: 'rope_freqs.weight',
-    shape: [factors.length],
-    type: 'F32',
-    byteLength: factors.byteLength,
-    parts: () => [encodeFloats(factors, 'F32')],
-  };
+/** Divisors of the frequencies, which llama.cpp reads from tensors: Llama 3.1's, and both lists of longrope. */
+function ropeTensors({ layers, rotaryWidth }: DecoderConfig): GgufTensor[] {
+  const rope = layers.find((layer) => layer.rope !== undefined)?.rope;
+  if (rope?.scaling === 'longrope')
+    return [
+      vector('rope_factors_long.weight', Float32Array.from(rope.longFactors)),
+      vector('rope_factors_short.weight', Float32Array.from(rope.shortFactors)),
+    ];
+  return rope?.scaling === 'llama3' ? [vector('rope_freqs.weight', llama3Divisors(rope, rotaryWidth))] : [];
 }
+
+function llama3Divisors(rope: Rope, width: number): Float32Array {
+  const scaled = ropeFrequencies(rope, width);
+  const plain = ropeFrequencies({ theta: rope.theta, scaling: 'none' }, width);
+  return Float32Array.from(plain, (frequency, i) => frequency / scaled[i]!);
+}
+
+const vector = (name: string, values: Float32Array): GgufTensor => ({
+  name,
+  shape: [values.length],
+  type: 'F32',
+  byteLength: values.byteLength,
+  parts: () => [encodeFloats(values, 'F32')],
+});

@@ -70,7 +70,7 @@ export function adapterModelfile(
   from: string,
   place: string,
 ): string {
-  if (architecture === 'qwen3')
+  if (!['llama', 'mistral', 'qwen2'].includes(architecture))
     throw new UserError({
       field: 'adapter',
       value: architecture,

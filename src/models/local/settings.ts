@@ -77,7 +77,7 @@ export const localSchema = z.strictObject({
     .enum(quantizations)
     .default('none')
     .describe(
-      'Weights in 8 or 4 bits: smaller and faster, a little less exact. Made once, then kept. `int4-block128` is the fastest and the least exact. `float32` unpacks a quantised GGUF file: larger and slower, exact',
+      'Weights in 8 or 4 bits: smaller and faster, a little less exact. Made once, then kept. `int4-block128` is the fastest and the least exact. `float32` unpacks a quantised GGUF file: larger and slower, exact. `float16` is for GPUs: half the memory, nearly exact',
     ),
   threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
   contextTokens: count(16)

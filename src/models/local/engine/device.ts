@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { UserError } from '../../../base/errors.js';
-import { GraphBuilder } from '../graph/graph.js';
+import { GraphBuilder, shaderDevice } from '../graph/graph.js';
 import { type Device, devices, type LocalConfig } from '../settings.js';
+import { quantizations } from '../weights/quantization.js';
 import { type UnusableDevice, unusable } from './device-failure.js';
 import { ort } from './onnx-runtime.js';
 
@@ -58,22 +59,51 @@ function hasProvider(device: Device): boolean {
   return ort.listSupportedBackends().some(({ name }) => name === device);
 }
 
-/** Runs the smallest model there is; returns why it could not be run, or undefined. */
+/**
+ * Multiplying in float16 is what graphics cards may offer; a processor would convert each number to and fro.
+ * @throws UserError where the device doesn't
+ */
+export async function requireFloat16(device: Device): Promise<void> {
+  if (device !== 'cpu' && (await runs(device, 'float16'))) return;
+  throw new UserError({
+    field: 'model.quantization',
+    value: 'float16',
+    message: `${device} can't multiply in float16${device === shaderDevice ? ': the graphics card or its driver lacks shader-f16' : ''}`,
+    alternatives: quantizations.filter((one) => one !== 'float16'),
+    remedy: device === 'cpu' ? 'int8 and int4 are what makes a processor fast' : 'take int8 or int4',
+  });
+}
+
+/** Why a device can't be used, or undefined. */
 async function tryDevice(device: Device): Promise<UnusableDevice | undefined> {
   if (!hasProvider(device)) return unusable(device);
-  const g = new GraphBuilder();
-  const x = g.input('x', 'float32', [1]);
-  g.output('y', g.op('Add', [x, x]), 'float32', [1]);
   try {
-    const session = await ort.InferenceSession.create(g.build('probe').model, {
-      executionProviders: [device],
-      logSeverityLevel: 4,
-    });
-    await session.run({ x: new ort.Tensor('float32', Float32Array.of(1), [1]) });
-    await session.release();
+    await run(device, 'float32');
     return undefined;
   } catch (error) {
     return unusable(device, error);
+  }
+}
+
+const runs = (device: Device, type: 'float16') =>
+  run(device, type).then(
+    () => true,
+    () => false,
+  );
+
+/** Runs the smallest model there is. */
+async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
+  const g = new GraphBuilder();
+  const x = g.cast(g.input('x', 'float32', [1, 1]), type);
+  g.output('y', g.cast(g.op('MatMul', [x, x]), 'float32'), 'float32', [1, 1]);
+  const session = await ort.InferenceSession.create(g.build('probe').model, {
+    executionProviders: [device],
+    logSeverityLevel: 4,
+  });
+  try {
+    await session.run({ x: new ort.Tensor('float32', Float32Array.of(1), [1, 1]) }, { logSeverityLevel: 4 });
+  } finally {
+    await session.release();
   }
 }
 

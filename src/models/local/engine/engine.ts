@@ -26,7 +26,7 @@ import {
   adapterInputs,
   fedAdapterParameters,
 } from './adapter-inputs.js';
-import { chooseDevice, freeCores } from './device.js';
+import { chooseDevice, freeCores, requireFloat16 } from './device.js';
 import { type GenerationHooks, TextGenerator } from './generation.js';
 import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
 import { openSession } from './runtime.js';
@@ -53,6 +53,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const defaults = readGenerationDefaults(settings.path);
   const weights = openWeights(settings.path);
   const device = await chooseDevice(settings.device);
+  if (settings.quantization === 'float16') await requireFloat16(device);
   const threads = settings.threads ?? freeCores();
   const adapters = (settings.adapters ?? []).map((directory) =>
     openAdapter(directory, config, settings.ignoreKeys),
@@ -128,7 +129,8 @@ export function buildGraph(
   const packed = packedWeights(path, config, weights, quantization);
   const adapter = adapterPath === undefined ? undefined : openAdapter(adapterPath, config, ignoreKeys);
   const parametersOf = (g: GraphBuilder) => {
-    const exact = storedParameters(g, weights, 'float32');
+    const products = quantization === 'float16' ? quantization : 'float32';
+    const exact = storedParameters(g, weights, 'float32', products);
     const parameters = quantization === 'float32' ? unpackedParameters : packedParameters;
     const base = packed === undefined ? exact : parameters(g, packed, exact, true);
     const adapted = adapter === undefined ? base : adapterParameters(g, adapter, base, weights, 'float32');

@@ -95,7 +95,7 @@ export class GraphBuilder {
   }
 
   /** A tensor on disk, cast to the type that the graph computes in. */
-  exact(tensor: StoredTensor, precision: Precision): Value {
+  exact(tensor: StoredTensor, precision: Precision | 'float16'): Value {
     const value = this.stored(tensor);
     return storedType(tensor) === precision ? value : this.cast(value, precision);
   }

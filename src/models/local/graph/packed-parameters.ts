@@ -40,6 +40,7 @@ export function packedWeights(
       alternatives: ['none', 'float32'],
       remedy: 'leave it out: the weights are used as they are',
     });
+  if (quantization === 'float16') return undefined;
   // An embedding that is not the output layer, too, is only looked up, and stays as it is.
   const multiplied = matrices
     .filter(({ name }) => name !== `${config.modules.positions}.weight`)

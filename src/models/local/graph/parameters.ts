@@ -23,22 +23,29 @@ export interface ParameterSource {
 /**
  * Parameters taken from the stored weights as they are. float16 and bfloat16 are cast to the graph's precision once,
  * when the session folds constants; the embedding is cast after its rows are gathered, so it stays on disk.
+ * @param products type that matrices are multiplied in: both factors, and what comes out, are rounded to it
  */
 export function storedParameters(
   g: GraphBuilder,
   weights: StoredTensors,
   precision: Precision,
+  products: Precision | 'float16' = precision,
 ): ParameterSource {
-  const exact = (name: string) => {
+  const typed = (name: string, type: Precision | 'float16') => {
     const tensor = requireTensor(weights, name);
     const order = rowOrder(tensor);
-    const rows = g.exact(tensor, precision);
+    const rows = g.exact(tensor, type);
     return order === undefined ? rows : g.op('Gather', [rows, g.integers(order)], { axis: 0 });
   };
+  const exact = (name: string) => typed(name, precision);
   return {
     linear(module, x, bias) {
-      const weight = exact(`${module}.weight`);
+      const weight = typed(`${module}.weight`, products);
       const transB = requireTensor(weights, `${module}.weight`).transposed ? 0 : 1;
+      if (products !== precision) {
+        const product = g.cast(g.op('Gemm', [g.cast(x, products), weight], { transB }), precision);
+        return bias ? g.op('Add', [product, exact(`${module}.bias`)]) : product;
+      }
       return g.op('Gemm', bias ? [x, weight, exact(`${module}.bias`)] : [x, weight], { transB });
     },
     embed(module, ids) {

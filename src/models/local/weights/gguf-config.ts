@@ -152,6 +152,7 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
   if (type === 'none' || type === 'longrope') return {};
   const optional = (key: string, name: string) => (value(key) === undefined ? {} : { [name]: number(key) });
   const log = value('rope.scaling.yarn_log_multiplier');
+  const magnitude = value('rope.scaling.attn_factor') ?? 1;
   return {
     rope_scaling: {
       rope_type: type,
@@ -162,10 +163,21 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
       ...optional('rope.scaling.yarn_beta_fast', 'beta_fast'),
       ...optional('rope.scaling.yarn_beta_slow', 'beta_slow'),
       ...(log !== undefined && { mscale: value('rope.scaling.mscale') ?? 1, mscale_all_dim: log }),
+      ...(type === 'yarn' &&
+        magnitude !== 1 && {
+          attention_factor:
+            number('rope.scaling.attn_factor') * yarnMagnitude(number('rope.scaling.factor'), log),
+        }),
       ...optional('attention.temperature_scale', 'llama_4_scaling_beta'),
     },
   };
 }
+
+/** What llama.cpp multiplies cosines and sines by, before the factor that a file states. */
+const yarnMagnitude = (factor: number, log: GgufValue | undefined): number => {
+  const of = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
+  return of(1) / (log === undefined ? 1 : of(Number(log)));
+};
 
 /** Divisors of the rotary frequencies, headDim / 2 of them, where the file stores them (Llama 3.1 and later). */
 export function ropeDivisors({ tensors }: GgufFile): readonly number[] | undefined {
@@ -178,6 +190,8 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
     if (!key.startsWith(`${architecture}.`) || ignored.includes(key)) continue;
     const name = key.slice(architecture.length + 1);
     const { keys, aliases = {} } = ggufFamilies[architecture]!;
+    const isYarn = metadata.get(`${architecture}.rope.scaling.type`) === 'yarn';
+    if (isYarn && name === 'rope.scaling.attn_factor') continue;
     if (keys?.includes(name) || name in aliases || ofPictures.test(name)) continue;
     if (name in neutral ? value === neutral[name] : understood.has(name)) continue;
     throw new UserError({

@@ -42,7 +42,8 @@ function namesOf(architecture: string): Names {
   return {
     modules: { ...layerModules, ...modules },
     tensors,
-    others: { ...otherModules, ...others },
+    // Of two names for one module, the family's own comes first.
+    others: { ...others, ...otherModules, ...others },
     layers,
   };
 }

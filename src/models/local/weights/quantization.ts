@@ -20,8 +20,11 @@ export const roundings = {
 } as const satisfies Record<string, Rounding>;
 export type RoundedTo = keyof typeof roundings;
 
-/** What becomes of stored weights; `none` leaves them, blocks of codes included, and `float32` unpacks those. */
-export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32'] as const;
+/**
+ * What becomes of stored weights; `none` leaves them, blocks of codes included, and `float32` unpacks those. `float16` is
+ * the form in which GPUs multiply.
+ */
+export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32', 'float16'] as const;
 export type Quantization = (typeof quantizations)[number];
 
 export interface QuantizedRows {

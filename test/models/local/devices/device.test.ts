@@ -3,9 +3,16 @@ import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { chooseDevice, findDevicesHere } from '../../../../src/models/local/engine/device.js';
+import { argmax } from '../../../../src/models/local/constraint/sampling.js';
+import { chooseDevice, findDevicesHere, requireFloat16 } from '../../../../src/models/local/engine/device.js';
 import { cudaLack, unusable } from '../../../../src/models/local/engine/device-failure.js';
+import { buildGraph } from '../../../../src/models/local/engine/engine.js';
+import { openSession } from '../../../../src/models/local/engine/runtime.js';
+import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { readReference, referenceDirectory } from '../fixture.js';
 
 const { usable } = await findDevicesHere();
 
@@ -49,4 +56,30 @@ test('why a device can’t be used is told in words of the system, not of the ru
   expect(unusable('webgpu', thrown).reason).toMatch(/^no graphics card with a .* driver was found$/);
   expect(unusable('webgpu', new Error('device lost\nstack')).reason).toBe('device lost');
   expect(unusable('dml').reason).toBe(`the runtime for ${process.platform} ${process.arch} has no dml in it`);
+});
+
+test('float16 is for GPUs: a processor refuses it, and names what is for it', async () => {
+  await expect(requireFloat16('cpu')).rejects.toThrow(
+    /model\.quantization[\s\S]*cpu can't multiply in float16[\s\S]*int8, int4/,
+  );
+});
+
+test('matrices in float16 keep every likeliest token of a reference model', async () => {
+  const name = 'qwen3-fp32';
+  const directory = referenceDirectory(name);
+  const config = readDecoderConfig(directory);
+  const ids = readReference(name).prompt_ids;
+  const logits = async (quantization: Quantization) => {
+    const graph = buildGraph({ path: directory, quantization }, config, openWeights(directory));
+    const session = await openSession(graph, config, { device: 'cpu', threads: 1 });
+    const common = { rows: 1, position: 0, prompt: session.newCache(), own: session.newCache() };
+    const output = await session.forward({ ...common, ids, logitsOf: ids.map((_, row) => row) });
+    await session.close();
+    return output.logits;
+  };
+  const [exact, halved] = [await logits('none'), await logits('float16')];
+  expect(halved).not.toEqual(exact);
+  const rows = (all: Float32Array) =>
+    ids.map((_, row) => argmax(all.subarray(row * config.vocabulary, (row + 1) * config.vocabulary)));
+  expect(rows(halved)).toEqual(rows(exact));
 });

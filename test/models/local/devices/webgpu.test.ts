@@ -1,8 +1,9 @@
+import { cpSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { findDevicesHere } from '../../../../src/models/local/engine/device.js';
+import { findDevicesHere, requireFloat16 } from '../../../../src/models/local/engine/device.js';
 import { deviceCaches } from '../../../../src/models/local/engine/device-cache.js';
-import { loadEngine } from '../../../../src/models/local/engine/engine.js';
+import { buildGraph, loadEngine } from '../../../../src/models/local/engine/engine.js';
 import {
   KeyValueCache,
   type NewEntries,
@@ -10,8 +11,13 @@ import {
 } from '../../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import type { GenerateJob } from '../../../../src/models/local/engine/protocol.js';
+import { openSession } from '../../../../src/models/local/engine/runtime.js';
+import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { GraphBuilder } from '../../../../src/models/local/graph/graph.js';
 import type { Device } from '../../../../src/models/local/settings.js';
+import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 
 const { usable } = await findDevicesHere();
@@ -134,21 +140,21 @@ describe.skipIf(!usable.includes('webgpu'))(
     const job = (name: string, more: Partial<GenerateJob> = {}): GenerateJob => ({
       messages: readReference(name).messages,
       seeds: [1, 2],
-      maxTokens: 12,
+      maxTokens: 8,
       sampling: { temperature: 0 },
       stop: [],
       logProbabilities: true,
       ...more,
     });
 
-    const load = (name: string, device: Device) =>
+    const load = (name: string, device: Device, quantization: Quantization = 'none') =>
       loadEngine({
         path: referenceDirectory(name),
         threads: 1,
         contextTokens: undefined,
         template: {},
         device,
-        quantization: 'none',
+        quantization,
       });
 
     const hooks = { aborted: () => false };
@@ -172,6 +178,48 @@ describe.skipIf(!usable.includes('webgpu'))(
         }
       },
     );
+
+    test.each(['int4', 'int8', 'int4-block128'] as const)(
+      '%s: logits equal those of the processor without rounded activations',
+      async (quantization) => {
+        const name = 'llama3-rope-bf16';
+        const path = temporaryDirectory();
+        cpSync(referenceDirectory(name), path, { recursive: true });
+        const config = readDecoderConfig(path);
+        const graph = buildGraph({ path, quantization, device: 'webgpu' }, config, openWeights(path));
+        const logits = async (device: Device) => {
+          const session = await openSession(graph, config, { device, threads: 1 });
+          const ids = readReference(name).prompt_ids;
+          const [prompt, own] = [session.newCache(), session.newCache()];
+          const common = { rows: 1, position: 0, prompt, own };
+          const output = await session.forward({ ...common, ids, logitsOf: [ids.length - 1] });
+          await session.close();
+          return [...output.logits];
+        };
+        expect(largestDifference(await logits('webgpu'), await logits('cpu'))).toBeLessThan(1e-4);
+        rmSync(path, { recursive: true });
+      },
+    );
+
+    test('float16: nearly equal where the card has it, refused where it lacks it', async () => {
+      const name = 'qwen3-fp32';
+      const loading = load(name, 'webgpu', 'float16');
+      if (!(await offersFloat16())) {
+        await expect(loading).rejects.toThrow(/model\.quantization[\s\S]*lacks shader-f16[\s\S]*int8, int4/);
+        return;
+      }
+      const [processor, gpu] = [await load(name, 'cpu'), await loading];
+      try {
+        const expected = await processor.generate(job(name), hooks);
+        const { answers } = await gpu.generate(job(name), hooks);
+        expect(answers[0]!.ids).toEqual(expected.answers[0]!.ids);
+        const probabilities = [answers, expected.answers].map(([answer]) => answer!.logProbabilities);
+        expect(largestDifference(...probabilities)).toBeLessThan(0.03);
+      } finally {
+        await processor.close();
+        await gpu.close();
+      }
+    });
 
     test('sampled answers of different lengths, a prompt that grows and one that is cut equal the processor’s', async () => {
       const name = 'qwen3-fp32';
@@ -237,6 +285,13 @@ describe.skipIf(!usable.includes('webgpu'))(
     });
   },
 );
+
+function offersFloat16(): Promise<boolean> {
+  return requireFloat16('webgpu').then(
+    () => true,
+    () => false,
+  );
+}
 
 /** What all sessions of the runtime have in common. */
 const sessions = (

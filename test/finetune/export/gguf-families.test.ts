@@ -1,0 +1,87 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { architectureKeys, contextOf } from '../../../finetune/export/gguf/architecture.js';
+import { ggufParts, ggufValue } from '../../../finetune/export/gguf/format.js';
+import { ggufArchitecture, ggufTensors } from '../../../finetune/export/gguf/tensors.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { familyDirectory, readFamily } from '../../models/local/reference-families.js';
+import { lastLogits } from '../../support/last-logits.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+
+/** The file without a tokenizer, which the reference models lack. */
+function written(name: string, change: Partial<DecoderConfig> = {}): string {
+  const directory = familyDirectory(name);
+  const config = { ...readDecoderConfig(directory), ...change };
+  const file = path.join(temporaryDirectory(), `${name}.gguf`);
+  const metadata = [
+    ['general.architecture', ggufValue.string(ggufArchitecture(config))] as const,
+    ...architectureKeys(config),
+  ];
+  const tensors = ggufTensors(config, openWeights(directory), new Map(), 'F32');
+  writeFileSync(file, Buffer.concat([...ggufParts(metadata, tensors)]));
+  return file;
+}
+
+it.each(['qwen2-yarn', 'smollm3', 'phi3-window', 'granite', 'ministral3', 'olmo2', 'olmo3', 'gpt2', 'lfm2'])(
+  '%s: the exported file has the logits of Transformers',
+  async (name) => {
+    const file = written(name);
+    for (const { ids, last_logits } of readFamily(name).prompts) {
+      const logits = await lastLogits(file, ids);
+      expect(Math.max(...last_logits.map((value, i) => Math.abs(value - logits[i]!)))).toBeLessThan(1e-4);
+    }
+  },
+);
+
+it('phi3 with longrope: both lists of factors, and half-rotated heads', () => {
+  const [file, directory] = [
+    readDecoderConfig(written('phi3-longrope')),
+    readDecoderConfig(familyDirectory('phi3-longrope')),
+  ];
+  const [stored, own] = [file.layers[0]!.rope!, directory.layers[0]!.rope!];
+  expect(file.rotaryWidth).toBe(directory.rotaryWidth);
+  if (stored.scaling !== 'longrope' || own.scaling !== 'longrope') return expect.unreachable();
+  expect(stored.originalContext).toBe(32);
+  expect(stored.attentionFactor).toBeCloseTo(own.attentionFactor, 6);
+  for (const key of ['shortFactors', 'longFactors'] as const)
+    expect(stored[key]).toEqual(own[key].map(Math.fround));
+});
+
+describe('what llama.cpp would compute otherwise', () => {
+  const [window, none] = [8, undefined];
+  const layersOf = (name: string) => readDecoderConfig(familyDirectory(name)).layers;
+  it.each([
+    ['qwen3-yarn', {}, /qwen3 has no yarn with truncate: false/],
+    ['gemma2', {}, /gemma2 has no query_pre_attn_scalar other than 16/],
+    ['gemma3', { scoreScale: 0.25 }, /gemma3 has no layer_types other than five windows, then none/],
+    [
+      'olmo3',
+      { layers: layersOf('olmo3').map((layer) => ({ ...layer, window })) },
+      /olmo2 has no layer_types/,
+    ],
+    [
+      'smollm3',
+      {
+        layers: layersOf('qwen2-yarn').map(() => ({
+          rope: { theta: 1, scaling: 'none' } as const,
+          window: none,
+        })),
+      },
+      /smollm3 has no rotation in other layers/,
+    ],
+    ['qwen35', {}, /qwen35 has no heads of values of another width than those of keys/],
+    ['lfm2-untied', {}, /lfm2 has no conv_bias/],
+    ['granite4', {}, /granitemoehybrid[\s\S]*not exported|not exported to GGUF/],
+    ['ministral', {}, /not exported to GGUF/],
+  ])('%s %j is refused', (name, change, message) => {
+    expect(() => written(name, change as Partial<DecoderConfig>)).toThrow(message);
+  });
+});
+
+it('a model whose windows llama.cpp lacks says a context of one', () => {
+  expect(contextOf(readDecoderConfig(familyDirectory('phi3-window')))).toBe(8);
+  expect(contextOf(readDecoderConfig(familyDirectory('olmo3')))).toBe(256);
+});
