@@ -6,6 +6,8 @@ import { readDecoderConfig } from '../../src/models/local/families/hf-config.js'
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
+import { isGguf } from '../../src/models/local/weights/gguf.js';
+import { contentHash, fileHash } from '../dataset/lineage.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
 import type { Objective } from '../engine/objective.js';
 import { elementCount, requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
@@ -172,10 +174,10 @@ function settingsOf(config: RlConfig): OnlineSettings {
   };
 }
 
-/** The settings that change what is learnt. */
+/** The settings that change what is learnt, and the model by its contents. */
 function identityParts(config: RlConfig): unknown {
-  const { $schema: _, batchTokens, checkpointEvery, device, limits, output, threads, ...rest } = config;
-  return rest;
+  const { $schema: _, batchTokens, checkpointEvery, device, limits, model, output, threads, ...rest } = config;
+  return [rest, isGguf(model) ? fileHash(model) : contentHash(model)];
 }
 
 /** The parameters of the model among those that are trained: an objective may have its own. */

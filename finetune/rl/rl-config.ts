@@ -168,15 +168,29 @@ const settings = z.strictObject({
 
 type Written = z.output<typeof settings>;
 
+/** What doesn't go with the objective: it would be ignored, or teach nothing. */
+const schema = settings.superRefine(({ epochs, groupSize, objective: { kind }, reward }, context) => {
+  const refuse = (path: readonly string[], message: string) =>
+    context.addIssue({ code: 'custom', path: [...path], message });
+  if (kind === 'ppo') {
+    if (reward.gamma !== 1) refuse(['reward', 'gamma'], 'ppo discounts token by token: set objective.discount');
+    if (reward.shuffle) refuse(['reward', 'shuffle'], 'ppo compares no episodes of a group: take grpo or rloo');
+  } else if (groupSize === 1) {
+    refuse(['groupSize'], `${kind} compares the episodes of a group, so that one alone teaches nothing`);
+  }
+  if (kind === 'reinforce' && epochs > 1)
+    refuse(['epochs'], 'the gradient of reinforce is right for one step: take grpo for several');
+});
+
 export type RlConfig = Omit<Written, 'environment'> & {
   readonly output: string;
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
 };
 
 export const rlKind: SettingsKind<Written> = {
-  schema: settings,
+  schema,
   get json() {
-    return jsonSchemaOf(settings);
+    return jsonSchemaOf(schema);
   },
   example: 'updates=20 or reward.shuffle=true',
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),

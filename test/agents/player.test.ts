@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { genericAgent } from '../../src/agents/agent.js';
+import { type GameSetting, playGames } from '../../src/agents/player.js';
+import { modelSpeaker, type Reply } from '../../src/agents/speaker.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
+
+async function playing(
+  id: string,
+  say: (call: ScriptedCall, index: number) => string,
+  given: Partial<GameSetting<Reply>> = {},
+) {
+  const environments = [await makeEnvironment(id), await makeEnvironment(id)];
+  const model = createScriptedModel(say);
+  const setting: GameSetting<Reply> = {
+    environments,
+    agent: genericAgent(environments[0]!),
+    speaker: modelSpeaker(model),
+    history: 100,
+    fallback: 'end',
+    maxTurns: 50,
+    ...given,
+  };
+  return { setting, model };
+}
+
+const shown = ({ messages }: ScriptedCall) => messages.map(({ role, content }) => `${role}: ${content}`);
+
+describe('episodes with a model', () => {
+  it('tell it what happened so far, and are played side by side', async () => {
+    const { model, setting } = await playing('probe-discount', () => 'A');
+    const games = await playGames(setting, [
+      { start: 1, sampling: 1 },
+      { start: 2, sampling: 2 },
+      { start: 3, sampling: 3 },
+    ]);
+    expect(games.map((game) => game.return)).toEqual([1, 1, 1]);
+    expect(games[0]!.turns.map(({ message, reward }) => [message, reward])).toEqual([
+      ['first', 0],
+      ['last', 1],
+    ]);
+    const turns = [['user: first'], ['user: first', 'assistant: A', 'user: last']];
+    expect(model.calls.map(shown)).toEqual([turns[0], turns[0], turns[1], turns[1], ...turns]);
+    const seeds = model.calls.map(({ options }) => options.seeds[0]!);
+    expect(new Set(seeds).size).toBe(seeds.length);
+    expect(seeds.every((seed) => seed < 2 ** 31)).toBe(true);
+  });
+
+  it('show no more turns than wanted', async () => {
+    const { model, setting } = await playing('probe-discount', () => 'A', { history: 0 });
+    await playGames(setting, [{ start: 1, sampling: 1 }]);
+    expect(model.calls.map(shown)).toEqual([['user: first'], ['user: last']]);
+  });
+
+  it('start alike from the same seed', async () => {
+    const { setting } = await playing('probe-policy-observation', ({ messages }) =>
+      messages.at(-1)!.content === 'up' ? 'A' : 'B',
+    );
+    const starts = [5, 6, 7, 8, 9];
+    const seeds = starts.flatMap((start) => [
+      { start, sampling: 2 * start },
+      { start, sampling: 2 * start + 1 },
+    ]);
+    const games = await playGames(setting, seeds);
+    expect(games.every((game) => game.return === 1)).toBe(true);
+    const messages = games.map(({ turns }) => turns[0]!.message);
+    for (let i = 0; i < messages.length; i += 2) expect(messages[i]).toBe(messages[i + 1]);
+    expect(new Set(messages).size).toBe(2);
+  });
+
+  it.each([
+    ['end', [{ valid: false, reward: 0 }], true],
+    ['first', [{ valid: false, action: 'A', reward: 0 }], true],
+    ['random', [{ valid: false, action: expect.stringMatching(/^[A-H]$/) }], true],
+  ] as const)('go on after a reply that names no action: %s', async (fallback, turns, terminated) => {
+    const { setting } = await playing('bandit', () => 'well', { fallback });
+    const [game] = await playGames(setting, [{ start: 1, sampling: 4 }]);
+    expect(game).toMatchObject({ turns, terminated, truncated: false });
+  });
+
+  it('are cut after the most turns', async () => {
+    const { setting } = await playing('FrozenLake-v1', () => '0', { maxTurns: 3 });
+    const [game] = await playGames(setting, [{ start: 1, sampling: 1 }]);
+    expect(game).toMatchObject({ truncated: true, terminated: false, turns: { length: 3 } });
+  });
+});

@@ -1,0 +1,117 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { execute } from '../../../finetune/commands/rl.js';
+import { readLineage, trainedEnvironments } from '../../../finetune/dataset/lineage.js';
+import { buildGraph } from '../../../src/models/local/engine/engine.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { startCommand } from '../../support/command.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { visibleText } from '../../report/markup.js';
+import { tinyConfig } from '../rl/tiny-learning.js';
+
+const small = { environment: 'bandit', updates: 4, groups: 2, groupSize: 8, checkpointEvery: 2 };
+
+async function learn(folder: string, overrides: readonly string[] = [], more: object = {}) {
+  const { context, printed } = recordingContext(folder);
+  const args = { config: 'rl.yaml', overrides, quiet: false, json: true, dryRun: false, ...more };
+  const code = await execute(args, context);
+  const lines = printed.flatMap((text) => text.trimEnd().split('\n'));
+  return { code, lines, last: JSON.parse(lines.at(-1)!) as Record<string, unknown> };
+}
+
+describe('policyloop finetune rl', () => {
+  it('ends with a line that holds meanReward, and leaves what a training leaves', async () => {
+    const folder = temporaryDirectory();
+    tinyConfig({ ...small, environment: 'bandit' }, folder);
+    const { code, last, lines } = await learn(folder);
+    expect(code).toBe(0);
+    expect(last).toMatchObject({ ended: 'complete', step: 4, meanReward: expect.any(Number), result: 'out/model' });
+    expect(lines.map((line) => (JSON.parse(line) as { kind?: string }).kind)).toEqual(
+      expect.arrayContaining(['start', 'step', 'evaluation', 'checkpoint']),
+    );
+    const model = join(folder, 'out', 'model');
+    const weights = openWeights(model);
+    expect(() =>
+      buildGraph({ path: model, quantization: 'none' }, readDecoderConfig(model), weights),
+    ).not.toThrow();
+    expect(trainedEnvironments(readLineage(model)!)).toEqual(['bandit']);
+    const page = visibleText(readFileSync(join(folder, 'out', 'index.html'), 'utf8'));
+    for (const text of ['Best mean return', 'Groups without variance', 'Entropy', 'Clipped ratios'])
+      expect(page).toContain(text);
+  });
+
+  it('writes an adapter that belongs to the model, without the value head', async () => {
+    const folder = temporaryDirectory();
+    tinyConfig(
+      {
+        ...{ ...small, updates: 1, model: 'package:models/tiny-improver', method: { kind: 'lora', rank: 2 } },
+        objective: { kind: 'ppo' },
+      },
+      folder,
+    );
+    const { last } = await learn(folder);
+    expect(last).toMatchObject({ result: 'out/adapter' });
+    const bytes = readFileSync(join(folder, 'out', 'adapter', 'adapter_model.safetensors'));
+    const header = JSON.parse(bytes.subarray(8, 8 + Number(bytes.readBigUInt64LE(0))).toString()) as object;
+    expect(Object.keys(header).length).toBeGreaterThan(8);
+    expect(Object.keys(header).filter((name) => name.includes('value_head'))).toEqual([]);
+  });
+
+  it('forecasts memory, tokens and time, and writes nothing', async () => {
+    const folder = temporaryDirectory();
+    tinyConfig(small, folder);
+    const { last } = await learn(folder, ['output=other'], { dryRun: true });
+    expect(last).toMatchObject({ episodes: 4 * 16 + 2 * 64, sampledTokens: 192, mostSampledTokens: 192 * 200 });
+    expect(last.memory).toBeGreaterThan(1e8);
+    expect(existsSync(join(folder, 'other'))).toBe(false);
+  });
+
+  it('ends early at its limit of tokens, counted over all sessions', async () => {
+    const folder = temporaryDirectory();
+    tinyConfig({ ...small, limits: { tokens: 20 } }, folder);
+    expect((await learn(folder)).last).toMatchObject({ ended: 'early', step: 2, result: 'out/model' });
+  });
+
+  it.each([
+    ['environment=nowhere', /nowhere/],
+    ['objective.kind=magic', /objective\.kind/],
+    ['agent.fallback=ask', /agent\.fallback/],
+    ['groupSize=1', /groupSize: grpo compares the episodes of a group/],
+    ['objective={kind: ppo} reward.shuffle=true', /reward\.shuffle: ppo compares no episodes/],
+    ['objective={kind: ppo} reward.gamma=0.9', /reward\.gamma: ppo discounts token by token/],
+    ['objective={kind: reinforce} epochs=2', /epochs: the gradient of reinforce is right for one step/],
+  ])('refuses %s with the field', async (override, message) => {
+    const folder = temporaryDirectory();
+    tinyConfig(small, folder);
+    await expect(learn(folder, override.split(/ (?=\w+[.=])/))).rejects.toThrow(message);
+  });
+
+  it('killed without notice, goes on to the same bits', async () => {
+    const [whole, killed] = [temporaryDirectory(), temporaryDirectory()];
+    const written = { ...small, updates: 8, checkpointEvery: 1, groupSize: 16 };
+    for (const folder of [whole, killed]) tinyConfig(written, folder);
+    const args = ['finetune', 'rl', 'rl.yaml', '--json', '--quiet'];
+    await startCommand(whole, args).ended;
+    // Two kills at times that nothing is synchronised with.
+    for (const updates of [2, 5]) {
+      const { child, ended } = startCommand(killed, args);
+      while (stepsIn(killed) < updates && child.exitCode === null) await setTimeout(5);
+      child.kill('SIGKILL');
+      expect((await ended).signal).toBe('SIGKILL');
+    }
+    expect((await startCommand(killed, args).ended).code).toBe(0);
+    expect(valuesIn(killed).equals(valuesIn(whole))).toBe(true);
+    expect(stepsIn(killed)).toBe(8);
+  });
+});
+
+function stepsIn(folder: string): number {
+  const file = join(folder, 'out', 'metrics.jsonl');
+  return existsSync(file) ? readFileSync(file, 'utf8').split('"kind":"step"').length - 1 : 0;
+}
+
+/** The checkpoint. */
+const valuesIn = (folder: string) => readFileSync(join(folder, 'out', 'checkpoint.safetensors'));

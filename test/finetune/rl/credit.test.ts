@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { credited } from '../../../finetune/rl/credit.js';
+import { type Episode, episodeOf } from '../../../finetune/rl/episode.js';
+import { returnsOf } from '../../../finetune/rl/rewards.js';
+import type { SampledReply } from '../../../finetune/rl/sampler.js';
+import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
+import type { Game } from '../../../src/agents/player.js';
+
+const reply = (promptIds: readonly number[], ids: readonly number[]): SampledReply => ({
+  text: '',
+  promptIds,
+  ids,
+  logp: ids.map((id) => -id),
+  ended: true,
+});
+
+/** Two turns; the second prompt goes on from the first by 8, 9. */
+const game: Game<SampledReply> = {
+  turns: [
+    { message: 'a', reply: reply([1, 2], [3, 4]), action: 0, valid: true, reward: 2 },
+    { message: 'b', reply: reply([1, 2, 3, 4, 8, 9], [5]), action: 0, valid: false, reward: 4 },
+  ],
+  return: 6,
+  terminated: true,
+  truncated: false,
+};
+
+const episode = episodeOf(game);
+const [sequence] = episode.sequences;
+const plain = { gamma: 1, invalid: 0, shuffle: false };
+
+describe('an episode', () => {
+  it('is one sequence where prompts go on from the tokens before, the environment’s tokens untrained', () => {
+    expect(episode).toMatchObject({ ends: [1, 4], rewards: [2, 4], valid: [true, false], tokens: 3 });
+    expect(episode.sequences).toEqual([
+      {
+        promptIds: [1, 2],
+        completionIds: [3, 4, 8, 9, 5],
+        trained: [true, true, false, false, true],
+        samplerLogp: [-3, -4, 0, 0, -5],
+      },
+    ]);
+  });
+
+  it('is a sequence for each turn where they do not', () => {
+    const [first, second] = game.turns;
+    const apart = episodeOf({ ...game, turns: [first!, { ...second!, reply: reply([7], [5]) }] });
+    expect(apart.sequences.map(({ promptIds, completionIds }) => [promptIds, completionIds])).toEqual([
+      [[1, 2], [3, 4]],
+      [[7], [5]],
+    ]);
+    expect(apart.ends).toEqual([1, 2]);
+  });
+});
+
+describe('the return', () => {
+  it('discounts what lies ahead, and counts replies that name no action', () => {
+    const of = (settings: object) => returnsOf([[episode]], { ...plain, ...settings }, 0);
+    expect(of({})).toEqual([[6]]);
+    expect(of({ gamma: 0.5 })).toEqual([[4]]);
+    expect(of({ invalid: -1 })).toEqual([[5]]);
+  });
+
+  it('shuffled stays within its group', () => {
+    const groups = [0, 10].map((base) =>
+      Array.from({ length: 8 }, (_, i): Episode => ({ ...episode, rewards: [base + i] })),
+    );
+    const returns = returnsOf(groups, { ...plain, shuffle: true }, 1);
+    const sorted = returns.map((group) => group.toSorted((a, b) => a - b));
+    expect(sorted).toEqual(returnsOf(groups, plain, 1));
+    expect(returns).not.toEqual(sorted);
+  });
+});
+
+describe('the credit', () => {
+  const credit = (objective: object, episodes: readonly Episode[], read = (one: typeof sequence) => one!) =>
+    credited(
+      [episodes],
+      returnsOf([episodes], plain, 0),
+      (one) => read(one),
+      { objective: objectiveSchema.parse(objective), scale: 'none', invalid: 0 },
+    );
+
+  it('of a group objective is that of the episode for each of its sequences', () => {
+    const worse = { ...episode, rewards: [0, 0] };
+    expect(credit({ kind: 'grpo' }, [episode, worse]).map(({ advantages }) => advantages)).toEqual([3, -3]);
+    expect(credit({ kind: 'rloo' }, [episode, worse]).map(({ advantages }) => advantages)).toEqual([6, -6]);
+  });
+
+  it('of a value head stands at the tokens that were sampled: rewards at the end of their reply', () => {
+    const read = (one: typeof sequence) => ({ ...one!, oldValues: [0, 0, 100, 100, 0] });
+    const [found] = credit({ kind: 'ppo', discount: 0.5, lambda: 1 }, [episode], read);
+    expect(found!.returns).toEqual([2, 4, 0, 0, 4]);
+  });
+
+  it('of an episode that was cut counts what might have followed', () => {
+    const read = (one: typeof sequence) => ({ ...one!, oldValues: [0, 0, 0, 0, 10] });
+    const cut = { ...episode, truncated: true };
+    const [found] = credit({ kind: 'ppo', discount: 0.5, lambda: 1 }, [cut], read);
+    expect(found!.returns).toEqual([3.25, 6.5, 0, 0, 9]);
+  });
+
+  it('pays for leaving the reference', () => {
+    const referenceLogp = [-3, -5, 0, 0, -5];
+    const read = (one: typeof sequence) => ({ ...one!, oldValues: [0, 0, 0, 0, 0], referenceLogp });
+    const [found] = credit({ kind: 'ppo', kl: 1, lambda: 1 }, [episode], read);
+    // log π − log π_ref is 1 at the second token.
+    expect(found!.returns).toEqual([5, 5, 0, 0, 4]);
+  });
+});

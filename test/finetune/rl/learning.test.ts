@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { openLearning, planLearning } from '../../../finetune/rl/assemble.js';
+import type { Group } from '../../../finetune/rl/episode.js';
+import { readBefore } from '../../../finetune/rl/improvement.js';
+import { learnOnline } from '../../../finetune/rl/online.js';
+import { mean } from '../../../src/statistics/descriptive.js';
+import { learnt, tinyConfig } from './tiny-learning.js';
+
+const ppo = { kind: 'ppo', valueCoefficient: 1, valueClip: 100, lambda: 1, clip: { low: 0.2, high: 0.2 } };
+
+/** What the value head says after learning, by what was observed: means over many episodes. */
+async function valuesIn(environment: string, objective: object): Promise<ReadonlyMap<string, number>> {
+  const config = tinyConfig({ environment, objective, updates: 50, groups: 16, groupSize: 1, learningRate: 5e-3 });
+  const learning = await openLearning(planLearning(config));
+  try {
+    await learnOnline(learning);
+    const seen = new Map<string, number[]>();
+    const { sampler, sessions, settings, task } = learning;
+    sampler.refresh(learning.parameters);
+    const groups = await task.play(sampler, [...Array(16).keys()], 1, 5);
+    const sequences = groups.flat().flatMap((episode) => episode.sequences);
+    const read = await readBefore(sessions, learning.parameters, sequences, undefined, settings.improvement);
+    for (const sequence of sequences) {
+      const { oldValues, promptIds, trained } = read(sequence);
+      let turn = 0;
+      trained.forEach((isTrained, place) => {
+        if (!isTrained) return;
+        const key = turn++ === 0 ? promptIds.join() : 'second';
+        seen.set(key, [...(seen.get(key) ?? []), oldValues![place]!]);
+      });
+    }
+    return new Map([...seen].map(([key, values]) => [key, mean(values)]));
+  } finally {
+    await learning.close();
+  }
+}
+
+describe('the probes', () => {
+  it('1: a constant value is learnt', async () => {
+    const values = await valuesIn('probe-value', ppo);
+    expect([...values.values()]).toEqual([expect.closeTo(1, 1)]);
+  });
+
+  it('2: a value by observation', async () => {
+    const values = [...(await valuesIn('probe-observation', ppo)).values()].toSorted((a, b) => a - b);
+    expect(values).toEqual([expect.closeTo(-1, 0), expect.closeTo(1, 0)]);
+    expect(values[1]! - values[0]!).toBeGreaterThan(1.6);
+  });
+
+  it('3: the value before a reward that is one step ahead is γ', async () => {
+    const values = [...(await valuesIn('probe-discount', { ...ppo, discount: 0.5 })).values()];
+    expect(Math.abs(values[0]! - 0.5)).toBeLessThan(0.15);
+    expect(Math.abs(values[1]! - 1)).toBeLessThan(0.15);
+  });
+
+  const objectives = [
+    ['grpo', { kind: 'grpo' }],
+    ['ppo', { kind: 'ppo', valueCoefficient: 0.5 }],
+  ] as const;
+
+  const trained = {
+    ...{ agent: { maxTokens: 1 }, reward: { invalid: -1 } },
+    ...{ updates: 35, groups: 8, groupSize: 32, learningRate: 1e-2 },
+  };
+
+  it.each(objectives)('4: the better action is taken (%s)', async (_, objective) => {
+    const { last } = await learnt(tinyConfig({ environment: 'probe-policy', objective, ...trained }));
+    expect(last!.meanReward).toBeGreaterThan(0.9);
+  });
+
+  it.each(objectives)('5: the better action for what is seen (%s)', async (_, objective) => {
+    const { last } = await learnt(tinyConfig({ environment: 'probe-policy-observation', objective, ...trained }));
+    expect(last!.meanReward).toBeGreaterThan(0.9);
+  });
+});
+
+const bandit = {
+  ...{ environment: 'bandit', updates: 25, groups: 2, groupSize: 64 },
+  ...{ agent: { maxTokens: 1 }, evaluation: { every: 1000, episodes: 1000 } },
+};
+
+describe('the bandit', () => {
+  it('is solved: the best arm has a probability above 0.99', async () => {
+    const { events, last } = await learnt(tinyConfig(bandit));
+    const [before] = events.filter((event) => event.kind === 'evaluation');
+    expect(before!.meanReward).toBeLessThan(0.05);
+    expect(last!.meanReward).toBeGreaterThan(0.99);
+  });
+
+  it('is not, where returns are shuffled within the groups', async () => {
+    const { last } = await learnt(tinyConfig({ ...bandit, reward: { shuffle: true } }));
+    expect(last!.meanReward).toBeLessThan(0.3);
+  });
+
+  it('is not, where returns belong to the completions beside those that earned them', async () => {
+    const { last } = await learnt(tinyConfig(bandit), {}, (learning) => ({
+      ...learning,
+      task: {
+        ...learning.task,
+        play: async (...given) => (await learning.task.play(...given)).map(misattributed),
+      },
+    }));
+    expect(last!.meanReward).toBeLessThan(0.3);
+  });
+});
+
+/** Each episode with the tokens of the next one, as in trainers that sample anew for answers that were judged before. */
+const misattributed = (group: Group): Group =>
+  group.map((episode, i) => ({ ...episode, sequences: group[(i + 1) % group.length]!.sequences }));

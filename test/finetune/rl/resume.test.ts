@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { OpenedLearning } from '../../../finetune/rl/assemble.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+import { learnt, tinyConfig } from './tiny-learning.js';
+
+const written = {
+  ...{ environment: 'bandit', updates: 7, groups: 2, groupSize: 16, epochs: 2, checkpointEvery: 2 },
+  ...{ evaluation: { every: 3, episodes: 16 }, schedule: 'linear' },
+};
+
+const checkpointIn = (folder: string) => readFileSync(join(folder, 'out', 'checkpoint.safetensors'));
+
+/** A crash at the n-th call. */
+function crashing<A extends readonly unknown[], R>(call: (...given: A) => R, at: number): (...given: A) => R {
+  let calls = 0;
+  return (...given) => {
+    if (++calls === at) throw new Error('the process ends here');
+    return call(...given);
+  };
+}
+
+const inRollout = (at: number) => (learning: OpenedLearning) => ({
+  ...learning,
+  task: { ...learning.task, play: crashing(learning.task.play, at) },
+});
+
+const inUpdate = (at: number) => (learning: OpenedLearning) => {
+  const { sessions } = learning;
+  const training = { ...sessions.training, run: crashing(sessions.training.run, at) };
+  return { ...learning, sessions: { ...sessions, training } };
+};
+
+describe('a learning that was cut off', () => {
+  it.each([
+    // Calls of an update: one to play, two to train; evaluations play, too.
+    ['in a rollout', inRollout(7)],
+    ['between the two steps of an update', inUpdate(10)],
+    ['before the first checkpoint', inUpdate(1)],
+  ])('%s goes on to the same bits', async (_, crash) => {
+    const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
+    const expected = await learnt(tinyConfig(written, whole));
+    await expect(learnt(tinyConfig(written, cut), {}, crash)).rejects.toThrow('the process ends here');
+    const resumed = await learnt(tinyConfig(written, cut));
+    expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
+    expect(resumed.steps.at(-1)).toEqual(expected.steps.at(-1));
+    expect(resumed.best).toEqual(expected.best);
+  });
+
+  it('by the user writes a checkpoint and goes on from it', async () => {
+    const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
+    await learnt(tinyConfig(written, whole));
+    const { ended, step } = await learnt(tinyConfig(written, cut), { stop: () => true });
+    expect({ ended, step }).toEqual({ ended: 'interrupted', step: 1 });
+    const { events } = await learnt(tinyConfig(written, cut));
+    expect(events[0]).toMatchObject({ kind: 'start', step: 1 });
+    expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
+  });
+
+  it('refuses to go on with other settings', async () => {
+    const folder = temporaryDirectory();
+    await learnt(tinyConfig({ ...written, updates: 1 }, folder));
+    await expect(learnt(tinyConfig({ ...written, updates: 1, learningRate: 1e-3 }, folder))).rejects.toThrow(
+      /other settings/,
+    );
+  });
+});
+
+it('ends with its result when a limit is reached', async () => {
+  let updates = 0;
+  const { ended, events, step } = await learnt(tinyConfig(written), { isSpent: () => ++updates === 2 });
+  expect({ ended, step }).toEqual({ ended: 'early', step: 2 });
+  expect(events.slice(-2)).toMatchObject([
+    { kind: 'evaluation', step: 2 },
+    { kind: 'checkpoint', step: 2 },
+  ]);
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
+import type { SampledSequence } from '../../../finetune/rl/episode.js';
+import { readBefore } from '../../../finetune/rl/improvement.js';
+import { largest } from '../../../src/statistics/descriptive.js';
+import { tinyConfig } from './tiny-learning.js';
+
+/** Largest difference of the log-probabilities of trained tokens: sampler's and training graph's. */
+async function mismatch(learning: OpenedLearning, sequences: readonly SampledSequence[]): Promise<number> {
+  const { parameters, reference, sessions, settings } = learning;
+  const read = await readBefore(sessions, parameters, sequences, reference, settings.improvement);
+  return largest(
+    sequences.flatMap((sequence) => {
+      const { oldLogp, samplerLogp, trained } = read(sequence);
+      return samplerLogp.map((logp, i) => (trained[i] ? Math.abs(logp - oldLogp![i]!) : 0));
+    }),
+  );
+}
+
+const sequencesOf = (groups: Awaited<ReturnType<OpenedLearning['task']['play']>>) =>
+  groups.flat().flatMap(({ sequences }) => sequences);
+
+async function opened<T>(written: object, use: (learning: OpenedLearning) => Promise<T>): Promise<T> {
+  const learning = await openLearning(planLearning(tinyConfig(written)));
+  try {
+    return await use(learning);
+  } finally {
+    await learning.close();
+  }
+}
+
+describe('the sampler', () => {
+  it.each([
+    ['all weights', { method: { kind: 'scratch' } }],
+    [
+      'an adapter, at another temperature',
+      {
+        model: 'package:models/tiny-improver',
+        method: { kind: 'lora', rank: 4 },
+        agent: { maxTokens: 6, fallback: 'first', temperature: 0.7 },
+      },
+    ],
+  ])('has the probabilities of the training graph: %s', async (_, written) => {
+    await opened({ environment: 'probe-discount', epochs: 2, ...written }, async (learning) => {
+      const { sampler, task, parameters } = learning;
+      for (const { values } of parameters)
+        for (let i = 0; i < values.length; i++) values[i]! += 0.01 * Math.sin(i);
+      sampler.refresh(parameters);
+      const sequences = sequencesOf(await task.play(sampler, [1, 2], 8, 3));
+      expect(await mismatch(learning, sequences)).toBeLessThan(1e-5);
+    });
+  });
+
+  it('follows the weights without a reload', async () => {
+    await opened({ environment: 'bandit', epochs: 2 }, async (learning) => {
+      const { sampler, task, parameters } = learning;
+      const play = () => task.play(sampler, [1], 8, 3).then(sequencesOf);
+      sampler.refresh(parameters);
+      const before = await play();
+      expect(await mismatch(learning, before)).toBeLessThan(1e-5);
+      for (const { name, values } of parameters)
+        if (name.endsWith('proj.weight')) for (let i = 0; i < values.length; i++) values[i]! *= 3;
+      expect(await mismatch(learning, before)).toBeGreaterThan(1e-3);
+      sampler.refresh(parameters);
+      expect(await mismatch(learning, await play())).toBeLessThan(1e-5);
+    });
+  });
+
+  it('goes on from the ids that it sampled: a conversation is one sequence, of which the replies are trained', async () => {
+    const written = { environment: 'probe-discount', agent: { maxTokens: 5, fallback: 'first' } };
+    await opened(written, async ({ sampler, task, parameters }) => {
+      sampler.refresh(parameters);
+      const groups = await task.play(sampler, [1], 16, 3);
+      for (const { sequences, ends, tokens } of groups.flat()) {
+        expect(sequences).toHaveLength(1);
+        const [{ completionIds, trained, samplerLogp }] = sequences as [SampledSequence];
+        expect(trained.filter(Boolean)).toHaveLength(tokens);
+        expect(samplerLogp.every((logp, i) => (trained[i] ? logp < 0 : logp === 0))).toBe(true);
+        // <|end|> where the reply was cut, <|user|>last<|assistant|>
+        const between = completionIds.filter((_, i) => !trained[i]);
+        expect(between.slice(-6)).toHaveLength(6);
+        expect([0, 2]).toContain(between[0]);
+        expect(ends.at(-1)).toBe(completionIds.length - 1);
+        expect(trained[ends[0]!]).toBe(true);
+        expect(trained[ends[0]! + 1]).toBe(false);
+      }
+    });
+  });
+
+  it('without history has a sequence for each turn', async () => {
+    const agent = { maxTokens: 2, fallback: 'first', history: 0 };
+    await opened({ environment: 'probe-discount', agent }, async ({ sampler, task, parameters }) => {
+      sampler.refresh(parameters);
+      const sequences = sequencesOf(await task.play(sampler, [1], 1, 3));
+      expect(sequences.every(({ trained }) => trained.every(Boolean))).toBe(true);
+    });
+  });
+
+  it('gives the same replies for the same seeds, others for others', async () => {
+    await opened({ environment: 'bandit', agent: { maxTokens: 4 } }, async ({ sampler, task, parameters }) => {
+      const play = (seed: number) => {
+        sampler.refresh(parameters);
+        return task.play(sampler, [1, 2], 4, seed);
+      };
+      const [first, again, other] = [await play(3), await play(3), await play(4)];
+      expect(again).toEqual(first);
+      expect(other).not.toEqual(first);
+    });
+  });
+});

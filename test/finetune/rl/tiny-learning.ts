@@ -1,0 +1,58 @@
+/** A reinforcement learning small enough for tests: a model of bytes, one layer of width 32, from scratch. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
+import type { RlEvent, RlEventOf } from '../../../finetune/rl/events.js';
+import { learnOnline, type OnlineHooks, type OnlineOutcome } from '../../../finetune/rl/online.js';
+import { loadRlConfig, type RlConfig } from '../../../finetune/rl/rl-config.js';
+import { writeByteModel } from '../../../scripts/byte-model.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+
+const shape = { hidden: 32, intermediate: 64, layers: 1, heads: 2, context: 512 };
+
+/** @param written keys of the config; the folder is a new one */
+export function tinyConfig(written: object, folder = temporaryDirectory()): RlConfig {
+  writeByteModel(join(folder, 'model'), shape);
+  const config = {
+    model: './model',
+    output: './out',
+    method: { kind: 'scratch' },
+    objective: { kind: 'grpo' },
+    learningRate: 2e-2,
+    agent: { maxTokens: 1, fallback: 'first' },
+    evaluation: { every: 1000, episodes: 64 },
+    threads: 1,
+    ...written,
+  };
+  const file = join(folder, 'rl.yaml');
+  writeFileSync(file, JSON.stringify(config));
+  mkdirSync(join(folder, 'out'), { recursive: true });
+  return loadRlConfig(file);
+}
+
+export interface Learnt extends OnlineOutcome {
+  readonly events: readonly RlEvent[];
+  readonly steps: readonly RlEventOf<'step'>[];
+}
+
+/** @param change what is learnt with, in place of its own */
+export async function learnt(
+  config: RlConfig,
+  hooks: OnlineHooks = {},
+  change: (learning: OpenedLearning) => OpenedLearning = (learning) => learning,
+): Promise<Learnt> {
+  const learning = await openLearning(planLearning(config));
+  const events: RlEvent[] = [];
+  try {
+    const outcome = await learnOnline(change(learning), {
+      ...hooks,
+      onEvent(event) {
+        events.push(event);
+        hooks.onEvent?.(event);
+      },
+    });
+    return { ...outcome, events, steps: events.filter((event) => event.kind === 'step') };
+  } finally {
+    await learning.close();
+  }
+}
