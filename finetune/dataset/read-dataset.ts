@@ -64,50 +64,82 @@ export const promptSchema = z
   .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
   .min(1);
 
-/** A row of the format jsonl that holds one answer to learn. */
-const rowSchema = z.looseObject({
+const promptedSchema = z.looseObject({
   prompt: promptSchema,
-  completion: z.string().min(1),
   weight: z.number().default(1),
   lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
 });
 
+/** A row of the format jsonl that holds one answer to learn. */
+const rowSchema = promptedSchema.extend({ completion: z.string().min(1) });
+
+/** A row of the format jsonl that holds a pair. */
+const pairSchema = promptedSchema.extend({ chosen: z.string().min(1), rejected: z.string().min(1) });
+
+type Split = 'train' | 'validation';
+
 /**
  * The conversations of one split; none where the file is empty.
- * @throws UserError when there is no such file, or a row is not an answer to learn (pairs are for other trainers)
+ * @throws UserError when there is no such file, or a row is not an answer to learn
  */
-export function readConversations(dataset: string, split: 'train' | 'validation'): readonly Conversation[] {
+export function readConversations(dataset: string, split: Split): readonly Conversation[] {
+  return readRows(dataset, split, rowSchema, {
+    message: 'this row is no answer to learn',
+    remedy:
+      'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
+  }).map(({ completion, ...row }) => conversation(row, completion));
+}
+
+/**
+ * The pairs of one split: of each the answer that was chosen, and next to it the other.
+ * @throws UserError when there is no such file, or a row is no pair
+ */
+export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
+  return readRows(dataset, split, pairSchema, {
+    message: 'this row is no pair of answers',
+    remedy: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
+  }).flatMap(({ chosen, rejected, ...row }) => [conversation(row, chosen), conversation(row, rejected)]);
+}
+
+function conversation(
+  { prompt, weight, lineage }: z.output<typeof promptedSchema>,
+  completion: string,
+): Conversation {
+  return {
+    messages: prompt,
+    completion,
+    weight,
+    ...(lineage && { served: { model: lineage.model, promptTokens: lineage.promptTokens } }),
+  };
+}
+
+function readRows<T>(
+  dataset: string,
+  split: Split,
+  schema: z.ZodType<T>,
+  problem: { readonly message: string; readonly remedy: string },
+): readonly T[] {
   const file = join(dataset, `${split}.jsonl`);
-  if (!existsSync(file)) {
-    const parquet = `${split}.parquet`;
-    if (existsSync(join(dataset, parquet))) {
-      throw new UserError({
-        field: 'dataset',
-        message: `this dataset is in Parquet (${parquet}), which other trainers read`,
-        value: dataset,
-        remedy: 'make it again with --format jsonl to train here',
-      });
-    }
-    throw new UserError({
+  if (!existsSync(file)) throw missing(dataset, split);
+  return (readJsonLines<unknown>(file, { repair: false }) ?? []).map((row, index) =>
+    checkedRow(schema, row, { file, line: index + 1, ...problem }),
+  );
+}
+
+function missing(dataset: string, split: Split): UserError {
+  const parquet = `${split}.parquet`;
+  if (existsSync(join(dataset, parquet)))
+    return new UserError({
       field: 'dataset',
-      message: `there is no ${split}.jsonl in this directory`,
+      message: `this dataset is in Parquet (${parquet}), which other trainers read`,
       value: dataset,
-      remedy: 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one',
+      remedy: 'make it again with --format jsonl to train here',
     });
-  }
-  return (readJsonLines<unknown>(file, { repair: false }) ?? []).map((row, index): Conversation => {
-    const { prompt, completion, weight, lineage } = checkedRow(rowSchema, row, {
-      file,
-      line: index + 1,
-      message: 'this row is no answer to learn',
-      remedy: 'make the dataset with --format jsonl and a recipe other than preference',
-    });
-    return {
-      messages: prompt,
-      completion,
-      weight,
-      ...(lineage && { served: { model: lineage.model, promptTokens: lineage.promptTokens } }),
-    };
+  return new UserError({
+    field: 'dataset',
+    message: `there is no ${split}.jsonl in this directory`,
+    value: dataset,
+    remedy: 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one',
   });
 }
 

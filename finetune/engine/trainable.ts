@@ -30,13 +30,10 @@ export type Trainable =
     }
   | { readonly kind: 'all' };
 
-/**
- * The model that a training started from, with nothing to train: what the KL term compares with.
- * @param stored the first weights of a training of all weights; for an adapter the base alone is the model
- */
-export function referenceModel(trainable: Trainable, stored: StoredTensors): Trainable {
-  const lora = { rank: 1, alpha: 1, rankStabilized: false, dropout: 0, modules: [] };
-  return trainable.kind === 'adapter' ? { ...trainable, lora } : { kind: 'adapter', lora, base: stored };
+/** A model without its adapter, with nothing to train. Where all weights are trained, their first values are the model. */
+export function referenceModel(trainable: Trainable): Trainable {
+  if (trainable.kind === 'all') return trainable;
+  return { ...trainable, lora: { rank: 1, alpha: 1, rankStabilized: false, dropout: 0, modules: [] } };
 }
 
 export interface ParameterShape {

@@ -4,7 +4,7 @@ import { UserError } from '../../src/base/errors.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
-import { layOut, type PackingSettings, type Part, sharedPrompts } from './packing.js';
+import { layOut, type PackingSettings, type Part, pairsOf, sharedPrompts } from './packing.js';
 
 export interface OrderSettings extends PackingSettings {
   readonly seed: number;
@@ -25,17 +25,25 @@ export function stepsPerEpoch(examples: number, { batchExamples }: OrderSettings
   return Math.ceil(examples / batchExamples);
 }
 
-/** The units of shuffling: examples, or with the packing `prompts` all those that have the same prompt. */
+/** The units of shuffling: examples, pairs of them, or with the packing `prompts` all those that have the same prompt. */
 export function unitsOf(
   examples: readonly TokenExample[],
   { packing }: Pick<OrderSettings, 'packing'>,
 ): readonly Unit[] {
   const index = new Map(examples.map((example, place) => [example, place]));
-  const families = packing === 'prompts' ? sharedPrompts(examples) : examples.map((example) => [example]);
+  const families = unitsBy(packing, examples);
   return families.map((family) => ({
     examples: family.map((example) => index.get(example)!),
     length: Math.max(...family.map(exampleLength)),
   }));
+}
+
+function unitsBy(
+  packing: OrderSettings['packing'],
+  examples: readonly TokenExample[],
+): readonly (readonly TokenExample[])[] {
+  if (packing === 'prompts') return sharedPrompts(examples);
+  return packing === 'pairs' ? pairsOf(examples) : examples.map((example) => [example]);
 }
 
 /**

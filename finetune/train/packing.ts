@@ -15,9 +15,10 @@ export const packings = ['none', 'rows', 'prompts'] as const;
 export interface PackingSettings {
   /**
    * `none`: one example a row. `rows`: examples one after another in a row, those with the same prompt behind one copy
-   * of it. `prompts`: also, the order brings examples with the same prompt into the same step.
+   * of it. `prompts`: also, the order brings examples with the same prompt into the same step. `pairs`, of preferences:
+   * the two answers of each pair, which follow one another, in a row behind their prompt.
    */
-  readonly packing: (typeof packings)[number];
+  readonly packing: (typeof packings)[number] | 'pairs';
   /** Most tokens, padding included, that are read at once: what memory allows. One example is always read whole. */
   readonly batchTokens: number;
 }
@@ -36,9 +37,29 @@ export function layOut<E extends TokenSequence>(
   examples: readonly E[],
   { packing, batchTokens }: PackingSettings,
 ): readonly Part<E>[] {
-  const rows = packing === 'none' ? ownRows(examples) : packedRows(examples, batchTokens);
+  const rows = rowsOf(examples, packing, batchTokens);
   const byLength = rows.toSorted((a, b) => rowLength(a) - rowLength(b));
   return filled(byLength, (part, row) => (part.length + 1) * rowLength(row) <= batchTokens);
+}
+
+function rowsOf<E extends TokenSequence>(
+  examples: readonly E[],
+  packing: PackingSettings['packing'],
+  batchTokens: number,
+): readonly Row<E>[] {
+  switch (packing) {
+    case 'none':
+      return ownRows(examples);
+    case 'pairs':
+      return pairsOf(examples).map((pair) => [pair]);
+    default:
+      return packedRows(examples, batchTokens);
+  }
+}
+
+/** Each two examples that follow one another. */
+export function pairsOf<E>(examples: readonly E[]): readonly (readonly E[])[] {
+  return examples.flatMap((first, place) => (place % 2 === 0 ? [[first, examples[place + 1]!]] : []));
 }
 
 /** Consecutive items in groups; a group takes the next item as long as it fits. */

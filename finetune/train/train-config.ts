@@ -40,6 +40,18 @@ const methodSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
 ]);
 
+const objectiveSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('sft').describe('Supervised: the answers themselves') }),
+  z.strictObject({
+    kind: z.literal('dpo').describe('Direct preference optimisation'),
+    beta: z
+      .number()
+      .positive()
+      .default(0.1)
+      .describe('How dear it is to leave the model that it starts from'),
+  }),
+]);
+
 const optimizerSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('adamw').describe('AdamW for everything') }),
   z.strictObject({
@@ -72,6 +84,11 @@ const settings = z.strictObject({
       "Directory of the result (default: named after this file, in the working directory's `tuned`); with a checkpoint in it, training goes on",
     )
     .meta({ format: 'path' }),
+  objective: objectiveSchema
+    .prefault({ kind: 'sft' })
+    .describe(
+      'What is learnt: the answers (sft), or to prefer the better of two (dpo), from the recipe preference',
+    ),
   method: methodSchema.prefault({ kind: 'lora' }).describe('What is trained'),
   seed: count(0).default(0).describe('Fixes the order, the first adapter and dropout'),
   epochs: count(1).default(3).describe('Times that every example is read'),
@@ -95,7 +112,7 @@ const settings = z.strictObject({
     .default([0.9, 0.999])
     .describe('Decay rates of the two averages of AdamW'),
   maxGradientNorm: z.number().positive().default(1).describe('Longer gradients are cut to this norm'),
-  batchExamples: count(1).default(8).describe('Examples an update'),
+  batchExamples: count(1).default(8).describe('Examples an update; of dpo, pairs'),
   batchTokens: count(1)
     .default(2048)
     .describe('Tokens read at once, padding included: lower it when memory is short'),
@@ -122,13 +139,15 @@ const settings = z.strictObject({
 });
 
 /** Adapters are thin: making all singular values of their updates equal is not what Muon is for. */
-export const trainConfigSchema = settings.refine(
-  ({ method, optimizer }) => method.kind !== 'lora' || optimizer.kind !== 'muon',
-  {
+export const trainConfigSchema = settings
+  .refine(({ method, optimizer }) => method.kind !== 'lora' || optimizer.kind !== 'muon', {
     path: ['optimizer'],
     message: 'muon trains whole matrices: it needs method full or scratch, and lora has adamw',
-  },
-);
+  })
+  .refine(({ method, objective }) => method.kind !== 'scratch' || objective.kind !== 'dpo', {
+    path: ['objective'],
+    message: 'dpo compares with the model that it starts from: it needs method lora or full',
+  });
 
 export type TrainConfig = z.output<typeof trainConfigSchema> & { readonly output: string };
 

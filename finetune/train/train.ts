@@ -11,7 +11,7 @@ import { requireRuntime } from '../../src/models/local/engine/require-runtime.js
 import { shownModel } from '../../src/models/local/settings.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, datasetLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
-import { readConversations } from '../dataset/read-dataset.js';
+import { readComparisons, readConversations } from '../dataset/read-dataset.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import { type MemoryEstimate, machineMemory } from './memory-estimate.js';
 import { createMeter, type Metric } from './metrics.js';
@@ -44,9 +44,10 @@ interface Summary {
 export async function train(args: TrainArguments, context: CommandContext): Promise<number> {
   const config = loadTrainConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
+  const read = config.objective.kind === 'dpo' ? readComparisons : readConversations;
   const data = {
-    training: readConversations(config.dataset, 'train'),
-    validation: readConversations(config.dataset, 'validation'),
+    training: read(config.dataset, 'train'),
+    validation: read(config.dataset, 'validation'),
     dataset: datasetLineage(config.dataset),
   };
   mkdirSync(config.output, { recursive: true });
@@ -201,7 +202,7 @@ function methodOf({ method }: TrainConfig) {
 
 function settingsOf(config: TrainConfig) {
   const { seed, epochs, learningRate, schedule, warmupSteps, learningRateFloor, maxGradientNorm } = config;
-  const { optimizer, weightDecay, betas } = config;
+  const { objective, optimizer, weightDecay, betas } = config;
   const { batchExamples, batchTokens, packing, evaluateEvery, patience, checkpointEvery } = config;
   return {
     seed,
@@ -213,9 +214,10 @@ function settingsOf(config: TrainConfig) {
     adamw: { betas, epsilon: 1e-8, weightDecay },
     muon: optimizer.kind === 'muon' ? { momentum: optimizer.momentum, weightDecay } : undefined,
     maxGradientNorm,
-    batchExamples,
+    ...(objective.kind === 'dpo'
+      ? { dpo: { beta: objective.beta }, batchExamples: 2 * batchExamples, packing: 'pairs' as const }
+      : { batchExamples, packing }),
     batchTokens,
-    packing,
     evaluateEvery,
     patience,
     checkpointEvery,

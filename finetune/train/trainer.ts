@@ -18,7 +18,7 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
-import { sft, sftInputs } from './objectives/sft.js';
+import { type Learned, learned } from './learned.js';
 import { planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './order.js';
 import { layOut, type Part } from './packing.js';
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
@@ -87,7 +87,8 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   const state = restore(run, owner);
   if (hooks.finish === true && state.step === 0) throw nothingToFinish(run.checkpoint);
   const totalSteps = stepsPerEpoch(training.length, run.settings) * run.settings.epochs;
-  const sessions = await openSessions(run);
+  const goal = await learned(run, [training, validation]);
+  const sessions = await openSessions(run, goal);
   try {
     hooks.onEvent?.({
       kind: 'start',
@@ -101,7 +102,10 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
       writeCheckpoint(run.checkpoint, state, owner);
       hooks.onEvent?.({ kind: 'checkpoint', step: state.step });
     };
-    const ended = await makeSteps({ run, training, validation, totalSteps, state, sessions, keep }, hooks);
+    const ended = await makeSteps(
+      { run, goal, training, validation, totalSteps, state, sessions, keep },
+      hooks,
+    );
     return outcome(state, ended);
   } finally {
     await Promise.all([sessions.training, sessions.validation, sessions.muon].map((one) => one?.close()));
@@ -114,10 +118,10 @@ interface Sessions {
   readonly muon: Muon | undefined;
 }
 
-async function openSessions(run: TrainingRun): Promise<Sessions> {
+async function openSessions(run: TrainingRun, { objective }: Learned): Promise<Sessions> {
   const { device, settings, threads } = run;
   const open = (purpose: 'train' | 'evaluate') =>
-    openTrainingSession(buildTrainingGraph({ ...run, objective: sft, precision: 'float32', purpose }), {
+    openTrainingSession(buildTrainingGraph({ ...run, objective, precision: 'float32', purpose }), {
       device,
       threads,
       optimize: true,
@@ -131,6 +135,7 @@ async function openSessions(run: TrainingRun): Promise<Sessions> {
 
 interface Training {
   readonly run: TrainingRun;
+  readonly goal: Learned;
   readonly training: readonly TokenExample[];
   readonly validation: readonly TokenExample[];
   readonly totalSteps: number;
@@ -142,7 +147,7 @@ interface Training {
 
 /** Goes on from the state's step to the last, or to where the training is ended early. */
 async function makeSteps(
-  { run: { settings }, training, validation, totalSteps, state, sessions, keep }: Training,
+  { run: { settings }, goal, training, validation, totalSteps, state, sessions, keep }: Training,
   hooks: TrainingHooks,
 ): Promise<TrainingOutcome['ended']> {
   const perEpoch = stepsPerEpoch(training.length, settings);
@@ -157,7 +162,7 @@ async function makeSteps(
     if (plan?.epoch !== epoch) plan = { epoch, steps: planEpoch(units, settings, epoch) };
     const chosen = plan.steps[state.step % perEpoch]!.map((index) => training[index]!);
     const parts = layOut(chosen, settings);
-    const inputsOf = sftInputs(parts.flat(3));
+    const inputsOf = goal.inputs(parts);
     const { loss, gradients } = await lossAndGradients(
       sessions.training,
       state,
@@ -175,7 +180,7 @@ async function makeSteps(
     hooks.onEvent?.({ kind: 'step', step, totalSteps, loss, gradientNorm: norm, learningRate, tokens });
     divergence.step(loss);
     if (sessions.validation !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps)) {
-      const alarm = divergence.validation(await validate(sessions.validation, state, heldOut, hooks));
+      const alarm = divergence.validation(await validate(sessions.validation, state, heldOut, goal, hooks));
       if (alarm !== undefined) hooks.onEvent?.({ kind: 'alarm', step, ...alarm });
     }
     const interrupted = hooks.stop?.() === true;
@@ -230,9 +235,10 @@ async function validate(
   evaluator: TrainingSession,
   state: TrainingState,
   parts: readonly Part[],
+  goal: Learned,
   hooks: TrainingHooks,
 ): Promise<number> {
-  const { loss } = await readParts(evaluator, state.parameters, parts, sftInputs(parts.flat(3)));
+  const { loss } = await readParts(evaluator, state.parameters, parts, goal.inputs(parts));
   refuseNonFinite(state.step, { 'validation loss': loss });
   const best = state.best === undefined || loss < state.best.loss;
   if (best) {

@@ -25,6 +25,8 @@ export interface TrainingSettings extends OrderSettings, Readonly<Pick<TrainConf
   readonly adamw: AdamWSettings;
   /** Muon trains the matrices of the layers; only in a training of all weights. */
   readonly muon?: MuonSettings | undefined;
+  /** With the packing `pairs`: the weight of DPO's reference. Undefined: supervised. */
+  readonly dpo?: { readonly beta: number } | undefined;
   /** Undefined: gradients are not clipped. */
   readonly maxGradientNorm: number | undefined;
   /** Undefined: the training never ends early. */

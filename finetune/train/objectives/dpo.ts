@@ -2,13 +2,13 @@
  * Direct preference optimisation (Rafailov et al. 2023, arXiv 2305.18290): −log σ(β·((log π − log π_ref)(chosen) −
  * (log π − log π_ref)(rejected))), the mean over pairs. A pair is a family: two examples behind one prompt.
  */
-import { type InputsOf, type TokenExample, trainedLength } from '../../engine/batch.js';
+import { type Family, type InputsOf, type TokenExample, trainedLength } from '../../engine/batch.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 import type { PerToken } from './sampled.js';
 import { arithmetic, groupSum } from './terms.js';
 
-/** An answer of a pair; both have the same weight. */
-export interface Compared extends TokenExample {
+/** What is known of an answer of a pair. */
+export interface Compared {
   readonly chosen: boolean;
   /** Log-probabilities by the model that the training began with. */
   readonly referenceLogp: PerToken;
@@ -37,17 +37,19 @@ function logSigmoid(tokens: TokenValues, x: string): string {
   return neg(add(m, log(add(exp(neg(m)), exp(sub(neg(x), m))))));
 }
 
-/** @param pairs all that the mean is over, the chosen and the rejected answer of each */
-export function dpoInputs(pairs: readonly (readonly [Compared, Compared])[]): InputsOf<Compared> {
-  const total = pairs.reduce((sum, [{ weight }]) => sum + weight, 0);
-  const shares = new Map<Compared, number>();
+/** @param pairs all that the mean is over: the two answers of each, which have one weight */
+export function dpoInputs<E extends TokenExample>(
+  pairs: readonly Family<E>[],
+  compared: ReadonlyMap<E, Compared>,
+): InputsOf<E> {
+  const total = pairs.reduce((sum, [first]) => sum + Math.abs(first!.weight), 0);
+  const shares = new Map<E, number>();
   for (const pair of pairs) {
     const tokens = pair.reduce((sum, example) => sum + trainedLength(example), 0);
     for (const example of pair) shares.set(example, example.weight / (total * tokens));
   }
-  return (example) => ({
-    weights: shares.get(example)!,
-    signs: example.chosen ? 1 : -1,
-    reference_logp: example.referenceLogp,
-  });
+  return (example) => {
+    const { chosen, referenceLogp } = compared.get(example)!;
+    return { weights: shares.get(example)!, signs: chosen ? 1 : -1, reference_logp: referenceLogp };
+  };
 }

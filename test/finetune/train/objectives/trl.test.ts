@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TokenSequence } from '../../../../finetune/engine/batch.js';
+import type { TokenExample, TokenSequence } from '../../../../finetune/engine/batch.js';
 import type { Objective } from '../../../../finetune/engine/objective.js';
 import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../../finetune/engine/training-session.js';
@@ -100,18 +100,16 @@ describe('loss and gradients equal those of TRL 1.13, and of torch for PPO', () 
     trl.cases.filter(({ objective: { kind } }) => kind === 'dpo').map((one) => [one.name, one] as const),
   )('%s', async (_, one) => {
     const all = completions(false);
-    const pairs = [0, 1, 2].map((index) => {
-      const answers = [all[index]!, all[index + 3]!] as const;
-      return answers.map((answer, place) => ({
-        ...answer,
-        promptIds: answers[0].promptIds,
-        chosen: place === 0,
-        weight: 1,
-        referenceLogp: answer.referenceLogp!,
-      })) as unknown as readonly [Compared, Compared];
-    });
+    const compared = new Map<TokenExample, Compared>();
+    const pairs = [0, 1, 2].map((index) =>
+      [all[index]!, all[index + 3]!].map(({ completionIds, referenceLogp }, place): TokenExample => {
+        const answer = { promptIds: all[index]!.promptIds, completionIds, weight: 1 };
+        compared.set(answer, { chosen: place === 0, referenceLogp: referenceLogp! });
+        return answer;
+      }),
+    );
     const session = await openTrl(dpo(one.beta!));
-    const inputs = dpoInputs(pairs);
+    const inputs = dpoInputs(pairs, compared);
     const results = [
       await readParts(session, trlAdapter, [pairs.map((pair) => [pair])], inputs),
       await readParts(

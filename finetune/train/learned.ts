@@ -1,0 +1,57 @@
+/** The objectives of `finetune train` as its loop takes them. */
+import type { InputsOf, TokenExample } from '../engine/batch.js';
+import type { Objective } from '../engine/objective.js';
+import { referenceModel } from '../engine/trainable.js';
+import { buildTrainingGraph } from '../engine/training-graph.js';
+import { openTrainingSession } from '../engine/training-session.js';
+import { type Compared, dpo, dpoInputs } from './objectives/dpo.js';
+import { likelihood } from './objectives/likelihood.js';
+import { sft, sftInputs } from './objectives/sft.js';
+import { layOut, type Part } from './packing.js';
+import type { TrainingRun } from './training-run.js';
+import { readParts } from './training-step.js';
+
+export interface Learned {
+  readonly objective: Objective;
+  /** @param parts all that a mean is over */
+  inputs(parts: readonly Part[]): InputsOf<TokenExample>;
+}
+
+/**
+ * @param examples of all splits, in the order in which they were read: of a pair the chosen answer comes first
+ * @throws UserError when memory runs out while the reference reads the pairs
+ */
+export async function learned(
+  run: TrainingRun,
+  examples: readonly (readonly TokenExample[])[],
+): Promise<Learned> {
+  const { dpo: settings } = run.settings;
+  if (settings === undefined) return { objective: sft, inputs: (parts) => sftInputs(parts.flat(3)) };
+  const compared = await compare(run, examples);
+  return { objective: dpo(settings.beta), inputs: (parts) => dpoInputs(parts.flat(2), compared) };
+}
+
+/** The log-probabilities of all answers by the model that the training starts from. */
+async function compare(
+  { config, trainable, parameters, settings, device, threads }: TrainingRun,
+  examples: readonly (readonly TokenExample[])[],
+): Promise<ReadonlyMap<TokenExample, Compared>> {
+  const graph = { config, trainable: referenceModel(trainable), objective: likelihood(1) } as const;
+  const session = await openTrainingSession(
+    buildTrainingGraph({ ...graph, precision: 'float32', purpose: 'evaluate' }),
+    { device, threads, optimize: true },
+  );
+  const compared = new Map<TokenExample, Compared>();
+  try {
+    for (const split of examples) {
+      const places = new Map(split.map((example, place) => [example, place]));
+      const values = trainable.kind === 'all' ? parameters : [];
+      const read = await readParts(session, values, layOut(split, settings), () => ({}));
+      for (const { example, logp } of read.examples)
+        compared.set(example, { chosen: places.get(example)! % 2 === 0, referenceLogp: logp });
+    }
+  } finally {
+    await session.close();
+  }
+  return compared;
+}

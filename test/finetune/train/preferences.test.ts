@@ -1,0 +1,160 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  type Conversation,
+  readComparisons,
+  readConversations,
+} from '../../../finetune/dataset/read-dataset.js';
+import { layOut, pairsOf } from '../../../finetune/train/packing.js';
+import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
+import { loadTrainConfig } from '../../../finetune/train/train-config.js';
+import type { TrainingEvent } from '../../../finetune/train/trainer.js';
+import type { TrainingSettings } from '../../../finetune/train/training-run.js';
+import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
+import { referenceDirectory } from '../../models/local/fixture.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+
+const folder = temporaryDirectory();
+
+/** Even numbers are better than odd ones. */
+const pairs = Array.from({ length: 8 }, (_, i) => ({
+  prompt: [{ role: 'user' as const, content: `f(params): ${'9'.repeat(1 + (i % 4))}. Propose.` }],
+  chosen: `params[0]: ${2 * i}.5`,
+  rejected: `params[0]: ${2 * i + 1}.5`,
+}));
+
+const conversations: readonly Conversation[] = pairs.flatMap(({ prompt, chosen, rejected }) =>
+  [chosen, rejected].map((completion) => ({ messages: prompt, completion, weight: 1 })),
+);
+
+const settings: TrainingSettings = {
+  seed: 4,
+  epochs: 6,
+  batchExamples: 8,
+  batchTokens: 256,
+  packing: 'pairs',
+  dpo: { beta: 0.1 },
+  learningRate: 0.003,
+  schedule: 'constant',
+  warmupSteps: 0,
+  learningRateFloor: 0,
+  adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0 },
+  maxGradientNorm: 1,
+  evaluateEvery: 4,
+  patience: undefined,
+  checkpointEvery: 4,
+};
+
+const job = (name: string, change: Partial<FineTuning> = {}): FineTuning => ({
+  model: referenceDirectory('qwen2-tied-bf16-sharded'),
+  method: {
+    kind: 'lora',
+    lora: { rank: 4, alpha: 8, dropout: 0, rankStabilized: false, modules: adaptableModules },
+  },
+  training: conversations.slice(4),
+  validation: conversations.slice(0, 4),
+  settings,
+  template: {},
+  output: path.join(folder, name),
+  device: 'cpu',
+  threads: 1,
+  ...change,
+});
+
+async function recorded(of: FineTuning, stopAt = Number.POSITIVE_INFINITY) {
+  const events: TrainingEvent[] = [];
+  let step = 0;
+  const outcome = await fineTune(of, {
+    onEvent(event) {
+      events.push(event);
+      if (event.kind === 'step') step = event.step;
+    },
+    stop: () => step >= stopAt,
+  });
+  return { events, outcome };
+}
+
+const lossesOf = (events: readonly TrainingEvent[]) =>
+  events.flatMap((event) => (event.kind === 'step' ? [event.loss] : []));
+
+describe('training on preferences', () => {
+  it.each(['lora', 'full'] as const)(
+    '%s: begins at ln 2 and comes to prefer what was chosen',
+    async (kind) => {
+      const method = kind === 'lora' ? job('').method : { kind };
+      const { events } = await recorded(job(kind, { method }));
+      const losses = lossesOf(events);
+      expect(losses).toHaveLength(12);
+      // Nothing has moved yet, so neither answer is preferred over the reference.
+      expect(losses[0]).toBeCloseTo(Math.LN2, 4);
+      expect(losses.at(-1)).toBeLessThan(0.6);
+      expect(events.some(({ kind: own }) => own === 'validation')).toBe(true);
+    },
+  );
+
+  it('learns the opposite from exchanged answers', async () => {
+    const exchanged = pairsOf(conversations).flatMap(([chosen, rejected]) => [rejected!, chosen!]);
+    const learnt = job('exchanged', { training: exchanged.slice(4) });
+    const { events } = await recorded({ ...learnt, validation: conversations.slice(4) });
+    const validation = events.flatMap((event) => (event.kind === 'validation' ? [event.loss] : []));
+    expect(validation.at(-1)).toBeGreaterThan(Math.LN2);
+  });
+
+  it('goes on bit for bit where it was interrupted', async () => {
+    const whole = await recorded(job('whole'));
+    const first = await recorded(job('cut'), 3);
+    expect(first.outcome.ended).toBe('interrupted');
+    const rest = await recorded(job('cut'));
+    expect([...lossesOf(first.events), ...lossesOf(rest.events)]).toEqual(lossesOf(whole.events));
+    expect(rest.outcome.parameters).toEqual(whole.outcome.parameters);
+  });
+});
+
+it('lays the answers of a pair out behind one prompt', () => {
+  const examples = [5, 3, 9, 2].map((length, i) => ({
+    promptIds: i < 2 ? [1, 2, 3] : [4],
+    completionIds: Array<number>(length).fill(7),
+    weight: 1,
+  }));
+  const parts = layOut(examples, { packing: 'pairs', batchTokens: 12 });
+  expect(parts.flat(2).map((family) => family.map((one) => examples.indexOf(one)))).toEqual([
+    [0, 1],
+    [2, 3],
+  ]);
+});
+
+describe('datasets of pairs', () => {
+  const write = (name: string, rows: readonly unknown[]) => {
+    const directory = path.join(folder, name);
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(
+      path.join(directory, 'train.jsonl'),
+      rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
+    );
+    return directory;
+  };
+
+  it('are read as two answers each, the chosen one first', () => {
+    expect(readComparisons(write('pairs', pairs), 'train')).toEqual(conversations);
+  });
+
+  it('are told from answers to learn, both ways, with what to do', () => {
+    const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
+    expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/no answer to learn/);
+    expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
+      /train\.jsonl:1: chosen: this row is no pair of answers[\s\S]*--recipe preference/,
+    );
+  });
+
+  it('need a model to compare with', () => {
+    const file = path.join(folder, 'tune.yaml');
+    const load = (method: string) => {
+      writeFileSync(file, `{model: a, dataset: b, objective: {kind: dpo}, method: {kind: ${method}}}`);
+      return loadTrainConfig(file);
+    };
+    expect(load('lora').objective).toEqual({ kind: 'dpo', beta: 0.1 });
+    expect(() => load('scratch')).toThrow(/dpo compares with the model that it starts from/);
+    rmSync(file);
+  });
+});
