@@ -111,7 +111,7 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
  * Logits [R, V] of chosen rows of the hidden state.
  * @param rows int32 [R] indices into N
  */
-export function languageHead(build: DecoderBuild, hidden: Value, rows: Value): Value {
+function languageHead(build: DecoderBuild, hidden: Value, rows: Value): Value {
   return headLogits(build, headInput(build, hidden, rows));
 }
 
