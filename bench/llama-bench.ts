@@ -13,7 +13,7 @@ interface LlamaTest {
 }
 
 /** Short, and many: what disturbs the machine disturbs both sides of a round alike. */
-const rounds = 7;
+const rounds = 5;
 
 /** Tokens a second of prompts, and of answers that follow one. */
 interface Rates {
