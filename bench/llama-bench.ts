@@ -1,7 +1,8 @@
-/** The same GGUF file in llama.cpp, by its own program for measuring. */
+/** The same shape in llama.cpp, by its own program for measuring. */
 import { execFileSync } from 'node:child_process';
+import type { Quantization } from '../src/models/local/weights/quantization.js';
 import type { Finding } from './finding.js';
-import { measure } from './local-speeds.js';
+import { answerTokens, openSpeeds } from './local-speeds.js';
 
 /** What `llama-bench -o json` says of one test. */
 interface LlamaTest {
@@ -11,34 +12,65 @@ interface LlamaTest {
   readonly avg_ts: number;
 }
 
-const promptTokens = 640;
-const answerTokens = 24;
+/** Short, and many: what disturbs the machine disturbs both sides of a round alike. */
+const rounds = 7;
 
-/** Before and after ours, so that a machine whose load changes shows itself. */
-export async function besideLlama(program: string, path: string): Promise<Finding[]> {
-  const before = llamaSpeeds(program, path);
-  const ours = await measure(path, 'none');
-  const after = llamaSpeeds(program, path);
-  const finding = (name: string, own: number, theirs: readonly [number, number]): Finding => ({
-    name,
-    value: `${own.toFixed(1)} tokens/s`,
-    note: `llama.cpp ${theirs.map((rate) => rate.toFixed(1)).join(' before and ')} after: ${((2 * own) / (theirs[0] + theirs[1])).toFixed(2)} ×`,
-  });
-  return [
-    finding('prefill', ours.prefillTokensPerSecond, [before.prefill, after.prefill]),
-    finding('decode', 1 / ours.decodeSecondsPerToken, [before.decode, after.decode]),
-  ];
+/** Tokens a second of prompts, and of answers that follow one. */
+interface Rates {
+  readonly prefill: number;
+  readonly decode: number;
 }
 
-/** Tokens a second on one thread. Its answers follow no prompt, which favours it. */
-function llamaSpeeds(program: string, path: string): { readonly prefill: number; readonly decode: number } {
-  const sizes = ['-p', `${promptTokens}`, '-n', `${answerTokens}`];
-  const text = execFileSync(program, ['-m', path, '-t', '1', '-o', 'json', ...sizes], { encoding: 'utf8' });
-  const tests = JSON.parse(text) as readonly LlamaTest[];
-  const rate = (kind: 'n_prompt' | 'n_gen') => {
-    const test = tests.find((one) => one[kind] > 0);
-    if (test === undefined) throw new Error(`llama-bench measured nothing with ${kind}`);
+/**
+ * Both sides take turns; the ratio is the median of the rounds' ratios.
+ * @param file GGUF that llama.cpp reads
+ * @param own the same file, or a directory of the same shape, and what becomes of its weights
+ */
+export async function besideLlama(
+  program: string,
+  file: string,
+  own: { readonly path: string; readonly quantization: Quantization },
+): Promise<Finding[]> {
+  const engine = await openSpeeds(own.path, own.quantization);
+  const pairs: { readonly ours: Rates; readonly theirs: Rates }[] = [];
+  try {
+    for (let round = 0; round <= rounds; round++) {
+      const ours = await engine.round(round);
+      const theirs = llamaRates(program, file, engine.promptTokens);
+      // The first round warms files and memory.
+      if (round > 0) pairs.push({ ours, theirs });
+    }
+  } finally {
+    await engine.close();
+  }
+  return (['prefill', 'decode'] as const).map((kind) => {
+    const ratios = pairs.map(({ ours, theirs }) => ours[kind] / theirs[kind]);
+    const [low, high] = [Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toFixed(2));
+    return {
+      name: kind,
+      value: `${median(pairs.map(({ ours }) => ours[kind])).toFixed(1)} tokens/s`,
+      note:
+        `llama.cpp ${median(pairs.map(({ theirs }) => theirs[kind])).toFixed(1)}: ` +
+        `${median(ratios).toFixed(2)} × (${low} to ${high} in ${rounds} rounds)`,
+    };
+  });
+}
+
+function llamaRates(program: string, file: string, promptTokens: number): Rates {
+  const rate = (...sizes: readonly string[]) => {
+    const options = ['-m', file, '-t', '1', '-r', '1', '-o', 'json', ...sizes];
+    const text = execFileSync(program, options, { encoding: 'utf8' });
+    const [test] = JSON.parse(text) as readonly LlamaTest[];
+    if (test === undefined) throw new Error(`llama-bench measured nothing with ${sizes.join(' ')}`);
     return test.avg_ts;
   };
-  return { prefill: rate('n_prompt'), decode: rate('n_gen') };
+  const depth = ['-d', `${promptTokens}`];
+  return {
+    prefill: rate('-p', `${promptTokens}`, '-n', '0'),
+    decode: rate('-p', '0', '-n', `${answerTokens}`, ...depth),
+  };
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
 }

@@ -1,7 +1,8 @@
 /**
  * `node dist/bench/local-model.js [directory]`: speed of the local model on one thread, on a Qwen2.5-0.5B-shaped model
  * with random weights, which is written to the directory (2 GB) where it is not there yet. Takes some minutes.
- * `LLAMA_BENCH=llama-bench node dist/bench/local-model.js model.gguf`: the same file here and in llama.cpp, in one run.
+ * `LLAMA_BENCH=llama-bench node dist/bench/local-model.js model.gguf [directory quantization]`: the same file here and in
+ * llama.cpp, in turns; or here a directory of the same shape.
  */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +12,7 @@ import { writeRandomModel } from '../scripts/random-model.js';
 import { number, terminalTable, text } from '../src/format/table.js';
 import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { decoderTensors } from '../src/models/local/graph/parameters.js';
+import type { Quantization } from '../src/models/local/weights/quantization.js';
 import type { Finding } from './finding.js';
 import { besideLlama } from './llama-bench.js';
 import { measure, type Speeds } from './local-speeds.js';
@@ -96,7 +98,8 @@ async function shapeFindings(path: string): Promise<Finding[]> {
 
 const path = process.argv[2] ?? join(tmpdir(), 'policyloop-qwen2.5-0.5b-f32');
 const llama = process.env.LLAMA_BENCH;
-const rows = llama === undefined ? await shapeFindings(path) : await besideLlama(llama, path);
+const own = { path: process.argv[3] ?? path, quantization: (process.argv[4] ?? 'none') as Quantization };
+const rows = llama === undefined ? await shapeFindings(path) : await besideLlama(llama, path, own);
 process.stdout.write(
   `${terminalTable(rows, [
     text('what', ({ name }) => name),

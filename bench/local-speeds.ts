@@ -4,15 +4,16 @@ import type { GenerateJob, JobResult } from '../src/models/local/engine/protocol
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 
 const promptLines = 36;
-const answerTokens = 24;
+export const answerTokens = 24;
 
-function job(lines: number, seeds: readonly number[], maxTokens: number): GenerateJob {
+/** @param first begins the prompt: what was said before a new one is of no use */
+function job(lines: number, seeds: readonly number[], maxTokens: number, first = ''): GenerateJob {
   const content = Array.from(
     { length: lines },
     (_, i) => `params[0]: ${i}.5; params[1]: -${i}.2; f(params): ${i}`,
   );
   return {
-    messages: [{ role: 'user', content: content.join('\n') }],
+    messages: [{ role: 'user', content: first + content.join('\n') }],
     seeds,
     maxTokens,
     sampling: { temperature: 1 },
@@ -45,16 +46,36 @@ export interface Speeds {
   readonly residentBytes: number;
 }
 
+function openEngine(path: string, quantization: Quantization): Promise<Engine> {
+  return loadEngine({ path, device: 'cpu', threads: 1, quantization, contextTokens: 4096, template: {} });
+}
+
+/** One loaded model, measured again and again. */
+export async function openSpeeds(path: string, quantization: Quantization) {
+  const engine = await openEngine(path, quantization);
+  const { result } = await timed(engine, job(promptLines, [1], 1));
+  return {
+    promptTokens: result.promptTokens,
+    /** Tokens a second of a prompt that was never seen, and of an answer that follows it. */
+    async round(round: number) {
+      const first = `Round ${round}. `;
+      const prefill = await timed(engine, job(promptLines, [1], 1, first));
+      // With the prompt in the cache, one token is its last row and nothing else.
+      const one = await timed(engine, job(promptLines, [1], 1, first));
+      const many = await timed(engine, job(promptLines, [1], answerTokens, first));
+      const computed = prefill.result.promptTokens - prefill.result.cachedTokens;
+      return {
+        prefill: computed / prefill.seconds,
+        decode: (many.result.answers[0]!.ids.length - 1) / (many.seconds - one.seconds),
+      };
+    },
+    close: () => engine.close(),
+  };
+}
+
 export async function measure(path: string, quantization: Quantization): Promise<Speeds> {
   const start = performance.now();
-  const engine = await loadEngine({
-    path,
-    device: 'cpu',
-    threads: 1,
-    quantization,
-    contextTokens: 4096,
-    template: {},
-  });
+  const engine = await openEngine(path, quantization);
   const loadSeconds = (performance.now() - start) / 1000;
   try {
     const prefill = await timed(engine, job(promptLines, [1], 1));

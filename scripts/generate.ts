@@ -1,6 +1,7 @@
 /** Writes what is generated from the schemas of configs: those for editors, and the references in the documents. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { numericKind } from '../finetune/rl/numeric/numeric-config.js';
 import { rlKind } from '../finetune/rl/rl-config.js';
 import { trainingKind } from '../finetune/train/train-config.js';
 import { packageRoot } from '../src/base/package.js';
@@ -13,6 +14,7 @@ const references = () => ({
   collection: configSummary(collectionKind.json),
   training: configReference(trainingKind.json),
   rl: configReference(rlKind.json),
+  numeric: configReference(numericKind.json),
 });
 
 function update(file: string, content: (current: string) => string): void {
@@ -23,7 +25,8 @@ function update(file: string, content: (current: string) => string): void {
 update('configs/schema.json', () => schemaJson(experimentKind.json, 'config'));
 update('configs/collection.schema.json', () => schemaJson(collectionKind.json, 'collection'));
 update('configs/training.schema.json', () => schemaJson(trainingKind.json, 'training'));
-update('configs/rl.schema.json', () => schemaJson(rlKind.json, 'rl'));
+// A language model is trained, or a policy of numbers.
+update('configs/rl.schema.json', () => schemaJson({ anyOf: [rlKind.json, numericKind.json] }, 'rl'));
 for (const [name, reference] of Object.entries(references())) {
   update('docs/configuration.md', (text) => withReference(text, reference, name));
 }

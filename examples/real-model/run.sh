@@ -6,13 +6,15 @@ policyloop=${POLICYLOOP:-npx policyloop}
 here=$(dirname "$0")
 work=$here/work
 
-if [ ! -e "$work/model.gguf" ]; then
-  echo "put SmolLM2-135M-Instruct there first, as docs/real-model.md says: $work/model.gguf" >&2
+model=${MODEL:-$work/model.gguf} # or hf:ORG/NAME, ollama:NAME
+
+if [ -z "$MODEL" ] && [ ! -e "$model" ]; then
+  echo "put SmolLM2-135M-Instruct there first, or name it by MODEL, as docs/real-model.md says: $model" >&2
   exit 2
 fi
 $policyloop finetune collect "$here/collect.yaml"
 [ -e "$work/dataset" ] ||
   $policyloop finetune dataset "$work/runs" --recipe best-of-group --winners 4 --validation 0.02 --out "$work/dataset"
-[ -e "$work/tuned/adapter" ] || $policyloop finetune train "$here/train.yaml"
+[ -e "$work/tuned/adapter" ] || $policyloop finetune train "$here/train.yaml" "model=$model"
 $policyloop finetune evaluate --tuned "$work/tuned" --configs "$here"/tasks/*.yaml \
   --control random hill-climb:sigma=2 --repeats "${REPEATS:-12}" --jobs 1 --out "$work/evaluation"

@@ -31,7 +31,7 @@ export const options = (y: Argv) =>
       choices: ['f32', 'f16', 'bf16', 'q8_0'] as const,
       default: 'f16' as const,
       requiresArg: true,
-      describe: 'Format of the matrices',
+      describe: 'Format of the matrices; over a GGUF file, of those that the adapter changes',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)

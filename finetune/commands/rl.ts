@@ -23,7 +23,8 @@ export const options = (y: Argv) =>
     .option('quiet', common.quiet)
     .option('json', {
       ...kinds.flag,
-      describe: 'Events as JSON lines; the last line is the result, with `meanReward`',
+      describe:
+        'Events as JSON lines; the last line is the result, with `meanReward`, or `meanReturn` of a policy of numbers',
     })
     .example('$0 finetune rl rl/bandit output=tuned/bandit', 'a minute: which of eight arms pays?')
     .example('$0 finetune rl mine.yaml', 'learns, or goes on from the checkpoint that is there');
@@ -33,6 +34,11 @@ type Args = Arguments<typeof options>;
 export const finishing = 'writing a checkpoint; the same command goes on from it';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { isNumericConfig } = await import('../rl/numeric/numeric-config.js');
+  if (isNumericConfig(args.config, args.overrides, context.cwd)) {
+    const { numeric } = await import('../rl/numeric/numeric.js');
+    return numeric(args, context);
+  }
   const { rl } = await import('../rl/rl.js');
   return rl(args, context);
 }

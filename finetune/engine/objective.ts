@@ -11,7 +11,7 @@ export interface Objective {
   build(tokens: TokenValues): ObjectiveGraph;
 }
 
-export interface ObjectiveGraph {
+interface ObjectiveGraph {
   /** Scalar; a sum over tokens with weights from the batch, so that the parts of a batch add up. */
   readonly loss: Value;
   /** Further outputs of the graph by name, each [C]. */

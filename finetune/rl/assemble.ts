@@ -159,12 +159,11 @@ function methodOf({ method }: RlConfig): Method {
 function settingsOf(config: RlConfig): OnlineSettings {
   const { betas, epochs, learningRate, maxGradientNorm, batchTokens, seed, weightDecay } = config;
   const { objective, schedule: kind, updates, warmupSteps } = config;
-  const clip = 'clip' in objective ? objective.clip : { low: 1, high: Number.POSITIVE_INFINITY };
   return {
     ...{ seed, updates, groups: config.groups, groupSize: config.groupSize, reward: config.reward },
     credit: { objective, scale: config.advantages, invalid: config.reward.invalid },
     improvement: {
-      ...{ epochs, seed, learningRate, maxGradientNorm, batchTokens, clip },
+      ...{ epochs, seed, learningRate, maxGradientNorm, batchTokens, objective },
       schedule: { kind, warmupSteps, totalSteps: updates * epochs, floor: 0 },
       adamw: { betas, epsilon: 1e-8, weightDecay },
     },

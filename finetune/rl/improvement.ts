@@ -1,7 +1,6 @@
 /** One update: steps of the optimizer with the episodes that were just played. */
 import { UserError } from '../../src/base/errors.js';
-import { mean } from '../../src/statistics/descriptive.js';
-import { exampleLength, type ReadExample } from '../engine/batch.js';
+import { exampleLength } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import { type AdamWSettings, type Schedule, scheduleFactor } from '../engine/optimisers.js';
 import {
@@ -11,6 +10,8 @@ import {
   type TrainingSession,
 } from '../engine/training-session.js';
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
+import type { ObjectiveSettings } from '../train/objectives/settings.js';
+import { policyStatistics } from '../train/objectives/statistics.js';
 import { layOut } from '../train/packing.js';
 import { lossAndGradients, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
@@ -25,8 +26,8 @@ export interface ImprovementSettings {
   readonly adamw: AdamWSettings;
   readonly maxGradientNorm: number;
   readonly batchTokens: number;
-  /** Ratios outside of 1 − low … 1 + high count as clipped. */
-  readonly clip: { readonly low: number; readonly high: number };
+  /** Says which ratios count as clipped. */
+  readonly objective: ObjectiveSettings;
 }
 
 export interface Sessions {
@@ -44,13 +45,11 @@ export interface Improvement {
   readonly learningRate: number;
   /** In nats. */
   readonly entropy: number;
-  /** Mean of exp(d) − d − 1 with d the difference to the sampler's log-probabilities: 0 where both agree. */
+  /** KL divergence to the sampler's policy: 0 where both compute alike. */
   readonly mismatch: number;
-  /** Largest difference of the log-probabilities. */
-  readonly largestMismatch: number;
   /** To the reference; absent where none is read. */
   readonly kl?: number;
-  /** Share of tokens whose ratio was clipped, in the last step. */
+  /** Share of tokens whose ratio no longer counts, in the last step. */
   readonly clipShare: number;
   /** Tokens that were read: of the completions, each with its prompt. */
   readonly tokens: number;
@@ -86,8 +85,15 @@ export async function improve(
       settings.adamw,
       undefined,
     );
-    first ??= { loss, gradientNorm: norm, learningRate, ...tokenStatistics(examples) };
-    clipShare = shareClipped(examples, settings.clip);
+    const { entropy, samplerKl, referenceKl, clippedLow, clippedHigh } = policyStatistics(
+      examples,
+      settings.objective,
+    );
+    first ??= {
+      ...{ loss, gradientNorm: norm, learningRate, entropy, mismatch: samplerKl ?? 0 },
+      ...(referenceKl !== undefined && { kl: referenceKl }),
+    };
+    clipShare = clippedLow + clippedHigh;
   }
   return { ...first!, clipShare, tokens: sequences.reduce((sum, one) => sum + exampleLength(one), 0) };
 }
@@ -124,56 +130,6 @@ export async function readBefore(
       ...(referred && { referenceLogp: referred.get(sequence)!.logp }),
     };
   };
-}
-
-function tokenStatistics(examples: readonly ReadExample<Sampled>[]) {
-  const entropies: number[] = [];
-  const mismatches: number[] = [];
-  const divergences: number[] = [];
-  let largestMismatch = 0;
-  eachToken(examples, (read, at) => {
-    const { samplerLogp, referenceLogp } = read.example;
-    entropies.push(read.outputs.entropy?.[at] ?? 0);
-    if (samplerLogp !== undefined) {
-      const difference = read.logp[at]! - samplerLogp[at]!;
-      mismatches.push(divergence(difference));
-      largestMismatch = Math.max(largestMismatch, Math.abs(difference));
-    }
-    if (referenceLogp !== undefined) divergences.push(divergence(referenceLogp[at]! - read.logp[at]!));
-  });
-  return {
-    entropy: mean(entropies),
-    mismatch: mean(mismatches),
-    largestMismatch,
-    ...(divergences.length > 0 && { kl: mean(divergences) }),
-  };
-}
-
-/** An estimate of the KL divergence that is never negative (k3, Schulman 2020, http://joschu.net/blog/kl-approx.html). */
-const divergence = (difference: number) => Math.exp(difference) - difference - 1;
-
-function shareClipped(
-  examples: readonly ReadExample<Sampled>[],
-  { low, high }: ImprovementSettings['clip'],
-): number {
-  let [clipped, all] = [0, 0];
-  eachToken(examples, ({ example, logp }, at) => {
-    all++;
-    if (example.oldLogp === undefined) return;
-    const ratio = Math.exp(logp[at]! - example.oldLogp[at]!);
-    if (ratio < 1 - low || ratio > 1 + high) clipped++;
-  });
-  return all === 0 ? 0 : clipped / all;
-}
-
-function eachToken(
-  examples: readonly ReadExample<Sampled>[],
-  take: (read: ReadExample<Sampled>, at: number) => void,
-): void {
-  for (const read of examples) {
-    for (const at of read.example.completionIds.keys())
-      if (read.example.trained?.[at] !== false) take(read, at);
-  }
 }
 
 function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {

@@ -140,11 +140,31 @@ function inSchemaOrder(config: Readonly<Record<string, unknown>>): Record<string
 }
 
 function validated(input: unknown, where: Where = () => ({})): Config {
+  refuseTrained(input, where);
   const config = resolveConfig(parseSettings(experimentKind, input, where));
   const problems = checkConfig(config);
   if (problems.length === 0) return config;
   const at = ({ field = '' }: Problem) => where(field === '' ? [] : field.split('.'), 'value');
   throw new UserError(oneScreen(problems.map((problem) => ({ ...at(problem), ...problem }))));
+}
+
+/** Kinds of policies with too many parameters to be proposed. */
+const trainedKinds: readonly unknown[] = ['mlp', 'transformer'];
+
+/** @throws UserError for a policy that only reinforcement learning finds */
+function refuseTrained(input: unknown, where: Where): void {
+  const policy = isMapping(input) ? input.policy : undefined;
+  if (!isMapping(policy) || !trainedKinds.includes(policy.kind)) return;
+  throw new UserError({
+    ...where(['policy', 'kind'], 'value'),
+    field: 'policy.kind',
+    value: policy.kind,
+    message:
+      'policies of this kind are trained by reinforcement: they have too many parameters to be proposed',
+    alternatives: ['linear', 'q-table', './my-policy.js'],
+    remedy:
+      'train it with `policyloop finetune rl` (ready: rl/cartpole-ppo, rl/halfcheetah-trpo), or name another kind',
+  });
 }
 
 const tiedToEnvironment = ['policy', 'target', 'prompts.description', 'prompts.optimum', 'prompts.stepSize'];

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { isNumericConfig, loadNumericConfig } from '../../finetune/rl/numeric/numeric-config.js';
 import { loadRlConfig, rlKind } from '../../finetune/rl/rl-config.js';
 import { loadTrainConfig, trainingKind } from '../../finetune/train/train-config.js';
 import { UserError } from '../../src/base/errors.js';
@@ -29,7 +30,8 @@ const loaders: Record<
   experiment: (file, overrides = [], cwd = '') => loadConfig({ file, overrides, cwd }),
   collection: loadCollection,
   training: loadTrainConfig,
-  rl: loadRlConfig,
+  rl: (file, overrides = [], cwd = '') =>
+    (isNumericConfig(file, overrides, cwd) ? loadNumericConfig : loadRlConfig)(file, overrides, cwd),
 };
 
 const samples: Record<ConfigKindName, string> = {

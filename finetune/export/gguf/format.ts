@@ -3,18 +3,20 @@
  * place, then the tensors, each at a multiple of 32 bytes. Everything is little-endian.
  */
 
+import { blockType } from '../../../src/models/local/weights/gguf-blocks.js';
+
 /** In the order of the file; `ggufValue` encodes the values. */
 export type GgufMetadata = readonly (readonly [key: string, value: Buffer])[];
 
-/** The format's numbers for the tensor types that are written. */
-const ggufTensorTypes = { F32: 0, F16: 1, Q8_0: 8, BF16: 30 } as const;
-export type GgufTensorType = keyof typeof ggufTensorTypes;
+/** The types that weights are encoded in here. */
+export type GgufTensorType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 
 export interface GgufTensor {
   readonly name: string;
   /** Rows first, as Hugging Face has it; the file has the reverse. */
   readonly shape: readonly number[];
-  readonly type: GgufTensorType;
+  /** One of `blockTypes`: what is copied keeps its own. */
+  readonly type: string;
   readonly byteLength: number;
   /** The tensor's bytes in parts, which are made when they are written. */
   parts(): Iterable<Uint8Array>;
@@ -45,7 +47,7 @@ function ggufHead(metadata: GgufMetadata, tensors: readonly GgufTensor[]): Buffe
   let offset = 0;
   for (const { name, shape, type, byteLength } of tensors) {
     parts.push(text(name), uint32(shape.length), ...[...shape].reverse().map(uint64));
-    parts.push(uint32(ggufTensorTypes[type]), uint64(offset));
+    parts.push(uint32(blockType(type)!.number), uint64(offset));
     offset += aligned(byteLength);
   }
   return Buffer.concat(parts);

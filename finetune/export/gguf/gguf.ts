@@ -4,13 +4,22 @@ import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
+import { isGguf } from '../../../src/models/local/weights/gguf.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { makeRoom, writeParts } from '../file-parts.js';
 import type { MergeHooks } from '../merge.js';
 import { adapterChanges } from '../merged-rows.js';
-import { requireModelDirectory } from '../model-directory.js';
 import { architectureKeys, contextOf } from './architecture.js';
-import { type GgufTensorType, ggufParts, ggufValue, tensorBytes } from './format.js';
+import {
+  type GgufMetadata,
+  type GgufTensor,
+  type GgufTensorType,
+  ggufParts,
+  ggufValue,
+  tensorBytes,
+} from './format.js';
+import { mergedGguf } from './from-gguf.js';
 import { ggufArchitecture, ggufTensors } from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
 
@@ -24,8 +33,8 @@ export interface WrittenGguf {
 }
 
 /**
- * @param model directory of a Hugging Face model
- * @param adapter merged into it on the way, with one rounding only
+ * @param model directory of a Hugging Face model, or a GGUF file
+ * @param adapter merged into it on the way, with one rounding only; what a GGUF file has beside it is copied as it is
  * @param output must not be there yet; appears once it is complete
  * @param ignoredKeys of config.json, which are read as if they were not there
  * @throws UserError when llama.cpp lacks what the model needs, or the disk is full; the reason of `hooks.signal`
@@ -45,30 +54,42 @@ export async function writeGguf(
       message: 'this file is there already',
       remedy: 'name another one',
     });
-  requireModelDirectory(model);
   const config = readDecoderConfig(model, ignoredKeys);
-  const weights = openWeights(model);
-  const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);
-  const metadata = [
-    ['general.architecture', ggufValue.string(ggufArchitecture(config))] as const,
-    ['general.type', ggufValue.string('model')] as const,
-    ['general.name', ggufValue.string(path.basename(path.resolve(model)))] as const,
-    ['general.file_type', ggufValue.uint32(fileTypes[type])] as const,
-    ['general.quantization_version', ggufValue.uint32(2)] as const,
-    ...architectureKeys(config),
-    ...vocabularyMetadata(model, config),
-  ];
-  const tensors = ggufTensors(config, weights, changes, type);
+  const { metadata, tensors } = isGguf(model)
+    ? mergedGguf(model, config, adapter, type)
+    : exported(model, config, adapter, type);
   const bytes = tensorBytes(tensors);
   makeRoom(path.dirname(output), bytes);
   hooks.onStart?.(bytes);
   await writeParts(output, ggufParts(metadata, tensors), hooks);
-  const contextTokens = contextOf(config);
+  const contextTokens = isGguf(model) ? config.contextTokens : contextOf(config);
   return {
     bytes,
     tensors: tensors.length,
     contextTokens,
     ...(contextTokens < config.contextTokens && { cappedFrom: config.contextTokens }),
+  };
+}
+
+function exported(
+  model: string,
+  config: DecoderConfig,
+  adapter: Adapter | undefined,
+  type: GgufTensorType,
+): { readonly metadata: GgufMetadata; readonly tensors: readonly GgufTensor[] } {
+  const weights = openWeights(model);
+  const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);
+  return {
+    metadata: [
+      ['general.architecture', ggufValue.string(ggufArchitecture(config))],
+      ['general.type', ggufValue.string('model')],
+      ['general.name', ggufValue.string(path.basename(path.resolve(model)))],
+      ['general.file_type', ggufValue.uint32(fileTypes[type])],
+      ['general.quantization_version', ggufValue.uint32(2)],
+      ...architectureKeys(config),
+      ...vocabularyMetadata(model, config),
+    ],
+    tensors: ggufTensors(config, weights, changes, type),
   };
 }
 

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
+import { preTokenizers } from '../../../src/models/local/tokens/pre-tokenizers.js';
 import { improverPattern } from './improver-tokens.js';
 
 /**
@@ -127,6 +128,8 @@ const upper = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`;
 const lower = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`;
 const tekken = String.raw`[^\r\n\p{L}\p{N}]?${upper}*${lower}+|[^\r\n\p{L}\p{N}]?${upper}+${lower}*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
 
+const splits = (name: string) => preTokenizers[name]!.splits.map((pattern) => `split ${pattern}`);
+
 /**
  * llama.cpp's names, for `tokenizer.ggml.pre`. Steps are `split <pattern>`, `digits`, or `gpt-2` (a ByteLevel that splits
  * by GPT-2's own pattern). With `ignoreMerges` a word that is a token stays whole, whatever the merges say.
@@ -138,6 +141,8 @@ const known = [
   { name: 'smaug-bpe', steps: [`split ${llama3}`], ignoreMerges: false, models: 'Llama 3 (older)' },
   { name: 'qwen2', steps: [`split ${qwen2}`], ignoreMerges: false, models: 'Qwen2, Qwen2.5, Qwen3' },
   { name: 'tekken', steps: [`split ${tekken}`], ignoreMerges: true, models: 'Mistral NeMo' },
+  { name: 'qwen35', steps: splits('qwen35'), ignoreMerges: false, models: 'Qwen3.5' },
+  { name: 'gpt-4o', steps: splits('gpt-4o'), ignoreMerges: false, models: 'Phi-4-mini' },
   { name: 'bloom', steps: [`split ${improverPattern}`], ignoreMerges: true, models: 'the embedded model' },
 ];
 

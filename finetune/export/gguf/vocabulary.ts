@@ -10,6 +10,7 @@ import {
 import { readTokenizerConfig } from '../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
+import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
 import { checkedValue, readJson } from '../../../src/storage/files.js';
 import { type GgufMetadata, ggufValue } from './format.js';
 import { improverMerges, isCutOut } from './improver-tokens.js';
@@ -57,9 +58,18 @@ export function vocabularyMetadata(directory: string, config: DecoderConfig): Gg
 
 /** The token that llama.cpp and the model's tokenizer put before every text; undefined where they put none. */
 export function addedBos(directory: string, config: DecoderConfig): string | undefined {
+  if (isGguf(directory)) return storedBos(openGguf(directory));
   const tokenizer = readTokenizer(path.join(directory, 'tokenizer.json'));
   const { bos, addBos } = readSpecialTokens(directory, tokenizer, config);
   return addBos ? [...tokenIds(tokenizer)].find(([, id]) => id === bos)?.[0] : undefined;
+}
+
+/** Without a word, llama.cpp adds one for SentencePiece. */
+function storedBos({ metadata }: GgufFile): string | undefined {
+  const value = (name: string) => metadata.get(`tokenizer.ggml.${name}`);
+  const adds = value('add_bos_token') ?? value('model') === 'llama';
+  const [tokens, bos] = [value('tokens'), value('bos_token_id')];
+  return adds && Array.isArray(tokens) && typeof bos === 'number' ? String(tokens[bos]) : undefined;
 }
 
 const readTokenizer = (file: string): Tokenizer => checkedValue(tokenizerSchema, readJson(file), file);

@@ -30,6 +30,8 @@ export interface LearnerState extends PpoState {
   updates: number;
   episodes: number;
   steps: number;
+  /** The update after which the policy was evaluated last. */
+  evaluated: number;
 }
 
 /** What is told of an update. */
@@ -73,7 +75,7 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
         valueMoments: zeroMoments(valueTheta),
         adamSteps: 0,
         observed: emptyMoments(inputs),
-        ...{ updates: 0, episodes: 0, steps: 0 },
+        ...{ updates: 0, episodes: 0, steps: 0, evaluated: 0 },
       };
     },
     actor: ({ theta, observed }) => ({

@@ -120,7 +120,6 @@ const settings = z.strictObject({
 });
 
 type Written = z.output<typeof settings>;
-export type AlgorithmConfig = Written['algorithm'];
 export type NumericConfig = Omit<Written, 'environment'> & {
   readonly output: string;
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
@@ -134,6 +133,17 @@ export const numericKind: SettingsKind<Written> = {
   example: 'updates=20 or seed=1',
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
 };
+
+/**
+ * Whether a config of reinforcement learning, or what is given over it, names a policy of numbers in the place of a
+ * language model.
+ * @throws UserError where there is no such config
+ */
+export function isNumericConfig(file: string, overrides: readonly string[], cwd: string): boolean {
+  const { content } = openConfig('rl', file, { cwd });
+  const named = (key: string) => Object.hasOwn(content, key);
+  return named('policy') || (!named('model') && overrides.some((text) => text.startsWith('policy')));
+}
 
 /**
  * Reads the config of a numeric policy; paths are resolved as those of a training's config.

@@ -27,7 +27,8 @@ export interface BestPolicy {
 
 const progressShape = z.object({
   identity: z.string(),
-  ...{ updates: z.int(), episodes: z.int(), steps: z.int(), adamSteps: z.int(), observed: z.int() },
+  ...{ updates: z.int(), episodes: z.int(), steps: z.int(), evaluated: z.int() },
+  ...{ adamSteps: z.int(), observed: z.int() },
   best: z.object({ step: z.int(), meanReturn: z.number(), observed: z.int() }).nullable(),
 });
 
@@ -39,9 +40,9 @@ export function writeNumericCheckpoint(
   best: BestPolicy | undefined,
   identity: string,
 ): void {
-  const { updates, episodes, steps, adamSteps, moments, valueMoments, observed } = state;
+  const { updates, episodes, steps, evaluated, adamSteps, moments, valueMoments, observed } = state;
   const progress: z.output<typeof progressShape> = {
-    ...{ identity, updates, episodes, steps, adamSteps, observed: observed.count },
+    ...{ identity, updates, episodes, steps, evaluated, adamSteps, observed: observed.count },
     best: best ? { step: best.step, meanReturn: best.meanReturn, observed: best.observed.count } : null,
   };
   writeSafetensors(
@@ -86,7 +87,7 @@ export function readNumericCheckpoint(
     });
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const read = (name: string) => new Float64Array(Uint8Array.from(readTensorBytes(byName.get(name)!)).buffer);
-  const { best, observed, updates, episodes, steps, adamSteps } = progress.data;
+  const { best, observed, updates, episodes, steps, evaluated, adamSteps } = progress.data;
   return {
     state: {
       theta: read('policy'),
@@ -94,7 +95,7 @@ export function readNumericCheckpoint(
       valueTheta: read('value'),
       valueMoments: { first: read('value.first'), second: read('value.second') },
       observed: { count: observed, mean: read('observed.mean'), squares: read('observed.squares') },
-      ...{ updates, episodes, steps, adamSteps },
+      ...{ updates, episodes, steps, evaluated, adamSteps },
     },
     best: best
       ? {

@@ -37,6 +37,13 @@ export type NumericEvent =
       readonly best: boolean;
     }
   | { readonly kind: 'checkpoint'; readonly step: number }
+  /** `episodes`: those that it was trained on. `returns`: on starts that nothing else saw. */
+  | {
+      readonly kind: 'final';
+      readonly step: number;
+      readonly episodes: number;
+      readonly returns: readonly number[];
+    }
   | ({ readonly kind: 'baseline'; readonly step: number } & Baseline);
 
 export interface NumericHooks {
@@ -76,6 +83,39 @@ export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = 
   }
 }
 
+/** What a training of a config would take, told by one small update. */
+interface NumericForecast {
+  /** Of the policy and the value function. */
+  readonly parameters: number;
+  /** At least as many, for whole episodes are played. */
+  readonly steps: number;
+  readonly seconds: number;
+}
+
+export async function forecastNumeric(
+  config: NumericConfig,
+  milliseconds: () => number,
+): Promise<NumericForecast> {
+  const environments = await openEnvironments({ ...config, environments: 1 }, {});
+  const learner = openLearner(config, environments[0]!);
+  try {
+    const state = learner.initial();
+    const played = await update(
+      { config: { ...config, batchSteps: 1 }, hooks: {}, environments, learner },
+      state,
+    );
+    const first = milliseconds();
+    await update({ config: { ...config, batchSteps: 1 }, hooks: {}, environments, learner }, state);
+    const each = (milliseconds() - first) / 1000 / Math.max(1, state.steps - (played?.steps ?? 0));
+    const steps = config.updates * config.batchSteps;
+    const parameters = state.theta.length + state.valueTheta.length;
+    return { parameters, steps, seconds: each * steps };
+  } finally {
+    await learner.close();
+    for (const environment of environments) environment.close?.();
+  }
+}
+
 interface Training {
   readonly config: NumericConfig;
   readonly hooks: NumericHooks;
@@ -103,19 +143,23 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
     return { ...outcome('interrupted'), returns: undefined, baselines: [], result: undefined };
   };
   hooks.onEvent?.({ kind: 'start', step: state.updates, totalSteps: config.updates });
-  while (!isOver(config, state)) {
-    const event = await update(training, state);
-    if (event === undefined) return interrupted();
-    hooks.onEvent?.(event);
-    if (isOver(config, state) || state.updates % config.evaluation.every === 0) {
+  for (;;) {
+    const isEvaluated = state.evaluated === state.updates;
+    if (!isEvaluated && (isOver(config, state) || state.updates % config.evaluation.every === 0)) {
       const judged = await judge(training, state, best);
       if (judged === undefined) return interrupted();
       best = judged;
+      state.evaluated = state.updates;
     }
-    if (isOver(config, state) || state.updates % config.checkpointEvery === 0) save();
+    if (isOver(config, state) || (state.updates > 0 && state.updates % config.checkpointEvery === 0)) save();
+    if (isOver(config, state)) break;
+    const event = await update(training, state);
+    if (event === undefined) return interrupted();
+    hooks.onEvent?.(event);
   }
   const returns = await play(training, best!, finalSeeds(config));
   if (returns === undefined) return interrupted();
+  hooks.onEvent?.({ kind: 'final', step: state.updates, episodes: state.episodes, returns });
   const baselines: Baseline[] = [];
   for (const name of config.baselines) {
     if (hooks.stop?.()) return interrupted();
@@ -132,7 +176,7 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
 async function update(
   { config, hooks, environments, learner }: Training,
   state: LearnerState,
-): Promise<NumericEvent | undefined> {
+): Promise<Extract<NumericEvent, { readonly kind: 'step' }> | undefined> {
   const most = batchEpisodes(config, state);
   const episodes = await playEpisodes(
     learner.actor(state),

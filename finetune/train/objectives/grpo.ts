@@ -65,7 +65,7 @@ function gainOf(tokens: TokenValues, ratio: string, { variant, clip, cap }: Grpo
 }
 
 /** The weight of each token of a completion. */
-export function grpoWeights(
+function grpoWeights(
   update: readonly TokenSequence[],
   { variant, localBatch }: Pick<GrpoSettings, 'variant' | 'localBatch'>,
   { maxCompletionTokens }: Pick<PolicyContext, 'maxCompletionTokens'>,

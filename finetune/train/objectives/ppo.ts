@@ -20,7 +20,7 @@ import type { PpoSettings } from './settings.js';
 import { arithmetic, clippedSurrogate, oldLogp, ratioTo, weightedLoss } from './terms.js';
 
 /** Names of the value head's parameters, which begin at 0. */
-export const valueHead = { weight: 'value_head.weight', bias: 'value_head.bias' } as const;
+const valueHead = { weight: 'value_head.weight', bias: 'value_head.bias' } as const;
 
 const parameters = ({ hidden }: DecoderConfig): readonly ParameterShape[] => [
   { name: valueHead.weight, shape: [1, hidden] },

@@ -28,7 +28,7 @@ const rewardKl = share(0).describe(
 
 const entropy = share(0).describe('Weight of the entropy bonus');
 
-export const importanceKinds = [
+const importanceKinds = [
   'none',
   'sequence-mask',
   'sequence-truncate',
@@ -49,7 +49,7 @@ const importanceSchema = z
   .prefault({})
   .describe('Corrects for a sampler that computes otherwise than the trainer, e.g. with 4-bit weights');
 
-export const grpoVariants = ['dapo', 'grpo', 'dr_grpo', 'bnpo', 'cispo'] as const;
+const grpoVariants = ['dapo', 'grpo', 'dr_grpo', 'bnpo', 'cispo'] as const;
 
 export const objectiveSchema = z.discriminatedUnion('kind', [
   z.strictObject({

@@ -62,3 +62,15 @@ test('after any appends, cuts and dropped rows every row holds its own tokens', 
     }),
   );
 });
+
+test('the tensors that the runtime is given are made anew only when their shape changes', () => {
+  const cache = new KeyValueCache(shape);
+  cache.reset(1);
+  cache.append(entries([0], 0, 2), 4);
+  const first = cache.tensors();
+  cache.append(entries([0], 2, 1), 4);
+  expect(cache.tensors()).toBe(first);
+  cache.append(entries([0], 3, 2), 4);
+  expect(cache.tensors()).not.toBe(first);
+  expect(cache.tensors()[0]!.dims).toEqual([shape.kvHeads, 1, 8, shape.headDim]);
+});

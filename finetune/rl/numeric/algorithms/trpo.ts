@@ -73,7 +73,7 @@ export async function conjugateGradient(
 }
 
 /** Mean of π(a|s)/π_before(a|s) · advantage. */
-export function surrogateOf(
+function surrogateOf(
   { actions, advantages }: Batch,
   { head }: NumericPolicy,
   before: Float64Array,

@@ -209,7 +209,7 @@ function textReader(decoder: Decoder, decimals: number): Reader {
 }
 
 /** Numbers joined by spaces. */
-export function observationText(row: Row, decimals: number): string {
+function observationText(row: Row, decimals: number): string {
   return Array.from(row, (value) => (Number(value.toFixed(decimals)) + 0).toFixed(decimals)).join(' ');
 }
 

@@ -56,6 +56,8 @@ export class KeyValueCache implements TokenCache {
   #rows = 1;
   #length = 0;
   #capacity = 1;
+  /** Made anew when a shape or a buffer changes. */
+  #tensors: readonly ort.Tensor[] | undefined;
 
   constructor(shape: CacheShape) {
     this.shape = shape;
@@ -78,6 +80,11 @@ export class KeyValueCache implements TokenCache {
   }
 
   tensors(): readonly ort.Tensor[] {
+    this.#tensors ??= this.#views();
+    return this.#tensors;
+  }
+
+  #views(): readonly ort.Tensor[] {
     const shape = [this.shape.kvHeads, this.#rows, this.#capacity, this.shape.headDim];
     const size = shape.reduce((product, one) => product * one);
     return this.#buffers.map((buffer) => new ort.Tensor('float32', buffer.subarray(0, size), shape));
@@ -125,6 +132,7 @@ export class KeyValueCache implements TokenCache {
       }
     }
     this.#rows = kept.length;
+    this.#tensors = undefined;
   }
 
   entries(row: number): NewEntries {
@@ -165,6 +173,7 @@ export class KeyValueCache implements TokenCache {
       }
     });
     this.#capacity = capacity;
+    this.#tensors = undefined;
   }
 }
 

@@ -73,11 +73,7 @@ export async function openSession(
       const results = await session.run(feeds(config, input));
       return {
         logits: results.logits!.data as Float32Array,
-        entries: {
-          keys: layers.map((_, layer) => results[`new_keys.${layer}`]!),
-          values: layers.map((_, layer) => results[`new_values.${layer}`]!),
-          tokens: input.ids.length / input.rows,
-        },
+        entries: newEntries(results, layers.length, input.ids.length / input.rows),
         states: shapes.map((_, i) => results[`new_state.${i}`]!.data as Float32Array),
       };
     },
@@ -86,6 +82,24 @@ export async function openSession(
       await caches.close();
     },
   };
+}
+
+/** Keys, then values of each layer: outputs of their own, or parts of one. */
+function newEntries(
+  results: Readonly<Record<string, ort.Tensor>>,
+  layers: number,
+  tokens: number,
+): NewEntries {
+  const all = results.entries;
+  const part = (index: number): ort.Tensor => {
+    if (all === undefined) return results[`entries.${index}`]!;
+    const size = all.size / (2 * layers);
+    const shape = [all.dims[0]! / (2 * layers), ...all.dims.slice(1)];
+    const numbers = (all.data as Float32Array).subarray(index * size, (index + 1) * size);
+    return new ort.Tensor('float32', numbers, shape);
+  };
+  const parts = Array.from({ length: 2 * layers }, (_, index) => part(index));
+  return { keys: parts.slice(0, layers), values: parts.slice(layers), tokens };
 }
 
 /** In Node, the runtime lets tensors stay on the device for WebGPU alone. */
@@ -105,10 +119,7 @@ function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.Infer
     ...(settings.device === shaderDevice && {
       // Only these stay on the device: to read one there would end the process.
       preferredOutputLocation: Object.fromEntries(
-        graph.graph.outputs.map(({ name }) => [
-          name,
-          /^new_(keys|values)\./.test(name) ? 'gpu-buffer' : 'cpu',
-        ]),
+        graph.graph.outputs.map(({ name }) => [name, name.startsWith('entries.') ? 'gpu-buffer' : 'cpu']),
       ),
     }),
     extra: {

@@ -1,7 +1,7 @@
-import type { Value } from './graph.js';
-import { capped, type DecoderBuild, normalised } from './norm.js';
+import type { GraphBuilder, Value } from './graph.js';
+import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
 import { projectionWidths } from './parameters.js';
-import { type Rotation, rotate, type TokenPlaces } from './rotation.js';
+import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotation.js';
 
 /** Keys and values that were computed before, for one layer. */
 export interface CachedSegment {
@@ -39,15 +39,23 @@ export interface Shapes {
   readonly queries: Value;
   /** [B, S, kvHeads, 1, headDim] */
   readonly keys: Value;
+  /** [B, S, heads + 2·kvHeads, 1, headDim] */
+  readonly allHeads: Value;
   /** [kvHeads, B, g·S, headDim] */
   readonly grouped: Value;
   /** [kvHeads, B, g, S, headDim] */
   readonly ungrouped: Value;
   /** [kvHeads, B, S, headDim] */
   readonly newKeys: Value;
+  /**
+   * [1]: g where there is a single new token, else 1. The product of one row with keys is quick where they lie, that of
+   * several rows copies them first, which pays for more rows than the heads of a group.
+   */
+  readonly apart: Value;
 }
 
-export function emitShapes({ g, config }: DecoderBuild, ids: Value): Shapes {
+/** @param cached whether there are cached segments */
+export function emitShapes({ g, config }: DecoderBuild, ids: Value, cached: boolean): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
   const group = heads / kvHeads;
   const shape = g.op('Shape', [ids]);
@@ -60,10 +68,17 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value): Shapes {
     flat: g.integers([-1, hidden]),
     queries: concat(batch, tokens, g.integers([kvHeads, group, headDim])),
     keys: concat(batch, tokens, g.integers([kvHeads, 1, headDim])),
+    allHeads: concat(batch, tokens, g.integers([heads + 2 * kvHeads, 1, headDim])),
     grouped: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
     ungrouped: concat(g.integers([kvHeads]), batch, g.integers([group, -1, headDim])),
     newKeys: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
+    apart: cached && !g.shaders ? emitApart(g, ids, group) : g.integers([1]),
   };
+}
+
+function emitApart(g: GraphBuilder, ids: Value, group: number): Value {
+  const single = g.op('Equal', [g.op('Size', [ids]), g.integers([1])]);
+  return g.op('Where', [single, g.integers([group]), g.integers([1])]);
 }
 
 /** Where the new tokens and the cached keys stand, and which tokens of a packed row belong together. */
@@ -137,18 +152,14 @@ export function attention(
   x: Value,
   context: AttentionContext,
 ): { output: Value; keys: Value; values: Value } {
-  const { g, config, precision } = build;
-  const { shapes, rotation, growth } = context;
+  const { g, config } = build;
+  const { shapes } = context;
   // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
   const headsFirst = (value: Value) => g.op('Transpose', [value], { perm: [2, 0, 3, 1, 4] });
-  const turned = (value: Value) => (rotation === undefined ? value : rotate(g, value, rotation));
-  const [query, key, value, gate] = projections(build, module, x, shapes);
-  const rotated = turned(query());
-  const grown = growth === undefined ? rotated : g.op('Mul', [rotated, growth]);
-  const scaled = g.op('Mul', [grown, g.floats(precision, [config.scoreScale], [])]);
-  const queries = g.op('Reshape', [headsFirst(scaled), shapes.grouped]);
-  const keys = g.op('Reshape', [headsFirst(turned(key())), shapes.newKeys]);
-  const values = g.op('Reshape', [headsFirst(value()), shapes.newKeys]);
+  const { query, key, value, gate } = projections(build, module, x, context);
+  const queries = g.op('Reshape', [headsFirst(query), shapes.grouped]);
+  const keys = g.op('Reshape', [headsFirst(key), shapes.newKeys]);
+  const values = g.op('Reshape', [headsFirst(value), shapes.newKeys]);
   const mixed = g.op('Reshape', [attend(build, context, queries, keys, values), shapes.ungrouped]);
   // [kvHeads, B, g, S, headDim] → [B, S, kvHeads, g, headDim] → [N, heads·headDim]
   const merged = g.op('Reshape', [
@@ -157,50 +168,81 @@ export function attention(
   ]);
   const output = build.parameters.linear(
     `${module}.${config.modules.attentionOutput}`,
-    gate === undefined ? merged : g.op('Mul', [merged, gate()]),
+    gate === undefined ? merged : g.op('Mul', [merged, g.op('Sigmoid', [gate])]),
     config.bias.output,
   );
   return { output, keys, values };
 }
 
-/**
- * Queries, keys and values [B, S, kvHeads, ·, headDim], normalised where the model does so, each emitted when called; and
- * the gate [N, heads·headDim] of what attention gives, where the projection to queries has one.
- */
-function projections(build: DecoderBuild, module: string, x: Value, shapes: Shapes) {
+interface Projections {
+  /** [B, S, kvHeads, g, headDim], scaled. */
+  readonly query: Value;
+  /** [B, S, kvHeads, 1, headDim] */
+  readonly key: Value;
+  readonly value: Value;
+  /** [N, heads·headDim]: its sigmoid is a factor of what attention gives. */
+  readonly gate?: Value | undefined;
+}
+
+/** Queries, keys and values, normalised where the model does so, and rotated. */
+function projections(build: DecoderBuild, module: string, x: Value, context: AttentionContext): Projections {
   const { g, config, parameters } = build;
-  const { attention, queryNorm, keyNorm } = config.modules;
-  const widths = projectionWidths(config);
-  const fused =
-    attention.length === 1
-      ? g.split(
-          'Split',
-          [parameters.linear(`${module}.${attention[0]}`, x, config.bias.qkv), g.integers(widths)],
-          3,
-          { axis: -1 },
-        )
-      : parameters.stacked?.(
-          attention.map((name) => `${module}.${name}`),
-          x,
-          config.bias.qkv,
-        );
-  const multiplied = (index: number) =>
-    fused?.[index] ?? parameters.linear(`${module}.${attention[index]}`, x, config.bias.qkv);
-  const [queries, gate] = config.queryGate ? withGate(build, multiplied(0)) : [];
-  const projection = (index: number, shape: Value, norm?: string) => () => {
+  const { bias, modules, qkNorm, queryGate } = config;
+  const { shapes, rotation } = context;
+  const paths = modules.attention.map((name) => `${module}.${name}`);
+  const whole =
+    paths.length === 1 ? parameters.linear(paths[0]!, x, bias.qkv) : parameters.stacked?.(paths, x, bias.qkv);
+  if (whole !== undefined && rotation !== undefined && !qkNorm && !queryGate)
+    return turnedTogether(build, whole, rotation, context);
+  const parts = whole && g.split('Split', [whole, g.integers(projectionWidths(config))], 3, { axis: -1 });
+  const product = (index: number) => parts?.[index] ?? parameters.linear(paths[index]!, x, bias.qkv);
+  const shaped = (part: Value, shape: Value, norm?: string) => {
     const normed = (value: Value) =>
-      norm === undefined || !config.qkNorm ? value : normalised(build, value, `${module}.${norm}`);
-    const product = (index === 0 ? queries : undefined) ?? multiplied(index);
+      norm === undefined || !qkNorm ? value : normalised(build, value, `${module}.${norm}`);
     return config.qkNormOver === 'head'
-      ? normed(g.op('Reshape', [product, shape]))
-      : g.op('Reshape', [normed(product), shape]);
+      ? normed(g.op('Reshape', [part, shape]))
+      : g.op('Reshape', [normed(part), shape]);
   };
-  return [
-    projection(0, shapes.queries, queryNorm),
-    projection(1, shapes.keys, keyNorm),
-    projection(2, shapes.keys),
-    gate === undefined ? undefined : () => g.op('Sigmoid', [gate]),
-  ] as const;
+  const turned = (value: Value) => (rotation === undefined ? value : rotate(build, value, rotation));
+  const [asking, gate] = queryGate ? withGate(build, product(0)) : [product(0)];
+  const query = turned(shaped(asking!, shapes.queries, modules.queryNorm));
+  return {
+    query: scaledQueries(build, query, config.scoreScale, context),
+    key: turned(shaped(product(1), shapes.keys, modules.keyNorm)),
+    value: shaped(product(2), shapes.keys),
+    gate,
+  };
+}
+
+function scaledQueries(
+  build: DecoderBuild,
+  query: Value,
+  scale: number,
+  { growth }: AttentionContext,
+): Value {
+  return scaledBy(build, growth === undefined ? query : build.g.op('Mul', [query, growth]), scale);
+}
+
+/** All heads of a token turned at once, to the same bits as one after the other. */
+function turnedTogether(
+  build: DecoderBuild,
+  product: Value,
+  rotation: Rotation,
+  context: AttentionContext,
+): Projections {
+  const { g, config } = build;
+  const { heads, kvHeads, scoreScale } = config;
+  const { shapes } = context;
+  const all = g.op('Reshape', [product, shapes.allHeads]);
+  const turned = rotate(build, all, rotation.allHeads);
+  const sizes = g.integers([heads, kvHeads, kvHeads]);
+  const [query, key, value] = g.split('Split', [turned, sizes], 3, { axis: 2 });
+  const grouped = g.op('Reshape', [query!, shapes.queries]);
+  return {
+    query: scaledQueries(build, grouped, scoreScale / scaleInFactors(config), context),
+    key: key!,
+    value: value!,
+  };
 }
 
 /** The halves of each head: queries and what becomes their gate, [N, heads·headDim] each. */
@@ -225,12 +267,11 @@ function attend(
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
   // Against a shared segment the rows of all sequences are one matrix: its keys are read once for the whole batch.
-  const together = g.integers([kvHeads, 1, -1, headDim]);
+  const together = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));
     const product = multiply(g.op('Reshape', [queries, together]), transposed(cached));
-    const rows = g.op('Slice', [g.op('Shape', [queries]), g.integers([0]), g.integers([3])]);
-    return g.op('Reshape', [product, join(rows, length)]);
+    return g.op('Reshape', [product, join(g.integers([kvHeads]), shapes.batch, g.integers([-1]), length)]);
   });
   scores.push(multiply(queries, transposed(keys)));
   const joined = scores.length === 1 ? scores[0]! : g.op('Concat', scores, { axis: -1 });
@@ -240,7 +281,10 @@ function attend(
   const parts = g.split('Split', [weights, lengths], segments.length + 1, { axis: -1 });
   const sums = segments.map(({ values: cached, length, shared }, index) => {
     if (!shared) return multiply(parts[index]!, cached);
-    const flat = g.op('Reshape', [parts[index]!, join(g.integers([kvHeads, 1, -1]), length)]);
+    const flat = g.op('Reshape', [
+      parts[index]!,
+      join(g.integers([kvHeads]), shapes.apart, g.integers([-1]), length),
+    ]);
     return g.op('Reshape', [multiply(flat, cached), shapes.grouped]);
   });
   return [...sums, multiply(parts.at(-1)!, values)].reduce((sum, part) => g.op('Add', [sum, part]));

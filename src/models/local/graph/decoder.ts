@@ -45,7 +45,7 @@ export interface DecoderOutputs {
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
-  const shapes = emitShapes(build, inputs.ids);
+  const shapes = emitShapes(build, inputs.ids, inputs.cachedPositions !== undefined);
   const rotations = new Map<string, Rotation>();
   const biases = new Map<number | undefined, Value>();
   let hidden = embedded(build, inputs, shapes.flat);
@@ -111,7 +111,7 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
  * Logits [R, V] of chosen rows of the hidden state.
  * @param rows int32 [R] indices into N
  */
-export function languageHead(build: DecoderBuild, hidden: Value, rows: Value): Value {
+function languageHead(build: DecoderBuild, hidden: Value, rows: Value): Value {
   return headLogits(build, headInput(build, hidden, rows));
 }
 
@@ -133,9 +133,9 @@ function feedForward(build: DecoderBuild, layer: string, x: Value): Value {
   const { g, config, parameters } = build;
   const { feedForward: names, down } = config.modules;
   const paths = names.map((name) => `${layer}.${name}`);
+  const whole = parameters.stacked?.(paths, x, config.bias.mlp);
   const products =
-    parameters.stacked?.(paths, x, config.bias.mlp) ??
-    paths.map((module) => parameters.linear(module, x, config.bias.mlp));
+    whole === undefined ? paths.map((module) => parameters.linear(module, x, config.bias.mlp)) : [whole];
   const [gate, up] =
     config.gated && products.length === 1
       ? (g.split('Split', [products[0]!], 2, { axis: -1 }) as [Value, Value])
@@ -152,6 +152,13 @@ function activated(build: DecoderBuild, x: Value): Value {
   const cube = g.op('Mul', [x, g.op('Mul', [x, x])]);
   const inner = g.op('Add', [x, scaledBy(build, cube, 0.044715)]);
   return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
+}
+
+/** Keys, then values of the new tokens: one after the other on a device, else in one tensor, as each costs Node time. */
+function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
+  if (g.shaders)
+    for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);
+  else g.output('entries', g.op('Concat', entries, { axis: 0 }), 'float32', ['entries', ...shape.slice(1)]);
 }
 
 /**
@@ -188,10 +195,7 @@ export function buildInferenceGraph(
   const states = stateShapes(config).map((size, i) => g.input(`state.${i}`, 'float32', ['B', ...size]));
   const decoder = buildDecoder(build, { ids, positions, cachedPositions, cache, states, ...sequence });
   g.output('logits', languageHead(build, decoder.hidden, rows), 'float32', ['R', config.vocabulary]);
-  const shape = [config.kvHeads, 'B', 'S', config.headDim];
-  for (const [layer, value] of decoder.keys.entries()) g.output(`new_keys.${layer}`, value, 'float32', shape);
-  for (const [layer, value] of decoder.values.entries())
-    g.output(`new_values.${layer}`, value, 'float32', shape);
+  emitEntries(g, [...decoder.keys, ...decoder.values], [config.kvHeads, 'B', 'S', config.headDim]);
   for (const [i, size] of stateShapes(config).entries())
     g.output(`new_state.${i}`, decoder.states[i]!, 'float32', ['B', ...size]);
   return g.build('decode');

@@ -80,7 +80,7 @@ export function packedParameters(
     const inputs = [x, g.stored(codes), g.stored(scales)];
     const product = g.split('MatMulNBits', inputs, 1, attributes, 'com.microsoft')[0]!;
     if (offsets === undefined) return product;
-    return g.op('Add', [product, g.op('Gemm', [blockSums(x, matrix), g.stored(offsets)], { transB: 1 })]);
+    return g.op('Gemm', [blockSums(x, matrix), g.stored(offsets), product], { transB: 1 });
   };
   return {
     ...exact,
@@ -90,8 +90,7 @@ export function packedParameters(
       if (stack === undefined) return undefined;
       const biases = modules.map((module) => (bias ? exact.vector(`${module}.bias`) : ''));
       const product = multiplied(x, stack);
-      const all = bias ? g.op('Add', [product, g.op('Concat', biases, { axis: 0 })]) : product;
-      return g.split('Split', [all, g.integers(parts.map((part) => part!.rows))], parts.length, { axis: -1 });
+      return bias ? g.op('Add', [product, g.op('Concat', biases, { axis: 0 })]) : product;
     },
     linear(module, x, bias): Value {
       const matrix = matrices.get(`${module}.weight`);

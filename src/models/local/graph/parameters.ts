@@ -12,8 +12,8 @@ import type { GraphBuilder, Precision, Value } from './graph.js';
 export interface ParameterSource {
   /** x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
   linear(module: string, x: Value, bias: boolean): Value;
-  /** The products of several modules with the same x, in one; undefined, or not there, where each has its own. */
-  stacked?(modules: readonly string[], x: Value, bias: boolean): readonly Value[] | undefined;
+  /** The products of several modules with the same x side by side; undefined, or not there, where each has its own. */
+  stacked?(modules: readonly string[], x: Value, bias: boolean): Value | undefined;
   /** Rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
   embed(module: string, ids: Value): Value;
   /** A vector parameter such as a norm's scale, in the graph's precision. */

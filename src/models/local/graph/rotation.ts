@@ -1,7 +1,8 @@
 /** Rotary positions (Su et al. 2021) in a graph. */
+import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { Rope } from '../weights/rope.js';
-import type { GraphBuilder, Value } from './graph.js';
-import { type DecoderBuild, scaledBy } from './norm.js';
+import type { Value } from './graph.js';
+import type { DecoderBuild } from './norm.js';
 
 /**
  * Angular frequencies of the rotary embedding, in radians a token: width / 2 values. Rounded to float32 where the
@@ -58,13 +59,23 @@ function yarnRange(rope: Extract<Rope, { scaling: 'yarn' }>, width: number): rea
   return [low, low === high ? high + 0.001 : high];
 }
 
-/** Cosines and sines of the new tokens' angles: [S, 1, 1, width / 2], or [B, S, 1, 1, width / 2]. */
-export interface Rotation {
+/**
+ * Factors [S, 1, 1, headDim], or [B, S, 1, 1, headDim], of the new tokens: x becomes x·cos + swapped(x)·sin, where the two
+ * halves of what is rotated are swapped and `sin` is negative for the first. Dimensions that are not rotated have 1 and 0.
+ */
+interface Factors {
   readonly cos: Value;
   readonly sin: Value;
-  readonly width: number;
-  /** Dimensions of a head that are not rotated. */
-  readonly rest: number;
+}
+
+export interface Rotation extends Factors {
+  /** Those of all heads of a token, which lie side by side: [·, heads + 2·kvHeads, 1, headDim]. */
+  readonly allHeads: Factors;
+}
+
+/** The part of the scores' factor that turning all heads at once gives queries: a power of two, as it rounds nothing. */
+export function scaleInFactors({ scoreScale }: DecoderConfig): number {
+  return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
 
 /** Where the new tokens stand. */
@@ -80,21 +91,26 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   const { rotaryWidth: width, headDim } = build.config;
   // Shaders have no float64, so that the processor computes these few numbers.
   const type = g.shaders ? 'float64' : precision;
-  const numbers = (long: boolean) => g.floats(type, ropeFrequencies(rope, width, long), [1, 1, 1, width / 2]);
+  const kept = Array.from({ length: headDim - width }, () => 0);
+  const numbers = (long: boolean) => {
+    const half = ropeFrequencies(rope, width, long);
+    return g.floats(type, [...half, ...half, ...kept], [1, 1, 1, headDim]);
+  };
   const frequencies =
     rope.scaling === 'longrope'
       ? g.op('Where', [isLong(build, rope.originalContext, places), numbers(true), numbers(false)])
       : numbers(false);
   const positions = g.op('Unsqueeze', [g.cast(places.positions, type), g.integers([-3, -2, -1])]);
   const angles = g.op('Mul', [positions, frequencies]);
-  const factor = 'attentionFactor' in rope ? rope.attentionFactor : 1;
-  const turned = (op: 'Cos' | 'Sin') => {
+  const turned = (op: 'Cos' | 'Sin', factors: readonly number[]) => {
     const ratio = g.op(op, [angles]);
-    return scaledBy(build, g.shaders ? g.cast(ratio, precision) : ratio, factor);
+    return g.op('Mul', [g.shaders ? g.cast(ratio, precision) : ratio, g.floats(precision, factors)]);
   };
-  const [cos, sin] = [turned('Cos'), turned('Sin')];
-  const rest = headDim - width;
-  return { cos, sin, width, rest };
+  const factor = 'attentionFactor' in rope ? rope.attentionFactor : 1;
+  const halves = (first: number) => Array.from({ length: width }, (_, i) => (i < width / 2 ? first : factor));
+  const cos = turned('Cos', [...halves(factor), ...kept.map(() => 1)]);
+  const sin = turned('Sin', [...halves(-factor), ...kept]);
+  return { cos, sin, allHeads: ofAllHeads(build, cos, sin) };
 }
 
 /** Whether a sequence is longer than `context`: [1], or [B, 1, 1, 1, 1] by the last position of each row. */
@@ -105,17 +121,29 @@ function isLong({ g }: DecoderBuild, context: number, { positions, sequenceToken
 }
 
 /**
- * Rotates the pairs (xᵢ, xᵢ₊ₕ), h = width / 2, of the first dimensions of x [B, S, kvHeads, ·, headDim] (the layout of
- * Hugging Face's weights).
+ * Rotates the pairs (xᵢ, xᵢ₊ₕ), h = rotaryWidth / 2, of the first dimensions of x [B, S, kvHeads, ·, headDim] (the layout
+ * of Hugging Face's weights).
  */
-export function rotate(g: GraphBuilder, x: Value, { cos, sin, width, rest }: Rotation): Value {
-  const [rotated, kept] =
-    rest === 0 ? [x] : (g.split('Split', [x, g.integers([width, rest])], 2, { axis: -1 }) as [Value, Value]);
-  const [first, second] = g.split('Split', [rotated], 2, { axis: -1 }) as [Value, Value];
-  const multiply = (a: Value, b: Value) => g.op('Mul', [a, b]);
-  const turned = [
-    g.op('Sub', [multiply(first, cos), multiply(second, sin)]),
-    g.op('Add', [multiply(second, cos), multiply(first, sin)]),
-  ];
-  return g.op('Concat', kept === undefined ? turned : [...turned, kept], { axis: -1 });
+export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Factors): Value {
+  const { rotaryWidth: width, headDim } = config;
+  const sizes = [width / 2, width / 2, headDim - width].filter((size) => size > 0);
+  const [first, second, ...kept] = g.split('Split', [x, g.integers(sizes)], sizes.length, { axis: -1 });
+  const swapped = g.op('Concat', [second!, first!, ...kept], { axis: -1 });
+  return g.op('Add', [g.op('Mul', [x, cos]), g.op('Mul', [swapped, sin])]);
+}
+
+/** Queries are scaled, too, and values stay as they are. */
+function ofAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): Factors {
+  const { heads, kvHeads } = config;
+  const perHead = (query: number, key: number, value: number) => {
+    const numbers = [heads, kvHeads, kvHeads].flatMap((count, i) =>
+      Array.from({ length: count }, () => [query, key, value][i]!),
+    );
+    return g.floats(precision, numbers, [numbers.length, 1, 1]);
+  };
+  const factors = perHead(scaleInFactors(config), 1, 0);
+  return {
+    cos: g.op('Add', [g.op('Mul', [cos, factors]), perHead(0, 0, 1)]),
+    sin: g.op('Mul', [sin, factors]),
+  };
 }

@@ -16,6 +16,8 @@ export interface GgufFile {
   /** As it was named. */
   readonly file: string;
   readonly metadata: ReadonlyMap<string, GgufValue>;
+  /** Where the value of each key lies in the file, from the number of its type on. */
+  readonly places: ReadonlyMap<string, { readonly start: number; readonly end: number }>;
   /** Under the file's own names, rows first; the format counts columns first. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
@@ -70,9 +72,9 @@ function readOne(file: string): GgufFile {
   try {
     const reader = new HeadReader(file, descriptor, size);
     const [tensorCount, pairCount] = readPrefix(reader, file);
-    const metadata = readMetadata(reader, pairCount);
+    const { metadata, places } = readMetadata(reader, pairCount);
     const infos = Array.from({ length: tensorCount }, () => readTensorInfo(reader));
-    return { file, metadata, tensors: placed(infos, metadata, reader, real) };
+    return { file, metadata, places, tensors: placed(infos, metadata, reader, real) };
   } finally {
     closeSync(descriptor);
   }
@@ -112,14 +114,17 @@ const valueTypes: Readonly<
 };
 const arrayType = 9;
 
-function readMetadata(reader: HeadReader, count: number): ReadonlyMap<string, GgufValue> {
+function readMetadata(reader: HeadReader, count: number): Pick<GgufFile, 'metadata' | 'places'> {
   const metadata = new Map<string, GgufValue>();
+  const places = new Map<string, { start: number; end: number }>();
   for (let pair = 0; pair < count; pair++) {
     const key = reader.text();
     if (metadata.has(key)) throw broken(reader.file, `its metadata has the key ${shown(key)} twice`);
+    const start = reader.position;
     metadata.set(key, readValue(reader, key));
+    places.set(key, { start, end: reader.position });
   }
-  return metadata;
+  return { metadata, places };
 }
 
 function readValue(reader: HeadReader, key: string): GgufValue {

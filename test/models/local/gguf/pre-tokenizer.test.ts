@@ -9,7 +9,7 @@ function fileOf(control: Readonly<Record<number, string>>) {
     ['tokenizer.ggml.tokens', tokens],
     ['tokenizer.ggml.merges', ['t o']],
   ]);
-  return { file: 'model.gguf', metadata, tensors: new Map() };
+  return { file: 'model.gguf', metadata, places: new Map(), tensors: new Map() };
 }
 
 it('the first files of Llama 3 name no rule; their control tokens tell it', () => {

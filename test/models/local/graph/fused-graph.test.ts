@@ -47,3 +47,17 @@ test.each(['qwen2-tied-bf16-sharded', 'llama-untied-fp32'])(
     expect(await logits(served)).toEqual(await logits(apart));
   },
 );
+
+test('a step gives two tensors to Node, whatever the number of layers, and turns all heads of a layer at once', () => {
+  const { config, served } = models('qwen2-tied-bf16-sharded');
+  expect(config.layers.length).toBeGreaterThan(1);
+  expect(served.graph.outputs.map(({ name }) => name)).toEqual(['logits', 'entries']);
+  const { nodes } = served.graph;
+  const swapped = nodes.filter(
+    ({ op, inputs }) =>
+      op === 'Concat' &&
+      inputs.length === 2 &&
+      nodes.some((n) => n.op === 'Split' && n.outputs[1] === inputs[0] && n.outputs[0] === inputs[1]),
+  );
+  expect(swapped).toHaveLength(config.layers.length);
+});

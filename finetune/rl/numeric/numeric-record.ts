@@ -1,0 +1,63 @@
+/** The record of a training beside its result: the log of metrics, and a page. */
+import { join } from 'node:path';
+import { replaceFile } from '../../../src/storage/files.js';
+import { MetricsLog, type Timed } from '../../train/metrics.js';
+import type { TrainingStatus } from '../../train/training-page.js';
+import { recordFiles } from '../../train/training-record.js';
+import type { NumericEvent } from './train-numeric.js';
+
+export type NumericMetric = Timed<NumericEvent>;
+export type NumericMetricOf<Kind extends NumericEvent['kind']> = Extract<
+  NumericMetric,
+  { readonly kind: Kind }
+>;
+
+/** Seconds of training between two pages. */
+const pageEvery = 5;
+
+export class NumericRecord {
+  readonly #page: string;
+  readonly #render: (metrics: readonly NumericMetric[], status: TrainingStatus) => string;
+  readonly #log: MetricsLog<NumericMetric>;
+  /** Seconds since the page was written. */
+  #unwritten = Number.POSITIVE_INFINITY;
+
+  constructor(output: string, render: (metrics: readonly NumericMetric[], status: TrainingStatus) => string) {
+    this.#page = join(output, recordFiles.page);
+    this.#render = render;
+    this.#log = new MetricsLog(join(output, recordFiles.metrics));
+  }
+
+  /** Those of the whole training, earlier sessions included. */
+  get metrics(): readonly NumericMetric[] {
+    return this.#log.metrics;
+  }
+
+  /** Undefined before the first update. */
+  get secondsLeft(): number | undefined {
+    const start = this.metrics.findLast((metric) => metric.kind === 'start');
+    const steps = this.metrics.filter((metric) => metric.kind === 'step').slice(-10);
+    if (start === undefined || steps.length === 0) return undefined;
+    const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
+    return each * (start.totalSteps - steps.at(-1)!.step);
+  }
+
+  /** @throws UserError when the log of an earlier session is damaged */
+  add(metric: NumericMetric): void {
+    this.#log.add(metric);
+    this.#unwritten += metric.seconds;
+    if (metric.kind === 'step' && this.#unwritten < pageEvery) return;
+    this.#writePage({ kind: 'running', secondsLeft: this.secondsLeft });
+  }
+
+  /** Writes the page for the last time. A training that never started has none. */
+  async end(status: TrainingStatus): Promise<void> {
+    if (this.metrics.length > 0) this.#writePage(status);
+    await this.#log.close();
+  }
+
+  #writePage(status: TrainingStatus): void {
+    this.#unwritten = 0;
+    replaceFile(this.#page, this.#render(this.metrics, status));
+  }
+}

@@ -1,0 +1,169 @@
+/** Trains the numeric policy of a config into its output directory: lock, record, live progress, result. */
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { styleText } from 'node:util';
+import { type CommandContext, exitCodeOf, shownPath } from '../../../src/base/context.js';
+import { UserError } from '../../../src/base/errors.js';
+import { formatDuration, formatNumber } from '../../../src/format/numbers.js';
+import { createProgress, type Progress } from '../../../src/format/progress.js';
+import { shellWord } from '../../../src/format/shell-word.js';
+import { requireRuntime } from '../../../src/models/local/engine/require-runtime.js';
+import { mean } from '../../../src/statistics/descriptive.js';
+import { lockRun } from '../../../src/storage/lock.js';
+import { createMeter } from '../../train/metrics.js';
+import type { TrainingStatus } from '../../train/training-page.js';
+import { recordFiles } from '../../train/training-record.js';
+import { loadNumericConfig, type NumericConfig } from './numeric-config.js';
+import { renderNumericPage } from './numeric-page.js';
+import { type NumericMetric, NumericRecord } from './numeric-record.js';
+import { forecastNumeric, type NumericOutcome, trainNumeric } from './train-numeric.js';
+
+interface NumericArguments {
+  readonly config: string;
+  readonly overrides: readonly string[];
+  readonly quiet: boolean;
+  readonly json: boolean;
+  readonly dryRun: boolean;
+}
+
+/** The last line of `--json`. */
+interface Summary extends Pick<NumericOutcome, 'ended' | 'step' | 'episodes' | 'steps'> {
+  /** Of the best policy, over episodes that nothing else saw; null where it was interrupted. */
+  readonly meanReturn: number | null;
+  /** The same of each search over simple policies, by its name. */
+  readonly baselines: Readonly<Record<string, number>>;
+  /** Directory of the policy. */
+  readonly result: string | null;
+  readonly report: string;
+  readonly output: string;
+}
+
+/** Trains, or goes on from the checkpoint that is there. Returns the exit code. */
+export async function numeric(args: NumericArguments, context: CommandContext): Promise<number> {
+  const config = loadNumericConfig(args.config, args.overrides, context.cwd, context.note);
+  requireRuntime();
+  if (args.dryRun) {
+    const found = await forecastNumeric(config, context.milliseconds);
+    context.print(
+      args.json
+        ? JSON.stringify(found)
+        : `${found.parameters} parameters, about ${formatDuration(1000 * found.seconds)} for ${found.steps} steps in ${config.updates} updates at most`,
+    );
+    return 0;
+  }
+  mkdirSync(config.output, { recursive: true });
+  const release = lockRun(join(config.output, 'training.lock'));
+  try {
+    return await trainInto(config, args, context);
+  } finally {
+    release();
+  }
+}
+
+/** While no other process writes the output. */
+async function trainInto(
+  config: NumericConfig,
+  args: NumericArguments,
+  context: CommandContext,
+): Promise<number> {
+  const { cwd } = context;
+  const file = shownPath(resolve(cwd, args.config), cwd);
+  const command = ['policyloop finetune rl', ...[file, ...args.overrides].map(shellWord)].join(' ');
+  const record = new NumericRecord(config.output, (metrics, status) =>
+    renderNumericPage({ command, config, metrics, status }),
+  );
+  const outcome = await recorded(config, record, args, context);
+  const { ended, step, episodes, steps, returns, baselines } = outcome;
+  const result = outcome.result === undefined ? null : shownPath(outcome.result, cwd);
+  await record.end(result === null ? { kind: 'interrupted' } : { kind: 'complete', result });
+  const summary: Summary = {
+    ...{ ended, step, episodes, steps },
+    meanReturn: returns === undefined ? null : mean(returns),
+    baselines: Object.fromEntries(baselines.map((one) => [one.name, mean(one.returns)])),
+    result,
+    report: shownPath(join(config.output, recordFiles.page), cwd),
+    output: shownPath(config.output, cwd),
+  };
+  context.print(args.json ? JSON.stringify(summary) : described(summary, record.metrics, command));
+  return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
+}
+
+/** Trains while the record and the display follow; a failure is recorded, too. */
+async function recorded(
+  config: NumericConfig,
+  record: NumericRecord,
+  args: NumericArguments,
+  context: CommandContext,
+): Promise<NumericOutcome> {
+  const { milliseconds, now, note } = context;
+  const progress = createProgress(args, context);
+  const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
+  try {
+    return await trainNumeric(config, {
+      note,
+      onEvent(event) {
+        const metric: NumericMetric = measured(event);
+        record.add(metric);
+        if (args.json) progress.emit(metric);
+        else show(progress, metric, record.secondsLeft);
+      },
+      stop: () => context.stop.finish.aborted,
+    });
+  } catch (error) {
+    await record.end(failed(error));
+    throw error;
+  } finally {
+    progress.close();
+  }
+}
+
+function show(progress: Progress, metric: NumericMetric, secondsLeft: number | undefined): void {
+  switch (metric.kind) {
+    case 'start':
+      if (metric.step > 0) progress.say(`goes on from the checkpoint of update ${metric.step}`);
+      progress.begin({ label: 'update', total: metric.totalSteps, value: metric.step, timed: false });
+      break;
+    case 'step':
+      progress.update(metric.step, [
+        { text: `return ${formatNumber(metric.reward, 4)}` },
+        { text: `${metric.episodes} episodes` },
+        ...(secondsLeft === undefined || secondsLeft < 0.5
+          ? []
+          : [{ text: `${formatDuration(1000 * Math.round(secondsLeft))} left` }]),
+      ]);
+      break;
+    case 'evaluation':
+      progress.say(
+        `update ${metric.step}  mean return ${formatNumber(metric.meanReturn, 4)}${metric.best ? ', the best so far' : ''}`,
+      );
+      break;
+    case 'baseline':
+      progress.say(
+        `${metric.label}: mean return ${formatNumber(mean(metric.returns), 4)} after ${metric.episodes} episodes`,
+      );
+      break;
+    default:
+  }
+}
+
+function failed(error: unknown): TrainingStatus {
+  const [problem] = error instanceof UserError ? error.problems : [];
+  if (problem !== undefined) return { kind: 'failed', message: problem.message, remedy: problem.remedy };
+  return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+}
+
+function described(
+  { baselines, ended, episodes, meanReturn, report, result, step }: Summary,
+  metrics: readonly NumericMetric[],
+  command: string,
+): string {
+  const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
+  const beside = Object.entries(baselines).map(([name, score]) => `${name} ${formatNumber(score, 4)}`);
+  return [
+    `${styleText('bold', ended)} after ${step} updates, ${episodes} episodes and ${time}${meanReturn === null ? '' : `, mean return ${formatNumber(meanReturn, 4)}`}`,
+    ...(beside.length === 0 ? [] : [`beside it  ${beside.join(', ')}`]),
+    result === null ? `go on      ${command}` : `result     ${result}`,
+    `report     ${report}`,
+  ].join('\n');
+}

@@ -1,0 +1,46 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { startCommand } from '../../support/command.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+
+const config = `environment: HalfCheetah-v4
+policy: { kind: mlp, hidden: [4] }
+value: { hidden: [4] }
+algorithm: { kind: trpo, conjugateGradientSteps: 2, valueIterations: 2 }
+updates: 2
+batchEpisodes: 1
+environments: 1
+evaluation: { every: 1, episodes: 1 }
+baselines: [random]
+`;
+
+it('finetune rl trains a policy of numbers: a last line with its return, a page, a note on the version that is played', async () => {
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'cheetah.yaml'), config);
+  const run = (...more: string[]) =>
+    startCommand(folder, ['finetune', 'rl', 'cheetah.yaml', 'output=tuned', '--json', ...more]).ended;
+  const { code, stderr, stdout } = await run();
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringContaining('is played as HalfCheetah-v5'),
+  });
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines.at(-1)).toMatchObject({
+    ended: 'complete',
+    step: 2,
+    episodes: 2,
+    steps: 2000,
+    meanReturn: expect.any(Number),
+    baselines: { random: expect.any(Number) },
+    result: 'tuned/policy',
+  });
+  const page = readFileSync(join(folder, 'tuned/index.html'), 'utf8');
+  expect(page).toContain('random search, simple policies');
+  expect(existsSync(join(folder, 'tuned/policy/policy.safetensors'))).toBe(true);
+  const forecast = await run('--dry-run');
+  expect(JSON.parse(forecast.stdout)).toMatchObject({ parameters: 185, steps: 30_000 });
+}, 120_000);

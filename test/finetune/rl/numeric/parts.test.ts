@@ -1,0 +1,155 @@
+import { copyFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { minimise } from '../../../../finetune/rl/numeric/algorithms/lbfgs.js';
+import {
+  addRow,
+  emptyMoments,
+  normalised,
+  rowOf,
+} from '../../../../finetune/rl/numeric/algorithms/observation-filter.js';
+import { openLearner } from '../../../../finetune/rl/numeric/learner.js';
+import { createHead } from '../../../../finetune/rl/numeric/network/policy.js';
+import { loadNumericConfig } from '../../../../finetune/rl/numeric/numeric-config.js';
+import { makeEnvironment } from '../../../../src/environments/catalogue/open.js';
+import type { Space } from '../../../../src/environments/environment.js';
+import { createGenerator } from '../../../../src/random/generator.js';
+import { temporaryDirectory } from '../../../support/experiments.js';
+
+describe('L-BFGS', () => {
+  it('finds the minimum of Rosenbrock’s valley', async () => {
+    const { x, value } = await minimise(
+      async ([a, b]) => ({
+        value: (1 - a!) ** 2 + 100 * (b! - a! * a!) ** 2,
+        slope: Float64Array.of(-2 * (1 - a!) - 400 * a! * (b! - a! * a!), 200 * (b! - a! * a!)),
+      }),
+      Float64Array.of(-1.2, 1),
+      200,
+    );
+    expect(value).toBeLessThan(1e-12);
+    expect([...x]).toEqual([expect.closeTo(1, 5), expect.closeTo(1, 5)]);
+  });
+
+  it('stays where it is when nothing is lower', async () => {
+    const flat = async (x: Float64Array) => ({ value: 3, slope: new Float64Array(x.length) });
+    expect((await minimise(flat, Float64Array.of(7), 25)).x).toEqual(Float64Array.of(7));
+  });
+});
+
+describe('the normalisation of observations', () => {
+  it('has the mean and the deviation of all rows, and clips at 5', () => {
+    const random = createGenerator(1);
+    const rows = Array.from({ length: 500 }, () => Float64Array.of(3 + 2 * random.normal(), 7));
+    const moments = emptyMoments(2);
+    expect([...normalised(moments, Float64Array.of(2, -9))]).toEqual([2, -5]);
+    for (const row of rows) addRow(moments, row);
+    const seen = rows.map((row) => normalised(moments, row)[0]!);
+    expect(seen.reduce((sum, value) => sum + value, 0) / 500).toBeCloseTo(0, 10);
+    expect(seen.reduce((sum, value) => sum + value * value, 0) / 499).toBeCloseTo(1, 6);
+    expect(normalised(moments, Float64Array.of(1000, 7))).toEqual(Float64Array.of(5, 0));
+  });
+
+  it('makes a place of a discrete observation', () => {
+    expect([...rowOf(2, { kind: 'discrete', n: 3, start: 1 })]).toEqual([0, 1, 0]);
+  });
+});
+
+describe.each([
+  ['box', { kind: 'box', low: [-1, -1], high: [1, 1] }],
+  ['discrete', { kind: 'discrete', n: 3, start: 5 }],
+] as const)('the head of a %s space', (_, actionSpace: Space) => {
+  const head = createHead({ id: 'test', observationSpace: actionSpace, actionSpace }, -0.5);
+  const one = { outputs: Float64Array.of(0.3, -0.7, 1.1).slice(0, head.outputs), own: head.initial };
+
+  it('draws actions as often as it says: the mean of −log π is its entropy', () => {
+    const random = createGenerator(3);
+    const logs = Array.from(
+      { length: 20_000 },
+      () => head.logProbabilities(one, head.sample(one, random))[0]!,
+    );
+    const centre = -logs.reduce((sum, log) => sum + log, 0) / logs.length;
+    expect(centre).toBeGreaterThan(head.entropy(one) - 0.03);
+    expect(centre).toBeLessThan(head.entropy(one) + 0.03);
+  });
+
+  it('has a divergence of 0 from itself, and of half its Fisher form from a neighbour', () => {
+    expect(head.divergence(one, one)).toBeCloseTo(0, 12);
+    const step = 1e-4;
+    const change = { outputs: one.outputs.map((_value, i) => i + 1), own: one.own.map(() => 0.5) };
+    const moved = {
+      outputs: one.outputs.map((value, i) => value + step * change.outputs[i]!),
+      own: one.own.map((value, i) => value + step * change.own[i]!),
+    };
+    const product = head.fisher(one, change);
+    const dot = (a: Float64Array, b: Float64Array) => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+    const form = dot(product.outputs, change.outputs) + dot(product.own, change.own);
+    expect(head.divergence(one, moved) / (0.5 * step * step * form)).toBeCloseTo(1, 2);
+  });
+
+  it('takes the most probable action, in the environment’s numbers', () => {
+    const action = head.toAction(head.mode(one));
+    expect(action).toEqual(actionSpace.kind === 'discrete' ? 7 : [0.3, -0.7]);
+  });
+});
+
+describe('GPT-2 below a head', () => {
+  const opened: { close(): Promise<void> }[] = [];
+  afterEach(async () => {
+    for (const one of opened.splice(0)) await one.close();
+  });
+  const path = join(import.meta.dirname, '../../../fixtures/numeric-heads/gpt2');
+  const learnerOf = async (...overrides: string[]) => {
+    const file = join(import.meta.dirname, '../../../../configs/rl/cartpole-ppo.yaml');
+    const own = [`policy={kind: transformer, path: ${path}, decimals: 1, hidden: [5]}`, 'output=unused'];
+    const config = loadNumericConfig(file, [...own, ...overrides]);
+    const learner = openLearner(config, await makeEnvironment('CartPole-v1'));
+    opened.push(learner);
+    return learner;
+  };
+  const rows = [
+    Float64Array.of(0.1, -2, 3.3, 0),
+    Float64Array.of(0, 0, 0, 0),
+    Float64Array.of(-1.5, 4.9, -4.9, 1),
+  ];
+
+  it.each(['text', 'embeddings'])(
+    'frozen, it gives the features that it gives when trained (%s)',
+    async (kind) => {
+      const whole = await learnerOf(`policy.observations=${kind}`);
+      const frozen = await learnerOf(`policy.observations=${kind}`, 'policy.trained=head');
+      const [all, head] = [whole.initial().theta, frozen.initial().theta];
+      expect(head.length).toBeLessThan(all.length);
+      const { policy, encode } = frozen.actor(frozen.initial());
+      const features = await encode!(rows);
+      expect(features.map(({ length }) => length)).toEqual([8, 8, 8]);
+      const seen = await policy.distributions(head, features);
+      // The vectors of numbers are drawn from streams of their own, so only text has the same features.
+      const expected = await whole.actor(whole.initial()).policy.distributions(all, rows);
+      const distance = Math.hypot(...seen.outputs.map((value, i) => value - expected.outputs[i]!));
+      if (kind === 'text') expect(distance).toBeLessThan(1e-5);
+      else expect(distance).toBeGreaterThan(1e-5);
+    },
+  );
+
+  it('reads each observation alike whatever it is read beside', async () => {
+    const learner = await learnerOf();
+    const { policy, theta } = learner.actor(learner.initial());
+    const together = await policy.distributions(theta, rows);
+    for (const [i, row] of rows.entries()) {
+      const alone = await policy.distributions(theta, [row]);
+      for (const [j, value] of alone.outputs.entries())
+        expect(value).toBeCloseTo(together.outputs[i * 2 + j]!, 5);
+    }
+  });
+
+  it('refuses observations that are longer than its context', async () => {
+    const directory = temporaryDirectory();
+    for (const name of readdirSync(path)) copyFileSync(join(path, name), join(directory, name));
+    const learner = await learnerOf('policy.decimals=6', `policy.path=${directory}`);
+    const { policy, theta } = learner.actor(learner.initial());
+    const long = [Float64Array.from({ length: 8 }, () => -1.234567)];
+    await expect(policy.distributions(theta, long)).rejects.toThrow(
+      /has \d+ tokens.*\n[\s\S]*policy\.decimals/,
+    );
+  });
+});

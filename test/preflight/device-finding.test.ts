@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import type { ModelConfig } from '../../src/config/config.js';
+import { findDevices } from '../../src/models/local/engine/find-devices.js';
+import { localSchema } from '../../src/models/local/settings.js';
+import { deviceFindings } from '../../src/preflight/device-finding.js';
+
+test('a local model: its device, and why each other one can’t be used', async () => {
+  const { auto, usable, unusable } = await findDevices();
+  const [finding] = await deviceFindings(localSchema.parse({ provider: 'local' }));
+  expect(finding).toMatchObject({ level: 'ok', field: 'model.device' });
+  const text = finding?.message ?? '';
+  expect(text.startsWith(auto)).toBe(true);
+  for (const device of usable) expect(text).toContain(device);
+  for (const { device, reason } of unusable) expect(text).toContain(`${device} can't be: ${reason}`);
+  expect(await deviceFindings(localSchema.parse({ provider: 'local', device: 'cpu' }))).toMatchObject([
+    { message: expect.stringMatching(/^cpu/) },
+  ]);
+});
+
+test('other models have none', async () => {
+  expect(await deviceFindings({ provider: 'random' } as ModelConfig)).toEqual([]);
+});
