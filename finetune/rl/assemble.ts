@@ -175,7 +175,17 @@ function settingsOf(config: RlConfig): OnlineSettings {
 
 /** The settings that change what is learnt, and the model by its contents. */
 function identityParts(config: RlConfig): unknown {
-  const { $schema: _, batchTokens, checkpointEvery, device, limits, model, output, threads, ...rest } = config;
+  const {
+    $schema: _,
+    batchTokens,
+    checkpointEvery,
+    device,
+    limits,
+    model,
+    output,
+    threads,
+    ...rest
+  } = config;
   return [rest, isGguf(model) ? fileHash(model) : contentHash(model)];
 }
 

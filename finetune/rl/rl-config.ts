@@ -173,8 +173,10 @@ const schema = settings.superRefine(({ epochs, groupSize, objective: { kind }, r
   const refuse = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message });
   if (kind === 'ppo') {
-    if (reward.gamma !== 1) refuse(['reward', 'gamma'], 'ppo discounts token by token: set objective.discount');
-    if (reward.shuffle) refuse(['reward', 'shuffle'], 'ppo compares no episodes of a group: take grpo or rloo');
+    if (reward.gamma !== 1)
+      refuse(['reward', 'gamma'], 'ppo discounts token by token: set objective.discount');
+    if (reward.shuffle)
+      refuse(['reward', 'shuffle'], 'ppo compares no episodes of a group: take grpo or rloo');
   } else if (groupSize === 1) {
     refuse(['groupSize'], `${kind} compares the episodes of a group, so that one alone teaches nothing`);
   }

@@ -45,10 +45,6 @@ export type NumericSpace = DiscreteSpace | BoxSpace | TupleSpace;
 
 export type Space = NumericSpace | TextSpace;
 
-/** Whether its observations and actions are numbers, as the policies of `policies/` need them. */
-export const isNumeric = ({ observationSpace, actionSpace }: EnvironmentSpec): boolean =>
-  observationSpace.kind !== 'text' && actionSpace.kind !== 'text';
-
 /** Numbers that make a member of the space: 1 for a discrete one. */
 export function dimensionsOf(space: NumericSpace): number {
   if (space.kind === 'discrete') return 1;

@@ -7,9 +7,9 @@ import { readLineage, trainedEnvironments } from '../../../finetune/dataset/line
 import { buildGraph } from '../../../src/models/local/engine/engine.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { visibleText } from '../../report/markup.js';
 import { startCommand } from '../../support/command.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
-import { visibleText } from '../../report/markup.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
 
 const small = { environment: 'bandit', updates: 4, groups: 2, groupSize: 8, checkpointEvery: 2 };
@@ -28,7 +28,12 @@ describe('policyloop finetune rl', () => {
     tinyConfig({ ...small, environment: 'bandit' }, folder);
     const { code, last, lines } = await learn(folder);
     expect(code).toBe(0);
-    expect(last).toMatchObject({ ended: 'complete', step: 4, meanReward: expect.any(Number), result: 'out/model' });
+    expect(last).toMatchObject({
+      ended: 'complete',
+      step: 4,
+      meanReward: expect.any(Number),
+      result: 'out/model',
+    });
     expect(lines.map((line) => (JSON.parse(line) as { kind?: string }).kind)).toEqual(
       expect.arrayContaining(['start', 'step', 'evaluation', 'checkpoint']),
     );
@@ -64,7 +69,11 @@ describe('policyloop finetune rl', () => {
     const folder = temporaryDirectory();
     tinyConfig(small, folder);
     const { last } = await learn(folder, ['output=other'], { dryRun: true });
-    expect(last).toMatchObject({ episodes: 4 * 16 + 2 * 64, sampledTokens: 192, mostSampledTokens: 192 * 200 });
+    expect(last).toMatchObject({
+      episodes: 4 * 16 + 2 * 64,
+      sampledTokens: 192,
+      mostSampledTokens: 192 * 200,
+    });
     expect(last.memory).toBeGreaterThan(1e8);
     expect(existsSync(join(folder, 'other'))).toBe(false);
   });

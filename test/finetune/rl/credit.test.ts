@@ -46,7 +46,10 @@ describe('an episode', () => {
     const [first, second] = game.turns;
     const apart = episodeOf({ ...game, turns: [first!, { ...second!, reply: reply([7], [5]) }] });
     expect(apart.sequences.map(({ promptIds, completionIds }) => [promptIds, completionIds])).toEqual([
-      [[1, 2], [3, 4]],
+      [
+        [1, 2],
+        [3, 4],
+      ],
       [[7], [5]],
     ]);
     expect(apart.ends).toEqual([1, 2]);
@@ -74,12 +77,11 @@ describe('the return', () => {
 
 describe('the credit', () => {
   const credit = (objective: object, episodes: readonly Episode[], read = (one: typeof sequence) => one!) =>
-    credited(
-      [episodes],
-      returnsOf([episodes], plain, 0),
-      (one) => read(one),
-      { objective: objectiveSchema.parse(objective), scale: 'none', invalid: 0 },
-    );
+    credited([episodes], returnsOf([episodes], plain, 0), (one) => read(one), {
+      objective: objectiveSchema.parse(objective),
+      scale: 'none',
+      invalid: 0,
+    });
 
   it('of a group objective is that of the episode for each of its sequences', () => {
     const worse = { ...episode, rewards: [0, 0] };

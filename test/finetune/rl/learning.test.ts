@@ -10,7 +10,14 @@ const ppo = { kind: 'ppo', valueCoefficient: 1, valueClip: 100, lambda: 1, clip:
 
 /** What the value head says after learning, by what was observed: means over many episodes. */
 async function valuesIn(environment: string, objective: object): Promise<ReadonlyMap<string, number>> {
-  const config = tinyConfig({ environment, objective, updates: 50, groups: 16, groupSize: 1, learningRate: 5e-3 });
+  const config = tinyConfig({
+    environment,
+    objective,
+    updates: 50,
+    groups: 16,
+    groupSize: 1,
+    learningRate: 5e-3,
+  });
   const learning = await openLearning(planLearning(config));
   try {
     await learnOnline(learning);
@@ -69,7 +76,9 @@ describe('the probes', () => {
   });
 
   it.each(objectives)('5: the better action for what is seen (%s)', async (_, objective) => {
-    const { last } = await learnt(tinyConfig({ environment: 'probe-policy-observation', objective, ...trained }));
+    const { last } = await learnt(
+      tinyConfig({ environment: 'probe-policy-observation', objective, ...trained }),
+    );
     expect(last!.meanReward).toBeGreaterThan(0.9);
   });
 });

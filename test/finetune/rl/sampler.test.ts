@@ -97,14 +97,17 @@ describe('the sampler', () => {
   });
 
   it('gives the same replies for the same seeds, others for others', async () => {
-    await opened({ environment: 'bandit', agent: { maxTokens: 4 } }, async ({ sampler, task, parameters }) => {
-      const play = (seed: number) => {
-        sampler.refresh(parameters);
-        return task.play(sampler, [1, 2], 4, seed);
-      };
-      const [first, again, other] = [await play(3), await play(3), await play(4)];
-      expect(again).toEqual(first);
-      expect(other).not.toEqual(first);
-    });
+    await opened(
+      { environment: 'bandit', agent: { maxTokens: 4 } },
+      async ({ sampler, task, parameters }) => {
+        const play = (seed: number) => {
+          sampler.refresh(parameters);
+          return task.play(sampler, [1, 2], 4, seed);
+        };
+        const [first, again, other] = [await play(3), await play(3), await play(4)];
+        expect(again).toEqual(first);
+        expect(other).not.toEqual(first);
+      },
+    );
   });
 });
