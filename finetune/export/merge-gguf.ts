@@ -15,8 +15,7 @@ import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writer.js';
 import { elementCount } from '../engine/trainable.js';
 import { makeRoom, type WriteHooks, writeParts } from './file-parts.js';
-import { bytesPerElement, encode } from './gguf/tensors.js';
-import { adapterChanges, mergedRows } from './merged-rows.js';
+import { adapterChanges, encodeFloats, mergedRows, requireHalves } from './merged-rows.js';
 import { makeModelDirectory } from './model-directory.js';
 
 /** Classes of Transformers by `model_type`, for programs that ask for them. */
@@ -61,10 +60,12 @@ export async function mergeGguf(
       name,
       shape,
       dtype,
-      byteLength: elementCount(shape) * bytesPerElement[dtype],
+      byteLength: elementCount(shape) * (dtype === 'F32' ? 4 : 2),
       *chunks() {
-        for (const { values } of mergedRows(weight, changes.get(name)))
-          yield encode(less === 0 ? values : values.map((value) => value - less), dtype, name);
+        for (const { values } of mergedRows(weight, changes.get(name))) {
+          if (dtype === 'F16') requireHalves(values, name);
+          yield encodeFloats(less === 0 ? values : values.map((value) => value - less), dtype);
+        }
       },
     };
   });
