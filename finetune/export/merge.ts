@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import type { Adapter } from '../../src/models/local/graph/adapter.js';
+import { isGguf } from '../../src/models/local/weights/gguf.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import {
@@ -15,14 +16,16 @@ import { lineageFile } from '../dataset/lineage.js';
 import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writer.js';
 import { elementCount } from '../engine/trainable.js';
 import { makeRoom, type WriteHooks, writeParts } from './file-parts.js';
+import { mergeGguf } from './merge-gguf.js';
 import { adapterChanges, encodeFloats, mergedRows, type WeightChange } from './merged-rows.js';
-import { makeModelDirectory, modelFiles, requireModelDirectory, stateFloat32 } from './model-directory.js';
+import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 
 /** Bytes that are copied at once. */
 const chunkBytes = 1 << 22;
 
 /**
  * `stored` rounds changed matrices to the model's dtype, so that the merged model is as large and as fast as its base.
+ * Quantised blocks of a GGUF file become float16, or float32.
  * `float32` keeps them in float32, which loses nothing of the training (bfloat16 moved logits of small models by 0.05).
  */
 export type MergedDtype = 'stored' | 'float32';
@@ -56,7 +59,8 @@ export async function mergeAdapter(
   dtype: MergedDtype,
   hooks: MergeHooks = {},
 ): Promise<Merged> {
-  requireModelDirectory(model);
+  if (isGguf(model))
+    return { ...(await mergeGguf(model, adapter, output, dtype === 'float32', hooks)), roundingError: 0 };
   const weights = openWeights(model);
   if ([...weights.values()].some(({ transposed }) => transposed))
     throw new UserError({

@@ -24,6 +24,18 @@ export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
   }
 }
 
+/** @throws UserError when a weight is too large for float16 */
+export function requireHalves(values: Float32Array, name: string): void {
+  for (let i = 0; i < values.length; i++)
+    if (Math.abs(values[i]!) >= 65_520)
+      throw new UserError({
+        field: name,
+        value: values[i],
+        message: 'a weight is too large for f16',
+        alternatives: ['--dtype bf16', '--dtype f32'],
+      });
+}
+
 /** The upper halves of float32. */
 function toBfloat16(values: Float32Array): Uint16Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);

@@ -8,7 +8,14 @@ import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
 import type { StoredTensors } from '../../../src/models/local/weights/safetensors.js';
 import { elementCount } from '../../engine/trainable.js';
-import { encodeFloats, encodeQ8, mergedRows, q8Block, type WeightChange } from '../merged-rows.js';
+import {
+  encodeFloats,
+  encodeQ8,
+  mergedRows,
+  q8Block,
+  requireHalves,
+  type WeightChange,
+} from '../merged-rows.js';
 import type { GgufTensor, GgufTensorType } from './format.js';
 
 /** llama.cpp's architectures by those of config.json. */
@@ -105,17 +112,6 @@ export const bytesPerElement: Readonly<Record<GgufTensorType, number>> = {
 export function encode(values: Float32Array, type: GgufTensorType, name: string): Uint8Array {
   if (type === 'F16') requireHalves(values, name);
   return type === 'Q8_0' ? encodeQ8(values) : encodeFloats(values, type);
-}
-
-function requireHalves(values: Float32Array, name: string): void {
-  for (let i = 0; i < values.length; i++)
-    if (Math.abs(values[i]!) >= 65_520)
-      throw new UserError({
-        field: name,
-        value: values[i],
-        message: 'a weight is too large for f16',
-        alternatives: ['--dtype bf16', '--dtype f32'],
-      });
 }
 
 /** What a weight is in the file. */

@@ -2,10 +2,14 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { writeGguf } from '../../../finetune/export/gguf/gguf.js';
+import { mergeAdapter } from '../../../finetune/export/merge.js';
 import { ggufModelfile } from '../../../finetune/export/ollama/modelfile.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../src/models/local/graph/adapter.js';
+import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
+import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { openGguf } from '../../../src/models/local/weights/gguf.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
 import { architectureMetadata, decoderTensors } from '../../models/local/gguf/random-gguf.js';
@@ -46,6 +50,45 @@ it.each(['llama', 'granite'])('%s: base and adapter as one file', async (archite
   for (const name of ['blk.0.attn_k.weight', 'token_embd.weight'])
     expect(readTensorBytes(after.tensors.get(name)!)).toEqual(readTensorBytes(before.tensors.get(name)!));
   expect(after.metadata).toEqual(before.metadata);
+});
+
+it.each([
+  ['float32', 1e-4, 'F32'],
+  ['stored', 2e-2, 'F16'],
+] as const)('a directory in %s has its weights, tokens and ends', async (dtype, tolerance, stored) => {
+  const model = base();
+  const directory = randomAdapter({ model, rank: 2, modules: ['q_proj', 'v_proj', 'down_proj'], seed: 3 });
+  const out = path.join(folder, `merged-${dtype}`);
+  await mergeAdapter(model, openAdapter(directory, readDecoderConfig(model)), out, dtype);
+  const adapted = await lastLogits(model, ids, { adapter: directory, quantization: 'float32' });
+  expect(farthest(await lastLogits(out, ids), adapted)).toBeLessThan(tolerance);
+  expect(openWeights(out).get('model.layers.0.self_attn.k_proj.weight')!.dtype).toBe(stored);
+  const messages = [{ role: 'user', content: 'he said: 12.5 <|im_end|> ünd' }] as const;
+  const [before, after] = [openTokenizer(model), openTokenizer(out)];
+  expect(after.encodePrompt(messages)).toEqual(before.encodePrompt(messages));
+  expect(after.promptText(messages)).toEqual(before.promptText(messages));
+  expect(readGenerationDefaults(out)).toEqual(readGenerationDefaults(model));
+});
+
+it('a directory is refused where config.json can’t say the same', async () => {
+  const model = writeTestGguf(
+    path.join(folder, 'divided.gguf'),
+    { ...architectureMetadata(), ...tokenizerMetadata() },
+    [
+      ...decoderTensors('Q4_1', 'Q8_0'),
+      {
+        name: 'rope_freqs.weight',
+        shape: [32],
+        dtype: 'F32',
+        bytes: new Uint8Array(new Float32Array(32).fill(2).buffer),
+      },
+    ],
+  );
+  const directory = randomAdapter({ model, rank: 2, modules: ['q_proj'], seed: 4 });
+  const adapter = openAdapter(directory, readDecoderConfig(model));
+  await expect(mergeAdapter(model, adapter, path.join(folder, 'never'), 'stored')).rejects.toThrow(
+    /rope_freqs[\s\S]*finetune gguf/,
+  );
 });
 
 it('the file alone is a GGUF file already', async () => {

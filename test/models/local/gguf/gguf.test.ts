@@ -83,14 +83,14 @@ describe('models of blocks', () => {
     },
   );
 
-  it('are no base of what is written from a directory', async () => {
+  it('are not written as a file once more, without an adapter', async () => {
     const file = writeTestGguf(
       newFile(),
       { ...architectureMetadata(), ...tokenizerMetadata() },
       decoderTensors('F16'),
     );
     await expect(writeGguf(file, undefined, newFile(), 'F16')).rejects.toThrow(
-      /the directory of the model is needed/,
+      /this is a GGUF file already/,
     );
   });
 
