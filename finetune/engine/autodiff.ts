@@ -3,12 +3,15 @@
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import { gradientRules } from './gradient-rules.js';
+import { recomputation } from './recomputation.js';
 import { inferShapes, uncovered, wholeNumbers } from './shapes.js';
+import { sizesOf } from './sizes.js';
 
 /**
  * @param loss scalar (shape [] or [1])
  * @param parameters values that the gradients are taken with respect to
  * @param constants values through which no gradient flows, such as the maximum that makes a softmax stable
+ * @param cheap values that are computed again where a gradient needs them
  * @returns ∂loss/∂parameter in each parameter's shape; a parameter without influence is left out
  * @throws Error naming the operator between a parameter and the loss that has no rule
  */
@@ -18,11 +21,15 @@ export function gradients(
   parameters: readonly Value[],
   precision: Precision,
   constants: readonly Value[] = [],
+  cheap: ReadonlySet<Value> = new Set(),
 ): ReadonlyMap<Value, Value> {
   const graph = g.describe('forward');
   const shapes = inferShapes(graph);
   const active = activeValues(graph.nodes, parameters, constants);
   const initializers = new Map(graph.initializers.map((initializer) => [initializer.name, initializer]));
+  const dropped = new Set([...cheap].filter((value) => active.has(value)));
+  const recalled = recomputation(g, graph.nodes, dropped, active);
+  const sizes = sizesOf(g, graph.inputs, shapes);
   const lossShape = shapes.get(loss)!.map(() => 1);
   const found = new Map<Value, Value>([[loss, g.floats(precision, [1], lossShape)]]);
   for (const node of graph.nodes.toReversed()) {
@@ -38,6 +45,8 @@ export function gradients(
       outputs,
       wants,
       shape: (value) => shapes.get(value)!,
+      size: (value) => (dropped.has(value) ? sizes(value) : g.op('Shape', [value])),
+      recalled: (value) => recalled(value, outputs.find((one) => one !== undefined)!),
       constant: (value) => scalar(initializers.get(value)),
       integers: (value) => wholeNumbers(initializers.get(value)),
     });

@@ -13,6 +13,10 @@ export interface RuleContext {
   wants(input: number): boolean;
   /** @returns shape of a value of the graph that is differentiated */
   shape(value: Value): Shape;
+  /** @returns the shape as the graph computes it (int64), without need of the value */
+  size(value: Value): Value;
+  /** @returns a value of the forward pass, computed again where it is not kept */
+  recalled(value: Value): Value;
   /** The value of a scalar constant, or undefined. */
   constant(value: Value): number | undefined;
   /** The values of a constant of whole numbers, or undefined. */

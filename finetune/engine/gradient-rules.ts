@@ -10,50 +10,53 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   Add: (context) => broadcastRule(context, (dy) => [() => dy, () => dy]),
   Sub: (context) => broadcastRule(context, (dy) => [() => dy, () => context.g.op('Neg', [dy])]),
   Mul: (context) => {
-    const { g, node } = context;
+    const { g, node, recalled } = context;
     const [a, b] = node.inputs as [Value, Value];
-    return broadcastRule(context, (dy) => [() => g.op('Mul', [dy, b]), () => g.op('Mul', [dy, a])]);
+    return broadcastRule(context, (dy) => [
+      () => g.op('Mul', [dy, recalled(b)]),
+      () => g.op('Mul', [dy, recalled(a)]),
+    ]);
   },
   Div: (context) => {
-    const { g, node } = context;
-    const divisor = node.inputs[1]!;
+    const { g, node, recalled } = context;
+    const divisor = recalled(node.inputs[1]!);
     return broadcastRule(context, (dy) => [
       () => g.op('Div', [dy, divisor]),
-      () => g.op('Neg', [g.op('Div', [g.op('Mul', [dy, node.outputs[0]!]), divisor])]),
+      () => g.op('Neg', [g.op('Div', [g.op('Mul', [dy, recalled(node.outputs[0]!)]), divisor])]),
     ]);
   },
   /** Where both are equal, the first one counts as the result. */
   Min: (context) => extremeRule(context, ([a, b]) => [a, b]),
   Max: (context) => extremeRule(context, ([a, b]) => [b, a]),
-  Pow: ({ g, node, outputs, precision, constant }) => {
+  Pow: ({ g, node, outputs, precision, constant, recalled }) => {
     if (constant(node.inputs[1]!) !== 2) throw uncovered(node, 'to another power than the second');
-    const twice = g.op('Mul', [node.inputs[0]!, g.floats(precision, [2], [])]);
+    const twice = g.op('Mul', [recalled(node.inputs[0]!), g.floats(precision, [2], [])]);
     return [g.op('Mul', [outputs[0]!, twice])];
   },
-  Sqrt: ({ g, node, outputs, precision }) => [
-    g.op('Div', [g.op('Mul', [outputs[0]!, g.floats(precision, [0.5], [])]), node.outputs[0]!]),
+  Sqrt: ({ g, node, outputs, precision, recalled }) => [
+    g.op('Div', [g.op('Mul', [outputs[0]!, g.floats(precision, [0.5], [])]), recalled(node.outputs[0]!)]),
   ],
-  Exp: ({ g, node, outputs }) => [g.op('Mul', [outputs[0]!, node.outputs[0]!])],
-  Log: ({ g, node, outputs }) => [g.op('Div', [outputs[0]!, node.inputs[0]!])],
+  Exp: ({ g, node, outputs, recalled }) => [g.op('Mul', [outputs[0]!, recalled(node.outputs[0]!)])],
+  Log: ({ g, node, outputs, recalled }) => [g.op('Div', [outputs[0]!, recalled(node.inputs[0]!)])],
   /** dy where y is above 0 */
-  Relu: ({ g, node, outputs, precision }) => {
-    const positive = g.op('Less', [g.floats(precision, [0], []), node.outputs[0]!]);
+  Relu: ({ g, node, outputs, precision, recalled }) => {
+    const positive = g.op('Less', [g.floats(precision, [0], []), recalled(node.outputs[0]!)]);
     return [g.op('Mul', [outputs[0]!, g.cast(positive, precision)])];
   },
   /** dy·(1 − y²) */
-  Tanh: ({ g, node, outputs, precision }) => {
-    const y = node.outputs[0]!;
+  Tanh: ({ g, node, outputs, precision, recalled }) => {
+    const y = recalled(node.outputs[0]!);
     const slope = g.op('Sub', [g.floats(precision, [1], []), g.op('Mul', [y, y])]);
     return [g.op('Mul', [outputs[0]!, slope])];
   },
-  Sigmoid: ({ g, node, outputs, precision }) => {
-    const y = node.outputs[0]!;
+  Sigmoid: ({ g, node, outputs, precision, recalled }) => {
+    const y = recalled(node.outputs[0]!);
     const slope = g.op('Mul', [y, g.op('Sub', [g.floats(precision, [1], []), y])]);
     return [g.op('Mul', [outputs[0]!, slope])];
   },
   /** (dy − Σ dy·y)·y along the last axis. */
-  Softmax: ({ g, node, outputs }) => {
-    const y = node.outputs[0]!;
+  Softmax: ({ g, node, outputs, recalled }) => {
+    const y = recalled(node.outputs[0]!);
     if (intAttribute(node, 'axis', -1) !== -1) throw uncovered(node, 'along another axis than the last');
     const sum = g.op('ReduceSum', [g.op('Mul', [outputs[0]!, y]), g.integers([-1])], { keepdims: 1 });
     return [g.op('Mul', [g.op('Sub', [outputs[0]!, sum]), y])];
@@ -73,9 +76,10 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const inverse = perm.map((_, axis) => perm.indexOf(axis));
     return [g.op('Transpose', [outputs[0]!], { perm: inverse })];
   },
-  Reshape: ({ g, node, outputs }) => [g.op('Reshape', [outputs[0]!, g.op('Shape', [node.inputs[0]!])])],
-  Split: ({ g, node, outputs, precision, shape }) => {
-    const parts = node.outputs.map((name, index) => outputs[index] ?? zerosLike(g, precision, name));
+  Reshape: ({ g, node, outputs, size }) => [g.op('Reshape', [outputs[0]!, size(node.inputs[0]!)])],
+  Split: (context) => {
+    const { g, node, outputs, shape } = context;
+    const parts = node.outputs.map((name, index) => outputs[index] ?? zerosLike(context, name));
     return [g.op('Concat', parts, { axis: axisOf(node, shape(node.inputs[0]!)) })];
   },
   Concat: ({ g, node, outputs, shape }) => {
@@ -86,7 +90,8 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     return g.split('Split', [outputs[0]!, lengths], sizes.length, { axis });
   },
   /** Rows that were read several times collect the gradients of all readings. */
-  Gather: ({ g, node, outputs, precision, shape }) => {
+  Gather: (context) => {
+    const { g, node, outputs, shape } = context;
     const [table, indices] = node.inputs as [Value, Value];
     if (intAttribute(node, 'axis', 0) !== 0 || shape(table).length !== 2)
       throw uncovered(node, 'of anything but the rows of a matrix');
@@ -96,15 +101,16 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const places = g.op('Reshape', [g.cast(indices, 'int64'), g.integers([-1, 1])]);
     // On a processor this would add up the rows of several threads without order.
     if (g.shaders)
-      return [g.op('ScatterND', [zerosLike(g, precision, table), places, rows], { reduction: 'add' })];
+      return [g.op('ScatterND', [zerosLike(context, table), places, rows], { reduction: 'add' })];
     const everywhere = g.op('Expand', [places, g.op('Shape', [rows])]);
-    const zeros = zerosLike(g, precision, table);
+    const zeros = zerosLike(context, table);
     return [g.op('ScatterElements', [zeros, everywhere, rows], { axis: 0, reduction: 'add' })];
   },
-  GatherElements: ({ g, node, outputs, precision, shape }) => {
+  GatherElements: (context) => {
+    const { g, node, outputs, shape } = context;
     const [data, indices] = node.inputs as [Value, Value];
     const attributes = { axis: axisOf(node, shape(data)), reduction: 'add' };
-    return [g.op('ScatterElements', [zerosLike(g, precision, data), indices, outputs[0]!], attributes)];
+    return [g.op('ScatterElements', [zerosLike(context, data), indices, outputs[0]!], attributes)];
   },
   /** Numbers that are added to those of `data`, several perhaps in one place. */
   ScatterElements: ({ g, node, outputs, shape }) => {
@@ -120,7 +126,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   },
   /** y = a·b, of which each may be transposed, plus a bias for each column. */
   Gemm: (context) => {
-    const { g, node, outputs, wants } = context;
+    const { g, node, outputs, wants, recalled } = context;
     const [a, b, bias] = node.inputs as [Value, Value, Value | undefined];
     const dy = outputs[0]!;
     if (Object.keys(node.attributes).some((name) => !name.startsWith('trans')))
@@ -129,12 +135,12 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const transB = intAttribute(node, 'transB', 0);
     const da = () =>
       transA === 1
-        ? g.op('Gemm', [b, dy], { ...(transB === 1 && { transA: 1 }), transB: 1 })
-        : g.op('Gemm', [dy, b], { transB: 1 - transB });
+        ? g.op('Gemm', [recalled(b), dy], { ...(transB === 1 && { transA: 1 }), transB: 1 })
+        : g.op('Gemm', [dy, recalled(b)], { transB: 1 - transB });
     const db = () =>
       transB === 1
-        ? g.op('Gemm', [dy, a], { transA: 1, ...(transA === 1 && { transB: 1 }) })
-        : g.op('Gemm', [a, dy], transA === 1 ? {} : { transA: 1 });
+        ? g.op('Gemm', [dy, recalled(a)], { transA: 1, ...(transA === 1 && { transB: 1 }) })
+        : g.op('Gemm', [recalled(a), dy], transA === 1 ? {} : { transA: 1 });
     return [
       wants(0) ? da() : undefined,
       wants(1) ? db() : undefined,
@@ -143,7 +149,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   },
   MatMulNBits: quantizedProductRule,
   MatMul: (context) => {
-    const { g, node, outputs, wants, shape } = context;
+    const { g, node, outputs, wants, shape, recalled } = context;
     const [a, b] = node.inputs as [Value, Value];
     const [y, dy] = [node.outputs[0]!, outputs[0]!];
     const batch = (value: Value) => shape(value).slice(0, -2);
@@ -153,7 +159,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     if (!same(a) || !same(b)) throw uncovered(node, 'of batches of different sizes');
     const rank = shape(y).length;
     const perm = [...Array(rank - 2).keys(), rank - 1, rank - 2];
-    const flipped = (value: Value) => g.op('Transpose', [value], { perm });
+    const flipped = (value: Value) => g.op('Transpose', [recalled(value)], { perm });
     return [
       wants(0) ? g.op('MatMul', [dy, flipped(b)]) : undefined,
       wants(1) ? g.op('MatMul', [flipped(a), dy]) : undefined,
@@ -177,8 +183,9 @@ function extremeRule(
   context: RuleContext,
   ordered: (inputs: readonly [Value, Value]) => readonly [Value, Value],
 ): readonly (Value | undefined)[] {
-  const { g, node, precision } = context;
-  const first = g.cast(g.op('LessOrEqual', [...ordered(node.inputs as [Value, Value])]), precision);
+  const { g, node, precision, recalled } = context;
+  const inputs = ordered(node.inputs as [Value, Value]).map(recalled);
+  const first = g.cast(g.op('LessOrEqual', inputs), precision);
   const second = () => g.op('Sub', [g.floats(precision, [1], []), first]);
   return broadcastRule(context, (dy) => [() => g.op('Mul', [dy, first]), () => g.op('Mul', [dy, second()])]);
 }
@@ -197,15 +204,15 @@ function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: V
 }
 
 /** Repeats the gradient of a reduction over the reduced axes. */
-function spread({ g, node, outputs, shape, integers }: RuleContext): Value {
+function spread({ g, node, outputs, shape, size, integers }: RuleContext): Value {
   const input = node.inputs[0]!;
   const whole = shape(node.outputs[0]!).length === 0;
   const leading = integers(node.inputs[1] ?? '')?.every((axis, i) => axis === i) ?? false;
   if (!whole && !leading && intAttribute(node, 'keepdims', 1) !== 1)
     throw uncovered(node, 'that drops other axes than the first');
-  return g.op('Expand', [outputs[0]!, g.op('Shape', [input])]);
+  return g.op('Expand', [outputs[0]!, size(input)]);
 }
 
-function zerosLike(g: RuleContext['g'], precision: RuleContext['precision'], value: Value): Value {
-  return g.op('Expand', [g.floats(precision, [0], []), g.op('Shape', [value])]);
+function zerosLike({ g, precision, size }: RuleContext, value: Value): Value {
+  return g.op('Expand', [g.floats(precision, [0], []), size(value)]);
 }

@@ -9,6 +9,7 @@ import {
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { gradients } from './autodiff.js';
 import type { Objective, TokenValues } from './objective.js';
+import { droppedValues, keepingProducts } from './recomputation.js';
 import { type ParameterShape, type Trainable, trainedParameters, trainedSource } from './trainable.js';
 
 export interface TrainingGraphSettings {
@@ -42,7 +43,9 @@ export function allParameters({
 export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph {
   const { config, trainable, objective, precision, purpose, device } = settings;
   const g = new GraphBuilder(device);
-  const parameters = trainedSource(g, config, trainable, precision, purpose === 'train');
+  const kept = new Set<Value>();
+  const source = trainedSource(g, config, trainable, precision, purpose === 'train');
+  const parameters = keepingProducts(source, config.modules.attentionOutput, kept);
   const ids = g.input('input_ids', 'int32', ['B', 'S']);
   const positions = g.input('positions', 'int32', ['B', 'S']);
   const segments = g.input('segments', 'int32', ['B', 'S']);
@@ -52,6 +55,9 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   const build = { g, config, parameters, precision };
   const cache = config.layers.map(() => []);
   const decoder = buildDecoder(build, { ids, positions, packing: { segments, prefixes }, cache });
+  for (const value of decoder.stream) kept.add(value);
+  // Shaders have the values in memory of their own.
+  const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, kept);
   const hidden = headInput(build, decoder.hidden, selected);
   const logits = tempered(g, headLogits(build, hidden), objective, precision);
   const { logp, entropy, constants } = logProbabilities(g, logits, targets);
@@ -62,7 +68,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   if (purpose === 'train') {
     const trained = allParameters(settings);
     const names = trained.map(({ name }) => name);
-    const found = gradients(g, loss, names, precision, constants);
+    const found = gradients(g, loss, names, precision, constants, cheap);
     for (const { name, shape } of trained) g.output(`grad.${name}`, found.get(name)!, precision, shape);
   }
   g.output('loss', loss, precision, []);

@@ -51,8 +51,11 @@ export interface EstimatedTraining {
 /** Node.js and the runtime, with a graph. */
 const processBytes = 180e6;
 
-/** Peaks over what is kept: working values of the backward pass, and gaps of the runtime's allocator. */
+/** Peaks over what is kept: gaps of the runtime's allocator. */
 const activationFactor = 1.33;
+
+/** Values as large as a layer's widest that live at once while its backward pass computes them again. */
+const workCopies = 6;
 
 /** Copies of the logits that live at once: shifted, exponentials, gradients. */
 const logitCopies = 4.5;
@@ -67,9 +70,9 @@ const parameterCopies = 5;
 export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
   const { config, trainable, validated } = training;
   const batch = batches(training).reduce((a, b) =>
-    batchBytes(config, trainable, b).total > batchBytes(config, trainable, a).total ? b : a,
+    batchBytes(config, b).total > batchBytes(config, a).total ? b : a,
   );
-  const { activations, logits } = batchBytes(config, trainable, batch);
+  const { activations, logits } = batchBytes(config, batch);
   const weights = weightBytes(config, trainable, validated);
   const parameters = parameterBytes(config, trainable, validated);
   const overhead = processBytes;
@@ -88,21 +91,13 @@ function batches({ config, training, settings }: EstimatedTraining): readonly Ba
   }));
 }
 
-function batchBytes(config: DecoderConfig, trainable: Trainable, { rows, tokens, selected }: BatchSize) {
+function batchBytes(config: DecoderConfig, { rows, tokens, selected }: BatchSize) {
   const { hidden, intermediate, heads, kvHeads, headDim } = config;
-  const adapted = (module: string) =>
-    trainable.kind === 'all' || trainable.lora.modules.some((one) => one === module);
-  // Input and result of each norm, queries, keys, values, the attention's result, gate, sigmoid, silu, up; and
-  // the inputs of trained projections.
-  const perToken =
-    5 * hidden +
-    2 * heads * headDim +
-    2 * kvHeads * headDim +
-    heads * tokens +
-    4 * intermediate +
-    (adapted('gate_proj') || adapted('up_proj') || adapted('gate_up_proj') ? hidden : 0) +
-    (adapted('down_proj') ? intermediate : 0);
-  const activations = activationFactor * 4 * config.layers.length * rows * tokens * perToken;
+  // The residual stream, queries, keys, values, the attention's result, gate and up.
+  const kept =
+    2 * hidden + 2 * heads * headDim + 2 * kvHeads * headDim + (config.gated ? 2 : 1) * intermediate;
+  const work = workCopies * Math.max(heads * tokens, intermediate);
+  const activations = 4 * rows * tokens * (activationFactor * config.layers.length * kept + work);
   const logits = logitCopies * 4 * selected * config.vocabulary;
   return { activations, logits, total: activations + logits };
 }

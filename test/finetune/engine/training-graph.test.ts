@@ -144,3 +144,26 @@ describe('dropout', () => {
     await plain.close();
   });
 });
+
+describe('what a layer computes at little cost', () => {
+  const config = readDecoderConfig(referenceDirectory('qwen3-fp32'));
+  const settings = { config, trainable: { kind: 'all' }, objective: sft, precision: 'float32' } as const;
+  const nodesOf = (device: string) =>
+    buildTrainingGraph({ ...settings, purpose: 'train', device }).graph.nodes;
+  const readersOf = (nodes: ReturnType<typeof nodesOf>, op: string) =>
+    nodes
+      .filter((node) => node.op === op)
+      .map(({ outputs }) => nodes.filter(({ inputs }) => inputs.includes(outputs[0]!)).length);
+
+  it.each(['Softmax', 'Sigmoid'])('is not kept for the backward pass: %s', (op) => {
+    const readers = readersOf(nodesOf('cpu'), op);
+    const forward = readers.slice(0, config.layers.length);
+    // The backward pass has its own.
+    expect(readers).toHaveLength(2 * config.layers.length);
+    expect(forward.every((count) => count === 1)).toBe(true);
+  });
+
+  it('is kept on a device of its own', () => {
+    expect(readersOf(nodesOf('webgpu'), 'Softmax')).toHaveLength(config.layers.length);
+  });
+});

@@ -39,6 +39,8 @@ export interface DecoderOutputs {
   readonly values: readonly Value[];
   /** Behind the new tokens, in the order of `stateShapes`. */
   readonly states: readonly Value[];
+  /** The residual stream: [N, H] before the first and after each part of a layer. */
+  readonly stream: readonly Value[];
 }
 
 /** Emits all layers. The head is apart (`languageHead`), since only the rows that are read should pay for it. */
@@ -53,6 +55,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   const keys: Value[] = [];
   const values: Value[] = [];
   const states: Value[] = [];
+  const stream = [hidden];
   const attended = (layer: LayerConfig, module: string, x: () => Value) => {
     const rope = JSON.stringify(layer.rope);
     const rotation = layer.rope && (rotations.get(rope) ?? emitRotation(build, layer.rope, inputs));
@@ -79,10 +82,12 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
     const mixed =
       layer.recurrence === undefined ? attended(layer, module, x) : carried(layer.recurrence, module, x());
     hidden = added(normed(mixed, norms.afterAttention));
+    stream.push(hidden);
     const fed = feedForward(build, module, normed(hidden, norms.beforeFeedForward));
     hidden = added(normed(fed, norms.afterFeedForward));
+    stream.push(hidden);
   });
-  return { hidden, keys, values, states };
+  return { hidden, keys, values, states, stream };
 }
 
 /** Embeddings of the tokens, and of their positions where these are learned: [N, H]. */

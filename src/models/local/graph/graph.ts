@@ -84,6 +84,13 @@ export class GraphBuilder {
     return names;
   }
 
+  /** The same operator once more, with other inputs: its results in their order. */
+  repeat(node: OnnxNode, inputs: readonly Value[]): readonly Value[] {
+    const outputs = node.outputs.map(() => `v${this.#count++}`);
+    this.#nodes.push({ ...node, inputs, outputs });
+    return outputs;
+  }
+
   cast(value: Value, type: ElementType): Value {
     return this.op('Cast', [value], { to: elementTypeNumber(type) });
   }

@@ -1,0 +1,70 @@
+/**
+ * Values of the layers that the backward pass computes again instead of keeping them: all but products with weights,
+ * the residual stream and what attention gives to its last projection (Korthikanti et al. 2022, arXiv 2205.05198). They
+ * cost little time, and two thirds of the memory.
+ */
+import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
+import type { OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
+import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
+
+/** Adds to `kept` what is kept of each product. */
+export function keepingProducts(
+  source: ParameterSource,
+  attentionOutput: string,
+  kept: Set<Value>,
+): ParameterSource {
+  return {
+    ...source,
+    linear(module, x, bias) {
+      const product = source.linear(module, x, bias);
+      kept.add(product);
+      if (module.endsWith(`.${attentionOutput}`)) kept.add(x);
+      return product;
+    },
+  };
+}
+
+const products: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits', 'Gather']);
+
+/** The values of these nodes that are not kept. */
+export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Value>): ReadonlySet<Value> {
+  const cheap = nodes.filter(({ op }) => !products.has(op));
+  return new Set(cheap.flatMap(({ outputs }) => outputs).filter((value) => !kept.has(value)));
+}
+
+/**
+ * Computes dropped values again, each once.
+ * @param nodes of the forward pass
+ * @param active values that depend on a parameter; those that are not kept are `dropped`
+ * @returns a function of a value and a gradient, that gives the value: it is computed once the gradient is there
+ */
+export function recomputation(
+  g: GraphBuilder,
+  nodes: readonly OnnxNode[],
+  dropped: ReadonlySet<Value>,
+  active: ReadonlySet<Value>,
+): (value: Value, after: Value) => Value {
+  const producers = new Map(nodes.flatMap((node) => node.outputs.map((name) => [name, node] as const)));
+  const known = new Map<Value, Value>();
+  /** The kept value under another name, so that nothing is computed from it before the gradient, nor merged with before. */
+  const late = (value: Value, after: Value): Value => {
+    const size = g.op('Slice', [g.op('Shape', [after]), g.integers([0]), g.integers([1])]);
+    const zero = g.op('Mul', [size, g.integers([0])]);
+    return g.op('Reshape', [value, g.op('Add', [g.op('Shape', [value]), zero])]);
+  };
+  const recalled = (value: Value, after: Value): Value => {
+    const found = known.get(value);
+    if (found !== undefined) return found;
+    const node = producers.get(value)!;
+    const inputs = node.inputs.map((name) => {
+      if (dropped.has(name)) return recalled(name, after);
+      if (!producers.has(name) || !active.has(name)) return name;
+      const delayed = known.get(name) ?? late(name, after);
+      known.set(name, delayed);
+      return delayed;
+    });
+    for (const [index, name] of g.repeat(node, inputs).entries()) known.set(node.outputs[index]!, name);
+    return known.get(value)!;
+  };
+  return (value, after) => (dropped.has(value) ? recalled(value, after) : value);
+}

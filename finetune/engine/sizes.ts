@@ -1,0 +1,37 @@
+import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
+import type { OnnxValue } from '../../src/models/local/graph/onnx-writer.js';
+import type { Dimension, Shape } from './shapes.js';
+
+/**
+ * Shapes as int64 vectors that the graph computes from its inputs alone, so that no value is kept for its shape.
+ * @returns a function of a value's name
+ */
+export function sizesOf(
+  g: GraphBuilder,
+  inputs: readonly OnnxValue[],
+  shapes: ReadonlyMap<Value, Shape>,
+): (value: Value) => Value {
+  const symbols = new Map<string, Value>();
+  const symbol = (name: string): Value => {
+    const known = symbols.get(name);
+    if (known !== undefined) return known;
+    const input = inputs.find(({ shape }) => shape.includes(name))!;
+    const axis = input.shape.indexOf(name);
+    const size = g.op('Slice', [g.op('Shape', [input.name]), g.integers([axis]), g.integers([axis + 1])]);
+    symbols.set(name, size);
+    return size;
+  };
+  const size = ({ factor, symbols: names }: Dimension): Value => {
+    const factors = [
+      ...(factor === 1 && names.length > 0 ? [] : [g.integers([factor])]),
+      ...names.map(symbol),
+    ];
+    return factors.reduce((a, b) => g.op('Mul', [a, b]));
+  };
+  return (value) => {
+    const shape = shapes.get(value)!;
+    if (shape.length === 0) return g.integers([]);
+    const parts = shape.map(size);
+    return parts.length === 1 ? parts[0]! : g.op('Concat', parts, { axis: 0 });
+  };
+}
