@@ -47,6 +47,8 @@ export interface Improvement {
   readonly entropy: number;
   /** KL divergence to the sampler's policy: 0 where both compute alike. */
   readonly mismatch: number;
+  /** Largest difference of the log-probabilities. */
+  readonly largestMismatch: number;
   /** To the reference; absent where none is read. */
   readonly kl?: number;
   /** Share of tokens whose ratio no longer counts, in the last step. */
@@ -85,15 +87,14 @@ export async function improve(
       settings.adamw,
       undefined,
     );
-    const { entropy, samplerKl, referenceKl, clippedLow, clippedHigh } = policyStatistics(
-      examples,
-      settings.objective,
-    );
+    const found = policyStatistics(examples, settings.objective);
     first ??= {
-      ...{ loss, gradientNorm: norm, learningRate, entropy, mismatch: samplerKl ?? 0 },
-      ...(referenceKl !== undefined && { kl: referenceKl }),
+      ...{ loss, gradientNorm: norm, learningRate, entropy: found.entropy },
+      mismatch: found.samplerKl ?? 0,
+      largestMismatch: found.largestSamplerDifference ?? 0,
+      ...(found.referenceKl !== undefined && { kl: found.referenceKl }),
     };
-    clipShare = clippedLow + clippedHigh;
+    clipShare = found.clippedLow + found.clippedHigh;
   }
   return { ...first!, clipShare, tokens: sequences.reduce((sum, one) => sum + exampleLength(one), 0) };
 }

@@ -1,5 +1,5 @@
 /** What a page of reinforcement learning shows of an update: how far the policy moved, and how sure it is. */
-import { mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
+import { largest, mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
 import { type ReadExample, trainedLength } from '../../engine/batch.js';
 import type { PerToken, Sampled } from './sampled.js';
 import type { ObjectiveSettings } from './settings.js';
@@ -16,6 +16,8 @@ export interface PolicyStatistics {
   readonly kl: number;
   readonly referenceKl?: number;
   readonly samplerKl?: number;
+  /** Largest difference of a token's log-probabilities by trainer and sampler. */
+  readonly largestSamplerDifference?: number;
   /** Share of the returns' variance that the values explain: 1 is all, 0 nothing. */
   readonly explainedVariance?: number;
 }
@@ -36,7 +38,10 @@ export function policyStatistics(
     clippedHigh: average(({ ratio, advantage }) => Number(ratio > limits.high && advantage > 0)),
     kl: average(({ logp, old }) => k3(logp - old)),
     ...(given('reference') && { referenceKl: average(({ logp, reference }) => k3(reference! - logp)) }),
-    ...(given('sampler') && { samplerKl: average(({ old, sampler }) => k3(old - sampler!)) }),
+    ...(given('sampler') && {
+      samplerKl: average(({ old, sampler }) => k3(old - sampler!)),
+      largestSamplerDifference: largest(tokens.map(({ old, sampler }) => Math.abs(old - sampler!))),
+    }),
     ...explained(examples),
   };
 }

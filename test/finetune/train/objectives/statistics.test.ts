@@ -23,7 +23,13 @@ describe('statistics of an update', () => {
   it('count trained tokens', () => {
     const found = policyStatistics([read], objectiveSchema.parse({ kind: 'grpo' }));
     const kl = (difference: number) => Math.exp(difference) - difference - 1;
-    expect(found).toMatchObject({ tokens: 3, entropy: 2, samplerKl: 0, explainedVariance: 1 });
+    expect(found).toMatchObject({
+      tokens: 3,
+      entropy: 2,
+      samplerKl: 0,
+      largestSamplerDifference: 0,
+      explainedVariance: 1,
+    });
     // e^0.5 is above 1.28 where up was wanted, e^−1 below 0.8 where down was.
     expect(found.clippedHigh).toBeCloseTo(1 / 3, 12);
     expect(found.clippedLow).toBeCloseTo(1 / 3, 12);
