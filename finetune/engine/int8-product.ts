@@ -5,11 +5,21 @@
  */
 import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
+import type { StoredTensor } from '../../src/models/local/weights/safetensors.js';
 import type { Rule } from './gradient-rule.js';
-import type { Int8Weights } from './int8-weights.js';
 import { type Late, lateConstants } from './late-constants.js';
 import { int8Product, intAttribute } from './shapes.js';
-import { blockOf, spreadingMatrix } from './spreading.js';
+
+/** A matrix [out, in] whose rows are spread (`spreadRows`): scale·code. */
+interface Int8Matrix {
+  /** int8 [out, in] */
+  readonly codes: StoredTensor;
+  /** float32 [out] */
+  readonly scales: StoredTensor;
+}
+
+/** By the name of the tensor that they stand for. */
+export type Int8Weights = ReadonlyMap<string, Int8Matrix>;
 
 /** Weights that exist in float32 at once: a wide head is computed in parts. */
 const weightsAtOnce = 2 ** 24;
@@ -34,7 +44,12 @@ export function int8Parameters(
       const product = g.composite(int8Product, [x, codes, scales], attributes, () => {
         // The runtime would keep a copy of what it can transpose when it loads.
         const late = g.op('Reshape', [codes, lateConstants(g, x)(matrix.codes.shape, 'int64')]);
-        return product8(g, spread(g, x, matrix.codes.shape[1]!, 0), g.op('Transpose', [late], { perm: [1, 0] }), scales);
+        return product8(
+          g,
+          spread(g, x, matrix.codes.shape[1]!, 0),
+          g.op('Transpose', [late], { perm: [1, 0] }),
+          scales,
+        );
       });
       return bias ? g.op('Add', [product, base.vector(`${module}.bias`)]) : product;
     },
@@ -102,4 +117,45 @@ function exactPart(
   const slice = (value: Value, axis: number) => g.op('Slice', [value, ...range, g.integers([axis])]);
   const matrix = g.op('DequantizeLinear', [slice(part.codes, 0), slice(part.scales, 0)], { axis: 0 });
   return g.op('Gemm', [slice(part.dy, 1), matrix], { transB: 0 });
+}
+
+/**
+ * An orthogonal matrix that spreads single large numbers over their neighbours before rounding, as QuaRot does (Ashkboos
+ * et al. 2024, arXiv 2404.00456): x·Wᵀ = (x·R)·(W·R)ᵀ. R is the same small matrix for each block of columns: signs times a
+ * Hadamard matrix.
+ */
+const widest = 64;
+
+/** Columns that are mixed: the largest power of two up to 64 that divides them all. */
+function blockOf(columns: number): number {
+  let block = 1;
+  while (block < widest && columns % (2 * block) === 0) block *= 2;
+  return block;
+}
+
+/** Fixed, and without a pattern: without signs, equal numbers would become one large one. */
+const signOf = (column: number) => (Math.imul(column + 1, 0x9e3779b1) & 0x10000 ? -1 : 1);
+
+/** Multiplies each block of each row by R, in place. */
+export function spreadRows(rows: Float32Array, columns: number): void {
+  const block = blockOf(columns);
+  const scale = 1 / Math.sqrt(block);
+  for (let start = 0; start < rows.length; start += block) {
+    for (let i = 0; i < block; i++) rows[start + i] = rows[start + i]! * signOf(i) * scale;
+    for (let half = 1; half < block; half *= 2)
+      for (let i = 0; i < block; i += 2 * half)
+        for (let j = start + i; j < start + i + half; j++) {
+          const [a, b] = [rows[j]!, rows[j + half]!];
+          rows[j] = a + b;
+          rows[j + half] = a - b;
+        }
+  }
+}
+
+/** R itself: [block, block]. */
+function spreadingMatrix(block: number): Float32Array {
+  const rows = new Float32Array(block * block);
+  for (let i = 0; i < block; i++) rows[i * (block + 1)] = 1;
+  spreadRows(rows, block);
+  return rows;
 }

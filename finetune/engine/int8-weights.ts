@@ -14,19 +14,8 @@ import {
   type StoredTensor,
   type StoredTensors,
 } from '../../src/models/local/weights/safetensors.js';
-import { spreadRows } from './spreading.js';
+import { type Int8Weights, spreadRows } from './int8-product.js';
 import { type TensorToWrite, tensorOf, writeSafetensors } from './safetensors-writer.js';
-
-/** A matrix [out, in] whose rows are spread (`spreading.ts`): scale·code. */
-export interface Int8Matrix {
-  /** int8 [out, in] */
-  readonly codes: StoredTensor;
-  /** float32 [out] */
-  readonly scales: StoredTensor;
-}
-
-/** By the name of the tensor that they stand for. */
-export type Int8Weights = ReadonlyMap<string, Int8Matrix>;
 
 /** Changes whenever the same weights would become other codes. */
 const formatVersion = 2;

@@ -12,8 +12,7 @@ import {
 import { type LoraScaling, loraScale } from '../../src/models/local/weights/adapter-config.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
-import { int8Parameters } from './int8-product.js';
-import type { Int8Weights } from './int8-weights.js';
+import { type Int8Weights, int8Parameters } from './int8-product.js';
 
 export interface LoraSettings extends LoraScaling {
   /** Share of A's inputs that is set to zero in training, in [0, 1). */

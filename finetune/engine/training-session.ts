@@ -68,8 +68,7 @@ export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,
 ): Promise<TrainingSession> {
-  if (graph.nodes.some(({ op }) => op === 'MatMulIntegerToFloat'))
-    await requireInt8(settings.device);
+  if (graph.nodes.some(({ op }) => op === 'MatMulIntegerToFloat')) await requireInt8(settings.device);
   const options: ort.InferenceSession.SessionOptions = {
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,
