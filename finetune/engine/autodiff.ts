@@ -23,7 +23,7 @@ export function gradients(
   constants: readonly Value[] = [],
   cheap: ReadonlySet<Value> = new Set(),
 ): ReadonlyMap<Value, Value> {
-  const graph = g.describe('forward');
+  const graph = g.outline('forward');
   const shapes = inferShapes(graph);
   const active = activeValues(graph.nodes, parameters, constants);
   const initializers = new Map(graph.initializers.map((initializer) => [initializer.name, initializer]));

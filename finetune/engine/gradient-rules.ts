@@ -1,8 +1,17 @@
 /** Gradients of all operators of the decoder and its loss. y is a node's output, dy the gradient of the loss by it. */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';
+import { int8ProductRule } from './int8-product.js';
 import { quantizedProductRule } from './quantized-base.js';
-import { axisOf, intAttribute, intsAttribute, isOne, sameDimension, uncovered } from './shapes.js';
+import {
+  axisOf,
+  int8Product,
+  intAttribute,
+  intsAttribute,
+  isOne,
+  sameDimension,
+  uncovered,
+} from './shapes.js';
 
 export const gradientRules: Readonly<Record<string, Rule>> = {
   Identity: ({ outputs }) => [outputs[0]],
@@ -148,6 +157,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     ];
   },
   MatMulNBits: quantizedProductRule,
+  [int8Product]: int8ProductRule,
   MatMul: (context) => {
     const { g, node, outputs, wants, shape, recalled } = context;
     const [a, b] = node.inputs as [Value, Value];

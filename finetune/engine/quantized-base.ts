@@ -5,6 +5,7 @@
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';
+import { type Late, lateConstants } from './late-constants.js';
 import { intAttribute } from './shapes.js';
 
 /** Weights that exist in float32 at once: a wide head is computed in parts. */
@@ -22,7 +23,7 @@ export const quantizedProductRule: Rule = (context) => {
   const block = intAttribute(node, 'block_size', 32);
   const padded = Math.ceil(width / block) * block;
   const dy = outputs[0]!;
-  const late = lateConstants(context, dy);
+  const late = lateConstants(g, dy);
   const step = Math.max(1, Math.floor(weightsAtOnce / padded));
   const partial = (from: number): Value => {
     const count = Math.min(step, rows - from);
@@ -38,21 +39,6 @@ export const quantizedProductRule: Rule = (context) => {
   for (let from = step; from < rows; from += step) dx = g.op('Add', [dx, partial(from)]);
   return [padded === width ? dx : g.op('Slice', [dx, g.integers([0]), g.integers([width]), g.integers([1])])];
 };
-
-type Late = (values: readonly number[], type: 'int64' | 'uint8') => Value;
-
-/**
- * Constants that the runtime can't know before it runs: otherwise it would compute everything that follows from constants
- * when it loads, and keep every matrix in float32.
- */
-function lateConstants({ g }: RuleContext, anything: Value): Late {
-  const size = g.op('Slice', [g.op('Shape', [anything]), g.integers([0]), g.integers([1])]);
-  const zero = g.op('Mul', [size, g.integers([0])]);
-  return (values, type) => {
-    const sum = g.op('Add', [zero, g.integers(values)]);
-    return type === 'int64' ? sum : g.cast(sum, type);
-  };
-}
 
 interface Layout {
   readonly bits: number;

@@ -5,6 +5,9 @@
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxGraph, OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 
+/** The composite that multiplies with 8-bit weights: inputs x [N, in], codes int8 [out, in] and scales [out]. */
+export const int8Product = 'Int8Product';
+
 /** A whole number times symbols, e.g. 2·B·S. */
 export interface Dimension {
   readonly factor: number;
@@ -88,6 +91,8 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
       return second;
     case 'Gemm':
       return [first[intAttribute(node, 'transA', 0)]!, second[1 - intAttribute(node, 'transB', 0)]!];
+    case int8Product:
+      return [first[0]!, second[0]!];
     case 'MatMulNBits':
       return [first[0]!, dimension(intAttribute(node, 'N', 0))];
     case 'MatMul':

@@ -12,6 +12,7 @@ import {
 import { type LoraScaling, loraScale } from '../../src/models/local/weights/adapter-config.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
+import { type Int8Weights, int8Parameters } from './int8-product.js';
 
 export interface LoraSettings extends LoraScaling {
   /** Share of A's inputs that is set to zero in training, in [0, 1). */
@@ -27,6 +28,8 @@ export type Trainable =
       readonly base: StoredTensors;
       /** The frozen matrices as they are served (QLoRA); undefined: those of `base`. */
       readonly quantized?: PackedWeights | undefined;
+      /** What the products of training compute with in place of the frozen matrices; undefined: with these themselves. */
+      readonly int8?: Int8Weights | undefined;
     }
   | { readonly kind: 'all' };
 
@@ -115,12 +118,15 @@ export function trainedSource(
     trainedParameters(config, trainable).map(({ name, shape }) => [name, g.input(name, precision, shape)]),
   );
   if (trainable.kind === 'all') return inputParameters(g, inputs);
-  const { lora, base, quantized } = trainable;
-  const exact = storedParameters(g, base, precision);
+  const { lora, base, quantized, int8 } = trainable;
+  const stored = storedParameters(g, base, precision);
+  const frozen = quantized === undefined ? stored : packedParameters(g, quantized, stored);
+  const { tied, modules } = config;
+  const head = tied ? modules.embedding : modules.head;
   const dropout = dropping && lora.dropout > 0 ? emitDropout(g, config, lora.dropout, precision) : undefined;
   return loraParameters(
     g,
-    quantized === undefined ? exact : packedParameters(g, quantized, exact),
+    int8 === undefined ? frozen : int8Parameters(g, int8, frozen, head),
     precision,
     (module) => {
       const a = inputs.get(`${module}.lora_A.weight`);

@@ -3,6 +3,7 @@ import { messageOf, UserError } from '../../src/base/errors.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import type { BuiltGraph, Precision } from '../../src/models/local/graph/graph.js';
 import { createGenerator } from '../../src/random/generator.js';
+import { requireInt8 } from './require-int8.js';
 import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.js';
 
 export type Numbers = Float32Array | Float64Array;
@@ -67,6 +68,7 @@ export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,
 ): Promise<TrainingSession> {
+  if (graph.nodes.some(({ op }) => op === 'MatMulIntegerToFloat')) await requireInt8(settings.device);
   const options: ort.InferenceSession.SessionOptions = {
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,

@@ -108,7 +108,7 @@ function weightBytes(
   validated: boolean,
 ): MemoryEstimate['weights'] {
   if (trainable.kind === 'all') return { mapped: 0, copied: 0 };
-  const { base, quantized } = trainable;
+  const { base, quantized, int8 } = trainable;
   // The validation has a session of its own, with its own copies.
   const sessions = validated ? 2 : 1;
   let mapped = 0;
@@ -116,7 +116,11 @@ function weightBytes(
   for (const { name, shape } of decoderTensors(config)) {
     const count = elementCount(shape);
     const packed = quantized?.matrices.get(name);
-    if (packed !== undefined) {
+    const rows = int8?.get(name);
+    if (rows !== undefined) {
+      mapped += rows.codes.length + rows.scales.length;
+      // A tied embedding is looked up where it was.
+    } else if (packed !== undefined) {
       const bytes = packed.codes.length + packed.scales.length + (packed.offsets?.length ?? 0);
       mapped += bytes;
       copied += sessions * bytes;
@@ -125,7 +129,7 @@ function weightBytes(
     } else if (base.get(name)?.dtype === 'F32') mapped += 4 * count;
     else copied += sessions * 4 * count;
   }
-  return { mapped, copied: copied + (quantized === undefined ? 0 : dequantizedBytes) };
+  return { mapped, copied: copied + (quantized === undefined && int8 === undefined ? 0 : dequantizedBytes) };
 }
 
 function parameterBytes(config: DecoderConfig, trainable: Trainable, validated: boolean): number {

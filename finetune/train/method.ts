@@ -13,6 +13,7 @@ import {
   storedModel,
   writeAdapter,
 } from '../engine/first-values.js';
+import { int8Weights } from '../engine/int8-weights.js';
 import { type LoraSettings, modulesOf, type Trainable, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
 import { requireModelDirectory, writeModel } from '../export/model-directory.js';
@@ -23,6 +24,8 @@ export type Method =
       readonly lora: LoraSettings;
       /** Bits of the frozen weights, as the model will be served. Absent: all. */
       readonly quantization?: Quantization;
+      /** What products with frozen weights are computed in; absent: float32. */
+      readonly compute?: 'float32' | 'int8';
     }
   /** All weights, from those that are stored. */
   | { readonly kind: 'full' }
@@ -61,7 +64,8 @@ export function firstParameters(
       const base = openWeights(model);
       const { quantization = 'none' } = method;
       const quantized = packedWeights(model, config, base, quantization);
-      const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized };
+      const int8 = method.compute === 'int8' ? int8Weights(model, config, base, quantized) : undefined;
+      const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized, int8 };
       const shapes = trainedParameters(config, trainable);
       if (shapes.length === 0)
         throw new UserError({ field: 'modules', message: 'names no module, so nothing would be trained' });

@@ -195,9 +195,9 @@ function servedAs({ method }: TrainConfig, model: string, result: string): strin
 
 function methodOf({ method }: TrainConfig) {
   if (method.kind !== 'lora') return method;
-  const { rank, alpha, rsLora, dropout, modules, quantization } = method;
+  const { rank, alpha, rsLora, dropout, modules, quantization, compute } = method;
   const lora = { rank, alpha, rankStabilized: rsLora, dropout, modules };
-  return { kind: 'lora', lora, quantization } as const;
+  return { kind: 'lora', lora, quantization, compute } as const;
 }
 
 function settingsOf(config: TrainConfig) {

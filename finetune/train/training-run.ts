@@ -59,6 +59,7 @@ export function trainingIdentity(run: TrainingRun): string {
   const hash = createHash('sha256');
   const add = (value: unknown) => hash.update(`${JSON.stringify(value)}\n`);
   const method = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.rounded ?? null];
+  if (trainable.kind === 'adapter' && trainable.int8 !== undefined) add('products in int8');
   add([config, method, { ...settings, batchTokens: undefined, checkpointEvery: undefined }]);
   // Earlier versions shrank norms and biases, too: a training of theirs would go on as another.
   if (trainable.kind === 'all') add('decays matrices');

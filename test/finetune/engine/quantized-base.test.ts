@@ -4,6 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import { gradients } from '../../../finetune/engine/autodiff.js';
 import { makeBatch, type TokenExample } from '../../../finetune/engine/batch.js';
 import { initialAdapter, writeAdapter } from '../../../finetune/engine/first-values.js';
+import { int8Weights } from '../../../finetune/engine/int8-weights.js';
 import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors-writer.js';
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
@@ -195,6 +196,19 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base in %s', (quant
     const rounded = await step(trainable);
     expect(Math.abs(rounded.loss - dense.loss)).toBeLessThan(0.02);
     expect(Math.max(...errors(rounded))).toBeLessThan(0.15);
+  });
+
+  it('products in int8 change loss and gradients no more than quantised ones may', async () => {
+    const exact = await step(trainable, exactProducts);
+    const weights = int8Weights(directory, config, openWeights(directory), quantized);
+    const rounded = await step({ ...trainable, int8: weights });
+    const errors = [...rounded.gradients].map(([name, gradient]) =>
+      relativeDistance(gradient, exact.gradients.get(name)!),
+    );
+    expect(Math.abs(rounded.loss - exact.loss)).toBeLessThan(0.02);
+    expect(Math.max(...errors)).toBeLessThan(0.15);
+    // They are no exact products that were taken by mistake.
+    expect(Math.max(...errors)).toBeGreaterThan(1e-3);
   });
 
   it('the served model gives the log-probabilities of the training', async () => {

@@ -25,6 +25,13 @@ export const shaderDevice = 'webgpu';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
 
+/** A range of nodes, and the one that stands for them. */
+interface Composite {
+  readonly start: number;
+  readonly end: number;
+  readonly node: OnnxNode;
+}
+
 /** The input of a session: the model's bytes, and the folder of its external data. */
 export interface BuiltGraph {
   readonly model: Uint8Array;
@@ -43,6 +50,7 @@ export class GraphBuilder {
   readonly #outputs: OnnxValue[] = [];
   readonly #inline = new Map<string, OnnxInitializer>();
   readonly #external = new Map<string, { readonly type: ElementType; readonly tensor: StoredTensor }>();
+  readonly #composites: Composite[] = [];
   #count = 0;
   /** Whether the graph is for shaders. */
   readonly shaders: boolean;
@@ -77,10 +85,7 @@ export class GraphBuilder {
     domain = '',
   ): readonly Value[] {
     const names = Array.from({ length: outputs }, () => `v${this.#count++}`);
-    const typed = Object.fromEntries(
-      Object.entries(attributes).map(([name, attribute]) => [name, typedAttribute(attribute)]),
-    );
-    this.#nodes.push({ op, domain, inputs, outputs: names, attributes: typed });
+    this.#nodes.push({ op, domain, inputs, outputs: names, attributes: typedAttributes(attributes) });
     return names;
   }
 
@@ -89,6 +94,23 @@ export class GraphBuilder {
     const outputs = node.outputs.map(() => `v${this.#count++}`);
     this.#nodes.push({ ...node, inputs, outputs });
     return outputs;
+  }
+
+  /**
+   * Operators that are differentiated as one: `emit` writes them, `outline` shows them as one operator `op` of the given
+   * inputs.
+   */
+  composite(
+    op: string,
+    inputs: readonly Value[],
+    attributes: Readonly<Record<string, AttributeInput>>,
+    emit: () => Value,
+  ): Value {
+    const start = this.#nodes.length;
+    const output = emit();
+    const node = { op, domain: '', inputs, outputs: [output], attributes: typedAttributes(attributes) };
+    this.#composites.push({ start, end: this.#nodes.length, node });
+    return output;
   }
 
   cast(value: Value, type: ElementType): Value {
@@ -140,6 +162,16 @@ export class GraphBuilder {
     return name;
   }
 
+  /** A snapshot of the graph as far as it is written, with each composite as one node. */
+  outline(name: string): OnnxGraph {
+    const graph = this.describe(name);
+    const nodes = graph.nodes.slice(0, this.#composites[0]?.start);
+    this.#composites.forEach(({ end, node }, index) => {
+      nodes.push(node, ...graph.nodes.slice(end, this.#composites[index + 1]?.start));
+    });
+    return { ...graph, nodes };
+  }
+
   /** A snapshot of the graph as far as it is written. */
   describe(name: string): OnnxGraph {
     const folder = this.#folder;
@@ -175,6 +207,9 @@ export class GraphBuilder {
   }
 }
 
+const typedAttributes = (attributes: Readonly<Record<string, AttributeInput>>) =>
+  Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, typedAttribute(value)]));
+
 function typedAttribute(attribute: AttributeInput): Attribute {
   if (typeof attribute === 'number') return { kind: 'int', value: attribute };
   if (typeof attribute === 'string') return { kind: 'string', value: attribute };
@@ -188,6 +223,7 @@ const storedTypes: Readonly<Record<string, ElementType>> = {
   F16: 'float16',
   BF16: 'bfloat16',
   U8: 'uint8',
+  I8: 'int8',
 };
 
 /** ONNX's element type of a stored tensor; throws for types that no graph here uses. */

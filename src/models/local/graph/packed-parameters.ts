@@ -41,11 +41,16 @@ export function packedWeights(
       remedy: 'leave it out: the weights are used as they are',
     });
   if (quantization === 'float16') return undefined;
-  // An embedding that is not the output layer, too, is only looked up, and stays as it is.
-  const multiplied = matrices
-    .filter(({ name }) => name !== `${config.modules.positions}.weight`)
-    .filter(({ name }) => config.tied || name !== `${config.modules.embedding}.weight`);
-  return roundedWeights(model, multiplied, quantization);
+  return roundedWeights(model, multipliedMatrices(config, weights), quantization);
+}
+
+/** The matrices of the products. An embedding that is not the output layer, too, is only looked up. */
+export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors): readonly StoredTensor[] {
+  const { embedding, positions } = config.modules;
+  return decoderTensors(config)
+    .filter(({ name, shape }) => shape.length === 2 && name !== `${positions}.weight`)
+    .filter(({ name }) => config.tied || name !== `${embedding}.weight`)
+    .map(({ name }) => requireTensor(weights, name));
 }
 
 /**

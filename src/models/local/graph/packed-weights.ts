@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
-import { quantizeRows, type RoundedTo, roundings } from '../weights/quantization.js';
+import { quantizeRows, type RoundedTo, roundings, toFloat32 } from '../weights/quantization.js';
 import { emptyBlock, readRows, rowOrder } from '../weights/rows.js';
 import {
   readSafetensors,
@@ -64,6 +64,33 @@ export function storedBlocks(model: string, matrices: readonly StoredTensor[]): 
 
 /** Whether a tensor is stored in blocks of codes. */
 export const isPacked = ({ dtype }: StoredTensor): boolean => blockType(dtype)?.packing !== undefined;
+
+/** Rows of a packed matrix as float32: [count, columns]. */
+export function readPackedRows(matrix: PackedMatrix, from: number, count: number): Float32Array {
+  const { rows, columns, bits, block } = matrix;
+  const part = (tensor: StoredTensor) => {
+    const perRow = tensor.length / rows;
+    return readTensorBytes(tensor, from * perRow, count * perRow);
+  };
+  const codes = part(matrix.codes);
+  const scales = toFloat32(part(matrix.scales), 'F32');
+  const offsets = matrix.offsets && toFloat32(part(matrix.offsets), 'F32');
+  const blocks = Math.ceil(columns / block);
+  const values = new Float32Array(count * columns);
+  const middle = 2 ** (bits - 1);
+  for (let b = 0; b < count * blocks; b++) {
+    const column = (b % blocks) * block;
+    const at = Math.floor(b / blocks) * columns + column;
+    const scale = scales[b]!;
+    const offset = offsets?.[b] ?? 0;
+    for (let i = 0; i < Math.min(block, columns - column); i++) {
+      const place = b * block + i;
+      const code = bits === 8 ? codes[place]! : (codes[place >> 1]! >> (4 * (place & 1))) & 15;
+      values[at + i] = (code - middle) * scale + offset;
+    }
+  }
+  return values;
+}
 
 function packed(
   model: string,

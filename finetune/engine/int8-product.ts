@@ -1,0 +1,161 @@
+/**
+ * Products with frozen weights in whole numbers of 8 bits, forward and backward. Each row of x, and of the gradient, is
+ * rounded to 8 bits by its largest magnitude, so that a row of large numbers costs the others nothing. The rounding
+ * counts as the identity.
+ */
+import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
+import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
+import type { StoredTensor } from '../../src/models/local/weights/safetensors.js';
+import type { Rule } from './gradient-rule.js';
+import { type Late, lateConstants } from './late-constants.js';
+import { int8Product, intAttribute } from './shapes.js';
+
+/** A matrix [out, in] whose rows are spread (`spreadRows`): scale·code. */
+interface Int8Matrix {
+  /** int8 [out, in] */
+  readonly codes: StoredTensor;
+  /** float32 [out] */
+  readonly scales: StoredTensor;
+}
+
+/** By the name of the tensor that they stand for. */
+export type Int8Weights = ReadonlyMap<string, Int8Matrix>;
+
+/** Weights that exist in float32 at once: a wide head is computed in parts. */
+const weightsAtOnce = 2 ** 24;
+
+/**
+ * @param head its gradient is not rounded: that of a softmax is one large number among many small ones, which count
+ * together
+ */
+export function int8Parameters(
+  g: GraphBuilder,
+  weights: Int8Weights,
+  base: ParameterSource,
+  head: string,
+): ParameterSource {
+  return {
+    ...base,
+    linear(module, x, bias) {
+      const matrix = weights.get(`${module}.weight`);
+      if (matrix === undefined) return base.linear(module, x, bias);
+      const [codes, scales] = [g.stored(matrix.codes), g.stored(matrix.scales)];
+      const attributes = { exactGradient: module === head ? 1 : 0 };
+      const product = g.composite(int8Product, [x, codes, scales], attributes, () => {
+        // The runtime would keep a copy of what it can transpose when it loads.
+        const late = g.op('Reshape', [codes, lateConstants(g, x)(matrix.codes.shape, 'int64')]);
+        return product8(
+          g,
+          spread(g, x, matrix.codes.shape[1]!, 0),
+          g.op('Transpose', [late], { perm: [1, 0] }),
+          scales,
+        );
+      });
+      return bias ? g.op('Add', [product, base.vector(`${module}.bias`)]) : product;
+    },
+  };
+}
+
+/** x·R, or x·Rᵀ where `transposed` is 1: the columns are mixed as those of the weights are. */
+function spread(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): Value {
+  const block = blockOf(columns);
+  const matrix = g.floats('float32', [...spreadingMatrix(block)], [block, block]);
+  const blocks = g.op('Reshape', [x, g.integers([-1, block])]);
+  const mixed = g.op('Gemm', [blocks, matrix], { transB: transposed });
+  return g.op('Reshape', [mixed, g.integers([-1, columns])]);
+}
+
+/**
+ * @param x [N, in]
+ * @param codes int8 [in, out]
+ * @param scales [out], factors of the columns of the result, or []
+ */
+function product8(g: GraphBuilder, x: Value, codes: Value, scales: Value): Value {
+  const largest = g.op('ReduceMax', [g.op('Abs', [x])], { axes: [1], keepdims: 1 });
+  const scale = g.op('Mul', [largest, g.floats('float32', [1 / 127], [])]);
+  const perRow = g.op('Reshape', [scale, g.integers([-1])]);
+  const middle = g.op('Expand', [g.bytes([128]), g.op('Shape', [perRow])]);
+  const rounded = g.op('QuantizeLinear', [x, perRow, middle], { axis: 0 });
+  const inputs = [rounded, codes, g.floats('float32', [1], []), scales, g.bytes([128], [])];
+  const product = g.split('MatMulIntegerToFloat', inputs, 1, {}, 'com.microsoft')[0]!;
+  return g.op('Mul', [product, scale]);
+}
+
+/** Inputs x [N, in], codes [out, in] and scales [out]; output [N, out]. */
+export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
+  if (!wants(0)) return [undefined];
+  const [, codes, scales] = node.inputs as [Value, Value, Value];
+  const dy = outputs[0]!;
+  const [rows, columns] = shape(codes).map(({ factor }) => factor) as [number, number];
+  if (intAttribute(node, 'exactGradient', 0) === 0) {
+    const product = product8(g, g.op('Mul', [dy, scales]), codes, g.floats('float32', [1], []));
+    return [spread(g, product, columns, 1)];
+  }
+  const late = lateConstants(g, dy);
+  const step = Math.max(1, Math.floor(weightsAtOnce / columns));
+  let dx: Value | undefined;
+  for (let from = 0; from < rows; from += step) {
+    const part = exactPart(g, late, { dy, codes, scales, from, to: Math.min(from + step, rows) });
+    dx = dx === undefined ? part : g.op('Add', [dx, part]);
+  }
+  return [spread(g, dx!, columns, 1)];
+};
+
+/** What the rows `from` to `to` of the weights add to dx. */
+function exactPart(
+  g: GraphBuilder,
+  late: Late,
+  part: {
+    readonly dy: Value;
+    readonly codes: Value;
+    readonly scales: Value;
+    readonly from: number;
+    readonly to: number;
+  },
+): Value {
+  const range = [late([part.from], 'int64'), late([part.to], 'int64')];
+  const slice = (value: Value, axis: number) => g.op('Slice', [value, ...range, g.integers([axis])]);
+  const matrix = g.op('DequantizeLinear', [slice(part.codes, 0), slice(part.scales, 0)], { axis: 0 });
+  return g.op('Gemm', [slice(part.dy, 1), matrix], { transB: 0 });
+}
+
+/**
+ * An orthogonal matrix that spreads single large numbers over their neighbours before rounding, as QuaRot does (Ashkboos
+ * et al. 2024, arXiv 2404.00456): x·Wᵀ = (x·R)·(W·R)ᵀ. R is the same small matrix for each block of columns: signs times a
+ * Hadamard matrix.
+ */
+const widest = 64;
+
+/** Columns that are mixed: the largest power of two up to 64 that divides them all. */
+function blockOf(columns: number): number {
+  let block = 1;
+  while (block < widest && columns % (2 * block) === 0) block *= 2;
+  return block;
+}
+
+/** Fixed, and without a pattern: without signs, equal numbers would become one large one. */
+const signOf = (column: number) => (Math.imul(column + 1, 0x9e3779b1) & 0x10000 ? -1 : 1);
+
+/** Multiplies each block of each row by R, in place. */
+export function spreadRows(rows: Float32Array, columns: number): void {
+  const block = blockOf(columns);
+  const scale = 1 / Math.sqrt(block);
+  for (let start = 0; start < rows.length; start += block) {
+    for (let i = 0; i < block; i++) rows[start + i] = rows[start + i]! * signOf(i) * scale;
+    for (let half = 1; half < block; half *= 2)
+      for (let i = 0; i < block; i += 2 * half)
+        for (let j = start + i; j < start + i + half; j++) {
+          const [a, b] = [rows[j]!, rows[j + half]!];
+          rows[j] = a + b;
+          rows[j + half] = a - b;
+        }
+  }
+}
+
+/** R itself: [block, block]. */
+function spreadingMatrix(block: number): Float32Array {
+  const rows = new Float32Array(block * block);
+  for (let i = 0; i < block; i++) rows[i * (block + 1)] = 1;
+  spreadRows(rows, block);
+  return rows;
+}

@@ -1,0 +1,83 @@
+/** Frozen matrices in whole numbers of 8 bits with one scale a row, made on first use and kept beside the model. */
+import { multipliedMatrices } from '../../src/models/local/graph/packed-parameters.js';
+import {
+  type PackedMatrix,
+  type PackedWeights,
+  readPackedRows,
+} from '../../src/models/local/graph/packed-weights.js';
+import { cachedFile } from '../../src/models/local/graph/weight-cache.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { quantizeRows } from '../../src/models/local/weights/quantization.js';
+import { readRows } from '../../src/models/local/weights/rows.js';
+import {
+  readSafetensors,
+  type StoredTensor,
+  type StoredTensors,
+} from '../../src/models/local/weights/safetensors.js';
+import { type Int8Weights, spreadRows } from './int8-product.js';
+import { type TensorToWrite, tensorOf, writeSafetensors } from './safetensors-writer.js';
+
+/** Changes whenever the same weights would become other codes. */
+const formatVersion = 2;
+
+/**
+ * @param model its directory or file: the codes are kept beside it
+ * @param quantized what stands for the stored weights where they are rounded already
+ * @throws UserError when they can't be written
+ */
+export function int8Weights(
+  model: string,
+  config: DecoderConfig,
+  base: StoredTensors,
+  quantized: PackedWeights | undefined,
+): Int8Weights {
+  const matrices = multipliedMatrices(config, base);
+  const packed = (tensor: StoredTensor) => quantized?.matrices.get(tensor.name);
+  const sources = matrices.flatMap((tensor) => partsOf(packed(tensor)) ?? [tensor]);
+  const bytes = matrices.reduce((sum, { shape }) => sum + shape[0]! * (shape[1]! + 4), 0);
+  const file = cachedFile(model, 'int8-rows', formatVersion, sources, bytes, (path) =>
+    writeSafetensors(
+      path,
+      matrices.flatMap((tensor) => encoded(tensor, packed(tensor))),
+    ),
+  );
+  const stored = new Map(readSafetensors(file).tensors.map((tensor) => [tensor.name, tensor]));
+  return new Map(
+    matrices.map(({ name }) => [
+      name,
+      { codes: stored.get(codesName(name))!, scales: stored.get(scalesName(name))! },
+    ]),
+  );
+}
+
+const codesName = (name: string) => `${name}.int8`;
+const scalesName = (name: string) => `${name}.int8_scales`;
+
+const partsOf = (matrix: PackedMatrix | undefined): readonly StoredTensor[] | undefined =>
+  matrix && [matrix.codes, matrix.scales, ...(matrix.offsets ? [matrix.offsets] : [])];
+
+/** Weights of a matrix that are read and rounded at once. */
+const chunk = 1 << 22;
+
+function encoded(tensor: StoredTensor, packed: PackedMatrix | undefined): readonly TensorToWrite[] {
+  const [rows, columns] = tensor.shape as [number, number];
+  const scales = new Float32Array(rows);
+  // A matrix that lies the other way round is read whole for any of its rows.
+  const step = tensor.transposed ? rows : Math.max(1, Math.floor(chunk / columns));
+  function* chunks() {
+    for (let row = 0; row < rows; row += step) {
+      const count = Math.min(step, rows - row);
+      const values = packed === undefined ? readRows(tensor, row, count) : readPackedRows(packed, row, count);
+      spreadRows(values, columns);
+      const rounded = quantizeRows(values, columns, { bits: 8, block: columns });
+      scales.set(rounded.scales, row);
+      // The middle of unsigned codes is 128.
+      yield rounded.codes.map((code) => code ^ 0x80);
+    }
+  }
+  const codes = { name: codesName(tensor.name), shape: [rows, columns], dtype: 'I8' };
+  return [
+    { ...codes, byteLength: rows * columns, chunks },
+    tensorOf({ name: scalesName(tensor.name), shape: [rows] }, scales),
+  ];
+}

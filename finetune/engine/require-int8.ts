@@ -1,0 +1,27 @@
+import { UserError } from '../../src/base/errors.js';
+import { ort } from '../../src/models/local/engine/onnx-runtime.js';
+import { GraphBuilder } from '../../src/models/local/graph/graph.js';
+
+/**
+ * Processors before VNNI (Zen 4, Ice Lake) add two products in 16 bits, which overflow: there the runtime's result is
+ * wrong, and hardly faster.
+ * @throws UserError where products of 8-bit numbers are not exact
+ */
+export async function requireInt8(device: string): Promise<void> {
+  const refuse = (message: string, field: string, value: string) =>
+    new UserError({ field, value, message, remedy: 'take method.compute float32' });
+  if (device !== 'cpu') throw refuse('products in int8 are those of the processor', 'device', device);
+  const width = 64;
+  const g = new GraphBuilder();
+  const a = g.input('a', 'uint8', [1, width]);
+  const b = g.input('b', 'int8', [width, 1]);
+  g.output('y', g.op('MatMulInteger', [a, b]), 'int32', [1, 1]);
+  const session = await ort.InferenceSession.create(g.build('int8').model, { logSeverityLevel: 3 });
+  const { y } = await session.run({
+    a: new ort.Tensor('uint8', new Uint8Array(width).fill(255), [1, width]),
+    b: new ort.Tensor('int8', new Int8Array(width).fill(127), [width, 1]),
+  });
+  await session.release();
+  if (y!.data[0] !== 255 * 127 * width)
+    throw refuse('this processor has no exact products of 8-bit numbers', 'method.compute', 'int8');
+}
