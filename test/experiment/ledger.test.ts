@@ -101,14 +101,14 @@ describe('ledger', () => {
         maxTokens: 30,
       });
     }
-    const after = (change: Partial<OllamaConfig>, one: CallRecord) => {
+    const afterOne = (change: Partial<OllamaConfig>, one: CallRecord) => {
       const ledger = started(change, { tokens: 5 + prompt + 100 });
       ledger.record(one);
       return ledger.reserve([[message]]).kind;
     };
-    expect(after({}, plain)).toBe('granted');
-    expect(after({}, withThoughts)).toBe('refused');
-    expect(after({ think: true }, plain)).toBe('refused');
+    expect(afterOne({}, plain)).toBe('granted');
+    expect(afterOne({}, withThoughts)).toBe('refused');
+    expect(afterOne({ think: true }, plain)).toBe('refused');
   });
 
   it('sets aside cost', () => {

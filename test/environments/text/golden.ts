@@ -10,9 +10,9 @@ const here = dirname(fileURLToPath(import.meta.url));
 const complete = join(here, '../../../../shared/golden-text');
 
 /** The yardsticks beside the checkout where they are, else the few that it holds. */
-export const goldenFolder = existsSync(complete) ? complete : join(here, '../../fixtures/golden-text');
+const goldenFolder = existsSync(complete) ? complete : join(here, '../../fixtures/golden-text');
 
-export interface GoldenState {
+interface GoldenState {
   readonly admissible_commands: readonly string[];
   readonly score: number | null;
   readonly won: boolean;

@@ -4,13 +4,13 @@ import type { House } from './house.js';
 import { directions } from './plan.js';
 
 /** `a coin, an apple and a knife` */
-export function inWords(names: readonly string[]): string {
+function inWords(names: readonly string[]): string {
   const words = names.map((name) => `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`);
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
 }
 
 /** Its name with how it is prepared. */
-export function thingName({ plan, cuts, cooked }: House, thing: number): string {
+function thingName({ plan, cuts, cooked }: House, thing: number): string {
   const { name } = plan.things[thing]!;
   const cut = cuts[thing]! === 'uncut' ? '' : `${cuts[thing]!} `;
   const heat = cooked[thing]! === 'raw' ? '' : `${cooked[thing]!} `;
@@ -65,7 +65,7 @@ function exitTexts({ plan, room, doorsOpen }: House): string[] {
   });
 }
 
-export function inventoryText(house: House): string {
+function inventoryText(house: House): string {
   const things = thingsOf(house, (thing) => house.isCarried(thing));
   const names = things.map((thing) => thingName(house, thing));
   return `You carry ${names.length === 0 ? 'nothing' : inWords(names)}.`;

@@ -6,7 +6,7 @@ import { UserError } from '../../../base/errors.js';
 import { type LogicToken, tokensOfLogic } from './logic-tokens.js';
 
 /** Stands for one object in a rule; the same name stands for the same object. */
-export interface Placeholder {
+interface Placeholder {
   readonly name: string;
   readonly type: string;
 }

@@ -6,7 +6,7 @@ import type { Fact, Facts } from './facts.js';
 import type { FileAction, FileProposition } from './game-file.js';
 
 /** An action without its command. */
-export interface PlannedAction {
+interface PlannedAction {
   readonly rule: string;
   readonly before: readonly Fact[];
   readonly after: readonly Fact[];

@@ -7,7 +7,7 @@ import type { Plan } from './plan.js';
 export const dialects = ['z8', 'json'] as const;
 export type Dialect = (typeof dialects)[number];
 
-export interface QuestEvent {
+interface QuestEvent {
   /** Facts that must all hold. */
   readonly condition: readonly Fact[];
   /** A stored way to get there. In the dialect `json` a quest fails with the plan of an event that wins it. */

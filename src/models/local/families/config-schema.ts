@@ -77,7 +77,7 @@ export type HfConfig = z.output<typeof configSchema>;
 export type LayerType = 'full_attention' | 'sliding_attention';
 
 /** Layers that carry a state in place of attention. */
-export interface RecurrentLayers {
+interface RecurrentLayers {
   /** Their name in `layer_types`. */
   readonly type: string;
   /** Whether a layer is one where `layer_types` is absent. */
