@@ -1,7 +1,7 @@
 /**
- * `node dist/bench/fine-tuning.js [directory] [turns]`: what a training step costs on one thread, at the shape of
+ * `node dist/bench/fine-tuning.js [directory] [turns] [tokens]`: what a training step costs on one thread, at the shape of
  * Qwen2.5-0.5B with random weights (written to the directory, 2 GB, where they are not there yet): LoRA of rank 8 on q,
- * k, v and o, one example of 256 tokens, 64 of them the answer. Beside the matrix products alone, and PyTorch + PEFT
+ * k, v and o, one example of 256 tokens (or as many as are named), 64 of them the answer. Beside the matrix products alone, and PyTorch + PEFT
  * where POLICYLOOP_PYTHON has them, with bf16 where the processor has. All take turns; minima count, of processor time.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -15,7 +15,7 @@ import { packageRoot } from '../src/base/package.js';
 import { terminalTable } from '../src/format/table.js';
 import type { StepTime } from './training-step.js';
 
-const [threads, tokens, completion] = ['1', '256', '64'];
+const [threads, tokens, completion] = ['1', process.argv[4] ?? '256', '64'];
 
 /** A process that trains a step when it is asked to. */
 class Contender {
@@ -99,16 +99,16 @@ function computesBf16(): boolean {
 }
 
 const names = { step: 'step, float32', products: 'its matrix products alone' } as const;
-const float = ours('none');
 await alternate([
-  { name: names.step, contender: float, what: 'step' },
-  { name: names.products, contender: float, what: 'products' },
-  { name: 'PyTorch + PEFT, float32', contender: torch('float32'), what: 'step' },
+  { name: names.step, contender: ours('none'), what: 'step' },
+  { name: 'step, int8 products (method.compute)', contender: ours('compute'), what: 'step' },
   ...(computesBf16()
     ? [{ name: 'PyTorch + PEFT, bf16 autocast', contender: torch('bfloat16'), what: 'step' } as const]
     : []),
 ]);
 await alternate([
+  { name: names.products, contender: ours('none'), what: 'products' },
+  { name: 'PyTorch + PEFT, float32', contender: torch('float32'), what: 'step' },
   { name: 'step, int4 weights', contender: ours('int4'), what: 'step' },
   { name: 'step, int8 weights', contender: ours('int8'), what: 'step' },
 ]);

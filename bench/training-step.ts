@@ -1,6 +1,6 @@
 /**
- * `node dist/bench/training-step.js <directory> <none|int8|int4> <threads> <tokens> <completion tokens>`: a process of
- * its own, so that its peak memory is its own. For each line `step` on standard input it trains one step, for each
+ * `node dist/bench/training-step.js <directory> <none|int8|int4|compute> <threads> <tokens> <completion tokens>`: a
+ * process of its own, so that its peak memory is its own. `compute` multiplies frozen weights in int8. For each line `step` on standard input it trains one step, for each
  * `products` it computes the step's matrix products alone; it answers with one JSON object a line.
  */
 
@@ -8,6 +8,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { makeBatch } from '../finetune/engine/batch.js';
 import { initialAdapter } from '../finetune/engine/first-values.js';
+import { int8Weights } from '../finetune/engine/int8-weights.js';
 import { adamWStep, zeroMoments } from '../finetune/engine/optimisers.js';
 import { type Trainable, trainedParameters } from '../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../finetune/engine/training-graph.js';
@@ -46,7 +47,9 @@ async function openStep(): Promise<() => Promise<unknown>> {
       modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj'],
     },
     base,
-    quantized: packedWeights(directory, config, base, quantization as Quantization),
+    ...(quantization === 'compute'
+      ? { quantized: undefined, int8: int8Weights(directory, config, base, undefined) }
+      : { quantized: packedWeights(directory, config, base, quantization as Quantization) }),
   };
   const session = await openTrainingSession(
     buildTrainingGraph({ config, trainable, objective: sft, precision: 'float32', purpose: 'train' }),
