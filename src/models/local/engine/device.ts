@@ -25,7 +25,8 @@ export async function chooseDevice(wanted: LocalConfig['device'], field = 'model
     for (const device of preferred) if ((await tryDevice(device)) === undefined) return device;
     return 'cpu';
   }
-  const failure = await tryDevice(wanted);
+  // The processor is always there.
+  const failure = wanted === 'cpu' ? undefined : await tryDevice(wanted);
   if (failure === undefined) return wanted;
   const { usable } = await findDevicesHere();
   throw new UserError({
