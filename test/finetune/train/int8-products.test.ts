@@ -1,0 +1,73 @@
+import { cpSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type FineTuning, fineTune } from '../../../finetune/train/sft.js';
+import { referenceDirectory } from '../../models/local/fixture.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+
+const folder = temporaryDirectory();
+// The codes are kept beside the model.
+const model = path.join(folder, 'model');
+cpSync(referenceDirectory('qwen3-fp32'), model, { recursive: true });
+
+function job(output: string, compute: 'float32' | 'int8'): FineTuning {
+  const lora = { rank: 4, alpha: 8, dropout: 0, rankStabilized: false, modules: ['q_proj'] } as const;
+  return {
+    model,
+    method: { kind: 'lora', lora, compute },
+    training: Array.from({ length: 8 }, (_, i) => ({
+      messages: [{ role: 'user', content: `f(params): ${i}. Propose.` }],
+      completion: `params[0]: ${i}.5`,
+      weight: 1,
+    })),
+    validation: [],
+    settings: {
+      seed: 4,
+      epochs: 2,
+      batchExamples: 4,
+      batchTokens: 256,
+      packing: 'rows',
+      learningRate: 0.01,
+      schedule: 'constant',
+      warmupSteps: 0,
+      learningRateFloor: 0,
+      adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0.01 },
+      maxGradientNorm: 1,
+      evaluateEvery: 10,
+      patience: undefined,
+      checkpointEvery: 1,
+    },
+    template: {},
+    output: path.join(folder, output),
+    device: 'cpu',
+    threads: 1,
+  };
+}
+
+const stopAfter = (steps: number) => {
+  let made = 0;
+  return { stop: () => ++made >= steps };
+};
+
+describe('training with products in int8', () => {
+  it('goes on from a checkpoint to the same bits', async () => {
+    const whole = await fineTune(job('whole', 'int8'));
+    await fineTune(job('cut', 'int8'), stopAfter(2));
+    const resumed = await fineTune(job('cut', 'int8'));
+    expect(resumed.step).toBe(whole.step);
+    expect(resumed.parameters).toEqual(whole.parameters);
+  });
+
+  it('is another training than the one in float32, and near it', async () => {
+    const exact = await fineTune(job('exact', 'float32'));
+    const rounded = await fineTune(job('rounded', 'int8'));
+    const flat = (outcome: typeof exact) => outcome.parameters.flatMap(({ values }) => [...values]);
+    const [a, b] = [flat(exact), flat(rounded)];
+    const norm = (values: readonly number[]) => Math.hypot(...values);
+    const distance = norm(a.map((value, i) => value - b[i]!)) / norm(a);
+    expect(distance).toBeGreaterThan(0);
+    expect(distance).toBeLessThan(0.3);
+    await fineTune(job('mixed', 'int8'), stopAfter(1));
+    await expect(fineTune(job('mixed', 'float32'))).rejects.toThrow(/a training with other settings/);
+  });
+});
