@@ -146,7 +146,8 @@ test('an abort ends the call at once and the process serves the next', async () 
     },
   );
   await expect(call).rejects.toMatchObject({ name: 'ModelError', kind: 'aborted' });
-  expect(streamed).toBeLessThan(5);
+  // What was streamed while the word was on its way, of 400 tokens.
+  expect(streamed).toBeLessThan(100);
   expect((await model.generate(job)).answers[0]!.ids).toHaveLength(12);
   expect(model.pid).toBe(pid);
 });
