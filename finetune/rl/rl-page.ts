@@ -109,6 +109,10 @@ ${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssByt
 </dl>`;
 }
 
+/** A chart over updates. */
+const chart: typeof stepChart = (steps, title, value, options = {}) =>
+  stepChart(steps, title, value, { xTitle: 'Update', ...options });
+
 const share = (value: number) => `${formatNumber(100 * value, 3)} %`;
 
 function course(
@@ -119,19 +123,19 @@ function course(
   const held = evaluations.map((evaluation) => ({ ...evaluation, step: Math.max(1, evaluation.step) }));
   const withKl = steps.filter(({ kl }) => kl !== undefined);
   return html`<div class="charts">
-${stepChart(held, 'Mean return, held out', ({ meanReward }) => meanReward)}
-${stepChart(steps, 'Mean return of the episodes', ({ reward }) => reward)}
-${stepChart(steps, 'Spread of the returns in groups', ({ spread }) => spread)}
-${stepChart(steps, 'Groups without variance', ({ flat }) => flat, { format: share })}
-${stepChart(steps, 'Entropy (nats a token)', ({ entropy }) => entropy)}
-${withKl.length > 0 && stepChart(withKl, 'KL to the reference (nats a token)', ({ kl }) => kl ?? Number.NaN)}
-${stepChart(steps, 'KL of sampler and trainer', ({ mismatch }) => mismatch)}
-${stepChart(steps, 'Clipped ratios', ({ clipShare }) => clipShare, { format: share })}
-${stepChart(steps, 'Replies that name an action', ({ valid }) => valid, { format: share })}
-${stepChart(steps, 'Tokens of a reply', ({ replyTokens }) => replyTokens)}
-${stepChart(steps, 'Turns of an episode', ({ turns }) => turns)}
-${stepChart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm)}
-${stepChart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
+${chart(held, 'Mean return, held out', ({ meanReward }) => meanReward)}
+${chart(steps, 'Mean return of the episodes', ({ reward }) => reward)}
+${chart(steps, 'Spread of the returns in groups', ({ spread }) => spread)}
+${chart(steps, 'Groups without variance', ({ flat }) => flat, { format: share, most: 1 })}
+${chart(steps, 'Entropy (nats a token)', ({ entropy }) => entropy)}
+${withKl.length > 0 && chart(withKl, 'KL to the reference (nats a token)', ({ kl }) => kl ?? Number.NaN)}
+${chart(steps, 'KL of sampler and trainer', ({ mismatch }) => mismatch)}
+${chart(steps, 'Clipped ratios', ({ clipShare }) => clipShare, { format: share, most: 1 })}
+${chart(steps, 'Replies that name an action', ({ valid }) => valid, { format: share, most: 1 })}
+${chart(steps, 'Tokens of a reply', ({ replyTokens }) => replyTokens)}
+${chart(steps, 'Turns of an episode', ({ turns }) => turns)}
+${chart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm)}
+${chart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
 </div>`;
 }
 

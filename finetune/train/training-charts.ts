@@ -119,6 +119,10 @@ export function stepChart<S extends { readonly step: number }>(
   value: (step: S) => number,
   options: {
     readonly format?: (value: number) => string;
+    /** The highest value that there can be: the top of the axis. Absent: what the values need. */
+    readonly most?: number;
+    /** What the steps are called; default: `Step`. */
+    readonly xTitle?: string;
     /** A line at this height, where the curve comes near it. */
     readonly limit?: number;
     readonly legend?: Content;
@@ -127,9 +131,10 @@ export function stepChart<S extends { readonly step: number }>(
   const known = steps.filter((step) => Number.isFinite(value(step)));
   const values = known.map(value);
   const format = options.format ?? ((number: number) => formatNumber(number, 3));
-  const top = values.length === 0 ? 1 : robustMaximum(values);
+  const top = options.most ?? (values.length === 0 ? 1 : robustMaximum(values));
   const low = values.length === 0 ? 0 : Math.min(0, smallest(values));
-  const y = linearScale([low, Math.max(low + 1e-9, top)], [smallHeight, 0], { ticks: 3, nice: true });
+  // Zeros alone are a line at the foot of the chart.
+  const y = linearScale([low, top > low ? top : low + 1], [smallHeight, 0], { ticks: 3, nice: true });
   const slots = lastStep(steps, []);
   const limit =
     options.limit !== undefined && options.limit <= y.high ? coordinate(y.at(options.limit)) : undefined;
@@ -140,7 +145,7 @@ export function stepChart<S extends { readonly step: number }>(
       y,
       yTitle: title,
       formatY: format,
-      x: { slots, ticks: numberedTicks(slots), title: 'Step' },
+      x: { slots, ticks: numberedTicks(slots), title: options.xTitle ?? 'Step' },
       paths: html`<path class="cost" d="${path(extremes(known, values), y)}"/>`,
       marks:
         limit !== undefined &&
