@@ -6,13 +6,13 @@ import type { SampledReply } from './sampler.js';
 /** Tokens that were read and sampled in one go. Those that the environment wrote in between are not trained. */
 export interface SampledSequence extends TokenSequence {
   readonly trained: readonly boolean[];
-  /** Of each token of the completion, at the temperature of the sampling; 0 where not trained. */
+  /** One for each token of the completion, at the temperature of the sampling; 0 where not trained. */
   readonly samplerLogp: readonly number[];
 }
 
 export interface Episode {
   readonly sequences: readonly SampledSequence[];
-  /** Of each turn. */
+  /** The reward of each turn. */
   readonly rewards: readonly number[];
   /** Whether the reply of each turn named an action. */
   readonly valid: readonly boolean[];

@@ -31,7 +31,7 @@ export interface ImprovementSettings {
 }
 
 export interface Sessions {
-  /** Of the objective. */
+  /** Trains the objective. */
   readonly training: TrainingSession;
   /** What the objective reads before an update; absent where it needs nothing. */
   readonly reading: TrainingSession | undefined;
@@ -39,7 +39,7 @@ export interface Sessions {
 
 /** What an update did; means are over trained tokens. */
 export interface Improvement {
-  /** Of the first step. */
+  /** The loss of the first step. */
   readonly loss: number;
   readonly gradientNorm: number;
   readonly learningRate: number;

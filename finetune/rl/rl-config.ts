@@ -1,22 +1,13 @@
-/** The only definition of a reinforcement learning's config. */
-import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { fallbacks } from '../../src/agents/player.js';
-import { UserError } from '../../src/base/errors.js';
-import { openConfig } from '../../src/config/file.js';
 import { environmentSchema } from '../../src/environments/settings.js';
 import { adaptableModules } from '../../src/models/local/graph/adapter.js';
-import {
-  deviceSchema,
-  ignoreKeysSchema,
-  isPackaged,
-  modelDirectory,
-} from '../../src/models/local/settings.js';
+import { deviceSchema, ignoreKeysSchema, modelDirectory } from '../../src/models/local/settings.js';
 import { quantizations } from '../../src/models/local/weights/quantization.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
-import { overlaid, parseSettings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
 import { objectiveSchema } from '../train/objectives/settings.js';
+import { readTrainingConfig } from '../train/train-config.js';
 import { advantageScales } from './advantages.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -209,24 +200,11 @@ export function loadRlConfig(
   cwd = '',
   note: (text: string) => void = () => undefined,
 ): RlConfig {
-  const source = openConfig('rl', file, { cwd });
-  const read = overlaid(rlKind, source, overrides);
-  const parsed = parseSettings(rlKind, read.content, read.where);
-  for (const text of read.notes) note(text);
-  const config = read.absolute(parsed, source.folder, cwd);
-  if (config.output !== undefined && isPackaged(config.output))
-    throw new UserError({
-      ...read.where(['output'], 'value'),
-      field: 'output',
-      value: config.output,
-      message: 'nothing is written into the package',
-      remedy: 'name a directory of your own, e.g. tuned/mine',
-    });
+  const config = readTrainingConfig('rl', rlKind, file, overrides, cwd, note);
   const { environment } = config;
   return {
     ...config,
     environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
     model: modelDirectory(config.model, undefined, 'model'),
-    output: config.output ?? resolve(cwd, join('tuned', source.stem)),
   };
 }

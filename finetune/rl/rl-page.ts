@@ -19,7 +19,7 @@ import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { alarmList } from '../dataset/dataset-page.js';
 import { stepChart } from '../train/training-charts.js';
-import type { TrainingStatus } from '../train/training-page.js';
+import { followed, type TrainingStatus } from '../train/training-page.js';
 import type { RlConfig } from './rl-config.js';
 import type { RlMetric, RlMetricOf } from './rl-record.js';
 
@@ -27,7 +27,7 @@ export interface RlReport {
   /** The command line that made it, and goes on with it. */
   readonly command: string;
   readonly config: RlConfig;
-  /** Of the whole learning, in order; with a `start`. */
+  /** All metrics of the learning, in order; with a `start`. */
   readonly metrics: readonly RlMetric[];
   readonly status: TrainingStatus;
 }
@@ -55,11 +55,6 @@ export function renderRlPage(report: RlReport): string {
     footer: html`<p>State as of ${formatTime(metrics.at(-1)?.time ?? '')}. Written by policyloop ${version()}.</p>`,
   });
 }
-
-const followed = (metrics: readonly RlMetric[]) => ({
-  written: metrics.at(-1)?.time ?? '',
-  silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)),
-});
 
 const isDone = ({ kind }: TrainingStatus) => kind === 'complete' || kind === 'early';
 

@@ -38,7 +38,7 @@ interface Summary {
   readonly ended: OnlineOutcome['ended'];
   /** Updates made. */
   readonly step: number;
-  /** Of the last evaluation, by sampling; null where it was interrupted before one. */
+  /** The mean of the last evaluation, by sampling; null where it was interrupted before one. */
   readonly meanReward: number | null;
   readonly best: OnlineOutcome['best'] | null;
   /** Path of the adapter or model directory. */

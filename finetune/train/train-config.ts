@@ -179,9 +179,25 @@ export function loadTrainConfig(
   cwd = '',
   note: (text: string) => void = () => undefined,
 ): TrainConfig {
-  const source = openConfig('training', file, { cwd });
-  const read = overlaid(trainingKind, source, overrides);
-  const parsed = parseSettings(trainingKind, read.content, read.where);
+  const config = readTrainingConfig('training', trainingKind, file, overrides, cwd, note);
+  return { ...config, model: modelDirectory(config.model, undefined, 'model') };
+}
+
+/**
+ * What every kind of training reads alike: see `loadTrainConfig`.
+ * @throws UserError as that, and for an output in the package
+ */
+export function readTrainingConfig<T extends { readonly output?: string | undefined }>(
+  section: 'training' | 'rl',
+  kind: SettingsKind<T>,
+  file: string,
+  overrides: readonly string[],
+  cwd: string,
+  note: (text: string) => void,
+): T & { readonly output: string } {
+  const source = openConfig(section, file, { cwd });
+  const read = overlaid(kind, source, overrides);
+  const parsed = parseSettings(kind, read.content, read.where);
   for (const text of read.notes) note(text);
   const config = read.absolute(parsed, source.folder, cwd);
   if (config.output !== undefined && isPackaged(config.output))
@@ -192,9 +208,5 @@ export function loadTrainConfig(
       message: 'nothing is written into the package',
       remedy: 'name a directory of your own, e.g. tuned/mine',
     });
-  return {
-    ...config,
-    model: modelDirectory(config.model, undefined, 'model'),
-    output: config.output ?? resolve(cwd, join('tuned', source.stem)),
-  };
+  return { ...config, output: config.output ?? resolve(cwd, join('tuned', source.stem)) };
 }

@@ -81,7 +81,7 @@ export function renderTrainingPage(report: TrainingReport): string {
 }
 
 /** Nothing was heard of a training for long where it took three times as long as anything before. */
-const followed = (metrics: readonly Metric[]) => ({
+export const followed = (metrics: readonly { readonly time: string; readonly seconds: number }[]) => ({
   written: metrics.at(-1)?.time ?? '',
   silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)),
 });

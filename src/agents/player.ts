@@ -16,7 +16,7 @@ export interface Turn<R extends Reply = Reply> extends Exchange<R> {
   readonly action?: Action;
   /** Whether the reply named the action. */
   readonly valid: boolean;
-  /** Of the step; 0 where there was none. */
+  /** The reward of the step; 0 where there was none. */
   readonly reward: number;
 }
 

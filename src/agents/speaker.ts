@@ -20,7 +20,7 @@ export interface Conversation<R extends Reply = Reply> {
   /** Whether that is all that was said. */
   readonly whole: boolean;
   readonly message: string;
-  /** Of the sampling. */
+  /** The seed of the sampling. */
   readonly seed: number;
 }
 

@@ -24,7 +24,7 @@ import type { NumericConfig } from './numeric-config.js';
 const streams = { policy: 20, value: 21, order: 22, numbers: 23 } as const;
 
 export interface LearnerState extends PpoState {
-  /** Of the observations that were trained on. */
+  /** Moments of the observations that were trained on. */
   readonly observed: RunningMoments;
   /** Updates made, and episodes and steps played for them. */
   updates: number;
@@ -40,11 +40,11 @@ export interface UpdateFigures {
   readonly kl: number;
   readonly entropy: number;
   readonly valueLoss: number;
-  /** Of the policy's loss or surrogate. */
+  /** The norm for the policy's loss or surrogate. */
   readonly gradientNorm: number;
-  /** Of PPO: the share of the steps whose ratio is beyond the clip. */
+  /** The share of the steps whose ratio is beyond PPO's clip. */
   readonly clipShare?: number;
-  /** Of TRPO: halvings of the step; null where no step was taken. */
+  /** Halvings of TRPO's step; null where no step was taken. */
   readonly backtracks?: number | null;
 }
 

@@ -1,13 +1,10 @@
-/** The only definition of the config of a numeric policy that is trained by reinforcement. */
-import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../../src/base/errors.js';
 import { openConfig } from '../../../src/config/file.js';
 import { environmentSchema } from '../../../src/environments/settings.js';
-import { isPackaged, modelDirectory } from '../../../src/models/local/settings.js';
+import { modelDirectory } from '../../../src/models/local/settings.js';
 import { controlNames } from '../../../src/search/controls.js';
 import { jsonSchemaOf, type SettingsKind } from '../../../src/settings/schema.js';
-import { overlaid, parseSettings } from '../../../src/settings/settings.js';
+import { readTrainingConfig } from '../../train/train-config.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const share = z.number().min(0).max(1);
@@ -155,19 +152,7 @@ export function loadNumericConfig(
   cwd = '',
   note: (text: string) => void = () => undefined,
 ): NumericConfig {
-  const source = openConfig('rl', file, { cwd });
-  const read = overlaid(numericKind, source, overrides);
-  const parsed = parseSettings(numericKind, read.content, read.where);
-  for (const text of read.notes) note(text);
-  const config = read.absolute(parsed, source.folder, cwd);
-  if (config.output !== undefined && isPackaged(config.output))
-    throw new UserError({
-      ...read.where(['output'], 'value'),
-      field: 'output',
-      value: config.output,
-      message: 'nothing is written into the package',
-      remedy: 'name a directory of your own, e.g. tuned/mine',
-    });
+  const config = readTrainingConfig('rl', numericKind, file, overrides, cwd, note);
   const { environment, policy } = config;
   return {
     ...config,
@@ -176,6 +161,5 @@ export function loadNumericConfig(
         ? policy
         : { ...policy, path: modelDirectory(policy.path, undefined, 'policy.path') },
     environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
-    output: config.output ?? resolve(cwd, join('tuned', source.stem)),
   };
 }

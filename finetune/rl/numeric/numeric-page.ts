@@ -14,9 +14,9 @@ import {
 import { htmlTable, number, text } from '../../../src/format/table.js';
 import { page, type Section } from '../../../src/report/page/page.js';
 import { tile } from '../../../src/report/views/overview.js';
-import { largest, mean, standardDeviation } from '../../../src/statistics/descriptive.js';
+import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
 import { stepChart } from '../../train/training-charts.js';
-import type { TrainingStatus } from '../../train/training-page.js';
+import { followed, type TrainingStatus } from '../../train/training-page.js';
 import type { NumericConfig } from './numeric-config.js';
 import type { NumericMetric, NumericMetricOf } from './numeric-record.js';
 
@@ -24,7 +24,7 @@ export interface NumericReport {
   /** The command line that made it, and goes on with it. */
   readonly command: string;
   readonly config: NumericConfig;
-  /** Of the whole training, in order; with a `start`. */
+  /** All metrics of the training, in order; with a `start`. */
   readonly metrics: readonly NumericMetric[];
   readonly status: TrainingStatus;
 }
@@ -49,13 +49,7 @@ export function renderNumericPage(report: NumericReport): string {
     { id: 'config', title: 'Config', content: preformatted(stringify(settings)) },
   ];
   return page({
-    following:
-      status.kind === 'running'
-        ? {
-            written: metrics.at(-1)?.time ?? '',
-            silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)),
-          }
-        : undefined,
+    following: status.kind === 'running' ? followed(metrics) : undefined,
     title: `${basename(config.output)}: ${config.algorithm.kind} in ${config.environment.id}`,
     header: header(report, steps),
     sections: sections.filter((section) => section !== undefined),

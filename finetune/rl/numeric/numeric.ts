@@ -29,7 +29,7 @@ interface NumericArguments {
 
 /** The last line of `--json`. */
 interface Summary extends Pick<NumericOutcome, 'ended' | 'step' | 'episodes' | 'steps'> {
-  /** Of the best policy, over episodes that nothing else saw; null where it was interrupted. */
+  /** The mean of the best policy, over episodes that nothing else saw; null where it was interrupted. */
   readonly meanReturn: number | null;
   /** The same of each search over simple policies, by its name. */
   readonly baselines: Readonly<Record<string, number>>;

@@ -58,7 +58,7 @@ export interface NumericOutcome {
   readonly step: number;
   readonly episodes: number;
   readonly steps: number;
-  /** Of the best policy, on seeds that nothing else saw; undefined where it was interrupted. */
+  /** What the best policy reached on seeds that nothing else saw; undefined where it was interrupted. */
   readonly returns: readonly number[] | undefined;
   readonly baselines: readonly Baseline[];
   /** Directory of the policy. */
@@ -85,7 +85,7 @@ export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = 
 
 /** What a training of a config would take, told by one small update. */
 interface NumericForecast {
-  /** Of the policy and the value function. */
+  /** Parameters of the policy and the value function. */
   readonly parameters: number;
   /** At least as many, for whole episodes are played. */
   readonly steps: number;

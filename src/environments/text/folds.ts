@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export const folds = ['train', 'dev', 'test'] as const;
 export type Fold = (typeof folds)[number];
 
-/** Of ten descriptions eight belong to `train`, one to `dev`, one to `test`. */
+/** Eight of ten descriptions belong to `train`, one to `dev`, one to `test`. */
 export function foldOf(description: string): Fold {
   const share = createHash('sha256').update(description).digest()[0]! % 10;
   if (share === 8) return 'dev';

@@ -9,7 +9,7 @@ interface Probe {
   readonly actions: readonly string[];
   /** What is seen at each step of an episode; a pair is drawn from. */
   readonly observations: readonly (string | readonly [string, string])[];
-  /** Of the last step; steps before pay 0. */
+  /** The reward of the last step; steps before pay 0. */
   reward(observation: string, action: string): number;
 }
 

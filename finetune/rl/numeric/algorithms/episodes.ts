@@ -35,7 +35,7 @@ export interface Actor {
 /** An episode to be played. */
 export interface Start {
   readonly seed: number;
-  /** Of the actions; undefined: the most probable action each time. */
+  /** Seed of the actions; undefined: the most probable action each time. */
   readonly actionSeed: number | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface Point {
 
 /** Pairs of steps and changes of the slope that are remembered. */
 const memory = 10;
-/** Of Armijo's and Wolfe's conditions, as in SciPy. */
+/** Constants of Armijo's and Wolfe's conditions, as in SciPy. */
 const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
 /** Tries of a line search. */
 const mostTries = 20;

@@ -26,7 +26,7 @@ export interface PpoSettings {
   readonly maxGradientNorm: number;
 }
 
-/** Of Adam, in PyTorch's form; its ε is that of OpenAI's baselines. */
+/** Constants of Adam, in PyTorch's form; its ε is that of OpenAI's baselines. */
 const adam = { betas: [0.9, 0.999], epsilon: 1e-5, weightDecay: 0 } as const;
 
 /** What PPO changes, in place. */

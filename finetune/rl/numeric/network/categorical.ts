@@ -62,7 +62,7 @@ export function categoricalHead(actions: number, firstAction: number): Head {
 
 const exponents = (logs: Float64Array) => logs.map(Math.exp);
 
-/** Of each row. */
+/** Log-softmax of each row. */
 function logSoftmax(logits: Float64Array, width: number): Float64Array {
   const logs = new Float64Array(logits.length);
   for (let from = 0; from < logits.length; from += width) {

@@ -40,7 +40,7 @@ export interface PlacePlan {
   readonly name: string;
   readonly room: number;
   readonly kind: 'surface' | 'container';
-  /** Of a container at the start. */
+  /** The state of a container at the start. */
   readonly state?: 'open' | 'closed' | 'locked';
   /** Index of the thing that unlocks it. */
   readonly key?: number;
