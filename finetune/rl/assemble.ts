@@ -18,7 +18,7 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
-import { firstParameters, type Method, refuseOtherModel, withOwnModules } from '../train/method.js';
+import { firstParameters, type Method, methodOf, refuseOtherModel, withOwnModules } from '../train/method.js';
 import { policyObjective } from '../train/objectives/policy-objective.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { openAgentTask, type RlTask } from './agent-task.js';
@@ -40,7 +40,7 @@ export interface PlannedLearning {
 export function planLearning(config: RlConfig): PlannedLearning {
   const decoder = readDecoderConfig(config.model, config.ignoreKeys);
   requireGradients(decoder);
-  const method = withOwnModules(methodOf(config), decoder);
+  const method = withOwnModules(methodOf(config.method), decoder);
   const checkpoint = path.join(config.output, 'checkpoint.safetensors');
   refuseOtherModel({ model: config.model, method, output: config.output }, checkpoint);
   const objective = policyObjective(config.objective, {
@@ -148,12 +148,6 @@ function referenceOf(parameters: readonly Parameter[], trainable: Trainable): re
         ? new Float32Array(values.length)
         : values.slice(),
   }));
-}
-
-function methodOf({ method }: RlConfig): Method {
-  if (method.kind !== 'lora') return method;
-  const { rank, alpha, rsLora, modules, quantization } = method;
-  return { kind: 'lora', lora: { rank, alpha, rankStabilized: rsLora, dropout: 0, modules }, quantization };
 }
 
 function settingsOf(config: RlConfig): OnlineSettings {

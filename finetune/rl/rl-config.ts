@@ -1,37 +1,15 @@
 import { z } from 'zod';
 import { fallbacks } from '../../src/agents/player.js';
 import { environmentSchema } from '../../src/environments/settings.js';
-import { adaptableModules } from '../../src/models/local/graph/adapter.js';
 import { deviceSchema, ignoreKeysSchema, modelDirectory } from '../../src/models/local/settings.js';
-import { quantizations } from '../../src/models/local/weights/quantization.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { schedules } from '../engine/optimisers.js';
 import { objectiveSchema } from '../train/objectives/settings.js';
+import { rlMethod } from '../train/settings/method-settings.js';
 import { readTrainingConfig } from '../train/train-config.js';
 import { advantageScales } from './advantages.js';
 
 const count = (minimum: number) => z.int().min(minimum);
-
-const methodSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('lora').describe('Train a low-rank adapter'),
-    rank: count(1).default(16).describe('LoRA rank'),
-    alpha: z.number().positive().default(32).describe('The adapter is scaled by alpha / rank'),
-    rsLora: z.boolean().default(false).describe('Scale by alpha / √rank instead'),
-    modules: z
-      .array(z.enum(adaptableModules))
-      .min(1)
-      .default(['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
-      .describe('Which projections get an adapter'),
-    quantization: z
-      .enum(quantizations)
-      .exclude(['float32', 'float16'])
-      .default('none')
-      .describe('Bits of the frozen weights (QLoRA), for sampling and training alike'),
-  }),
-  z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
-  z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
-]);
 
 const agentSchema = z
   .strictObject({
@@ -115,7 +93,7 @@ const settings = z.strictObject({
       "Directory of the result (default: named after this file, in the working directory's `tuned`); with a checkpoint in it, it goes on",
     )
     .meta({ format: 'path' }),
-  method: methodSchema.prefault({ kind: 'lora' }).describe('What is trained'),
+  method: rlMethod.prefault({ kind: 'lora' }).describe('What is trained'),
   seed: count(0).default(0).describe('Fixes starts, samples and first weights'),
   updates: count(1).default(100).describe('Times that episodes are played and learnt from'),
   groups: count(1).default(8).describe('Starts an update'),

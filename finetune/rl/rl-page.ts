@@ -1,25 +1,20 @@
 /** `index.html` of a reinforcement learning: its result, its course, its settings. */
 
-import { basename, join } from 'node:path';
-import { stringify } from 'yaml';
-import { version } from '../../src/base/package.js';
-import { type Html, html, preformatted } from '../../src/format/html.js';
+import { basename } from 'node:path';
+import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
   formatBytes,
   formatCompact,
   formatCount,
   formatDuration,
   formatNumber,
-  formatTime,
   plural,
 } from '../../src/format/numbers.js';
-import { shellWord } from '../../src/format/shell-word.js';
-import { page, type Section } from '../../src/report/page/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
-import { alarmList } from '../dataset/dataset-page.js';
+import { methodText, servedAs } from '../train/method.js';
+import { type TrainingFrame, type TrainingStatus, trainingPage } from '../train/pages/frame.js';
 import { stepChart } from '../train/training-charts.js';
-import { followed, type TrainingStatus } from '../train/training-page.js';
 import type { RlConfig } from './rl-config.js';
 import type { RlMetric, RlMetricOf } from './rl-record.js';
 
@@ -34,53 +29,29 @@ export interface RlReport {
 
 /** The whole page is one file, which loads nothing; texts from outside are escaped. */
 export function renderRlPage(report: RlReport): string {
-  const { config, metrics, status } = report;
-  const { $schema: _, ...settings } = config;
+  const { command, config, metrics, status } = report;
   const steps = metrics.filter((metric) => metric.kind === 'step');
   const evaluations = metrics.filter((metric) => metric.kind === 'evaluation');
-  const notices = alarms(report);
-  const sections: (Section | undefined)[] = [
-    { id: 'result', title: 'Result', content: headline(report, steps, evaluations) },
-    notices && { id: 'alarms', title: 'Alarms', content: notices },
-    { id: 'use', title: isDone(status) ? 'Use it' : 'Go on', content: use(report) },
+  const frame: TrainingFrame = {
+    what: 'reinforcement learning',
+    subject: basename(config.model),
+    relation: 'in',
+    object: config.environment.id,
+    unit: 'update',
+    early: 'at a limit',
+    facts: [
+      ['objective', config.objective.kind],
+      ['method', methodText(config.method)],
+      ['seed', config.seed],
+      ...(config.reward.shuffle
+        ? [['control', 'returns are shuffled within groups: nothing should be learnt'] as const]
+        : []),
+    ],
+    ...{ command, config, metrics, status },
+  };
+  return trainingPage(frame, headline(report, steps, evaluations), use(report), [
     { id: 'course', title: 'Course', content: course(steps, evaluations) },
-    { id: 'config', title: 'Config', content: preformatted(stringify(settings)) },
-  ];
-  const name = basename(config.output);
-  return page({
-    following: status.kind === 'running' ? followed(metrics) : undefined,
-    title: `${name}: ${basename(config.model)} in ${config.environment.id}`,
-    header: header(report),
-    sections: sections.filter((section) => section !== undefined),
-    footer: html`<p>State as of ${formatTime(metrics.at(-1)?.time ?? '')}. Written by policyloop ${version()}.</p>`,
-  });
-}
-
-const isDone = ({ kind }: TrainingStatus) => kind === 'complete' || kind === 'early';
-
-function header({ config, metrics, status }: RlReport): Html {
-  const state = isDone(status) ? 'completed' : status.kind;
-  const last = metrics.at(-1);
-  const total = metrics.findLast((metric) => metric.kind === 'start')?.totalSteps ?? 0;
-  const left =
-    status.kind === 'running' && status.secondsLeft !== undefined
-      ? `, about ${formatDuration(1000 * status.secondsLeft)} left`
-      : '';
-  const text =
-    status.kind === 'failed'
-      ? status.message
-      : `${formatCount(last?.step ?? 0)} of ${formatCount(total)} updates${left}`;
-  return html`<header>
-<p class="kicker">policyloop reinforcement learning <b>${basename(config.output)}</b></p>
-<h1>${basename(config.model)} <span class="by">in</span> ${config.environment.id}</h1>
-<p class="state"><span class="status ${state}">${state}</span> ${text}</p>
-<dl class="facts">
-<div><dt>objective</dt><dd>${config.objective.kind}</dd></div>
-<div><dt>method</dt><dd>${config.method.kind}</dd></div>
-<div><dt>seed</dt><dd>${config.seed}</dd></div>
-${config.reward.shuffle && html`<div><dt>control</dt><dd>returns are shuffled within groups: nothing should be learnt</dd></div>`}
-</dl>
-</header>`;
+  ]);
 }
 
 function headline(
@@ -134,27 +105,8 @@ ${chart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Nu
 </div>`;
 }
 
-function alarms({ metrics, status }: RlReport): Html | undefined {
-  const found = [
-    ...(status.kind === 'failed' ? [status] : []),
-    ...metrics.flatMap((metric) =>
-      metric.kind === 'alarm'
-        ? [{ message: `Update ${formatCount(metric.step)}: ${metric.message}`, remedy: metric.remedy }]
-        : [],
-    ),
-  ];
-  return found.length === 0 ? undefined : alarmList(found);
-}
-
-function use({ command, config, status }: RlReport): Html {
-  if (status.kind !== 'complete' && status.kind !== 'early')
-    return html`<p>The same command continues from the last checkpoint:</p>
-${preformatted(command)}`;
-  const result = join(config.output, basename(status.result));
-  const overrides =
-    config.method.kind === 'lora'
-      ? [`model.path=${config.model}`, `model.adapter=${result}`]
-      : [`model.path=${result}`];
+function use({ config, status }: RlReport): Content {
+  if (status.kind !== 'complete' && status.kind !== 'early') return '';
   return html`<p>The result holds the weights of the best evaluation. On the command line:</p>
-${preformatted(['policyloop run CONFIG model.provider=local', ...overrides.map(shellWord)].join(' '))}`;
+${preformatted(`policyloop run CONFIG model.provider=local ${servedAs(config.method, config.model, status.result)}`)}`;
 }

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { replaceFile } from '../../src/storage/files.js';
 import { MetricsLog, type Timed } from '../train/metrics.js';
+import type { TrainingStatus } from '../train/pages/frame.js';
 import { EventFile, type Scalars } from '../train/tensorboard.js';
-import type { TrainingStatus } from '../train/training-page.js';
 import { recordFiles } from '../train/training-record.js';
 import type { RlEvent, RlEventOf } from './events.js';
 

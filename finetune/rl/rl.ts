@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
-import { UserError } from '../../src/base/errors.js';
 import { formatDuration, formatNumber } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/shell-word.js';
 import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
@@ -13,9 +12,9 @@ import { shownModel } from '../../src/models/local/settings.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type TrainingLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
-import { writeResult } from '../train/method.js';
+import { servedAs, writeResult } from '../train/method.js';
 import { createMeter } from '../train/metrics.js';
-import type { TrainingStatus } from '../train/training-page.js';
+import { failed } from '../train/pages/frame.js';
 import { recordFiles } from '../train/training-record.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import { describedForecast, forecast } from './forecast.js';
@@ -162,14 +161,6 @@ function isSpent({ limits }: RlConfig, metrics: readonly RlMetric[]): boolean {
   );
 }
 
-function failed(error: unknown): TrainingStatus {
-  if (error instanceof UserError && error.problems[0] !== undefined) {
-    const { message, remedy } = error.problems[0];
-    return { kind: 'failed', message, remedy };
-  }
-  return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
-}
-
 /** The episodes that it has learnt from stand where a training has its dataset. */
 function lineageOf(config: RlConfig, { best, ended, step }: OnlineOutcome): TrainingLineage {
   const { environment, groups, groupSize, model, seed } = config;
@@ -208,15 +199,11 @@ function described(
     ...(!best ? [] : [`best ${formatNumber(best.meanReward, 4)} at update ${best.step}`]),
   ];
   const model = shownModel(path, cwd);
-  const servedAs =
-    method.kind === 'lora'
-      ? `${shellWord(`model.path=${model}`)} ${shellWord(`model.adapter=${result}`)}`
-      : shellWord(`model.path=${result}`);
   return [
     `${styleText('bold', ended)} after ${[`${step} updates and ${time}`, ...figures].join(', ')}`,
     ...(result === null
       ? [`go on      ${command}`]
-      : [`result     ${result}`, `run it     model.provider=local ${servedAs}`]),
+      : [`result     ${result}`, `run it     model.provider=local ${servedAs(method, model, result)}`]),
     `report     ${report}`,
   ].join('\n');
 }

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
+import { shellWord } from '../../src/format/shell-word.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
@@ -17,6 +18,7 @@ import { int8Weights } from '../engine/int8-weights.js';
 import { type LoraSettings, modulesOf, type Trainable, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
 import { requireModelDirectory, writeModel } from '../export/model-directory.js';
+import type { MethodSettings } from './settings/method-settings.js';
 
 export type Method =
   | {
@@ -31,6 +33,42 @@ export type Method =
   | { readonly kind: 'full' }
   /** All weights, from random ones: config, tokenizer and template are all that the directory need hold. */
   | { readonly kind: 'scratch' };
+
+export function methodOf(settings: MethodSettings): Method {
+  if (settings.kind !== 'lora') return settings;
+  const { rank, alpha, rsLora, modules, quantization, compute } = settings;
+  const dropout = 'dropout' in settings ? settings.dropout : 0;
+  return {
+    kind: 'lora',
+    lora: { rank, alpha, rankStabilized: rsLora, dropout, modules },
+    quantization,
+    compute,
+  };
+}
+
+/** What is trained, in a few words. */
+export function methodText(settings: MethodSettings): string {
+  switch (settings.kind) {
+    case 'lora':
+      return `LoRA of rank ${settings.rank} on ${settings.modules.join(', ')}`;
+    case 'full':
+      return 'all weights';
+    case 'scratch':
+      return 'all weights, from random ones';
+  }
+}
+
+/**
+ * Settings of a run's model that a result is served with; an adapter belongs to the weights that it was trained over, as
+ * they were.
+ * @param model how a command line is to name the model that was trained
+ * @param result likewise the adapter or the model
+ */
+export function servedAs(method: MethodSettings, model: string, result: string): string {
+  if (method.kind !== 'lora') return shellWord(`model.path=${result}`);
+  const quantization = method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];
+  return [shellWord(`model.path=${model}`), shellWord(`model.adapter=${result}`), ...quantization].join(' ');
+}
 
 interface MethodJob {
   /** Directory of the model. */

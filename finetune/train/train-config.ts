@@ -3,48 +3,19 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
-import { adaptableModules } from '../../src/models/local/graph/adapter.js';
 import {
   deviceSchema,
   ignoreKeysSchema,
   isPackaged,
   modelDirectory,
 } from '../../src/models/local/settings.js';
-import { quantizations } from '../../src/models/local/weights/quantization.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { overlaid, parseSettings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
 import { packings } from './packing.js';
+import { trainingMethod } from './settings/method-settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
-
-const methodSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('lora').describe('Train a low-rank adapter'),
-    rank: count(1).default(8).describe('LoRA rank'),
-    alpha: z.number().positive().default(16).describe('The adapter is scaled by alpha / rank'),
-    rsLora: z.boolean().default(false).describe('Scale by alpha / √rank instead'),
-    dropout: z.number().min(0).lt(1).default(0).describe("Share of the adapter's inputs that is set to zero"),
-    modules: z
-      .array(z.enum(adaptableModules))
-      .min(1)
-      .default(['q_proj', 'k_proj', 'v_proj', 'o_proj'])
-      .describe('Which projections get an adapter'),
-    quantization: z
-      .enum(quantizations)
-      .exclude(['float32', 'float16'])
-      .default('none')
-      .describe('Bits of the frozen weights (QLoRA): less memory. Serve with the same `model.quantization`'),
-    compute: z
-      .enum(['float32', 'int8'])
-      .default('float32')
-      .describe(
-        'What products with frozen weights are computed in, on the processor: int8 takes about half the time; its rounding changes gradients about as much as QLoRA does',
-      ),
-  }),
-  z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
-  z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
-]);
 
 const objectiveSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('sft').describe('Supervised: the answers themselves') }),
@@ -95,7 +66,7 @@ const settings = z.strictObject({
     .describe(
       'What is learnt: the answers (sft), or to prefer the better of two (dpo), from the recipe preference',
     ),
-  method: methodSchema.prefault({ kind: 'lora' }).describe('What is trained'),
+  method: trainingMethod.prefault({ kind: 'lora' }).describe('What is trained'),
   seed: count(0).default(0).describe('Fixes the order, the first adapter and dropout'),
   epochs: count(1).default(3).describe('Times that every example is read'),
   learningRate: z.number().positive().default(2e-4).describe('Peak learning rate'),

@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
-import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatDuration } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/shell-word.js';
 import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
@@ -14,11 +13,12 @@ import { type DatasetLineage, datasetLineage, trainingLineage, writeLineage } fr
 import { readComparisons, readConversations } from '../dataset/read-dataset.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import { type MemoryEstimate, machineMemory } from './memory-estimate.js';
+import { methodOf, servedAs } from './method.js';
 import { createMeter, type Metric } from './metrics.js';
+import { failed, type TrainingStatus } from './pages/frame.js';
 import { createTrainingDisplay } from './progress.js';
 import { type FineTuned, type FineTuning, fineTune } from './sft.js';
 import { loadTrainConfig, type TrainConfig } from './train-config.js';
-import type { TrainingStatus } from './training-page.js';
 import { recordFiles, TrainingRecord } from './training-record.js';
 
 interface TrainArguments {
@@ -111,7 +111,7 @@ async function recorded(
   context: CommandContext,
 ): Promise<FineTuned> {
   const { device, ignoreKeys: ignoredKeys, model, output, template, threads } = config;
-  const method = methodOf(config);
+  const method = methodOf(config.method);
   const settings = settingsOf(config);
   const display = createTrainingDisplay(args, config, context);
   const { now, milliseconds } = context;
@@ -152,14 +152,6 @@ function showMemory(
   else if (!json && !quiet) context.note(text);
 }
 
-function failed(error: unknown): TrainingStatus {
-  if (error instanceof UserError && error.problems[0] !== undefined) {
-    const { message, remedy } = error.problems[0];
-    return { kind: 'failed', message, remedy };
-  }
-  return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
-}
-
 function statusOf({ ended, result }: FineTuned, cwd: string): TrainingStatus {
   return ended === 'interrupted' || result === undefined
     ? { kind: 'interrupted' }
@@ -178,26 +170,12 @@ function described(
   const next =
     result === null
       ? [`go on      ${command}`]
-      : [`result     ${result}`, `run it     model.provider=local ${servedAs(config, model, result)}`];
+      : [`result     ${result}`, `run it     model.provider=local ${servedAs(config.method, model, result)}`];
   return [
     `${styleText('bold', ended)} after ${step} steps and ${time}${loss}`,
     ...next,
     `report     ${report}`,
   ].join('\n');
-}
-
-/** Settings of the model that was trained; an adapter belongs to the weights that it was trained over, as they were. */
-function servedAs({ method }: TrainConfig, model: string, result: string): string {
-  if (method.kind !== 'lora') return shellWord(`model.path=${result}`);
-  const quantization = method.quantization === 'none' ? '' : ` model.quantization=${method.quantization}`;
-  return `${shellWord(`model.path=${model}`)} ${shellWord(`model.adapter=${result}`)}${quantization}`;
-}
-
-function methodOf({ method }: TrainConfig) {
-  if (method.kind !== 'lora') return method;
-  const { rank, alpha, rsLora, dropout, modules, quantization, compute } = method;
-  const lora = { rank, alpha, rankStabilized: rsLora, dropout, modules };
-  return { kind: 'lora', lora, quantization, compute } as const;
 }
 
 function settingsOf(config: TrainConfig) {

@@ -1,7 +1,6 @@
 /** `index.html` of a training: its settings, its course, its result. */
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
-import { version } from '../../src/base/package.js';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
   formatBytes,
@@ -9,27 +8,18 @@ import {
   formatCount,
   formatDuration,
   formatNumber,
-  formatTime,
   plural,
 } from '../../src/format/numbers.js';
-import { shellWord } from '../../src/format/shell-word.js';
 import { htmlTable, number, text } from '../../src/format/table.js';
-import { page, type Section } from '../../src/report/page/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest, quantile } from '../../src/statistics/descriptive.js';
-import { alarmList, sourceColumns } from '../dataset/dataset-page.js';
+import { sourceColumns } from '../dataset/dataset-page.js';
 import type { DatasetLineage } from '../dataset/lineage.js';
+import { methodText, servedAs } from './method.js';
 import type { Metric, MetricOf } from './metrics.js';
+import { type TrainingFrame, type TrainingStatus, trainingPage } from './pages/frame.js';
 import type { TrainConfig } from './train-config.js';
 import { courseCharts, formatLoss, lossChart, smoothedLosses } from './training-charts.js';
-
-export type TrainingStatus =
-  /** `secondsLeft`: undefined before the first step. */
-  | { readonly kind: 'running'; readonly secondsLeft: number | undefined }
-  | { readonly kind: 'interrupted' }
-  /** `result`: path of the adapter or model directory, as a command line is to name it. */
-  | { readonly kind: 'complete' | 'early'; readonly result: string }
-  | { readonly kind: 'failed'; readonly message: string; readonly remedy?: string | undefined };
 
 export interface TrainingReport {
   /** The command line that made it, and goes on with it. */
@@ -43,19 +33,25 @@ export interface TrainingReport {
 
 /** The whole page is one file, which loads nothing; texts from outside are escaped. */
 export function renderTrainingPage(report: TrainingReport): string {
-  const { config, dataset, metrics, status } = report;
-  const { $schema: _, ...settings } = config;
+  const { command, config, dataset, metrics, status } = report;
   const steps = metrics.filter((metric) => metric.kind === 'step');
   const validations = metrics.filter((metric) => metric.kind === 'validation');
-  const notices = alarms(report);
-  const sections: (Section | undefined)[] = [
-    { id: 'result', title: 'Result', content: headline(report, steps, validations) },
-    notices && { id: 'alarms', title: 'Alarms', content: notices },
-    {
-      id: 'use',
-      title: status.kind === 'complete' || status.kind === 'early' ? 'Use it' : 'Go on',
-      content: use(report, validations),
-    },
+  const frame: TrainingFrame = {
+    what: 'training',
+    subject: basename(config.model),
+    relation: 'trained on',
+    object: basename(dataset.path),
+    unit: 'step',
+    early: `after ${plural(config.patience ?? 0, 'validation')} without a lower loss`,
+    facts: [
+      ['method', methodText(config.method)],
+      ['seed', config.seed],
+      ['device', config.device],
+    ],
+    ...{ command, config, metrics, status },
+    notices: dataset.changed ? [changedData] : [],
+  };
+  return trainingPage(frame, headline(report, steps, validations), use(report, validations), [
     {
       id: 'loss',
       title: 'Loss',
@@ -67,84 +63,15 @@ export function renderTrainingPage(report: TrainingReport): string {
       content: steps.length === 0 ? nothing : courseCharts({ steps, validations }, config.maxGradientNorm),
     },
     { id: 'data', title: 'Data', content: data(report) },
-    { id: 'config', title: 'Config', content: preformatted(stringify(settings)) },
-  ];
-  const name = basename(config.output);
-  const isRunning = status.kind === 'running';
-  return page({
-    following: isRunning ? followed(metrics) : undefined,
-    title: `${isRunning ? `${doneText(metrics)} ` : ''}${name}: ${basename(config.model)} trained on ${basename(dataset.path)}`,
-    header: header(report),
-    sections: sections.filter((section) => section !== undefined),
-    footer: html`<p>State as of ${formatTime(metrics.at(-1)?.time ?? '')}. Written by policyloop ${version()}.</p>`,
-  });
+  ]);
 }
 
-/** Nothing was heard of a training for long where it took three times as long as anything before. */
-export const followed = (metrics: readonly { readonly time: string; readonly seconds: number }[]) => ({
-  written: metrics.at(-1)?.time ?? '',
-  silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)),
-});
-
-function doneText(metrics: readonly Metric[]): string {
-  const total = metrics.findLast((metric) => metric.kind === 'start')?.totalSteps ?? 0;
-  return total === 0 ? '' : `${Math.floor((100 * (metrics.at(-1)?.step ?? 0)) / total)} %`;
-}
+const changedData = {
+  message: 'the rows of the dataset are not those that its manifest describes',
+  remedy: 'make the dataset anew, unless it was changed on purpose',
+};
 
 const nothing = html`<p class="empty">There was no step yet.</p>`;
-
-function header({ config, dataset, metrics, status }: TrainingReport): Html {
-  const first = metrics[0];
-  return html`<header>
-<p class="kicker">policyloop training <b>${basename(config.output)}</b></p>
-<h1>${basename(config.model)} <span class="by">trained on</span> ${basename(dataset.path)}</h1>
-<p class="state"><span class="status ${statusName(status)}">${statusName(status)}</span> ${statusText(status, config, metrics)}</p>
-<dl class="facts">
-<div><dt>method</dt><dd>${methodText(config)}</dd></div>
-<div><dt>seed</dt><dd>${config.seed}</dd></div>
-<div><dt>device</dt><dd>${config.device}</dd></div>
-${first && html`<div><dt>started</dt><dd>${formatTime(first.time)}</dd></div>`}
-</dl>
-</header>`;
-}
-
-/** The status of a run that went alike, so that the pages agree. */
-function statusName({ kind }: TrainingStatus): string {
-  return kind === 'complete' || kind === 'early' ? 'completed' : kind;
-}
-
-function statusText(status: TrainingStatus, { patience }: TrainConfig, metrics: readonly Metric[]): string {
-  switch (status.kind) {
-    case 'running':
-      return runningText(status.secondsLeft, metrics);
-    case 'interrupted':
-      return 'by the user; the same command goes on from the checkpoint';
-    case 'complete':
-      return 'after all steps';
-    case 'early':
-      return `early, after ${plural(patience ?? 0, 'validation')} without a lower loss`;
-    case 'failed':
-      return status.message;
-  }
-}
-
-function runningText(secondsLeft: number | undefined, metrics: readonly Metric[]): string {
-  const last = metrics.at(-1);
-  const total = metrics.findLast((metric) => metric.kind === 'start')?.totalSteps ?? 0;
-  const left = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
-  return `step ${formatCount(last?.step ?? 0)} of ${formatCount(total)}, ${doneText(metrics)}${left}`;
-}
-
-function methodText({ method }: TrainConfig): string {
-  switch (method.kind) {
-    case 'lora':
-      return `LoRA of rank ${method.rank} on ${method.modules.join(', ')}`;
-    case 'full':
-      return 'all weights';
-    case 'scratch':
-      return 'all weights, from random ones';
-  }
-}
 
 /** The figures that a training is judged by, the validation loss first. */
 function headline(
@@ -189,54 +116,23 @@ function validationTile(validations: readonly MetricOf<'validation'>[]): Html {
   return tile('Lowest validation loss', formatLoss(best.loss), before, 'confirmed');
 }
 
-function alarms({ status, dataset, metrics }: TrainingReport): Html | undefined {
-  const found: { readonly message: string; readonly remedy?: string | undefined }[] = [
-    ...(status.kind === 'failed' ? [status] : []),
-    // Each session raises the alarms of data and template again.
-    ...new Map(
-      metrics.flatMap((metric) => (metric.kind === 'alarm' ? [[metric.message, metric] as const] : [])),
-    ).values(),
-  ];
-  if (dataset.changed)
-    found.push({
-      message: 'the rows of the dataset are not those that its manifest describes',
-      remedy: 'make the dataset anew, unless it was changed on purpose',
-    });
-  return found.length === 0 ? undefined : alarmList(found);
-}
-
-const goOnTexts = {
-  running:
-    'The training goes on, or was cut off without notice; then the same command continues from the last checkpoint:',
-  interrupted: 'The same command continues from the last checkpoint:',
-  failed:
-    'Once its cause is mended, the same command continues from the last checkpoint; with other settings, give another output:',
-};
-
-function use(
-  { command, config, status }: TrainingReport,
-  validations: readonly MetricOf<'validation'>[],
-): Content {
-  if (status.kind !== 'complete' && status.kind !== 'early') {
-    return html`<p>${goOnTexts[status.kind]}</p>
-${preformatted(command)}`;
-  }
+function use({ config, status }: TrainingReport, validations: readonly MetricOf<'validation'>[]): Content {
+  if (status.kind !== 'complete' && status.kind !== 'early') return '';
   const best = validations.findLast((validation) => validation.best);
   const lora = config.method.kind === 'lora';
+  const quantization = config.method.kind === 'lora' ? config.method.quantization : 'none';
   const settings = {
     model: {
       provider: 'local',
       path: lora ? config.model : join(config.output, basename(status.result)),
       ...(lora && { adapter: join(config.output, basename(status.result)) }),
+      ...(quantization !== 'none' && { quantization }),
     },
   };
-  const overrides = lora
-    ? [`model.path=${config.model}`, `model.adapter=${status.result}`]
-    : [`model.path=${status.result}`];
   return html`<p>${best === undefined ? 'The result holds the values after the last step' : `The result holds the values of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of an experiment:</p>
 ${preformatted(stringify(settings).trimEnd())}
 <p>Or on the command line:</p>
-${preformatted(['policyloop run CONFIG model.provider=local', ...overrides.map(shellWord)].join(' '))}`;
+${preformatted(`policyloop run CONFIG model.provider=local ${servedAs(config.method, config.model, status.result)}`)}`;
 }
 
 function data({ dataset, metrics }: TrainingReport): Html {

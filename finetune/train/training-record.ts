@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { replaceFile } from '../../src/storage/files.js';
 import { type Metric, MetricsLog } from './metrics.js';
 import { Pace } from './pace.js';
+import type { TrainingStatus } from './pages/frame.js';
 import { EventFile, trainingScalars } from './tensorboard.js';
-import { renderTrainingPage, type TrainingReport, type TrainingStatus } from './training-page.js';
+import { renderTrainingPage, type TrainingReport } from './training-page.js';
 
 /** Names in the output directory. */
 export const recordFiles = {

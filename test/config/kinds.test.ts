@@ -97,6 +97,22 @@ describe('a config of another kind', () => {
   });
 });
 
+describe('a config of reinforcement learning is that of a policy of numbers', () => {
+  const [language, numbers] = [samples.rl, 'environment: CartPole-v1\nalgorithm: { kind: ppo }\n'];
+
+  it.each([
+    ['by its algorithm', numbers, [], true],
+    ['by its policy', 'environment: CartPole-v1\npolicy: { kind: mlp }\n', [], true],
+    ['by what is given over it', 'environment: CartPole-v1\n', ['algorithm={kind: trpo}'], true],
+    ['once its model is taken out', language, ['model=', 'policy.kind=mlp'], true],
+    ['not where it has a model, too', language, ['policy.kind=mlp'], false],
+    ['not by an override that only begins alike', 'environment: bandit\n', ['policyOfMine=3'], false],
+    ['not once the key is taken out', numbers, ['algorithm='], false],
+  ])('%s', (_, text, overrides, expected) => {
+    expect(isNumericConfig(written(text).file, overrides, '')).toBe(expected);
+  });
+});
+
 describe('every kind is read alike', () => {
   it.each(configKindNames)('%s: what is missing, empty or no mapping', (kind) => {
     const keys = configKinds[kind].required.join(' and ');

@@ -1,8 +1,10 @@
+import { basename } from 'node:path';
 import { z } from 'zod';
 import { openConfig } from '../../../src/config/file.js';
 import { environmentSchema } from '../../../src/environments/settings.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { controlNames } from '../../../src/search/controls.js';
+import { applyOverrides } from '../../../src/settings/overrides.js';
 import { jsonSchemaOf, type SettingsKind } from '../../../src/settings/schema.js';
 import { readTrainingConfig } from '../../train/train-config.js';
 
@@ -131,15 +133,26 @@ export const numericKind: SettingsKind<Written> = {
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
 };
 
+/** What is trained, in a few words. */
+export function policyText(policy: NumericConfig['policy']): string {
+  const widths = policy.hidden.join('-');
+  return policy.kind === 'mlp'
+    ? `mlp ${widths} ${policy.activation}`
+    : `${basename(policy.path)} and mlp ${widths}`;
+}
+
+/** Keys of any name, so that a config can be looked at before its kind is known. */
+const anyKind = { json: {}, example: numericKind.example };
+
 /**
- * Whether a config of reinforcement learning, or what is given over it, names a policy of numbers in the place of a
+ * Whether a config of reinforcement learning, with what is given over it, is that of a policy of numbers rather than of a
  * language model.
- * @throws UserError where there is no such config
+ * @throws UserError where there is no such config, or an override is malformed
  */
 export function isNumericConfig(file: string, overrides: readonly string[], cwd: string): boolean {
-  const { content } = openConfig('rl', file, { cwd });
-  const named = (key: string) => Object.hasOwn(content, key);
-  return named('policy') || (!named('model') && overrides.some((text) => text.startsWith('policy')));
+  const { content } = applyOverrides(openConfig('rl', file, { cwd }).content, overrides, anyKind);
+  const has = (key: string) => Object.hasOwn(content, key);
+  return has('algorithm') || (has('policy') && !has('model'));
 }
 
 /**

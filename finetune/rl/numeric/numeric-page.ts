@@ -1,23 +1,18 @@
 /** `index.html` of the training of a numeric policy: its result beside the baselines, its course, its settings. */
-import { basename } from 'node:path';
-import { stringify } from 'yaml';
-import { version } from '../../../src/base/package.js';
-import { type Html, html, preformatted } from '../../../src/format/html.js';
+import { type Content, type Html, html } from '../../../src/format/html.js';
 import {
   formatCompact,
   formatCount,
   formatDuration,
   formatNumber,
-  formatTime,
   plural,
 } from '../../../src/format/numbers.js';
 import { htmlTable, number, text } from '../../../src/format/table.js';
-import { page, type Section } from '../../../src/report/page/page.js';
 import { tile } from '../../../src/report/views/overview.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
+import { type TrainingFrame, type TrainingStatus, trainingPage } from '../../train/pages/frame.js';
 import { stepChart } from '../../train/training-charts.js';
-import { followed, type TrainingStatus } from '../../train/training-page.js';
-import type { NumericConfig } from './numeric-config.js';
+import { type NumericConfig, policyText } from './numeric-config.js';
 import type { NumericMetric, NumericMetricOf } from './numeric-record.js';
 
 export interface NumericReport {
@@ -32,51 +27,29 @@ export interface NumericReport {
 /** The whole page is one file, which loads nothing; texts from outside are escaped. */
 export function renderNumericPage(report: NumericReport): string {
   const { command, config, metrics, status } = report;
-  const { $schema: _, ...settings } = config;
   const steps = metrics.filter((metric) => metric.kind === 'step');
-  const isOver = status.kind === 'complete' || status.kind === 'early';
-  const sections: (Section | undefined)[] = [
-    { id: 'result', title: 'Result', content: headline(report, steps) },
+  const frame: TrainingFrame = {
+    what: 'reinforcement learning',
+    subject: config.algorithm.kind.toUpperCase(),
+    relation: 'in',
+    object: config.environment.id,
+    unit: 'update',
+    early: 'after all episodes',
+    facts: [
+      ['policy', policyText(config.policy)],
+      ['seed', config.seed],
+    ],
+    ...{ command, config, metrics, status },
+  };
+  return trainingPage(frame, headline(report, steps), use(status), [
     { id: 'baselines', title: 'Beside it', content: comparison(metrics) },
-    isOver
-      ? undefined
-      : {
-          id: 'use',
-          title: 'Go on',
-          content: html`<p>The same command continues from the last checkpoint:</p>${preformatted(command)}`,
-        },
     { id: 'course', title: 'Course', content: course(steps, metrics) },
-    { id: 'config', title: 'Config', content: preformatted(stringify(settings)) },
-  ];
-  return page({
-    following: status.kind === 'running' ? followed(metrics) : undefined,
-    title: `${basename(config.output)}: ${config.algorithm.kind} in ${config.environment.id}`,
-    header: header(report, steps),
-    sections: sections.filter((section) => section !== undefined),
-    footer: html`<p>State as of ${formatTime(metrics.at(-1)?.time ?? '')}. Written by policyloop ${version()}.</p>`,
-  });
+  ]);
 }
 
-function header({ config, metrics, status }: NumericReport, steps: readonly NumericMetricOf<'step'>[]): Html {
-  const state = status.kind === 'complete' || status.kind === 'early' ? 'completed' : status.kind;
-  const total = metrics.findLast((metric) => metric.kind === 'start')?.totalSteps ?? 0;
-  const left =
-    status.kind === 'running' && status.secondsLeft !== undefined
-      ? `, about ${formatDuration(1000 * status.secondsLeft)} left`
-      : '';
-  const said =
-    status.kind === 'failed'
-      ? status.message
-      : `${formatCount(steps.at(-1)?.step ?? 0)} of ${formatCount(total)} updates${left}`;
-  return html`<header>
-<p class="kicker">policyloop reinforcement learning <b>${basename(config.output)}</b></p>
-<h1>${config.algorithm.kind.toUpperCase()} <span class="by">in</span> ${config.environment.id}</h1>
-<p class="state"><span class="status ${state}">${state}</span> ${said}</p>
-<dl class="facts">
-<div><dt>policy</dt><dd>${config.policy.kind}</dd></div>
-<div><dt>seed</dt><dd>${config.seed}</dd></div>
-</dl>
-</header>`;
+function use(status: TrainingStatus): Content {
+  if (status.kind !== 'complete' && status.kind !== 'early') return '';
+  return html`<p>The parameters of the best evaluation, and the mean and deviation of the observations that they expect, lie in <code>${status.result}</code>.</p>`;
 }
 
 function headline({ metrics }: NumericReport, steps: readonly NumericMetricOf<'step'>[]): Html {

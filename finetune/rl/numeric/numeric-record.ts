@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { replaceFile } from '../../../src/storage/files.js';
 import { MetricsLog, type Timed } from '../../train/metrics.js';
-import type { TrainingStatus } from '../../train/training-page.js';
+import type { TrainingStatus } from '../../train/pages/frame.js';
 import { recordFiles } from '../../train/training-record.js';
 import type { NumericEvent } from './train-numeric.js';
 

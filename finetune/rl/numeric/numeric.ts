@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../../src/base/context.js';
-import { UserError } from '../../../src/base/errors.js';
 import { formatDuration, formatNumber } from '../../../src/format/numbers.js';
 import { createProgress, type Progress } from '../../../src/format/progress.js';
 import { shellWord } from '../../../src/format/shell-word.js';
@@ -12,7 +11,7 @@ import { requireRuntime } from '../../../src/models/local/engine/require-runtime
 import { mean } from '../../../src/statistics/descriptive.js';
 import { lockRun } from '../../../src/storage/lock.js';
 import { createMeter } from '../../train/metrics.js';
-import type { TrainingStatus } from '../../train/training-page.js';
+import { failed } from '../../train/pages/frame.js';
 import { recordFiles } from '../../train/training-record.js';
 import { loadNumericConfig, type NumericConfig } from './numeric-config.js';
 import { renderNumericPage } from './numeric-page.js';
@@ -145,12 +144,6 @@ function show(progress: Progress, metric: NumericMetric, secondsLeft: number | u
       break;
     default:
   }
-}
-
-function failed(error: unknown): TrainingStatus {
-  const [problem] = error instanceof UserError ? error.problems : [];
-  if (problem !== undefined) return { kind: 'failed', message: problem.message, remedy: problem.remedy };
-  return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
 }
 
 function described(

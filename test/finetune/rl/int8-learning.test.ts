@@ -1,0 +1,43 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../../../src/base/package.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+import { learnt, tinyConfig } from './tiny-learning.js';
+
+/** The embedded model, copied: the codes of its weights are kept beside it. */
+function written(compute: 'float32' | 'int8', more: object = {}) {
+  const folder = temporaryDirectory();
+  cpSync(join(packageRoot(), 'models/tiny-improver'), join(folder, 'improver'), { recursive: true });
+  const config = {
+    ...{ model: './improver', method: { kind: 'lora', rank: 4, compute }, learningRate: 1e-3 },
+    ...{ environment: 'bandit', updates: 3, groups: 2, groupSize: 8, agent: { maxTokens: 8 } },
+    ...{ checkpointEvery: 1, evaluation: { every: 100, episodes: 8 } },
+    ...more,
+  };
+  return { folder, config };
+}
+
+const flat = ({ parameters }: Awaited<ReturnType<typeof learnt>>) =>
+  parameters.flatMap(({ values }) => [...values]);
+
+describe('reinforcement learning with products in int8', () => {
+  it('samples with the arithmetic that it trains with, and is another learning than in float32', async () => {
+    const [exact, rounded] = [written('float32'), written('int8')];
+    const inFloat = await learnt(tinyConfig(exact.config, exact.folder));
+    const inInt8 = await learnt(tinyConfig(rounded.config, rounded.folder));
+    for (const { largestMismatch, mismatch } of inInt8.steps) {
+      expect(mismatch).toBeLessThan(1e-3);
+      expect(largestMismatch).toBeLessThan(0.3);
+    }
+    expect(inInt8.steps[0]!.entropy).not.toBe(inFloat.steps[0]!.entropy);
+    expect(inInt8.steps[0]!.entropy).toBeCloseTo(inFloat.steps[0]!.entropy, 1);
+  });
+
+  it('goes on from a checkpoint to the same bits', async () => {
+    const [whole, cut] = [written('int8'), written('int8')];
+    const expected = await learnt(tinyConfig(whole.config, whole.folder));
+    await learnt(tinyConfig(cut.config, cut.folder), { stop: () => true });
+    expect(flat(await learnt(tinyConfig(cut.config, cut.folder)))).toEqual(flat(expected));
+  });
+});
