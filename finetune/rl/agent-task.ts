@@ -1,16 +1,24 @@
 /** The model as an agent: it plays groups of episodes in an environment. */
-import { genericAgent } from '../../src/agents/agent.js';
-import { type Fallback, type GameSetting, playGames } from '../../src/agents/player.js';
+import { type GameSetting, playGames } from '../../src/agents/player.js';
+import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
+import type { Reading } from '../../src/agents/reading.js';
+import type { Fallback } from '../../src/agents/settings.js';
 import { UserError } from '../../src/base/errors.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import type { Environment } from '../../src/environments/environment.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { episodeOf, type Group } from './episode.js';
 import type { SampledReply, Sampler } from './sampler.js';
 
 export interface AgentSettings {
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
+  /** See `openAgent`. */
+  readonly prompts?: string | undefined;
+  readonly act: Reading;
   readonly history: number;
+  readonly historyTokens?: number | undefined;
   readonly fallback: Fallback;
+  readonly asks: number;
   readonly maxTurns: number;
 }
 
@@ -29,25 +37,29 @@ const mostAtOnce = 256;
 
 /** @throws UserError for an unknown environment, or one whose actions can't be put in words */
 export async function openAgentTask(
-  { environment: { id, options }, history, fallback, maxTurns }: AgentSettings,
+  { environment: { id, options }, prompts, act, ...playing }: AgentSettings,
   episodes: number,
 ): Promise<RlTask> {
   const environments = await Promise.all(
     Array.from({ length: Math.min(episodes, mostAtOnce) }, () => makeEnvironment(id, options)),
   );
   const [first] = environments;
-  const agent = genericAgent(first!);
-  if (fallback !== 'end' && !isListed(first!.actionSpace))
+  const { fallback, maxTurns } = playing;
+  const agent = openAgent({
+    ...{ environment: first!, options, prompts, reading: act },
+    ...{ maxSteps: maxTurns, field: 'agent.prompts' },
+  });
+  if (['random', 'first'].includes(fallback) && !isListed(first!))
     throw new UserError({
       field: 'agent.fallback',
       value: fallback,
       message: `the actions of ${id} can't be listed`,
-      alternatives: ['end'],
+      alternatives: ['ask-again', 'end'],
     });
   return {
     async play(sampler, starts, size, seed) {
       const setting: GameSetting<SampledReply> = {
-        ...{ environments, agent, history, fallback, maxTurns },
+        ...{ environments, agent, ...playing },
         speaker: sampler,
       };
       const samplings = deriveSeeds(seed, [], starts.length * size);
@@ -64,5 +76,8 @@ export async function openAgentTask(
   };
 }
 
-const isListed = (space: { readonly kind: string; readonly choices?: unknown }): boolean =>
-  space.kind === 'discrete' || space.kind === 'tuple' || space.choices !== undefined;
+/** A text world lists what it admits. */
+const isListed = ({ actionSpace, info }: Environment): boolean =>
+  actionSpace.kind === 'discrete' ||
+  actionSpace.kind === 'tuple' ||
+  (actionSpace.kind === 'text' && (actionSpace.choices ?? info) !== undefined);

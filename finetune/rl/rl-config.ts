@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { fallbacks } from '../../src/agents/player.js';
+import { readings } from '../../src/agents/reading.js';
+import { agentShape, fallbacks } from '../../src/agents/settings.js';
 import { environmentSchema } from '../../src/environments/settings.js';
 import { deviceSchema, ignoreKeysSchema, modelDirectory } from '../../src/models/local/settings.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
@@ -13,16 +14,16 @@ const count = (minimum: number) => z.int().min(minimum);
 
 const agentSchema = z
   .strictObject({
-    history: count(0)
-      .default(1000)
-      .describe(
-        'Turns before the present one that the model is shown; the default shows whole conversations',
-      ),
+    ...agentShape,
+    act: z
+      .enum(readings)
+      .default('text')
+      .describe('The last action that a free reply names, or that of a JSON object: `{"action": …}`'),
     fallback: z
       .enum(fallbacks)
       .default('end')
       .describe(
-        'What follows a reply that names no action: a random one, the first, or the end of the episode',
+        'What follows a reply that names no action: the model is asked again, a random action, the first, or the end of the episode',
       ),
     maxTurns: count(1)
       .default(200)

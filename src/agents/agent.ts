@@ -1,24 +1,61 @@
 /** A language model in the policy: what it is told of an environment, and what its replies mean there. */
 import { short } from '../environments/catalogue/facts.js';
-import type { Action, EnvironmentSpec, Observation, Space } from '../environments/environment.js';
-import { isValidAction } from '../environments/limited-environment.js';
+import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
+import { type Choice, listedChoices } from './choices.js';
+import { type Reading, readAction } from './reading.js';
 
+/** What is known beside an observation. */
+export interface Moment {
+  /** The actions that can be taken now, where they can be listed. */
+  readonly choices?: readonly Choice[] | undefined;
+  /** Of a text world. */
+  readonly info?: TextInfo | undefined;
+  /** Steps that were taken before. */
+  readonly steps: number;
+  /** The reward of the last one; undefined before the first. */
+  readonly reward?: number | undefined;
+}
+
+/** Three functions make an agent; the others have a default. */
 export interface Agent {
   /** What the model is told once, before everything else; an empty text stands for nothing. */
   systemPrompt(): string;
-  formatObservation(observation: Observation): string;
-  /** The action that a reply names; undefined where it names none. */
-  extractAction(reply: string): Action | undefined;
+  formatObservation(observation: Observation, moment: Moment): string;
+  /**
+   * The action that a reply names; undefined where it names none.
+   * @param choices those that can be taken now, where they can be listed
+   */
+  extractAction(reply: string, choices?: readonly Choice[]): Action | undefined;
+  /** The actions that can be taken now; left out, the numbers of the space, or what a text world admits. */
+  choices?(info?: TextInfo): readonly Choice[] | undefined;
+  /** What a model is told whose reply named no action, where it is asked again. */
+  askAgain?(choices?: readonly Choice[]): string;
 }
 
 /** An agent for any environment: it shows observations as they are, and takes the last action that a reply names. */
-export function genericAgent({ observationSpace, actionSpace }: EnvironmentSpec): Agent {
+export function genericAgent(
+  { observationSpace, actionSpace }: EnvironmentSpec,
+  reading: Reading = 'text',
+): Required<Agent> {
+  const choices = (info?: TextInfo) => listedChoices(actionSpace, undefined, info);
   return {
-    systemPrompt: () => (actionSpace.kind === 'text' ? '' : `Reply with ${actionWords(actionSpace)}.`),
+    systemPrompt() {
+      const json = reading === 'json' ? 'Reply with JSON: {"action": …}.' : '';
+      const words = actionSpace.kind === 'text' ? '' : `Reply with ${actionWords(actionSpace)}.`;
+      return [words, json].filter((text) => text !== '').join(' ');
+    },
     formatObservation: (observation) =>
       observationSpace.kind === 'text' ? String(observation) : `Observation: ${shown(observation)}`,
-    extractAction: (reply) => lastAction(reply, actionSpace),
+    extractAction: (reply, now = choices()) => readAction(reply, actionSpace, now, reading),
+    choices,
+    askAgain: defaultAskAgain,
   };
+}
+
+/** What a model is told whose reply named no action. */
+export function defaultAskAgain(choices?: readonly Choice[]): string {
+  const named = choices === undefined ? '' : ` One of: ${choices.map(({ text }) => text).join(', ')}.`;
+  return `That names no action that is possible now.${named} Reply with the action.`;
 }
 
 const shown = (observation: Observation): string =>
@@ -35,43 +72,4 @@ function actionWords(space: Exclude<Space, { kind: 'text' }>): string {
     case 'tuple':
       return `your action, ${space.spaces.length} whole numbers`;
   }
-}
-
-const number = /-?\d+(?:\.\d+)?/g;
-
-function lastAction(reply: string, space: Space): Action | undefined {
-  if (space.kind === 'text') {
-    if (space.choices !== undefined) return lastChoice(reply, space.choices);
-    return reply.trim() === '' ? undefined : reply.trim();
-  }
-  const numbers = (reply.match(number) ?? []).map(Number);
-  if (space.kind === 'discrete') return numbers.findLast((value) => isValidAction(value, space));
-  const { length } = space.kind === 'box' ? space.low : space.spaces;
-  const last = numbers.slice(-length);
-  return isValidAction(last, space) ? last : undefined;
-}
-
-/** The choice that ends last as words of its own, the longest of those that end there; case makes no difference. */
-function lastChoice(reply: string, choices: readonly string[]): string | undefined {
-  const text = reply.toLowerCase();
-  let found: { readonly choice: string; readonly end: number } | undefined;
-  for (const choice of choices) {
-    const end = lastEnd(text, choice.toLowerCase());
-    if (end === undefined) continue;
-    const isLater = found === undefined || end > found.end;
-    if (isLater || (end === found?.end && choice.length > found.choice.length)) found = { choice, end };
-  }
-  return found?.choice;
-}
-
-const inWord = /[\p{L}\p{N}_]/u;
-
-/** Where the last occurrence ends that no letter or digit goes on. */
-function lastEnd(text: string, words: string): number | undefined {
-  for (let at = text.lastIndexOf(words); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(words, at - 1)) {
-    const end = at + words.length;
-    const isOwn = !inWord.test(text[at - 1] ?? ' ') && !inWord.test(text[end] ?? ' ');
-    if (isOwn) return end;
-  }
-  return undefined;
 }

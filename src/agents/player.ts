@@ -1,18 +1,14 @@
 /** Plays episodes with an agent, many side by side: each turn asks for the replies of all that go on. */
-import type { Action, Environment, Observation } from '../environments/environment.js';
+import type { Action, BoxSpace, Environment, Observation } from '../environments/environment.js';
+import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createGenerator, deriveSeeds, type RandomGenerator } from '../random/generator.js';
-import type { Agent } from './agent.js';
-import type { Conversation, Exchange, Reply, Speaker } from './speaker.js';
-
-/**
- * What follows a reply that names no action: an action drawn at random, the first one, or the end of the episode, which
- * is given up.
- */
-export const fallbacks = ['random', 'first', 'end'] as const;
-export type Fallback = (typeof fallbacks)[number];
+import { type Agent, defaultAskAgain, type Moment } from './agent.js';
+import { type Choice, listedChoices } from './choices.js';
+import type { Fallback } from './settings.js';
+import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker } from './speaker.js';
 
 export interface Turn<R extends Reply = Reply> extends Exchange<R> {
-  /** Absent where the reply named none and the episode ended. */
+  /** Absent where the reply named none and no step was taken: the model was asked again, or gave up. */
   readonly action?: Action;
   /** Whether the reply named the action. */
   readonly valid: boolean;
@@ -35,7 +31,11 @@ export interface GameSetting<R extends Reply> {
   readonly speaker: Speaker<R>;
   /** Turns before the present one that the model is shown. */
   readonly history: number;
+  /** Tokens that a prompt may have; the oldest turns that make it longer are left out. */
+  readonly historyTokens?: number | undefined;
   readonly fallback: Fallback;
+  /** How often a model is asked again in a row. Default: 2. */
+  readonly asks?: number | undefined;
   /** Turns after which an episode is cut, beside the environment's own limit. */
   readonly maxTurns: number;
 }
@@ -55,7 +55,7 @@ export async function playGames<R extends Reply>(
   for (let first = 0; first < seeds.length; first += setting.environments.length) {
     const wave = seeds
       .slice(first, first + setting.environments.length)
-      .map((one, i) => new RunningGame(setting, setting.environments[i]!, one));
+      .map((one, i) => new RunningGame(setting, setting.environments[i]!, one, first + i));
     games.push(...wave);
     let running = wave;
     while (running.length > 0) {
@@ -70,19 +70,30 @@ export async function playGames<R extends Reply>(
 class RunningGame<R extends Reply> {
   readonly #setting: GameSetting<R>;
   readonly #environment: Environment;
+  readonly #number: number;
   readonly #seed: number;
   readonly #random: RandomGenerator;
   readonly #turns: Turn<R>[] = [];
-  #observation: Observation;
+  #choices: readonly Choice[] | undefined;
+  #message = '';
+  #steps = 0;
+  /** Replies in a row that named no action. */
+  #unclear = 0;
   #terminated = false;
   #truncated = false;
 
-  constructor(setting: GameSetting<R>, environment: Environment, { start, sampling }: GameSeeds) {
+  constructor(
+    setting: GameSetting<R>,
+    environment: Environment,
+    { start, sampling }: GameSeeds,
+    number: number,
+  ) {
     this.#setting = setting;
     this.#environment = environment;
+    this.#number = number;
     this.#seed = sampling;
     this.#random = createGenerator(sampling, [1]);
-    this.#observation = environment.reset(start);
+    this.#see(environment.reset(start));
   }
 
   get ended(): boolean {
@@ -90,50 +101,82 @@ class RunningGame<R extends Reply> {
   }
 
   conversation(): Conversation<R> {
-    const { agent, history } = this.#setting;
     const turn = this.#turns.length;
+    const before = this.#shown();
     return {
-      system: agent.systemPrompt(),
-      before: this.#turns.slice(Math.max(0, turn - history)),
-      whole: turn <= history,
-      message: agent.formatObservation(this.#observation),
+      system: this.#setting.agent.systemPrompt(),
+      before,
+      whole: before.length === turn,
+      message: this.#message,
       // Models take seeds below 2^31.
       seed: deriveSeeds(this.#seed, [0, turn], 1)[0]! >>> 1,
+      choices: this.#choices,
+      game: this.#number,
+      turn,
     };
   }
 
   take(reply: R): void {
-    const { agent, fallback, maxTurns } = this.#setting;
-    const message = agent.formatObservation(this.#observation);
-    const named = agent.extractAction(reply.text);
+    const { agent, fallback, asks = 2, maxTurns } = this.#setting;
+    const message = this.#message;
+    const named = agent.extractAction(reply.text, this.#choices);
     const valid = named !== undefined;
-    const action = named ?? (fallback === 'end' ? undefined : this.#chosen(fallback));
+    this.#unclear = valid ? 0 : this.#unclear + 1;
+    const isAsked = !valid && fallback === 'ask-again' && this.#unclear <= asks;
+    const action = named ?? (isAsked ? undefined : this.#fallback());
     if (action === undefined) {
       this.#turns.push({ message, reply, valid, reward: 0 });
-      this.#terminated = true;
-      return;
+      if (isAsked) this.#message = agent.askAgain?.(this.#choices) ?? defaultAskAgain(this.#choices);
+      else this.#terminated = true;
+    } else {
+      const step = this.#environment.step(action);
+      this.#turns.push({ message, reply, action, valid, reward: step.reward });
+      this.#unclear = 0;
+      this.#steps++;
+      this.#terminated = step.terminated;
+      this.#truncated = step.truncated;
+      this.#see(step.observation, step.reward);
     }
-    const step = this.#environment.step(action);
-    this.#turns.push({ message, reply, action, valid, reward: step.reward });
-    this.#observation = step.observation;
-    this.#terminated = step.terminated;
-    this.#truncated = step.truncated || (this.#turns.length >= maxTurns && !step.terminated);
+    this.#truncated ||= this.#turns.length >= maxTurns && !this.#terminated;
   }
 
-  /** Undefined where the actions can't be listed. */
-  #chosen(fallback: 'random' | 'first'): Action | undefined {
+  #see(observation: Observation, reward?: number): void {
+    const { agent } = this.#setting;
+    const info = this.#environment.info?.();
+    this.#choices = agent.choices?.(info) ?? listedChoices(this.#environment.actionSpace, undefined, info);
+    const moment: Moment = { choices: this.#choices, info, steps: this.#steps, reward };
+    this.#message = agent.formatObservation(observation, moment);
+  }
+
+  /** The latest turns that may be shown: so many, and as many as the budget of tokens holds. */
+  #shown(): readonly Turn<R>[] {
+    const { agent, history, historyTokens, speaker } = this.#setting;
+    let shown = history === 0 ? [] : this.#turns.slice(-history);
+    if (historyTokens === undefined) return shown;
+    const count = (before: readonly Turn<R>[]) => {
+      const messages = messagesOf({ system: agent.systemPrompt(), before, message: this.#message });
+      return speaker.count?.(messages) ?? estimatePromptTokens(messages);
+    };
+    let [fewest, most] = [0, shown.length];
+    while (fewest < most) {
+      const middle = Math.ceil((fewest + most) / 2);
+      if (count(shown.slice(shown.length - middle)) <= historyTokens) fewest = middle;
+      else most = middle - 1;
+    }
+    shown = shown.slice(shown.length - fewest);
+    return shown;
+  }
+
+  /** Undefined where the episode ends, or the actions can't be drawn from. */
+  #fallback(): Action | undefined {
+    const { fallback } = this.#setting;
+    if (fallback === 'end') return undefined;
     const space = this.#environment.actionSpace;
     const pick = (count: number) => (fallback === 'first' ? 0 : this.#random.integers(0, count));
-    switch (space.kind) {
-      case 'discrete':
-        return (space.start ?? 0) + pick(space.n);
-      case 'tuple':
-        return space.spaces.map(({ n, start = 0 }) => start + pick(n));
-      case 'text':
-        return space.choices?.[pick(space.choices.length)];
-      case 'box':
-        return undefined;
-    }
+    if (space.kind === 'tuple') return space.spaces.map(({ n, start = 0 }) => start + pick(n));
+    if (space.kind === 'box') return fallback === 'first' ? undefined : randomVector(space, this.#random);
+    const { length } = this.#choices ?? [];
+    return length === 0 ? undefined : this.#choices![pick(length)]!.action;
   }
 
   result(): Game<R> {
@@ -144,4 +187,10 @@ class RunningGame<R extends Reply> {
       truncated: this.#truncated,
     };
   }
+}
+
+/** Uniform within the bounds; undefined where there are none. */
+function randomVector({ low, high }: BoxSpace, random: RandomGenerator): readonly number[] | undefined {
+  const vector = low.map((from, i) => from + (high[i]! - from) * random.random());
+  return vector.every((value) => Number.isFinite(value)) ? vector : undefined;
 }

@@ -1,5 +1,7 @@
 /** Where an agent's replies come from: a model of any provider, or a sampler that keeps token ids. */
 import type { ChatMessage, LanguageModel } from '../models/language-model.js';
+import { answerText } from '../prompting/answer/reply-text.js';
+import type { Choice } from './choices.js';
 
 export interface Reply {
   readonly text: string;
@@ -22,11 +24,18 @@ export interface Conversation<R extends Reply = Reply> {
   readonly message: string;
   /** The seed of the sampling. */
   readonly seed: number;
+  /** The actions that can be taken now, where they can be listed. */
+  readonly choices: readonly Choice[] | undefined;
+  /** Number of the game, in the order in which games were asked for, and of the reply within it; both from 0. */
+  readonly game: number;
+  readonly turn: number;
 }
 
 export interface Speaker<R extends Reply = Reply> {
   /** One reply to each conversation, in their order. */
   reply(conversations: readonly Conversation<R>[]): Promise<readonly R[]>;
+  /** Tokens of a prompt; estimated where it is left out. */
+  count?(messages: readonly ChatMessage[]): number;
 }
 
 export function messagesOf({
@@ -38,10 +47,16 @@ export function messagesOf({
     ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
     ...before.flatMap((exchange): ChatMessage[] => [
       { role: 'user', content: exchange.message },
-      { role: 'assistant', content: exchange.reply.text },
+      { role: 'assistant', content: quoted(exchange.reply.text) },
     ]),
     { role: 'user', content: message },
   ];
+}
+
+/** A reply as later turns show it: without its thinking, and never empty, which some servers refuse. */
+function quoted(reply: string): string {
+  const answer = answerText(reply).text.trim();
+  return answer === '' ? '(no text)' : answer;
 }
 
 /** @throws ModelError when the provider gave no completion */

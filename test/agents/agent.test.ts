@@ -58,6 +58,7 @@ it('shows observations as they are', () => {
   const shown = (observationSpace: Space, observation: number | number[] | string) =>
     genericAgent({ id: 'any', observationSpace, actionSpace: { kind: 'discrete', n: 2 } }).formatObservation(
       observation,
+      { steps: 0 },
     );
   expect(shown({ kind: 'text' }, 'You are in a kitchen.')).toBe('You are in a kitchen.');
   expect(shown({ kind: 'discrete', n: 16 }, 7)).toBe('Observation: 7');

@@ -1,10 +1,8 @@
 /** A prompt set: its template files, read and checked, and the messages that they make. */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import Handlebars from 'handlebars';
-import { messageOf, nearest, UserError } from '../../base/errors.js';
+import { nearest, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
-import { environmentFacts, environmentFamily, environmentName } from '../../environments/catalogue/facts.js';
+import { environmentFacts } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import type { ParseFailure } from '../answer/format.js';
 import { failureContext } from '../context/failure-context.js';
@@ -18,9 +16,10 @@ import {
   taskContextSchema,
 } from '../context/prompt-context.js';
 import { descriptionContext } from '../context/task-context.js';
-import { bounded, boundLoops } from './bounds.js';
+import { findDescription } from './description.js';
 import type { TemplateHelpers } from './helpers.js';
-import { blockHelpers, checkTemplate, type ParsedTemplate } from './template-check.js';
+import { compile, createHandlebars, hashOf, renderer, withField } from './rendering.js';
+import { checkTemplate, type ParsedTemplate } from './template-check.js';
 import { isFile, isFolder, readPartials, readTemplate } from './template-files.js';
 import { type Shape, shapeOfData, shapeOfSchema } from './template-scope.js';
 
@@ -81,7 +80,7 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
     [system!, shapeOfSchema(taskContextSchema)],
     [user!, shapeOfSchema(promptContextSchema)],
     [correction!, shapeOfSchema(correctionContextSchema)],
-    [describing, withFacts(shapeOfSchema(descriptionSchema), shapeOfData(facts))],
+    [describing, withField(shapeOfSchema(descriptionSchema), 'facts', shapeOfData(facts))],
   ];
   const checks = templates.map(([template, shape]) => checkTemplate(template, shape, partials, helpers));
   const problems = checks.flatMap((check) => check.problems);
@@ -103,46 +102,6 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
     formatCorrection: (context, failure) =>
       renderCorrection!({ ...context, failure: failureContext(failure) } satisfies CorrectionContext),
     hash: hashOf([...templates.map(([template]) => template), ...included.map(([, partial]) => partial)]),
-  };
-}
-
-/** An instance whose only helpers are `blockHelpers` and the user's: none that logs, looks up or evaluates. */
-function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
-  const handlebars = Handlebars.create();
-  boundLoops(handlebars);
-  for (const helper of Object.keys(handlebars.helpers)) {
-    if (!blockHelpers.includes(helper)) handlebars.unregisterHelper(helper);
-  }
-  for (const [name, value] of helpers) {
-    // Handlebars adds its own options to what the template gives.
-    const call = (...given: unknown[]) =>
-      typeof value === 'function' ? value(...given.slice(0, -1)) : value;
-    handlebars.registerHelper(name, call);
-  }
-  return handlebars;
-}
-
-function compile(
-  handlebars: typeof Handlebars,
-  program: hbs.AST.Program,
-  helpers: TemplateHelpers,
-): HandlebarsTemplateDelegate {
-  const knownHelpers = Object.fromEntries([...helpers.keys()].map((name) => [name, true]));
-  return handlebars.compile(program, { strict: true, noEscape: true, knownHelpersOnly: true, knownHelpers });
-}
-
-function renderer(
-  handlebars: typeof Handlebars,
-  { file, program }: ParsedTemplate,
-  helpers: TemplateHelpers,
-): (context: object) => string {
-  const render = compile(handlebars, program, helpers);
-  return (context) => {
-    try {
-      return bounded(() => render(context).trim());
-    } catch (error) {
-      throw new UserError({ file, message: `the template can't be rendered: ${messageOf(error)}` });
-    }
   };
 }
 
@@ -169,38 +128,4 @@ function fileOfSet(folder: string, name: (typeof fileNames)[number]): string {
     alternatives: fileNames.map((required) => `${required}.hbs`),
     remedy: `write it, or copy the one of ${join(packageRoot(), 'prompts', 'semantic')} and change it`,
   });
-}
-
-/** The file that describes an environment: that of the config, of the set, or of the package. */
-function findDescription(
-  set: string,
-  id: string,
-  chosen: string | undefined,
-): { readonly file: string; readonly folder: string | undefined } {
-  if (chosen !== undefined) {
-    if (isFile(chosen)) return { file: chosen, folder: undefined };
-    throw new UserError({ field: 'prompts.description', message: 'there is no such file', value: chosen });
-  }
-  const own = join(packageRoot(), 'prompts');
-  const candidates = [set, own].flatMap((folder) =>
-    [id, environmentName(id), environmentFamily(id)].map((name) => {
-      return { file: join(folder, 'environments', `${fileName(name)}.hbs`), folder };
-    }),
-  );
-  return (
-    candidates.find(({ file }) => isFile(file)) ?? { file: join(own, 'environments', 'any.hbs'), folder: own }
-  );
-}
-
-/** An id may hold characters that a file name can't, such as the slash of a namespace. */
-const fileName = (id: string): string => id.replace(/[^\w.-]/g, '-');
-
-function withFacts(context: Shape, facts: Shape): Shape {
-  return context.kind === 'object' ? { ...context, fields: { ...context.fields, facts } } : context;
-}
-
-function hashOf(templates: readonly ParsedTemplate[]): string {
-  const hash = createHash('sha256');
-  for (const { source } of templates) hash.update(`${source.length}:${source}`);
-  return hash.digest('hex');
 }

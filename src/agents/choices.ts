@@ -1,0 +1,42 @@
+/** The actions that can be taken now, each with the words that name it. */
+import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/environment.js';
+
+export interface Choice {
+  /** What a reply says for it. */
+  readonly text: string;
+  readonly action: Action;
+}
+
+/** More combinations than that are not listed. */
+const mostCombinations = 1000;
+
+/**
+ * The choices of an action space; undefined where they can't be listed.
+ * @param words for the actions of a discrete space, in their order; their numbers where there are none
+ * @param info of the present state of a text world, whose admissible commands are the choices
+ */
+export function listedChoices(
+  space: Space,
+  words?: readonly string[],
+  info?: TextInfo,
+): readonly Choice[] | undefined {
+  switch (space.kind) {
+    case 'discrete':
+      return members(space).map((action, i) => ({ text: words?.[i] ?? String(action), action }));
+    case 'tuple': {
+      if (space.spaces.reduce((product, { n }) => product * n, 1) > mostCombinations) return undefined;
+      const combined = space.spaces.reduce<readonly (readonly number[])[]>(
+        (found, part) => found.flatMap((before) => members(part).map((value) => [...before, value])),
+        [[]],
+      );
+      return combined.map((action) => ({ text: action.join(', '), action }));
+    }
+    case 'text':
+      return (info?.admissible ?? space.choices)?.map((text) => ({ text, action: text }));
+    case 'box':
+      return undefined;
+  }
+}
+
+const members = ({ n, start = 0 }: DiscreteSpace): readonly number[] =>
+  Array.from({ length: n }, (_, i) => start + i);

@@ -1,0 +1,88 @@
+/** What the built-in environments' observations and actions are called in prompts. */
+import {
+  environmentFacts,
+  environmentName,
+  type Facts,
+  type Options,
+} from '../../environments/catalogue/facts.js';
+import type { Observation } from '../../environments/environment.js';
+
+/** How an environment speaks. */
+export interface EnvironmentView {
+  /** Prompt set. */
+  readonly set: string;
+  /** Of the actions, in their order. */
+  readonly words: readonly string[];
+  /** Any observation. */
+  readonly sample: Observation;
+  /** An observation by the names of its parts: `state` in templates. */
+  state(observation: Observation): Facts;
+}
+
+const stands = ['R', 'G', 'Y', 'B'] as const;
+
+const cell = (columns: number) => (observation: Observation) => {
+  const state = Number(observation);
+  return { row: Math.floor(state / columns), column: state % columns };
+};
+
+const numbersOf = (observation: Observation) => observation as readonly number[];
+
+function cartPole(observation: Observation): Facts {
+  const [position, velocity, angle, angularVelocity] = numbersOf(observation).map((value) =>
+    value.toFixed(3),
+  );
+  return {
+    position: position!,
+    velocity: velocity!,
+    angle: angle!,
+    angularVelocity: angularVelocity!,
+  };
+}
+
+function taxi(observation: Observation): Facts {
+  const state = Number(observation);
+  const passenger = Math.floor(state / 4) % 5;
+  return {
+    row: Math.floor(state / 100),
+    column: Math.floor(state / 20) % 5,
+    passenger: passenger === 4 ? 'is in the taxi' : `waits at ${stands[passenger]}`,
+    destination: stands[state % 4]!,
+  };
+}
+
+function blackjack(observation: Observation): Facts {
+  const [sum, dealer, usable] = numbersOf(observation);
+  return { sum: sum!, dealer: dealer === 1 ? 'an ace' : dealer!, usableAce: usable === 1 };
+}
+
+const views: Readonly<Record<string, (facts: Facts) => EnvironmentView>> = {
+  CartPole: () => ({
+    ...{ set: 'cartpole', words: ['left', 'right'], sample: [0, 0, 0, 0] },
+    state: cartPole,
+  }),
+  FrozenLake: ({ columns }) => ({
+    ...{ set: 'frozenlake', words: ['left', 'down', 'right', 'up'], sample: 0 },
+    state: cell(Number(columns)),
+  }),
+  Blackjack: () => ({
+    ...{ set: 'blackjack', words: ['stick', 'hit'], sample: [4, 1, 0] },
+    state: blackjack,
+  }),
+  Taxi: () => ({
+    ...{ set: 'taxi', words: ['south', 'north', 'east', 'west', 'pick up', 'drop off'], sample: 0 },
+    state: taxi,
+  }),
+  CliffWalking: () => ({
+    ...{ set: 'cliffwalking', words: ['up', 'right', 'down', 'left'], sample: 36 },
+    state: cell(12),
+  }),
+};
+
+/** The view of a built-in environment; undefined where it has none. */
+export function viewOf(id: string, options: Options): EnvironmentView | undefined {
+  return views[environmentName(id)]?.(environmentFacts(id, options));
+}
+
+/** The sets that belong to one environment. */
+export const environmentSets: readonly string[] = Object.keys(views).map((name) => name.toLowerCase());

@@ -1,0 +1,65 @@
+/** The template that describes an environment. */
+import { join } from 'node:path';
+import { UserError } from '../../base/errors.js';
+import { packageRoot } from '../../base/package.js';
+import { environmentFacts, environmentFamily, environmentName } from '../../environments/catalogue/facts.js';
+import type { EnvironmentSpec } from '../../environments/environment.js';
+import { descriptionSchema } from '../context/prompt-context.js';
+import { descriptionContext } from '../context/task-context.js';
+import { compile, createHandlebars, renderer, withField } from './rendering.js';
+import { checkTemplate } from './template-check.js';
+import { isFile, readPartials, readTemplate } from './template-files.js';
+import { shapeOfData, shapeOfSchema } from './template-scope.js';
+
+/**
+ * What the package says of an environment, in words; undefined where it has nothing to say of it.
+ * @param maxSteps steps after which an episode is cut, beside the environment's own limit
+ */
+export function environmentDescription(
+  environment: EnvironmentSpec,
+  options: Readonly<Record<string, unknown>>,
+  maxSteps: number,
+): string | undefined {
+  const own = join(packageRoot(), 'prompts');
+  const { file, folder } = findDescription(own, environment.id, undefined);
+  if (file === join(own, 'environments', 'any.hbs')) return undefined;
+  const none = new Map();
+  const handlebars = createHandlebars(none);
+  const partials = readPartials(handlebars, own);
+  const template = readTemplate(handlebars, file, folder);
+  const facts = environmentFacts(environment.id, options);
+  const shape = withField(shapeOfSchema(descriptionSchema), 'facts', shapeOfData(facts));
+  const { problems, included } = checkTemplate(template, shape, partials);
+  if (problems.length > 0) throw new UserError(problems);
+  for (const name of included)
+    handlebars.registerPartial(name, compile(handlebars, partials.get(name)!.program, none));
+  return renderer(
+    handlebars,
+    template,
+    none,
+  )({ ...descriptionContext(environment, options, maxSteps), facts });
+}
+
+/** The file that describes an environment: that of the config, of the set, or of the package. */
+export function findDescription(
+  set: string,
+  id: string,
+  chosen: string | undefined,
+): { readonly file: string; readonly folder: string | undefined } {
+  if (chosen !== undefined) {
+    if (isFile(chosen)) return { file: chosen, folder: undefined };
+    throw new UserError({ field: 'prompts.description', message: 'there is no such file', value: chosen });
+  }
+  const own = join(packageRoot(), 'prompts');
+  const candidates = [set, own].flatMap((folder) =>
+    [id, environmentName(id), environmentFamily(id)].map((name) => {
+      return { file: join(folder, 'environments', `${fileName(name)}.hbs`), folder };
+    }),
+  );
+  return (
+    candidates.find(({ file }) => isFile(file)) ?? { file: join(own, 'environments', 'any.hbs'), folder: own }
+  );
+}
+
+/** An id may hold characters that a file name can't, such as the slash of a namespace. */
+const fileName = (id: string): string => id.replace(/[^\w.-]/g, '-');
