@@ -1,5 +1,6 @@
 /** The library: `import … from 'policyloop'`. */
 import process from 'node:process';
+import { type LibraryEnvironment, makeLibraryEnvironment } from './environments/catalogue/library.js';
 import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './studies/library-run.js';
 
 /**
@@ -19,13 +20,25 @@ export function run(config: RunConfig | string, options: RunOptions = {}): Promi
   });
 }
 
+/**
+ * Makes the environment of an id, which behaves as in Gymnasium 1.3.0 or in the code of the ProPS paper; the path of a
+ * user's module makes the environment of that module, `text:…` and `textworld:FILE` a `TextEnvironment`,
+ * `textworld-express:GAME` a `RemoteTextEnvironment`.
+ * @param options constructor options, and `max_episode_steps`; snake_case or camelCase
+ * @throws UserError for an unknown id, an unknown option or an unusable value, a game that can't be read, or a program
+ *   that is not installed
+ */
+export function makeEnvironment<Id extends string>(
+  id: Id,
+  options: Readonly<Record<string, unknown>> = {},
+): Promise<LibraryEnvironment<Id>> {
+  return makeLibraryEnvironment(id, options, process.env);
+}
+
 export { type Problem, UserError } from './base/errors.js';
 export type { Config, ConfigInput } from './config/config.js';
 export { loadConfig, parseConfig, resolvedYaml } from './config/load.js';
-export {
-  makeLibraryEnvironment as makeEnvironment,
-  type TextEnvironment,
-} from './environments/catalogue/library.js';
+export type { RemoteTextEnvironment, TextEnvironment } from './environments/catalogue/library.js';
 export type { UserEnvironment } from './environments/catalogue/module-environment.js';
 export {
   type EnvironmentSource,

@@ -77,13 +77,7 @@ class LimitedEnvironment implements Environment {
   }
 
   #notRunning(): UserError {
-    if (this.#phase === 'closed') return this.#closed();
-    return new UserError({
-      field: 'step',
-      message:
-        this.#phase === 'new' ? `${this.id} has not been reset yet` : `this episode of ${this.id} has ended`,
-      remedy: 'call reset() first',
-    });
+    return this.#phase === 'closed' ? this.#closed() : notRunning(this.id, this.#phase);
   }
 
   #closed(): UserError {
@@ -93,6 +87,15 @@ class LimitedEnvironment implements Environment {
       remedy: 'make another one',
     });
   }
+}
+
+/** Why a step, or what a text world tells, is refused. */
+export function notRunning(id: string, phase: 'new' | 'running' | 'finished'): UserError {
+  return new UserError({
+    field: 'step',
+    message: phase === 'new' ? `${id} has not been reset yet` : `this episode of ${id} has ended`,
+    remedy: 'call reset() first',
+  });
 }
 
 /** Whether an environment with this action space takes the action. */
@@ -124,7 +127,7 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
 }
 
 /** Says what is wrong with an action that `isValidAction` refused. */
-function invalidAction(action: Action, space: Space, id: string): UserError {
+export function invalidAction(action: Action, space: Space, id: string): UserError {
   const refuse = (message: string, alternatives: readonly string[], remedy?: string) =>
     new UserError({
       ...{ field: 'action', message, value: printable(action), alternatives },

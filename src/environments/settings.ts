@@ -15,7 +15,9 @@ export const environmentSchema = z.strictObject({
     .describe("Gymnasium's constructor options, e.g. `{is_slippery: false}`"),
   python: text
     .optional()
-    .describe('Interpreter of `gymnasium:` environments (default: POLICYLOOP_PYTHON, then python3)')
+    .describe(
+      'Interpreter of `gymnasium:` and `textworld-express:` environments (default: POLICYLOOP_PYTHON, then python3)',
+    )
     .meta({ format: 'name-or-path' }),
   timeoutSeconds: positive
     .optional()
@@ -23,7 +25,7 @@ export const environmentSchema = z.strictObject({
   parallel: count(1)
     .optional()
     .describe(
-      'Episodes at once outside this program (default: 32 in a process of `gymnasium:`, 1 with `openenv:`)',
+      'Episodes at once outside this program (default: 32 in a process of Python, 1 with `openenv:`)',
     ),
   modules: text
     .optional()

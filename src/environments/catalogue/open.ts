@@ -45,7 +45,7 @@ export async function makeEnvironment(
 export interface EnvironmentSource {
   readonly id: string;
   readonly options?: Readonly<Record<string, unknown>> | undefined;
-  /** Interpreter of `gymnasium:` environments; POLICYLOOP_PYTHON, then python3, where it is left out. */
+  /** Interpreter of `gymnasium:` and `textworld-express:` environments; POLICYLOOP_PYTHON, then python3, where it is left out. */
   readonly python?: string | undefined;
   /** Folder of the modules that `gymnasium:module:Env-v0` names, beside the working directory. */
   readonly modules?: string | undefined;
@@ -65,11 +65,11 @@ export const isBuiltInId = (id: string): boolean =>
 /** Whether another program plays the environment of that id. */
 export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
 
-const remotePrefix = /^(gymnasium|openenv):/;
+const remotePrefix = /^(gymnasium|openenv|textworld-express):/;
 
 /**
  * Makes a built-in environment, or opens one that another program plays: `gymnasium:<id>` is any of Python's Gymnasium,
- * `openenv:ws://<host>:<port>` that of an OpenEnv server.
+ * `openenv:ws://<host>:<port>` that of an OpenEnv server, `textworld-express:<game>?<parameters>` a game of that program.
  * @param env environment variables
  * @param processes that play side by side, where another program plays
  * @throws UserError as `makeEnvironment`, and when that program or a package of it is missing
@@ -86,15 +86,14 @@ export async function openEnvironment(
     const { openOpenEnv } = await import('../remote/openenv.js');
     return openOpenEnv(id, options, { timeoutMs, parallel: parallel ?? 1 });
   }
-  const { openPythonEnvironment } = await import('../remote/python-bridge.js');
   const python = source.python ?? env.POLICYLOOP_PYTHON ?? 'python3';
-  return openPythonEnvironment(id, options, {
-    python,
-    modules,
-    timeoutMs,
-    parallel: parallel ?? 32,
-    processes,
-  });
+  const settings = { python, modules, timeoutMs, parallel: parallel ?? 32, processes };
+  if (id.startsWith('textworld-express:')) {
+    const { openTextWorldExpress } = await import('../remote/textworld-express.js');
+    return openTextWorldExpress(id, options, settings);
+  }
+  const { openPythonEnvironment } = await import('../remote/python-bridge.js');
+  return openPythonEnvironment(id, options, settings);
 }
 
 function find(id: string): CatalogueEntry {

@@ -258,6 +258,8 @@ def missing_module(error):
 
 
 def make(request):
+    global gymnasium, numpy
+    gymnasium, numpy = import_gymnasium()
     folder = request.get("modules")
     if folder is not None:
         sys.path.insert(0, folder)
@@ -272,21 +274,19 @@ def make(request):
         raise Failure("make", headline(error), traceback_of(error)) from error
 
 
-def serve(requests, answers):
-    global gymnasium, numpy
+def serve(requests, answers, make):
+    """Answers until there are no more requests. `make` gives an object with describe, and a method for each request."""
     episodes = None
     owner = os.getpid()
     for line in requests:
         request = json.loads(line)
         try:
             if "make" in request:
-                gymnasium, numpy = import_gymnasium()
                 episodes = make(request["make"])
                 answer = episodes.describe()
-            elif "reset" in request:
-                answer = episodes.reset(request["reset"])
             else:
-                answer = episodes.step(request["step"])
+                name = next(name for name in ("reset", "step", "gold") if name in request)
+                answer = getattr(episodes, name)(request[name])
         except Failure as failure:
             answer = {"failure": {"kind": failure.kind, "message": str(failure), "details": failure.details}}
         if os.getpid() != owner:
@@ -299,7 +299,7 @@ def serve(requests, answers):
         episodes.close()
 
 
-if __name__ == "__main__":
+def run(make):
     # Modules beside the user are found, those beside this file are not.
     sys.path[0] = os.getcwd()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -310,4 +310,8 @@ if __name__ == "__main__":
         faulthandler.register(signal.SIGUSR1, all_threads=True)
         faulthandler.enable()
     end_with_parent()
-    serve(*take_streams())
+    serve(*take_streams(), make)
+
+
+if __name__ == "__main__":
+    run(make)

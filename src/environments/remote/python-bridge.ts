@@ -1,28 +1,8 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
-import { packageRoot } from '../../base/package.js';
 import { type Observation, recordedSpace } from '../environment.js';
-import { BridgeProcess, lastLines } from './bridge-process.js';
-import {
-  EnvironmentError,
-  type EnvironmentFailure,
-  type EpisodeBatch,
-  type RemoteEnvironment,
-} from './remote-environment.js';
-
-export interface PythonSettings {
-  /** The interpreter. */
-  readonly python: string;
-  /** Folder whose modules an id may name, beside the working directory. */
-  readonly modules?: string | undefined;
-  /** Longest wait for a reset or a step; the start may take a minute in any case. */
-  readonly timeoutMs: number;
-  /** Episodes that a process plays at once. */
-  readonly parallel: number;
-  /** Processes that play side by side. */
-  readonly processes: number;
-}
+import { notStarted, PythonPlayers, type PythonSettings, type Refused } from './python-players.js';
+import type { EpisodeBatch, RemoteEnvironment } from './remote-environment.js';
 
 const observation = z.union([z.number(), z.array(z.number())]);
 const described = z.object({
@@ -32,15 +12,6 @@ const described = z.object({
 });
 const started = z.object({ observations: z.array(observation) });
 const stepped = z.object({ steps: z.array(z.tuple([observation, z.number(), z.boolean(), z.boolean()])) });
-const failed = z.object({
-  failure: z.object({
-    kind: z.enum(['import', 'make', 'space', 'raised', 'invalid']),
-    message: z.string(),
-    details: z.string(),
-  }),
-});
-/** Importing large packages takes a while, however short steps are. */
-const shortestStartMs = 60_000;
 
 /**
  * Any environment that Gymnasium makes, played by child processes (`bridge.py`). Vectors and tables of numbers are
@@ -54,98 +25,39 @@ export async function openPythonEnvironment(
   options: Readonly<Record<string, unknown>>,
   settings: PythonSettings,
 ): Promise<RemoteEnvironment> {
-  const players = new PythonPlayers(id, options, settings);
+  const { python, modules, parallel, processes } = settings;
+  const players = new PythonPlayers(
+    {
+      id,
+      script: 'bridge.py',
+      make: { id: id.slice('gymnasium:'.length), options, modules },
+      described,
+      refusal: (refused) => refusal(id, options, python, refused),
+      notStarted: (error) => notStarted(id, python, error, 'gymnasium: pip install "gymnasium[mujoco]"'),
+    },
+    settings,
+  );
+  const batch = (index: number): EpisodeBatch => ({
+    slots: parallel,
+    reset: async (seeds): Promise<readonly Observation[]> =>
+      (await players.ask(index, started, { reset: seeds })).observations,
+    step: async (moves) => {
+      const request = { step: moves.map(({ slot, action }) => [slot, action]) };
+      const { steps } = await players.ask(index, stepped, request);
+      return steps.map(([observation, reward, terminated, truncated]) => {
+        return { observation, reward, terminated, truncated };
+      });
+    },
+  });
   const { observation: observationSpace, action: actionSpace, maxSteps } = await players.description();
   return {
     id,
     observationSpace,
     actionSpace,
     ...(maxSteps !== null && { maxSteps }),
-    batches: Array.from({ length: settings.processes }, (_, index) => players.batch(index)),
+    batches: Array.from({ length: processes }, (_, index) => batch(index)),
     close: () => players.close(),
   };
-}
-
-/** The processes that play one environment side by side; each starts with the first episodes that it plays. */
-class PythonPlayers {
-  readonly #id: string;
-  readonly #options: Readonly<Record<string, unknown>>;
-  readonly #settings: PythonSettings;
-  readonly #children = new Map<number, Promise<BridgeProcess>>();
-  #description: z.output<typeof described> | undefined;
-
-  constructor(id: string, options: Readonly<Record<string, unknown>>, settings: PythonSettings) {
-    this.#id = id;
-    this.#options = options;
-    this.#settings = settings;
-  }
-
-  /** What the first process says of the environment. */
-  async description(): Promise<z.output<typeof described>> {
-    await this.#child(0);
-    return this.#description!;
-  }
-
-  batch(index: number): EpisodeBatch {
-    return {
-      slots: this.#settings.parallel,
-      reset: async (seeds): Promise<readonly Observation[]> =>
-        (await this.#ask(index, started, { reset: seeds })).observations,
-      step: async (moves) => {
-        const request = { step: moves.map(({ slot, action }) => [slot, action]) };
-        const { steps } = await this.#ask(index, stepped, request);
-        return steps.map(([observation, reward, terminated, truncated]) => {
-          return { observation, reward, terminated, truncated };
-        });
-      },
-    };
-  }
-
-  async close(): Promise<void> {
-    const opened = await Promise.allSettled(this.#children.values());
-    await Promise.all(opened.map((each) => each.status === 'fulfilled' && each.value.close()));
-  }
-
-  #child(index: number): Promise<BridgeProcess> {
-    const running = this.#children.get(index) ?? this.#start();
-    this.#children.set(index, running);
-    return running;
-  }
-
-  async #start(): Promise<BridgeProcess> {
-    const { python, modules, timeoutMs } = this.#settings;
-    const child = new BridgeProcess({
-      name: this.#id,
-      command: python,
-      args: ['-u', '-X', 'utf8', join(packageRoot(), 'src', 'environments', 'remote', 'bridge.py')],
-      timeoutMs,
-    });
-    try {
-      const request = { make: { id: this.#id.slice('gymnasium:'.length), options: this.#options, modules } };
-      const answer = await child.request(request, Math.max(timeoutMs, shortestStartMs));
-      const refused = failed.safeParse(answer).data?.failure;
-      if (refused !== undefined) throw refusal(this.#id, this.#options, python, refused);
-      this.#description ??= understood(this.#id, described, answer);
-      return child;
-    } catch (error) {
-      await child.close();
-      throw error instanceof EnvironmentError ? notStarted(this.#id, python, error) : error;
-    }
-  }
-
-  async #ask<S extends z.ZodType>(index: number, schema: S, request: object): Promise<z.output<S>> {
-    const answer = await (await this.#child(index)).request(request);
-    const failure = failed.safeParse(answer).data?.failure;
-    if (failure === undefined) return understood(this.#id, schema, answer);
-    const kind: EnvironmentFailure = failure.kind === 'invalid' ? 'invalid' : 'raised';
-    throw new EnvironmentError(kind, `${this.#id}: ${failure.message}${lastLines(failure.details)}`);
-  }
-}
-
-function understood<S extends z.ZodType>(id: string, schema: S, answer: unknown): z.output<S> {
-  const result = schema.safeParse(answer);
-  if (result.success) return result.data;
-  throw new EnvironmentError('protocol', `${id}: no answer: ${JSON.stringify(answer).slice(0, 200)}`);
 }
 
 /** Gymnasium can't be used, or doesn't make this environment. */
@@ -153,7 +65,7 @@ function refusal(
   id: string,
   options: Readonly<Record<string, unknown>>,
   python: string,
-  { kind, message, details }: z.output<typeof failed>['failure'],
+  { kind, message, details }: Refused,
 ): UserError {
   const problem = { field: 'environment', value: id } as const;
   switch (kind) {
@@ -196,13 +108,4 @@ const packages: Readonly<Record<string, string>> = {
 function packageOf(module: string): string {
   const unknown = `the package that has ${module}, or name the folder of ${module}.py with environment.modules`;
   return packages[module.split('.')[0]!] ?? unknown;
-}
-
-function notStarted(id: string, python: string, error: EnvironmentError): UserError {
-  return new UserError({
-    field: 'environment',
-    message: `the process that plays it can't be started\n  ${error.message.slice(id.length + 2)}`,
-    value: id,
-    remedy: `environment.python or POLICYLOOP_PYTHON names an interpreter (now ${python}) with gymnasium: pip install "gymnasium[mujoco]"`,
-  });
 }

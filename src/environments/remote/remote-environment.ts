@@ -1,5 +1,5 @@
 import { harmlessLines } from '../../base/terminal-text.js';
-import type { Action, Environment, EnvironmentSpec, Observation, Step } from '../environment.js';
+import type { Action, Environment, EnvironmentSpec, Observation, Step, TextInfo } from '../environment.js';
 
 /** An action for the episode in `slot`. */
 export interface Move {
@@ -21,6 +21,12 @@ export interface EpisodeBatch {
    * @throws EnvironmentError
    */
   step(moves: readonly Move[]): Promise<readonly Step[]>;
+  /** What a text world tells of the episode in that slot, as of its last reset or step. */
+  info?(slot: number): TextInfo;
+  /** What the player of that episode is told to do, where no observation says it. */
+  objective?(slot: number): string;
+  /** Commands that win that episode from its start. @throws EnvironmentError */
+  gold?(slot: number): Promise<readonly string[]>;
 }
 
 /**

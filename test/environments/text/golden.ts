@@ -48,3 +48,34 @@ export const goldenTraces = (name: string): readonly (readonly GoldenStep[])[] =
         .split('\n')
         .map((line) => JSON.parse(line) as GoldenStep),
     );
+
+interface ExpressStep {
+  readonly command: string | null;
+  readonly observation: string;
+  readonly score: number;
+  readonly tasksuccess: boolean;
+  readonly taskfailure: boolean;
+  readonly reward: number;
+  readonly done: boolean;
+  readonly numMoves: number;
+  readonly validActions: readonly string[];
+}
+
+interface ExpressStart extends ExpressStep {
+  readonly game: string;
+  readonly params: string;
+  readonly fold: string;
+  readonly seed: number;
+  readonly taskDescription: string;
+  readonly gold: readonly string[] | null;
+}
+
+/** What TextWorldExpress did in its games. */
+export const expressTraces = (): readonly (readonly [ExpressStart, ...ExpressStep[]])[] =>
+  readdirSync(join(goldenFolder, 'textworld-express')).map(
+    (file) =>
+      unzipped('textworld-express', file)
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as ExpressStep) as [ExpressStart, ...ExpressStep[]],
+  );

@@ -1,0 +1,202 @@
+/**
+ * Games of TextWorldExpress. POLICYLOOP_PYTHON names the interpreter (default: python3); where it lacks the package or
+ * Java, only what is said without them is tested.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { makeLibraryEnvironment } from '../../../src/environments/catalogue/library.js';
+import { openEnvironment } from '../../../src/environments/catalogue/open.js';
+import { isRemote, type RemoteEnvironment } from '../../../src/environments/remote/remote-environment.js';
+import { parseExpressGame } from '../../../src/environments/remote/textworld-express-options.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+import { expressTraces } from './golden.js';
+
+const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
+const present =
+  spawnSync(python, ['-c', 'import textworld_express']).status === 0 &&
+  spawnSync('java', ['-version']).status === 0;
+if (!present)
+  process.stderr.write(`TextWorldExpress skipped: ${python} has no textworld_express, or no java\n`);
+
+const env = { POLICYLOOP_PYTHON: python };
+const opened: { close(): Promise<void> }[] = [];
+
+async function open(id: string, options: Readonly<Record<string, unknown>> = {}): Promise<RemoteEnvironment> {
+  const environment = await openEnvironment({ id, options }, env);
+  if (!isRemote(environment)) throw new Error(`${id} is built in`);
+  opened.push(environment);
+  return environment;
+}
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  for (const environment of opened.splice(0)) await environment.close();
+});
+
+describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () => {
+  test('all traces are as recorded', async () => {
+    const all = expressTraces();
+    const kind = ([{ game, params, fold }]: (typeof all)[number]) => `${game}?${params}?${fold}`;
+    let states = 0;
+    for (const one of new Set(all.map(kind))) {
+      const traces = all.filter((trace) => kind(trace) === one);
+      const [{ game, params, fold }] = traces[0]!;
+      const id = `textworld-express:${game}?${params.replaceAll(',', '&')}`;
+      const world = await open(id, { fold, max_episode_steps: -1 });
+      const batch = world.batches[0]!;
+      // All traces of a game at once: whole steps of many games a message.
+      const first = await batch.reset(traces.map(([{ seed }]) => seed));
+      const stateOf = (slot: number, observation: unknown) => ({ observation, ...batch.info!(slot) });
+      for (const [slot, [start]] of traces.entries()) {
+        expect(stateOf(slot, first[slot])).toEqual(expected(start));
+        expect(batch.objective!(slot)).toBe(start.taskDescription);
+        if (start.gold !== null && !['coin', 'twc'].includes(game))
+          expect(await batch.gold!(slot)).toEqual(start.gold);
+      }
+      const longest = Math.max(...traces.map((trace) => trace.length));
+      for (let step = 1; step < longest; step++) {
+        const slots = [...traces.keys()].filter((slot) => traces[slot]![step] !== undefined);
+        const moves = slots.map((slot) => ({ slot, action: traces[slot]![step]!.command! }));
+        const steps = await batch.step(moves);
+        for (const [i, slot] of slots.entries()) {
+          const recorded = traces[slot]![step]!;
+          expect(stateOf(slot, steps[i]!.observation)).toEqual(expected(recorded));
+          expect(steps[i]).toMatchObject({
+            reward: recorded.reward,
+            terminated: recorded.done,
+            truncated: false,
+          });
+          states++;
+        }
+      }
+      await opened.pop()!.close();
+    }
+    expect(states).toBeGreaterThan(700);
+  });
+
+  test('the library plays one, with the calls of other text worlds', async () => {
+    const world = await makeLibraryEnvironment(
+      'textworld-express:coin?numLocations=2',
+      {
+        includeDoors: 0,
+        maxEpisodeSteps: 3,
+      },
+      env,
+    );
+    opened.push(world);
+    await expect(world.step('look around')).rejects.toThrow('has not been reset yet');
+    const first = await world.reset(4);
+    expect(first.info).toEqual({
+      score: 0,
+      maxScore: 1,
+      won: false,
+      lost: false,
+      moves: 0,
+      admissible: first.info.admissible!.toSorted(),
+    });
+    expect(world.objective()).toContain('find the coin');
+    // What is not understood changes nothing and is no error; help tells the task.
+    const odd = await world.step('sing loudly');
+    expect(odd.observation).toContain('Unknown action');
+    expect(odd.info).toEqual(first.info);
+    const help = await world.step('help');
+    expect(help.observation).toBe(world.objective());
+    expect(await world.step('look around')).toMatchObject({ truncated: true, terminated: false });
+    await expect(world.step('look around')).rejects.toThrow('has ended');
+    expect(await world.reset(4)).toEqual(first);
+    // Seeds from 2^31 on play the game of their lower bits.
+    expect(await world.reset(2 ** 31 + 4)).toEqual(first);
+    expect(await world.reset(5)).not.toEqual(first);
+    for (const command of await world.gold()) {
+      const { terminated, info } = await world.step(command);
+      if (terminated) expect(info).toMatchObject({ won: true, score: 1 });
+      if (terminated || info.won) break;
+    }
+  });
+});
+
+describe('without TextWorldExpress', () => {
+  /** A Python whose package is a stub: with `py4j` that starts the given Java. */
+  function stub(files: Readonly<Record<string, string>>): void {
+    const folder = temporaryDirectory();
+    for (const [file, text] of Object.entries(files)) {
+      mkdirSync(join(folder, file, '..'), { recursive: true });
+      writeFileSync(join(folder, file), text);
+    }
+    vi.stubEnv('PYTHONPATH', folder);
+  }
+
+  test('the message names the package, Java and the setting', async () => {
+    stub({ 'py4j/__init__.py': '', 'py4j/java_gateway.py': 'raise ImportError("no", name="py4j")' });
+    await expect(open('textworld-express:coin')).rejects.toThrow(
+      /pip install textworld-express.*environment\.python or POLICYLOOP_PYTHON.*Java/s,
+    );
+  });
+
+  test('the message names Java where that is missing', async () => {
+    stub({
+      'py4j/__init__.py': '',
+      'py4j/java_gateway.py':
+        'GatewayParameters = JavaGateway = None\ndef launch_gateway(**_):\n    raise FileNotFoundError("java")\n',
+      'textworld_express/__init__.py': '',
+      'textworld_express/constants.py': 'BASEPATH = JAR_PATH = ""\n',
+    });
+    await expect(open('textworld-express:coin')).rejects.toThrow(/needs Java.*FileNotFoundError.*JAVA_HOME/s);
+  });
+
+  test('an interpreter that is not there is named', async () => {
+    const opening = openEnvironment({ id: 'textworld-express:coin', python: 'no-such-python' }, {});
+    await expect(opening).rejects.toThrow(/no-such-python.*pip install textworld-express/s);
+  });
+});
+
+describe('ids', () => {
+  const parse = (id: string, options = {}) => parseExpressGame(`textworld-express:${id}`, options);
+
+  test('parameters stand behind a question mark or among the options', () => {
+    expect(parse('cookingworld?numLocations=3&includeDoors=1', { num_ingredients: 2, fold: 'test' })).toEqual(
+      {
+        game: 'cookingworld',
+        params: 'numLocations=3,numIngredients=2,includeDoors=1',
+        fold: 'test',
+        maxSteps: 100,
+      },
+    );
+    expect(parse('twc?includeDoors=true&max_episode_steps=-1')).toMatchObject({
+      params: 'includeDoors=1',
+      maxSteps: undefined,
+    });
+  });
+
+  test.each([
+    ['chess', 'no such game'],
+    ['coin?numIngredients=2', 'no such option'],
+    ['coin?numLocations=12', 'numLocations|num_locations'],
+    ['coin?includeDoors=7', 'must be 0 or 1'],
+    ['coin?fold=holdout', 'fold'],
+    ['arithmetic?numLocations=1', 'no such option'],
+  ])('%s is refused', (id, message) => {
+    expect(() => parse(id)).toThrow(new RegExp(message));
+  });
+
+  test('a parameter given twice is refused', () => {
+    expect(() => parse('coin?numLocations=2', { numLocations: 3 })).toThrow('twice');
+    expect(() => parse('coin?numLocations=2', { num_locations: 3 })).toThrow('twice');
+    expect(() => parse('coin?numLocations=2&numLocations=3')).toThrow('twice');
+  });
+});
+
+function expected(recorded: ReturnType<typeof expressTraces>[number][number]): object {
+  const { observation, score, tasksuccess, taskfailure, numMoves, validActions } = recorded;
+  return {
+    observation,
+    score,
+    maxScore: 1,
+    won: tasksuccess,
+    lost: taskfailure,
+    moves: numMoves,
+    admissible: [...new Set(validActions)],
+  };
+}
