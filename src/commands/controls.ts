@@ -16,7 +16,7 @@ export const options = (y: Argv) =>
       .option('controls', {
         ...kinds.text,
         default: 'random,hill-climb,cma-es',
-        describe: 'Which ones, separated by commas; one-plus-one-es and mixture are there too',
+        describe: 'Which ones, separated by commas; one-plus-one-es, mix and gp are there too',
       })
       .option('iterations', {
         ...kinds.number,

@@ -16,7 +16,7 @@ import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/families.js';
 import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
-import { controls } from '../search/controls.js';
+import { controls, teachers } from '../search/controls.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -31,6 +31,7 @@ const modelSchema = z.discriminatedUnion('provider', [
   ollamaSchema,
   localSchema,
   ...schemasOf(controls),
+  ...schemasOf(teachers),
   replayedSchema,
   moduleModelSchema,
   customModelSchema,

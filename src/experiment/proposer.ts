@@ -1,6 +1,6 @@
 import { type LanguageModel, ModelError } from '../models/language-model.js';
 import { formatParameters } from '../prompting/answer/format.js';
-import { createGenerator } from '../random/generator.js';
+import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { Control, Task } from '../search/control.js';
 
 /** Proposes parameters: a language model, or a control, which needs no opening and no closing. */
@@ -15,18 +15,23 @@ type Absent<T> = { readonly [K in Exclude<keyof T, 'id'>]?: undefined };
 /** Answers the prompts of a task: a control does so in the answer format, drawing from the call's seed alone. */
 export function answering(proposer: Proposer, task: Task): LanguageModel {
   if (proposer.generate !== undefined) return proposer;
-  const { id } = proposer;
+  const { id, proposeGroup } = proposer;
+  const proposeAll = async (randoms: readonly RandomGenerator[]) =>
+    proposeGroup === undefined ? [await proposer.propose(task, randoms[0]!)] : proposeGroup(task, randoms);
   return {
     id,
+    givesSeveral: proposeGroup !== undefined,
     async generate(_messages, { seeds, signal }) {
       const started = performance.now();
       if (signal?.aborted) {
         throw new ModelError('aborted', `${id}: the call was aborted`, { retries: 0, latencyMs: 0 });
       }
-      const parameters = proposer.propose(task, createGenerator(seeds[0]!));
-      const text = formatParameters(parameters, task.parameters);
+      const group = await proposeAll(seeds.map((seed) => createGenerator(seed)));
       const latencyMs = performance.now() - started;
-      return [{ text, finishReason: 'stop', usage: {}, latencyMs, retries: 0 }];
+      return group.map((parameters) => ({
+        text: formatParameters(parameters, task.parameters),
+        ...{ finishReason: 'stop', usage: {}, latencyMs, retries: 0 },
+      }));
     },
   };
 }

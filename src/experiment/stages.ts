@@ -117,6 +117,7 @@ function modelOf({ buffer, config, model, setting }: Experiment) {
     parameters: setting.family.parameters,
     history: remembered(buffer.entries, config.memory),
     warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
+    noisy: config.evaluation.seeds === 'fresh',
   });
 }
 

@@ -9,12 +9,19 @@ export interface Task {
   readonly history: readonly Evaluated[];
   /** How many of `history`, from its start, were there before the first proposal (warm-up, imported). */
   readonly warmup: number;
+  /** Whether two evaluations of one point differ, since each iteration has its own episodes. */
+  readonly noisy?: boolean;
 }
 
 /** A search algorithm in the place of a language model, as a baseline for it. */
 export interface Control {
   /** Depends on the arguments alone, so that a resumed run proposes what an uninterrupted one would. */
-  propose(task: Task, random: RandomGenerator): ParameterVector;
+  propose(task: Task, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;
+  /** Proposes candidates of one iteration that take one another into account; absent where they are independent. */
+  readonly proposeGroup?: (
+    task: Task,
+    randoms: readonly RandomGenerator[],
+  ) => Promise<readonly ParameterVector[]>;
 }
 
 /**

@@ -3,9 +3,19 @@ import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import { createCmaEs } from './cma-es.js';
 import type { Control } from './control.js';
-import { createHillClimb, createOnePlusOneEs, createRandomSearch } from './local-search.js';
-import { createMixture } from './mixture.js';
-import { cmaEsSchema, hillClimbSchema, mixtureSchema, onePlusOneEsSchema, randomSchema } from './settings.js';
+import { createGp } from './gp.js';
+import { createHillClimb, createMix, createOnePlusOneEs, createRandomSearch } from './local-search.js';
+import {
+  cmaEsSchema,
+  gpSchema,
+  hillClimbSchema,
+  mixSchema,
+  mixtureSchema,
+  onePlusOneEsSchema,
+  randomSchema,
+  teacherSchema,
+} from './settings.js';
+import { createTeacher } from './teacher.js';
 
 interface ControlRecord {
   /** The value of `model.provider`. */
@@ -22,17 +32,25 @@ export const controls = [
   { name: 'hill-climb', label: 'hill climbing', schema: hillClimbSchema, create: createHillClimb },
   { name: 'cma-es', label: 'CMA-ES', schema: cmaEsSchema, create: createCmaEs },
   { name: 'one-plus-one-es', label: '(1+1)-ES', schema: onePlusOneEsSchema, create: createOnePlusOneEs },
-  { name: 'mixture', label: 'mixture of moves', schema: mixtureSchema, create: createMixture },
+  { name: 'mix', label: 'corners and steps', schema: mixSchema, create: createMix },
+  { name: 'gp', label: 'Gaussian process', schema: gpSchema, create: createGp },
+] as const satisfies readonly ControlRecord[];
+
+/** They propose to be learnt from, not to be compared with: one, by its name and by its former one. */
+export const teachers = [
+  { name: 'teacher', label: 'teacher', schema: teacherSchema, create: createTeacher },
+  { name: 'mixture', label: 'teacher', schema: mixtureSchema, create: createTeacher },
 ] as const satisfies readonly ControlRecord[];
 
 export type ControlName = (typeof controls)[number]['name'];
 
 export const controlNames: readonly ControlName[] = controls.map(({ name }) => name);
 
-export const findControl = (name: string): ControlRecord | undefined =>
-  controls.find((control) => control.name === name);
+/** A control or a teacher. */
+export const findControl = (provider: string): ControlRecord | undefined =>
+  [...controls, ...teachers].find(({ name }) => name === provider);
 
-export const isControl = (name: string): name is ControlName => findControl(name) !== undefined;
+export const isControl = (name: string): name is ControlName => controls.some((one) => one.name === name);
 
 /** @throws UserError for a name that no control has */
 export function requireControl(field: string, name: string): ControlName {

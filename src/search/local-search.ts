@@ -25,13 +25,7 @@ export function createRandomSearch(): Control {
  * in every coordinate; where the parameters are integers, one or a few entries are drawn anew.
  */
 export function createHillClimb(config: HillClimbConfig): Control {
-  const climb = foldHistory(
-    () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
-    (state, evaluated) => {
-      state.seen.add(pointKey(evaluated.parameters));
-      if (state.best === undefined || evaluated.score >= state.best.score) state.best = evaluated;
-    },
-  );
+  const climb = climbing();
   return {
     propose(task, random) {
       const { seen, best } = climb(task);
@@ -39,6 +33,47 @@ export function createHillClimb(config: HillClimbConfig): Control {
         deviation: config.sigma * widening,
         further: widening,
       }));
+    },
+  };
+}
+
+/** What was evaluated, and the best of it: the newest of equals. */
+const climbing = () =>
+  foldHistory(
+    () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
+    (state, evaluated) => {
+      state.seen.add(pointKey(evaluated.parameters));
+      if (state.best === undefined || evaluated.score >= state.best.score) state.best = evaluated;
+    },
+  );
+
+/** Probability that a move to corners of the box takes a coordinate. */
+const cornerProbability = 0.35;
+
+/**
+ * From the best point so far, the newest of equals. Half of the moves take coordinates to a random end of the range, the
+ * others are Gaussian with one standard deviation for all, log-uniform from a 40th of the range to all of it: many
+ * policies keep their actions when they are scaled out to the box. Tables change as in hill climbing.
+ */
+export function createMix(): Control {
+  const climb = climbing();
+  return {
+    propose(task, random) {
+      const { seen, best } = climb(task);
+      const { low, high } = task.parameters;
+      if (best === undefined || isTable(task.parameters))
+        return proposeFrom(best, task, seen, random, (widening) => ({ deviation: 0, further: widening }));
+      const grid = createValueGrid(task.parameters);
+      const move = () => {
+        if (random.random() < 0.5)
+          return best.parameters.map((value) => {
+            if (random.random() >= cornerProbability) return value;
+            return grid.value(random.random() < 0.5 ? 0 : grid.size - 1);
+          });
+        const deviation = (high - low) * 40 ** -random.random();
+        return best.parameters.map((value) => grid.value(grid.index(value + deviation * random.normal())));
+      };
+      return sampleUnseen(seen, move, () => drawPoint(grid, task.parameters.count, random));
     },
   };
 }

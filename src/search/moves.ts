@@ -72,3 +72,14 @@ export function drawOther(value: number, grid: ValueGrid, random: RandomGenerato
   const shift = random.integers(1, grid.size);
   return grid.value((grid.index(value) + shift) % grid.size);
 }
+
+/** `wanted` of the positions 0 … count − 1 (all, where there are fewer), every subset equally likely. */
+export function positions(count: number, wanted: number, random: RandomGenerator): ReadonlySet<number> {
+  const left = Array.from({ length: count }, (_, i) => i);
+  const chosen = new Set<number>();
+  while (chosen.size < wanted && left.length > 0) {
+    const [position] = left.splice(random.integers(0, left.length), 1);
+    chosen.add(position!);
+  }
+  return chosen;
+}

@@ -25,10 +25,24 @@ export const onePlusOneEsSchema = z.strictObject({
     .default(2)
     .describe('Initial standard deviation, in parameter units; of a table, entries that change on average'),
 });
-export const mixtureSchema = z.strictObject({
+export const mixSchema = z.strictObject({
   provider: z
-    .literal('mixture')
-    .describe('Control: a mixture of the moves of evolutionary searches, to learn from the best of many'),
+    .literal('mix')
+    .describe('Control: from the best so far to corners of the box, or Gaussian steps of any size'),
+});
+export const gpSchema = z.strictObject({
+  provider: z
+    .literal('gp')
+    .describe('Control: Bayesian optimisation with a Gaussian process and expected improvement'),
+});
+export const teacherSchema = z.strictObject({
+  provider: z
+    .literal('teacher')
+    .describe('A mixture of the moves of evolutionary searches, to learn from the best of many candidates'),
+});
+/** Recorded configs have it. */
+export const mixtureSchema = z.strictObject({
+  provider: z.literal('mixture').describe('The former name of `teacher`'),
 });
 
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;

@@ -269,12 +269,12 @@ const configs: readonly (readonly [
   ),
   ['scripted model', { ...scripted, iterations: 24 }, () => seededModel(0.4)],
   [
-    'mixture, one of each group remembered',
+    'the teacher, one of each group remembered',
     {
       ...quick,
       iterations: 12,
       candidates: 4,
-      model: { provider: 'mixture' },
+      model: { provider: 'teacher' },
       memory: { best: 3, recent: 2, ofGroup: 2 },
     },
     undefined,
@@ -521,7 +521,7 @@ describe('memory.ofGroup', () => {
 
   it('leaves the best of the run, and what was tried before, to everything evaluated', async () => {
     const { path } = await runExperimentFrom(
-      { ...quick, candidates: 8, model: { provider: 'mixture' }, memory: { ofGroup: 1 } },
+      { ...quick, candidates: 8, model: { provider: 'teacher' }, memory: { ofGroup: 1 } },
       {},
     );
     const { entries } = readRun(path);

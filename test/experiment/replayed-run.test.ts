@@ -186,7 +186,7 @@ describe('a changed prompt', () => {
 
 describe('the run to be replayed', () => {
   const file = `environment: CartPole-v1
-model: { provider: mixture }
+model: { provider: teacher }
 seed: 3
 repeats: 3
 candidates: 2

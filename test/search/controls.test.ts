@@ -18,7 +18,9 @@ const configs: readonly ModelConfig[] = [
   { provider: 'cma-es', sigma: 2 },
   { provider: 'cma-es', sigma: 0.5, population: 4 },
   { provider: 'one-plus-one-es', sigma: 2 },
-  { provider: 'mixture' },
+  { provider: 'mix' },
+  { provider: 'gp' },
+  { provider: 'teacher' },
 ];
 
 const linear: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };

@@ -25,7 +25,7 @@ async function children(
   const model = createOnePlusOneEs({ provider: 'one-plus-one-es', sigma });
   const points: ParameterVector[] = [];
   for (let seed = 0; seed < count; seed++) {
-    points.push(model.propose({ parameters, history, warmup }, createGenerator(seed)));
+    points.push(await model.propose({ parameters, history, warmup }, createGenerator(seed)));
   }
   return points;
 }
@@ -65,7 +65,7 @@ describe('(1+1) evolution strategy', () => {
     let blind = Number.NEGATIVE_INFINITY;
     for (let seed = 0; seed < 200; seed++) {
       const task = { parameters: spec, history: [...history], warmup: 1 };
-      const parameters = model.propose(task, createGenerator(seed));
+      const parameters = await model.propose(task, createGenerator(seed));
       history.push({ parameters, score: score(parameters) });
       blind = Math.max(blind, score(zero.map(() => random.uniform(-6, 6))));
     }

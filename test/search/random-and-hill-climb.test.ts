@@ -3,7 +3,7 @@ import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.j
 import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import type { Control } from '../../src/search/control.js';
-import { createHillClimb, createRandomSearch } from '../../src/search/local-search.js';
+import { createHillClimb, createMix, createRandomSearch } from '../../src/search/local-search.js';
 
 async function samples(
   model: Control,
@@ -13,7 +13,7 @@ async function samples(
 ): Promise<readonly ParameterVector[]> {
   const points: ParameterVector[] = [];
   for (let seed = 0; seed < count; seed++) {
-    points.push(model.propose({ parameters, history, warmup: 0 }, createGenerator(seed)));
+    points.push(await model.propose({ parameters, history, warmup: 0 }, createGenerator(seed)));
   }
   return points;
 }
@@ -88,5 +88,44 @@ describe('hill climbing', () => {
     // One for certain, and one more on average.
     expect(mean(changes)).toBeGreaterThan(1.6);
     expect(mean(changes)).toBeLessThan(2.4);
+  });
+});
+
+describe('corners and steps', () => {
+  const spec: ParameterSpec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 };
+  const inside = Array.from({ length: 10 }, (_, i) => (i - 5) / 10);
+  const proposed = async (count: number, history: readonly Evaluated[]) => {
+    const control = createMix();
+    const task = { parameters: spec, history, warmup: history.length };
+    return Promise.all(
+      Array.from({ length: count }, (_, seed) => control.propose(task, createGenerator(seed))),
+    );
+  };
+
+  it('takes a third of the coordinates of the best to an end of the range in half of its moves', async () => {
+    const points = await proposed(3000, [{ parameters: inside, score: 1 }]);
+    const isCorner = (point: ParameterVector) =>
+      point.every((value, i) => value === inside[i] || Math.abs(value) === 6);
+    const corners = points.filter(isCorner);
+    expect(corners.length / points.length).toBeCloseTo(0.5, 1);
+    const moved = corners.flatMap((point) => point.map((value, i) => Number(value !== inside[i])));
+    expect(mean(moved)).toBeCloseTo(0.35, 1);
+  });
+  it('steps by one deviation for all coordinates, log-uniform from a 40th of the range to all of it', async () => {
+    const points = await proposed(3000, [{ parameters: inside, score: 1 }]);
+    const steps = points
+      .filter((point) => point.every((value) => Math.abs(value) < 6))
+      .map((point) => Math.sqrt(mean(point.map((value, i) => (value - inside[i]!) ** 2))));
+    expect(Math.min(...steps)).toBeLessThan(0.5);
+    expect(Math.max(...steps)).toBeGreaterThan(2.5);
+  });
+  it('goes from the newest of equals', async () => {
+    const other = inside.map((value) => value + 1);
+    const points = await proposed(40, [
+      { parameters: inside, score: 1 },
+      { parameters: other, score: 1 },
+    ]);
+    const shares = points.map((point) => point.filter((value, i) => value === other[i]).length);
+    expect(mean(shares)).toBeGreaterThan(2.5);
   });
 });

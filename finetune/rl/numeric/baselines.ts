@@ -55,7 +55,7 @@ export async function playBaseline(
   const seeds = deriveSeeds(seed, [streams.episodes], episodesEach);
   const history: Evaluated[] = [];
   for (let played = 0; played === 0 || played + episodesEach <= episodes; played += episodesEach) {
-    const parameters = control.propose({ parameters: family.parameters, history, warmup: 0 }, random);
+    const parameters = await control.propose({ parameters: family.parameters, history, warmup: 0 }, random);
     const { score } = await evaluate(setting, parameters, seeds, signal);
     history.push({ parameters, score });
   }

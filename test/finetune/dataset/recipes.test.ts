@@ -228,7 +228,7 @@ describe('a memory of one evaluation an iteration', () => {
       iterations: 10,
       candidates: 6,
       seed: 1,
-      model: { provider: 'mixture' },
+      model: { provider: 'teacher' },
       memory: { best: 8, recent: 4, ofGroup: 1 },
       prompts: { set: 'compact' },
     });

@@ -1,5 +1,6 @@
 /** Proximal policy optimisation with a clipped ratio (Schulman et al. 2017, arXiv:1707.06347). */
 import { createGenerator, shuffled } from '../../../../src/random/generator.js';
+import { dot } from '../../../../src/search/vectors.js';
 import { adamWStep, type Moments } from '../../../engine/optimisers.js';
 import { clipFactor } from '../../../engine/training-session.js';
 import type { HeadSlope } from '../network/head.js';
@@ -7,7 +8,6 @@ import type { NumericNetwork } from '../network/network.js';
 import type { NumericPolicy } from '../network/policy.js';
 import type { Batch } from './batch.js';
 import { valueLoss } from './value-function.js';
-import { dot } from './vectors.js';
 
 export interface PpoSettings {
   /** ε: the ratio counts up to 1 ± this. */

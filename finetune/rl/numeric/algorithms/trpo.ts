@@ -3,10 +3,10 @@
  * KL divergence is `maxKl` to second order, halved until it keeps what it promises.
  */
 
+import { dot, plus } from '../../../../src/search/vectors.js';
 import type { Distributions } from '../network/head.js';
 import type { NumericPolicy } from '../network/policy.js';
 import type { Batch } from './batch.js';
-import { dot, plus } from './vectors.js';
 
 export interface TrpoSettings {
   /** δ, in nats. */

@@ -1,9 +1,9 @@
 /** The value function V(s): a perceptron of its own, fitted by L-BFGS or by steps of Adam. */
 
+import { minimise } from '../../../../src/search/lbfgs.js';
+import { dot } from '../../../../src/search/vectors.js';
 import type { NumericNetwork, Row } from '../network/network.js';
 import type { Batch } from './batch.js';
-import { minimise } from './lbfgs.js';
-import { dot } from './vectors.js';
 
 export interface LbfgsFit {
   readonly iterations: number;

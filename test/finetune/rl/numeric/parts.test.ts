@@ -1,7 +1,6 @@
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { minimise } from '../../../../finetune/rl/numeric/algorithms/lbfgs.js';
 import {
   addRow,
   emptyMoments,
@@ -14,6 +13,7 @@ import { loadNumericConfig } from '../../../../finetune/rl/numeric/numeric-confi
 import { makeEnvironment } from '../../../../src/environments/catalogue/open.js';
 import type { Space } from '../../../../src/environments/environment.js';
 import { createGenerator } from '../../../../src/random/generator.js';
+import { minimise } from '../../../../src/search/lbfgs.js';
 import { temporaryDirectory } from '../../../support/experiments.js';
 
 describe('L-BFGS', () => {

@@ -1,13 +1,13 @@
 /**
- * A mixture of the moves that evolutionary searches make, each proposal an independent draw: wide enough that the best
- * of many is worth imitating. It serves as the teacher of runs with `candidates` above 1.
+ * A teacher: a mixture of the moves that evolutionary searches make, each proposal an independent draw, wide enough that
+ * the best of many is worth imitating. It serves runs with `candidates` above 1.
  */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
 import { type Control, foldHistory, pointKey, sampleUnseen } from './control.js';
-import { createValueGrid, drawOther, drawPoint, isTable, type ValueGrid } from './moves.js';
+import { createValueGrid, drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /** Probability of each move. */
 const moves = [
@@ -45,7 +45,7 @@ interface Situation extends Omit<Past, 'seen'> {
  * (0.1 to 3 where it is ±6), drawn anew for every proposal. On tables a Gaussian step draws so many entries anew, log-uniform
  * between one and half of them, and a direction copies entries.
  */
-export function createMixture(): Control {
+export function createTeacher(): Control {
   const fold = foldHistory<Past>(
     () => ({ all: [], seen: new Set(), good: [] }),
     (past, evaluated) => {
@@ -181,17 +181,6 @@ function two<T>(items: readonly T[], random: RandomGenerator): readonly [T, T] {
   const first = random.integers(0, items.length);
   const shift = items.length === 1 ? 0 : random.integers(1, items.length);
   return [items[first]!, items[(first + shift) % items.length]!];
-}
-
-/** `wanted` of the positions 0 … count − 1 (all, where there are fewer), every subset equally likely. */
-function positions(count: number, wanted: number, random: RandomGenerator): ReadonlySet<number> {
-  const left = Array.from({ length: count }, (_, i) => i);
-  const chosen = new Set<number>();
-  while (chosen.size < wanted && left.length > 0) {
-    const [position] = left.splice(random.integers(0, left.length), 1);
-    chosen.add(position!);
-  }
-  return chosen;
 }
 
 function logUniform(low: number, high: number, random: RandomGenerator): number {

@@ -1,5 +1,6 @@
 /** Sums over vectors of one length. */
 
+/** Over the elements of `a`, which may be the shorter. */
 export function dot(a: Float64Array, b: Float64Array): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
-import { createMixture } from '../../src/search/mixture.js';
+import { createTeacher } from '../../src/search/teacher.js';
 
 async function samples(
   parameters: ParameterSpec,
@@ -10,10 +10,10 @@ async function samples(
   count: number,
   from = 0,
 ): Promise<readonly ParameterVector[]> {
-  const model = createMixture();
+  const model = createTeacher();
   const points: ParameterVector[] = [];
   for (let seed = from; seed < from + count; seed++) {
-    points.push(model.propose({ parameters, history, warmup: 0 }, createGenerator(seed)));
+    points.push(await model.propose({ parameters, history, warmup: 0 }, createGenerator(seed)));
   }
   return points;
 }
@@ -32,7 +32,7 @@ const distance = (a: ParameterVector, b: ParameterVector) =>
 const share = <T>(items: readonly T[], holds: (item: T) => boolean) =>
   items.filter(holds).length / items.length;
 
-describe('the mixture of moves', () => {
+describe('the teacher', () => {
   const best = [2, -3, 1, 4, -1, 0, 3, -2];
   const random = createGenerator(5);
   const others = Array.from({ length: 20 }, (_, i) => ({

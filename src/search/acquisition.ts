@@ -1,0 +1,132 @@
+/** Where to look next: expected improvement, and the point where it is highest. */
+import normalCdf from '@stdlib/stats-base-dists-normal-cdf';
+import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
+import type { RandomGenerator } from '../random/generator.js';
+import { pointKey } from './control.js';
+import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
+
+/**
+ * The logarithm of E max(0, Y − best) for a normal Y: it orders points where the improvement itself underflows (S. Ament
+ * et al., “Unexpected Improvements to Expected Improvement for Bayesian Optimization”, NeurIPS 2023).
+ * @param variance above 0, else there is an improvement only where the mean is above `best`
+ */
+export function logExpectedImprovement(mean: number, variance: number, best: number): number {
+  const deviation = Math.sqrt(variance);
+  if (deviation === 0) return Math.log(Math.max(0, mean - best));
+  const u = (mean - best) / deviation;
+  const logDensity = -(u * u) / 2 - Math.log(2 * Math.PI) / 2;
+  if (u > -10) return Math.log(deviation) + Math.log(Math.exp(logDensity) + u * normalCdf(u, 0, 1));
+  // φ(u) + u·Φ(u) = φ(u)·(1/u² − 3/u⁴ + 15/u⁶ − 105/u⁸ …)
+  const w = 1 / (u * u);
+  return Math.log(deviation) + logDensity + Math.log(w * (1 - w * (3 - w * (15 - w * 105))));
+}
+
+/** The mean of improvements, from and to logarithms. */
+export function logMean(logarithms: readonly number[]): number {
+  const highest = Math.max(...logarithms);
+  if (highest === Number.NEGATIVE_INFINITY) return highest;
+  const sum = logarithms.reduce((total, one) => total + Math.exp(one - highest), 0);
+  return highest + Math.log(sum / logarithms.length);
+}
+
+export interface Landscape {
+  readonly spec: ParameterSpec;
+  readonly grid: ValueGrid;
+  /** The best points so far, from which neighbours are drawn. */
+  readonly best: readonly ParameterVector[];
+  /** What has been evaluated, and is not proposed again. */
+  readonly seen: ReadonlySet<string>;
+  /** The higher, the better. */
+  worth(parameters: ParameterVector): number;
+}
+
+/** How many points are drawn: everywhere, and around each of the best with each step and with entries drawn anew. */
+const [everywhere, perStep, redrawn] = [600, 100, 150];
+/** Standard deviations of steps in half widths of the box: around the best, and round by round of the refinement. */
+const steps = [0.05, 0.15, 0.4];
+const finerSteps = [0.1, 0.05, 0.03];
+const redrawProbability = 0.3;
+/** Points that the refinement goes on from, and neighbours of each in each round. */
+const [kept, neighbours] = [10, 40];
+
+/** The unseen point with the highest worth among those that are drawn; any point where all of them were seen. */
+export function maximise(landscape: Landscape, random: RandomGenerator): ParameterVector {
+  const { best, grid, spec } = landscape;
+  const anywhere = () => drawPoint(grid, spec.count, random);
+  const moves = isTable(spec) ? tableMoves(landscape, random) : pointMoves(landscape, random);
+  const drawn = [
+    ...Array.from({ length: everywhere }, anywhere),
+    ...best.flatMap((from) => moves.around.flatMap(({ count, move }) => times(count, () => move(from)))),
+  ];
+  let found = highest(landscape, drawn, new Map());
+  for (const move of moves.finer) {
+    const near = found.flatMap(({ parameters }) => times(neighbours, () => move(parameters)));
+    found = highest(landscape, near, new Map(found.map((one) => [pointKey(one.parameters), one])));
+  }
+  return found[0]?.parameters ?? anywhere();
+}
+
+type Move = (from: ParameterVector) => ParameterVector;
+interface Moves {
+  readonly around: readonly { readonly count: number; readonly move: Move }[];
+  /** One for each round of the refinement. */
+  readonly finer: readonly Move[];
+}
+
+function pointMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
+  const halfWidth = (spec.high - spec.low) / 2;
+  const step =
+    (deviation: number): Move =>
+    (from) =>
+      from.map((value) => grid.value(grid.index(value + deviation * halfWidth * random.normal())));
+  return {
+    around: [
+      ...steps.map((deviation) => ({ count: perStep, move: step(deviation) })),
+      { count: redrawn, move: redrawing(grid, random) },
+    ],
+    finer: finerSteps.map(step),
+  };
+}
+
+function tableMoves({ grid, spec }: Landscape, random: RandomGenerator): Moves {
+  const redraw =
+    (most: number): Move =>
+    (from) => {
+      const chosen = positions(spec.count, random.integers(1, most + 1), random);
+      return from.map((value, i) => (chosen.has(i) ? drawOther(value, grid, random) : value));
+    };
+  return {
+    around: [
+      { count: steps.length * perStep, move: redraw(3) },
+      { count: redrawn, move: redrawing(grid, random) },
+    ],
+    finer: finerSteps.map(() => redraw(1)),
+  };
+}
+
+const redrawing =
+  (grid: ValueGrid, random: RandomGenerator): Move =>
+  (from) =>
+    from.map((value) =>
+      random.random() < redrawProbability ? grid.value(random.integers(0, grid.size)) : value,
+    );
+
+interface Valued {
+  readonly parameters: ParameterVector;
+  readonly worth: number;
+}
+
+/** The highest unseen ones, each once; the first of equals. */
+function highest(
+  { seen, worth }: Landscape,
+  points: readonly ParameterVector[],
+  known: Map<string, Valued>,
+): readonly Valued[] {
+  for (const parameters of points) {
+    const key = pointKey(parameters);
+    if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, worth: worth(parameters) });
+  }
+  return [...known.values()].sort((a, b) => b.worth - a.worth).slice(0, kept);
+}
+
+const times = <T>(count: number, make: () => T): readonly T[] => Array.from({ length: count }, make);

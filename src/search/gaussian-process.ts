@@ -1,0 +1,210 @@
+/**
+ * Regression of returns on parameters by a Gaussian process: Matérn 5/2 with a length for each coordinate (or one for
+ * all), its amplitude profiled out. C. E. Rasmussen and C. K. I. Williams, “Gaussian Processes for Machine Learning”
+ * (2006), equations 2.25, 2.26, 4.17, 5.8, 5.9.
+ */
+
+import {
+  cholesky,
+  inverseOfProduct,
+  invertTriangle,
+  type Square,
+  timesTransposed,
+  timesTriangle,
+} from './triangular.js';
+import { dot } from './vectors.js';
+
+/** Evaluated points: n rows of d coordinates, and n targets of mean 0 and standard deviation 1. */
+export interface Observations {
+  readonly rows: readonly Float64Array[];
+  readonly targets: Float64Array;
+  /** How far two values of a coordinate lie apart. */
+  readonly apart: Apart;
+}
+
+/** Numbers lie as far apart as they differ; entries of a table are the same or not. */
+export type Apart = 'distance' | 'equality';
+
+/** Added to the diagonal of the covariances, so that equal points can be factored. */
+const jitter = 1e-6;
+/** Added to the amplitude, for targets that are all alike. */
+const leastAmplitude = 1e-9;
+
+/**
+ * Where the logarithms of the hyperparameters are believed to lie: normal, independent. Lengths grow with √d: C. Hvarfner
+ * et al., “Vanilla Bayesian Optimization Performs Great in High Dimensions” (ICML 2024).
+ */
+export interface Prior {
+  readonly length: { readonly mean: number; readonly deviation: number };
+  readonly roughness: { readonly mean: number; readonly deviation: number };
+}
+
+/** @param noisy whether two evaluations of one point differ */
+export const priorOf = (dimensions: number, noisy: boolean): Prior => ({
+  length: { mean: Math.log(0.8 * Math.sqrt(dimensions)), deviation: 0.75 },
+  roughness: { mean: Math.log(noisy ? 0.2 : 0.05), deviation: 1 },
+});
+
+/** Logarithms: of one length or of d lengths, then of the roughness η, the variance that no neighbour explains. */
+export type Hyperparameters = Float64Array;
+
+export interface Likelihood {
+  /** Of what is minimised: the negative logarithm of the posterior density, but for a constant. */
+  readonly value: number;
+  /** By each hyperparameter. */
+  readonly slope: Float64Array;
+}
+
+/** Σ((xᵢ − x′ᵢ)/ℓᵢ)² by coordinate. */
+const squared = (a: Float64Array, b: Float64Array, i: number, apart: Apart) =>
+  apart === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
+
+/** 1/ℓᵢ² of each coordinate. */
+function precisions(hyperparameters: Hyperparameters, dimensions: number): Float64Array {
+  const isShared = hyperparameters.length === 2;
+  return Float64Array.from({ length: dimensions }, (_, i) =>
+    Math.exp(-2 * hyperparameters[isShared ? 0 : i]!),
+  );
+}
+
+/** The argument of Matérn 5/2: √5 times the scaled distance. */
+function scaledDistance(a: Float64Array, b: Float64Array, weights: Float64Array, apart: Apart): number {
+  let sum = 0;
+  for (let i = 0; i < weights.length; i++) sum += weights[i]! * squared(a, b, i, apart);
+  return Math.sqrt(5 * sum);
+}
+
+const matern = (c: number) => (1 + c + (c * c) / 3) * Math.exp(-c);
+
+interface Fitted {
+  readonly weights: Float64Array;
+  readonly factor: Square;
+  readonly inverse: Square;
+  /** K⁻¹z. */
+  readonly alpha: Float64Array;
+  /** The amplitude: zᵀK⁻¹z/n. */
+  readonly amplitude: number;
+}
+
+/** @returns undefined where the covariances can't be factored */
+function fitted(
+  { rows, targets, apart }: Observations,
+  hyperparameters: Hyperparameters,
+): Fitted | undefined {
+  const n = rows.length;
+  const weights = precisions(hyperparameters, rows[0]!.length);
+  const roughness = Math.exp(hyperparameters.at(-1)!);
+  const covariances = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < i; j++)
+      covariances[i * n + j] = matern(scaledDistance(rows[i]!, rows[j]!, weights, apart));
+    covariances[i * n + i] = 1 + roughness + jitter;
+  }
+  const factor = cholesky(covariances, n);
+  if (factor === undefined) return undefined;
+  const inverse = invertTriangle(factor, n);
+  const half = timesTriangle(inverse, n, targets);
+  const alpha = timesTransposed(inverse, n, half);
+  return { weights, factor, inverse, alpha, amplitude: dot(half, half) / n };
+}
+
+/** ½ n log s² + Σ log Lⱼⱼ − the logarithm of the prior, and its derivatives; infinite where there is no factor. */
+export function negativeLogPosterior(
+  observations: Observations,
+  hyperparameters: Hyperparameters,
+  prior: Prior,
+): Likelihood {
+  const { rows, apart } = observations;
+  const n = rows.length;
+  const slope = new Float64Array(hyperparameters.length);
+  const fit = fitted(observations, hyperparameters);
+  if (fit === undefined) return { value: Number.POSITIVE_INFINITY, slope };
+  const { weights, factor, inverse, alpha } = fit;
+  const amplitude = fit.amplitude + leastAmplitude;
+  const precision = inverseOfProduct(inverse, n);
+  let value = (n / 2) * Math.log(amplitude);
+  const last = hyperparameters.length - 1;
+  const roughness = Math.exp(hyperparameters[last]!);
+  for (let a = 0; a < n; a++) {
+    value += Math.log(factor[a * n + a]!);
+    slope[last]! += 0.5 * (precision[a * n + a]! - alpha[a]! ** 2 / amplitude) * roughness;
+    for (let b = 0; b < a; b++) {
+      const c = scaledDistance(rows[a]!, rows[b]!, weights, apart);
+      // Both halves of the symmetric matrix: hence not the half of the trace.
+      const pull = precision[a * n + b]! - (alpha[a]! * alpha[b]!) / amplitude;
+      const factorOf = pull * (5 / 3) * (1 + c) * Math.exp(-c);
+      for (let i = 0; i < weights.length; i++)
+        slope[last === 1 ? 0 : i]! += factorOf * weights[i]! * squared(rows[a]!, rows[b]!, i, apart);
+    }
+  }
+  for (const [i, given] of hyperparameters.entries()) {
+    const { mean, deviation } = i === last ? prior.roughness : prior.length;
+    value += ((given - mean) / deviation) ** 2 / 2;
+    slope[i]! += (given - mean) / deviation ** 2;
+  }
+  return { value, slope };
+}
+
+/** What is believed of the targets. */
+export interface Posterior {
+  /** The highest mean at the points that it is made of. */
+  readonly highest: number;
+  /** Mean and variance of the function at a point, without the roughness. */
+  at(point: Float64Array): { readonly mean: number; readonly variance: number };
+  /** With one more point, whose target is believed to be the mean there. */
+  believing(point: Float64Array): Posterior;
+}
+
+/** Covariances that can't be factored are taken with ten times the roughness. */
+export function posteriorOf(observations: Observations, hyperparameters: Hyperparameters): Posterior {
+  const fit = fitted(observations, hyperparameters);
+  const roughness = hyperparameters.at(-1)!;
+  if (fit === undefined) return posteriorOf(observations, hyperparameters.with(-1, roughness + Math.log(10)));
+  const { rows, apart } = observations;
+  const inverse = rows.map((_, i) => fit.inverse.subarray(i * rows.length, i * rows.length + i + 1));
+  return posterior({ ...fit, rows, apart, inverse, diagonal: 1 + Math.exp(roughness) + jitter });
+}
+
+interface Known extends Pick<Fitted, 'weights' | 'alpha' | 'amplitude'> {
+  readonly rows: readonly Float64Array[];
+  readonly apart: Apart;
+  /** Rows of L⁻¹ up to the diagonal. */
+  readonly inverse: readonly Float64Array[];
+  /** Of the covariances. */
+  readonly diagonal: number;
+}
+
+function posterior(known: Known): Posterior {
+  const { rows, apart, inverse, weights, alpha, amplitude, diagonal } = known;
+  const covariancesOf = (point: Float64Array) => {
+    const covariances = new Float64Array(rows.length);
+    for (let i = 0; i < rows.length; i++)
+      covariances[i] = matern(scaledDistance(rows[i]!, point, weights, apart));
+    return covariances;
+  };
+  const meanOf = (covariances: Float64Array) => dot(alpha, covariances);
+  return {
+    highest: Math.max(...rows.map((row) => meanOf(covariancesOf(row)))),
+    at(point) {
+      const covariances = covariancesOf(point);
+      let explained = 0;
+      for (const row of inverse) explained += dot(row, covariances) ** 2;
+      return { mean: meanOf(covariances), variance: amplitude * Math.max(0, 1 - explained) };
+    },
+    believing(point) {
+      const half = Float64Array.from(inverse, (row) => dot(row, covariancesOf(point)));
+      const length = Math.sqrt(Math.max(diagonal - dot(half, half), jitter));
+      const row = new Float64Array(rows.length + 1);
+      for (const [i, value] of half.entries())
+        for (const [j, element] of inverse[i]!.entries()) row[j]! -= (value * element) / length;
+      row[rows.length] = 1 / length;
+      return posterior({
+        ...known,
+        rows: [...rows, point],
+        inverse: [...inverse, row],
+        // A target that is the mean moves no mean.
+        alpha: Float64Array.of(...alpha, 0),
+      });
+    },
+  };
+}

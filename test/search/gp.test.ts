@@ -1,0 +1,223 @@
+/** Bayesian optimisation: its mathematics against references, its behaviour on what searches meet. */
+import { describe, expect, it } from 'vitest';
+import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
+import { createGenerator } from '../../src/random/generator.js';
+import type { Evaluated } from '../../src/rollout/replay-buffer.js';
+import { logExpectedImprovement, logMean } from '../../src/search/acquisition.js';
+import { type Apart, negativeLogPosterior, posteriorOf, priorOf } from '../../src/search/gaussian-process.js';
+import { createGp, normalScores } from '../../src/search/gp.js';
+import recorded from '../fixtures/gp-reference.json' with { type: 'json' };
+
+interface Belief {
+  readonly means: readonly number[];
+  readonly variances: readonly number[];
+}
+interface Reference extends Belief {
+  readonly apart: Apart;
+  readonly rows: readonly (readonly number[])[];
+  readonly returns: readonly number[];
+  readonly targets: readonly number[];
+  readonly hyperparameters: readonly number[];
+  readonly value: number;
+  readonly slope: readonly number[];
+  readonly points: readonly (readonly number[])[];
+  readonly believed: Belief;
+}
+const references = recorded as readonly Reference[];
+
+const observationsOf = ({ rows, apart, returns }: Reference) => ({
+  rows: rows.map((row) => Float64Array.from(row)),
+  targets: normalScores(returns),
+  apart,
+});
+
+const allClose = (found: Iterable<number>, wanted: readonly number[], digits = 8) => {
+  const values = [...found];
+  expect(values).toHaveLength(wanted.length);
+  for (const [i, value] of values.entries()) expect(value).toBeCloseTo(wanted[i]!, digits);
+};
+
+describe.each(references)('a Gaussian process by $apart, hyperparameters $hyperparameters', (reference) => {
+  const hyperparameters = Float64Array.from(reference.hyperparameters);
+  const observations = observationsOf(reference);
+  const prior = priorOf(3, false);
+
+  it('takes normal scores of ranks, equals at their mean', () => {
+    allClose(observations.targets, reference.targets);
+  });
+  it('has the likelihood and the slope of dense algebra', () => {
+    const { value, slope } = negativeLogPosterior(observations, hyperparameters, prior);
+    expect(value).toBeCloseTo(reference.value, 9);
+    allClose(slope, reference.slope, 6);
+  });
+  it('has a slope that finite differences find', () => {
+    const { slope } = negativeLogPosterior(observations, hyperparameters, prior);
+    const at = (i: number, change: number) =>
+      negativeLogPosterior(observations, hyperparameters.with(i, hyperparameters[i]! + change), prior).value;
+    for (const i of slope.keys()) expect(slope[i]).toBeCloseTo((at(i, 1e-5) - at(i, -1e-5)) / 2e-5, 5);
+  });
+  it('believes what dense algebra does, and no less of the mean after a believed point', () => {
+    const points = reference.points.map((point) => Float64Array.from(point));
+    const posterior = posteriorOf(observations, hyperparameters);
+    const beliefs = (of: typeof posterior) => points.map((point) => of.at(point));
+    const check = (of: typeof posterior, { means, variances }: Belief) => {
+      allClose(
+        beliefs(of).map(({ mean }) => mean),
+        means,
+      );
+      allClose(
+        beliefs(of).map(({ variance }) => variance),
+        variances,
+      );
+    };
+    check(posterior, reference);
+    check(posterior.believing(points[0]!), reference.believed);
+  });
+});
+
+it('takes more roughness where covariances can’t be factored', () => {
+  const rows = [Float64Array.of(0.5), Float64Array.of(0.5), Float64Array.of(0.5)];
+  const observations = { rows, targets: Float64Array.of(-1, 0, 1), apart: 'distance' } as const;
+  const posterior = posteriorOf(observations, Float64Array.of(0, -60));
+  expect(posterior.at(Float64Array.of(0.5)).mean).toBeCloseTo(0, 6);
+});
+
+describe('expected improvement', () => {
+  /** By the trapezoidal rule over eight deviations. */
+  function integrated(mean: number, variance: number, best: number): number {
+    const deviation = Math.sqrt(variance);
+    const [from, steps] = [Math.max(best, mean - 12 * deviation), 400_000];
+    const width = (Math.max(mean, best) + 12 * deviation - from) / steps;
+    let sum = 0;
+    for (let i = 0; i <= steps; i++) {
+      const y = from + i * width;
+      const density = Math.exp(-(((y - mean) / deviation) ** 2) / 2) / (deviation * Math.sqrt(2 * Math.PI));
+      sum += (i === 0 || i === steps ? 0.5 : 1) * Math.max(0, y - best) * density;
+    }
+    return sum * width;
+  }
+  it.each([
+    [0, 1, 0],
+    [1, 0.25, 0],
+    [-1, 0.09, 0.5],
+    [0.3, 4, 2],
+    [-3, 0.1, 0.05],
+  ])('of N(%d, %d) over %d is its integral', (mean, variance, best) => {
+    expect(logExpectedImprovement(mean, variance, best)).toBeCloseTo(
+      Math.log(integrated(mean, variance, best)),
+      5,
+    );
+  });
+  it('goes on falling where it underflows, without a jump', () => {
+    const at = (u: number) => logExpectedImprovement(u, 1, 0);
+    expect(at(-10 - 1e-6)).toBeCloseTo(at(-10 + 1e-6), 3);
+    expect(at(-50)).toBeLessThan(at(-40));
+    expect(Number.isFinite(at(-1000))).toBe(true);
+  });
+  it('is the improvement itself without variance', () => {
+    expect(logExpectedImprovement(2, 0, 1)).toBe(0);
+    expect(logExpectedImprovement(0, 0, 1)).toBe(Number.NEGATIVE_INFINITY);
+  });
+  it('has means of what is far too small', () => {
+    expect(logMean([-1000, -1000 + Math.log(3)])).toBeCloseTo(-1000 + Math.log(2), 12);
+    expect(logMean([Number.NEGATIVE_INFINITY])).toBe(Number.NEGATIVE_INFINITY);
+  });
+});
+
+const numbers = (count: number): ParameterSpec => ({ count, kind: 'float', low: -6, high: 6, decimals: 1 });
+const table: ParameterSpec = {
+  ...{ count: 16, kind: 'integer', low: 0, high: 3, decimals: 0 },
+  choices: [0, 1, 2, 3],
+};
+
+function drawn(spec: ParameterSpec, count: number, score: (point: ParameterVector) => number): Evaluated[] {
+  const random = createGenerator(5);
+  const value = () => (spec.choices ? random.choice(spec.choices) : Math.round(random.uniform(-60, 60)) / 10);
+  return Array.from({ length: count }, () => {
+    const parameters = Array.from({ length: spec.count }, value);
+    return { parameters, score: score(parameters) };
+  });
+}
+
+async function searched(spec: ParameterSpec, proposals: number, score: (point: ParameterVector) => number) {
+  const control = createGp();
+  const history = drawn(spec, 4, score);
+  for (let i = 0; i < proposals; i++) {
+    const task = { parameters: spec, history: [...history], warmup: 4 };
+    const parameters = await control.propose(task, createGenerator(i));
+    history.push({ parameters, score: score(parameters) });
+  }
+  return history;
+}
+
+const bowl = (point: ParameterVector) => -point.reduce((sum, x, i) => sum + (x - (i % 3)) ** 2, 0);
+
+describe('Bayesian optimisation', () => {
+  it('comes near the optimum of a bowl in 40 evaluations, where random search does not', async () => {
+    const history = await searched(numbers(4), 36, bowl);
+    expect(Math.max(...history.map(({ score }) => score))).toBeGreaterThan(-0.2);
+    expect(Math.max(...drawn(numbers(4), 40, bowl).map(({ score }) => score))).toBeLessThan(-2);
+  });
+  it('finds a table entry by entry', async () => {
+    const equal = (point: ParameterVector) => point.filter((value, i) => value === i % 4).length;
+    const history = await searched(table, 60, equal);
+    expect(Math.max(...history.map(({ score }) => score))).toBeGreaterThanOrEqual(14);
+    expect(Math.max(...drawn(table, 64, equal).map(({ score }) => score))).toBeLessThanOrEqual(10);
+  });
+  it('proposes nothing twice, in a group neither', async () => {
+    const history = drawn(numbers(2), 12, bowl);
+    const control = createGp();
+    const randoms = Array.from({ length: 6 }, (_, i) => createGenerator(i));
+    const group = await control.proposeGroup!({ parameters: numbers(2), history, warmup: 4 }, randoms);
+    const keys = [...group, ...history.map(({ parameters }) => parameters)].map(String);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+  it('spreads a group: a believed point leaves less to expect beside it', async () => {
+    const history = drawn(numbers(2), 12, bowl);
+    const alone = createGp();
+    const task = { parameters: numbers(2), history, warmup: 4 };
+    const randoms = () => Array.from({ length: 4 }, (_, i) => createGenerator(i));
+    const spread = (points: readonly ParameterVector[]) =>
+      Math.min(
+        ...points.flatMap((a, i) => points.slice(i + 1).map((b) => Math.hypot(a[0]! - b[0]!, a[1]! - b[1]!))),
+      );
+    const single = await Promise.all(randoms().map((random) => alone.propose(task, random)));
+    const group = await alone.proposeGroup!(task, randoms());
+    expect(spread(group)).toBeGreaterThan(2 * spread(single));
+  });
+  it('draws anywhere while all returns are equal', async () => {
+    const history = drawn(numbers(3), 10, () => 7);
+    const task = { parameters: numbers(3), history, warmup: 4 };
+    const points = await Promise.all(
+      [1, 2, 3, 4, 5, 6].map((seed) => createGp().propose(task, createGenerator(seed))),
+    );
+    expect(new Set(points.map(String)).size).toBe(6);
+  });
+  it.each([
+    ['one parameter', numbers(1), 9],
+    ['64 parameters', numbers(64), 12],
+    ['64 entries of a table', { ...table, count: 64 }, 20],
+    ['a history of 400, thinned', numbers(3), 400],
+    ['no history', numbers(3), 0],
+    ['one evaluation', numbers(3), 1],
+  ] as const)('goes on from %s', async (_, spec, evaluations) => {
+    const history = drawn(spec, evaluations, bowl);
+    const parameters = await createGp().propose({ parameters: spec, history, warmup: 0 }, createGenerator(1));
+    expect(parameters).toHaveLength(spec.count);
+    for (const value of parameters) expect(value >= spec.low && value <= spec.high).toBe(true);
+  });
+  it('goes on from equal points with different returns, as fresh episodes bring them', async () => {
+    const points = drawn(numbers(2), 6, bowl);
+    const history = [...points, ...points.map(({ parameters, score }) => ({ parameters, score: score - 3 }))];
+    const task = { parameters: numbers(2), history, warmup: 4, noisy: true };
+    const parameters = await createGp().propose(task, createGenerator(1));
+    expect(history.map((one) => String(one.parameters))).not.toContain(String(parameters));
+  });
+  it('proposes any free point of a grid that is nearly used up', async () => {
+    const spec: ParameterSpec = { count: 1, kind: 'float', low: 0, high: 1, decimals: 1 };
+    const history = Array.from({ length: 10 }, (_, i) => ({ parameters: [i / 10], score: i }));
+    expect(await createGp().propose({ parameters: spec, history, warmup: 4 }, createGenerator(1))).toEqual([
+      1,
+    ]);
+  });
+});
